@@ -1,0 +1,125 @@
+/** The workspace table and the service's ladder, as ARCHITECTURE.md draws them. Each message says what to do instead. */
+
+const RUNGS = [
+  ['platform'],
+  ['ledger', 'webhooks'],
+  ['accounts', 'catalogue'],
+  ['quotes', 'supply'],
+  ['access', 'orders'],
+  ['console', 'dashboard'],
+  ['edge'],
+]
+
+/** folder → the workspaces of ours it may import, besides itself. */
+const WORKSPACES = {
+  contract: [],
+  engines: [],
+  service: ['contract'],
+  e2e: ['contract', 'engines'],
+  proof: ['contract', 'engines'],
+  tools: ['contract', 'engines'],
+}
+
+const rung = (folder) => RUNGS.findIndex((folders) => folders.includes(folder))
+const inService = (folders) => `^service/src/(${folders.join('|')})/`
+
+const ladder = RUNGS.flat().map((folder) => {
+  const forbidden = RUNGS.flat().filter((other) => other !== folder && rung(other) >= rung(folder))
+  return {
+    name: `ladder-${folder}`,
+    severity: 'error',
+    comment:
+      `${folder}/ stands on rung ${rung(folder) + 1} and imports only from rungs below it. Move the shared part down a rung, ` +
+      'or pass it in as an argument from the rung above.',
+    from: { path: `^service/src/${folder}/` },
+    to: { path: inService(forbidden) },
+  }
+})
+
+const workspaces = Object.entries(WORKSPACES).map(([folder, allowed]) => {
+  const others = Object.keys(WORKSPACES).filter((other) => other !== folder && !allowed.includes(other))
+  return {
+    name: `workspace-${folder}`,
+    severity: 'error',
+    comment:
+      `${folder}/ may import ${allowed.length > 0 ? allowed.join(' and ') : 'no other workspace'}. ` +
+      'Run the other part as a process, or move what both need into contract/.',
+    from: {
+      path: `^${folder}/`,
+      // The service's own tests start private engines; its shipped code does not.
+      ...(folder === 'service' ? { pathNot: '^service/(test|testing)/' } : {}),
+    },
+    to: { path: `^(${others.join('|')})/` },
+  }
+})
+
+export default {
+  forbidden: [
+    ...ladder,
+    ...workspaces,
+    {
+      name: 'no-circles',
+      severity: 'error',
+      comment:
+        'Two modules that need each other are one module, or a third thing is waiting to be named. Split it out.',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'config-is-wired-in',
+      severity: 'error',
+      comment: 'Only bin/ and wiring.ts read the configuration. Take what you need as an argument.',
+      from: { path: '^service/src/', pathNot: '^service/src/(config|wiring)\\.ts$' },
+      to: { path: '^service/src/(config|wiring)\\.ts$', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'bin-is-the-top',
+      severity: 'error',
+      comment: 'bin/ wires things together and is imported by nobody. Put shared code into src/.',
+      from: {},
+      to: { path: '^service/bin/' },
+    },
+    {
+      name: 'no-test-code-shipped',
+      severity: 'error',
+      comment: 'Shipped code must not depend on tests. Move what it needs into src/.',
+      from: { path: '^(contract|engines|service)/(src|bin)/' },
+      to: { path: '/(test|testing)/' },
+    },
+    {
+      name: 'signing-needs-crypto-only-there',
+      severity: 'error',
+      comment:
+        'contract/ is pure outside signing/, so that browsers and WebCrypto clients can use it. Move this into signing/.',
+      from: { path: '^contract/src/', pathNot: '^contract/src/signing/' },
+      to: { path: '^(node:)?crypto$', dependencyTypes: ['core'] },
+    },
+    {
+      name: 'sql-is-in-its-place',
+      severity: 'error',
+      comment: 'The driver is opened in platform/ only. Use its Db.',
+      from: { path: '^service/src/', pathNot: '^service/src/platform/' },
+      to: { path: 'node_modules/pg/' },
+    },
+    {
+      name: 'known-dependencies',
+      severity: 'error',
+      comment: 'Declare the package in the package.json of the workspace that imports it.',
+      from: {},
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown', 'unknown'] },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '/dist/' },
+    tsPreCompilationDeps: true,
+    combinedDependencies: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node'],
+      extensions: ['.ts', '.mjs', '.js', '.json'],
+    },
+    moduleSystems: ['es6'],
+  },
+}

@@ -1,0 +1,3 @@
+export * from '../headers.ts'
+export * from './request.ts'
+export * from './webhook.ts'

@@ -1,0 +1,93 @@
+import Type, { type Static } from 'typebox'
+import { EVENT_ID_PATTERN } from './ids.ts'
+import { WEBHOOK_URL_LENGTH_MAX } from './limits.ts'
+import { Order } from './order.ts'
+import { AbsoluteUri, Count, closed, DateTime, nullable } from './shapes.ts'
+
+export const WebhookRequest = closed({
+  // The schema says only what the interface says. Whether the address is public is for the URL rules, which answer
+  // webhook_url_not_allowed.
+  url: nullable(Type.String({ pattern: '^https://', maxLength: WEBHOOK_URL_LENGTH_MAX })),
+})
+export type WebhookRequest = Static<typeof WebhookRequest>
+
+export const WebhookHealth = closed({
+  webhook_url: nullable(AbsoluteUri),
+  /** Deliveries still waiting or being retried, not single attempts. */
+  pending: Count,
+  /** Deliveries given up. */
+  failed: Count,
+  last_delivered_at: nullable(DateTime),
+  last_failure_at: nullable(DateTime),
+  last_error: nullable(Type.String()),
+})
+export type WebhookHealth = Static<typeof WebhookHealth>
+
+export const WebhookConfiguration = closed({
+  ...WebhookHealth.properties,
+  /** Present once, in the answer that created the endpoint; otherwise left out, never null. */
+  secret: Type.Optional(Type.String({ minLength: 1 })),
+})
+export type WebhookConfiguration = Static<typeof WebhookConfiguration>
+
+export const WebhookTestRequest = closed({})
+export type WebhookTestRequest = Record<string, never>
+
+export const WebhookTestResult = closed({ ok: Type.Literal(true), queued: Type.Literal(true) })
+export type WebhookTestResult = Static<typeof WebhookTestResult>
+
+const eventId = Type.String({ pattern: EVENT_ID_PATTERN })
+
+export const OrderAcceptedEvent = closed({
+  id: eventId,
+  event: Type.Literal('order.accepted'),
+  created_at: DateTime,
+  data: closed({ order: Order }),
+})
+export type OrderAcceptedEvent = Static<typeof OrderAcceptedEvent>
+
+/** The only event whose order carries links. */
+export const OrderDeliveredEvent = closed({
+  id: eventId,
+  event: Type.Literal('order.delivered'),
+  created_at: DateTime,
+  data: closed({ order: Order }),
+})
+export type OrderDeliveredEvent = Static<typeof OrderDeliveredEvent>
+
+export const OrderCancelledEvent = closed({
+  id: eventId,
+  event: Type.Literal('order.cancelled'),
+  created_at: DateTime,
+  data: closed({ order: Order }),
+})
+export type OrderCancelledEvent = Static<typeof OrderCancelledEvent>
+
+/** Names the new revision and carries no items: a receiver reads the catalogue again. */
+export const CatalogueChangedEvent = closed({
+  id: eventId,
+  event: Type.Literal('catalogue.changed'),
+  created_at: DateTime,
+  data: closed({ revision: Type.String({ minLength: 1 }), refresh: Type.Literal(true) }),
+})
+export type CatalogueChangedEvent = Static<typeof CatalogueChangedEvent>
+
+export const TestEvent = closed({
+  id: eventId,
+  event: Type.Literal('test'),
+  created_at: DateTime,
+  data: closed({ message: Type.String({ minLength: 1 }) }),
+})
+export type TestEvent = Static<typeof TestEvent>
+
+/** Told apart by `event`. A member of `data` that an event does not use is left out, never null. */
+export const WebhookEvent = Type.Union([
+  OrderAcceptedEvent,
+  OrderDeliveredEvent,
+  OrderCancelledEvent,
+  CatalogueChangedEvent,
+  TestEvent,
+])
+export type WebhookEvent = Static<typeof WebhookEvent>
+
+export type WebhookEventName = WebhookEvent['event']

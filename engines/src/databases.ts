@@ -1,0 +1,55 @@
+import { execFile } from 'node:child_process'
+import { createHmac } from 'node:crypto'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { findPostgres } from './binaries.ts'
+import type { Postgres } from './postgres.ts'
+
+/** A database with the two logins a Shopwire installation has: one that owns the tables, one that works with them. */
+export interface ProvisionedDatabase {
+  readonly ownerUrl: string
+  readonly appUrl: string
+}
+
+/** What an operator does once on a new server. Run again on the same server it finds everything in place. */
+export async function provisionDatabase(postgres: Postgres, name: string): Promise<ProvisionedDatabase> {
+  const owner = { role: 'shopwire_owner', password: passwordOf(postgres, 'owner') }
+  const app = { role: 'shopwire_api', password: passwordOf(postgres, 'app') }
+  await runSql(
+    postgres,
+    'postgres',
+    `
+    select 'create role shopwire_app nologin' where to_regrole('shopwire_app') is null \\gexec
+    select 'create role ${owner.role} login createrole' where to_regrole('${owner.role}') is null \\gexec
+    select 'create role ${app.role} login in role shopwire_app' where to_regrole('${app.role}') is null \\gexec
+    alter role ${owner.role} password '${owner.password}';
+    alter role ${app.role} password '${app.password}';
+    select 'create database ${name} owner ${owner.role}'
+     where not exists (select from pg_database where datname = '${name}') \\gexec
+    revoke all on database ${name} from public;
+    grant connect on database ${name} to shopwire_app;`,
+  )
+  return {
+    ownerUrl: postgres.url(owner.role, owner.password, name),
+    appUrl: postgres.url(app.role, app.password, name),
+  }
+}
+
+async function runSql(postgres: Postgres, database: string, text: string): Promise<void> {
+  const url = new URL(postgres.superuserUrl)
+  url.pathname = `/${database}`
+  const child = promisify(execFile)(join(findPostgres(), 'psql'), [
+    url.href,
+    '-qXv',
+    'ON_ERROR_STOP=1',
+    '-f',
+    '-',
+  ])
+  child.child.stdin?.end(text)
+  await child
+}
+
+/** The same for as long as the server lives, without a file to keep it in. */
+function passwordOf(postgres: Postgres, role: string): string {
+  return createHmac('sha256', new URL(postgres.superuserUrl).password).update(role).digest('hex')
+}

@@ -1,0 +1,71 @@
+import { rm } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { createInterface } from 'node:readline'
+import { KILLED_MS_MAX, LEASH_POLITE_MS_MAX, TEMPORARY_PREFIX } from './limits.ts'
+import { birthMark, isAlive, killTree, send } from './process-tree.ts'
+import { until } from './until.ts'
+
+/**
+ * Runs as a process of its own, holding a pipe to the process that starts engines. When the pipe
+ * closes, for whatever reason, even a kill -9, it ends the engines still on its list and removes
+ * their temporary folders. No signal handler in the parent could do that.
+ */
+export type LeashOrder =
+  | { order: 'hold'; pid: number; polite: NodeJS.Signals }
+  | { order: 'release'; pid: number }
+  | { order: 'hold-folder'; path: string }
+  | { order: 'release-folder'; path: string }
+
+interface Held {
+  mark: string
+  polite: NodeJS.Signals
+}
+
+keepWatch()
+
+function keepWatch() {
+  // A signal meant for the parent must not end the leash first; it ends when the pipe does.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
+  const held = new Map<number, Held>()
+  const folders = new Set<string>()
+  process.stdin.on('error', () => {})
+  createInterface({ input: process.stdin })
+    .on('line', (line) => obey(line, held, folders))
+    .on('close', () => void endAll(held, folders))
+}
+
+function obey(line: string, held: Map<number, Held>, folders: Set<string>) {
+  const given = parse(line)
+  if (given?.order === 'hold') held.set(given.pid, { mark: birthMark(given.pid), polite: given.polite })
+  if (given?.order === 'release') held.delete(given.pid)
+  if (given?.order === 'hold-folder' && basename(given.path).startsWith(TEMPORARY_PREFIX)) {
+    folders.add(given.path)
+  }
+  if (given?.order === 'release-folder') folders.delete(given.path)
+}
+
+/** The last line may be cut short when the parent dies while writing it. */
+function parse(line: string): LeashOrder | undefined {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return undefined
+  }
+}
+
+async function endAll(held: Map<number, Held>, folders: Set<string>) {
+  await Promise.allSettled([...held].map(([pid, { mark, polite }]) => end(pid, mark, polite)))
+  await Promise.allSettled(
+    [...folders].map((path) => rm(path, { recursive: true, force: true, maxRetries: 5 })),
+  )
+}
+
+async function end(pid: number, mark: string, polite: NodeJS.Signals) {
+  const isGone = () => !isAlive(pid) || birthMark(pid) !== mark
+  if (isGone()) return
+  send(pid, polite)
+  // A paused process acts on a signal only after it is woken.
+  send(pid, 'SIGCONT')
+  await until(isGone, LEASH_POLITE_MS_MAX, () => `${pid} is still there`).catch(() => killTree(pid))
+  await until(isGone, KILLED_MS_MAX, () => `${pid} outlived SIGKILL`)
+}

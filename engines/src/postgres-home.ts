@@ -1,0 +1,136 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { chmod, chown, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { makeTemporaryFolder, removeTemporaryFolder, spawnLeashed } from './leashed.ts'
+import { INITDB_MS_MAX, TAKEOVER_MS_MAX } from './limits.ts'
+import { logTail } from './log-tail.ts'
+import { isAlive, isTaken } from './process-tree.ts'
+import { closedFolderOn, findServiceUser, type ServiceUser, temporaryParent } from './service-user.ts'
+import { until } from './until.ts'
+
+export const SUPERUSER = 'postgres'
+const SECRET = 'superuser-password'
+/** Nothing of the caller's environment reaches PostgreSQL: a PGDATA or PGPORT there would win over ours. */
+export const POSTGRES_ENV = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
+
+/** The folder one server lives in: its data, its log and the password of its superuser. */
+export interface PostgresHome {
+  dir: string
+  data: string
+  log: string
+  password: string
+  temporary: boolean
+  user: ServiceUser | undefined
+}
+
+/** Opens a folder that an earlier run left, or makes one and runs initdb in it. */
+export async function openHome(
+  bin: string,
+  wanted: string | undefined,
+  durable: boolean,
+): Promise<PostgresHome> {
+  const user = findServiceUser()
+  if (wanted) return furnish(bin, resolve(wanted), false, user, durable)
+  const dir = await makeTemporaryFolder(temporaryParent(user), 'postgres')
+  return furnish(bin, dir, true, user, durable).catch(async (error) => {
+    await removeTemporaryFolder(dir)
+    throw error
+  })
+}
+
+/**
+ * A server of an earlier run may still be shutting down in this folder. Once it is gone PostgreSQL
+ * replaces its lock file by itself, except when the pid in it is a zombie or belongs to another
+ * program by now: that looks alive to PostgreSQL, so the file is removed for it.
+ */
+export async function takeOver(home: PostgresHome): Promise<void> {
+  const lock = join(home.data, 'postmaster.pid')
+  const holder = Number((await readFile(lock, 'utf8').catch(() => '')).split('\n', 1)[0])
+  if (!holder) return
+  await until(
+    async () => !isAlive(holder) || !(await isPostgres(holder)),
+    TAKEOVER_MS_MAX,
+    () => `${home.dir} is in use by the PostgreSQL with pid ${holder}; nothing was done to it`,
+  )
+  if (isTaken(holder)) await rm(lock, { force: true })
+}
+
+async function furnish(
+  bin: string,
+  dir: string,
+  temporary: boolean,
+  user: ServiceUser | undefined,
+  durable: boolean,
+): Promise<PostgresHome> {
+  await makePrivate(dir, user)
+  const home = {
+    dir,
+    data: join(dir, 'data'),
+    log: join(dir, 'postgres.log'),
+    temporary,
+    user,
+  }
+  const secret = join(dir, SECRET)
+  const isNew = !existsSync(home.data)
+  if (isNew) await writeSecret(secret, randomBytes(24).toString('base64url'), user)
+  await writeFile(home.log, '', { mode: 0o600 })
+  if (isNew) await initialise(bin, home, secret, durable)
+  return { ...home, password: (await readFile(secret, 'utf8')).trim() }
+}
+
+async function makePrivate(dir: string, user: ServiceUser | undefined) {
+  await mkdir(dir, { recursive: true })
+  const entries = await readdir(dir)
+  // Taking ownership of a folder that holds something else would lock its owner out of it.
+  if (entries.length > 0 && !entries.includes(SECRET)) {
+    throw new Error(`${dir} holds other files: PostgreSQL needs an empty folder or one it made earlier`)
+  }
+  await chmod(dir, 0o700)
+  if (user) await chown(dir, user.uid, user.gid)
+  const closed = closedFolderOn(dir, user)
+  if (closed) {
+    throw new Error(
+      `PostgreSQL runs as user ${user?.name}, who may not enter ${closed}: choose another folder or do not run as root`,
+    )
+  }
+}
+
+async function writeSecret(path: string, text: string, user: ServiceUser | undefined) {
+  await rm(path, { force: true })
+  await writeFile(path, `${text}\n`, { mode: 0o600 })
+  if (user) await chown(path, user.uid, user.gid)
+}
+
+/** Works in a folder of another name first, so that an initdb cut short is never taken for a database. */
+async function initialise(
+  bin: string,
+  home: Omit<PostgresHome, 'password'>,
+  secret: string,
+  durable: boolean,
+) {
+  const unfinished = `${home.data}.unfinished`
+  await rm(unfinished, { recursive: true, force: true })
+  const args = [
+    ...['--pgdata', unfinished, '--username', SUPERUSER, '--pwfile', secret],
+    ...['--auth-local', 'scram-sha-256', '--auth-host', 'scram-sha-256'],
+    ...['--encoding', 'UTF8', '--locale', process.platform === 'linux' ? 'C.UTF-8' : 'C'],
+    ...(durable ? [] : ['--no-sync']),
+  ]
+  const initdb = spawnLeashed(join(bin, 'initdb'), args, {
+    cwd: home.dir,
+    log: home.log,
+    env: POSTGRES_ENV,
+    owner: home.user,
+    polite: 'SIGTERM',
+  })
+  const done = () => !initdb.isRunning()
+  await until(done, INITDB_MS_MAX, () => 'initdb did not finish').finally(() => initdb.killAll())
+  if (initdb.exitCode() !== 0) throw new Error(`initdb failed:\n${await logTail(home.log)}`)
+  await rename(unfinished, home.data)
+}
+
+async function isPostgres(pid: number): Promise<boolean> {
+  const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => 'postgres')
+  return name.startsWith('postgres')
+}

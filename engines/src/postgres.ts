@@ -1,0 +1,161 @@
+import { execFileSync } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { findPostgres } from './binaries.ts'
+import { type Leashed, removeTemporaryFolder, spawnLeashed } from './leashed.ts'
+import { POSTGRES_FAST_STOP_MS_MAX, POSTGRES_IMMEDIATE_STOP_MS_MAX, POSTGRES_START_MS_MAX } from './limits.ts'
+import { logSize, logTail } from './log-tail.ts'
+import { freePort, HOST, launchOnPort, PortTaken, portIsFree } from './ports.ts'
+import { openHome, POSTGRES_ENV, type PostgresHome, SUPERUSER, takeOver } from './postgres-home.ts'
+import { until } from './until.ts'
+
+export interface PostgresOptions {
+  /** Kept after stop() and reused by the next start; without it everything goes with stop(). */
+  dir?: string
+  port?: number
+  /** Server settings, as in postgresql.conf; they win over the defaults here. */
+  settings?: Record<string, string>
+  /** Lets every commit reach the disk, as in production. */
+  durable?: boolean
+}
+
+/** Fast lets transactions roll back, immediate and kill9 end in crash recovery. */
+export type RestartMode = 'fast' | 'immediate' | 'kill9'
+
+export interface Postgres {
+  host: '127.0.0.1'
+  port: number
+  version: string
+  dir: string
+  superuserUrl: string
+  url(user: string, password: string, database: string): string
+  /** Of the running server; undefined while it is down. */
+  pid(): number | undefined
+  /** Fast shutdown. Removes a temporary folder unless `keepData`; then start() works again. */
+  stop(options?: { keepData?: boolean }): Promise<void>
+  /** What a power cut does to the processes: no shutdown, no last checkpoint. */
+  kill9(): Promise<void>
+  /** On the same folder and port as before. */
+  start(): Promise<void>
+  restart(mode?: RestartMode): Promise<void>
+}
+
+export async function startPostgres(options: PostgresOptions = {}): Promise<Postgres> {
+  const bin = findPostgres()
+  const { settings = {}, durable = false } = options
+  const home = await openHome(bin, options.dir, durable)
+  const all = { ...defaults(durable), ...settings }
+  let server: Leashed | undefined
+  let isRemoved = false
+
+  const launch = async (port: number) => {
+    server = await launchServer(bin, home, port, all)
+  }
+  const removeHome = async () => {
+    if (!home.temporary || isRemoved) return
+    isRemoved = true
+    await removeTemporaryFolder(home.dir)
+  }
+  const port = await launchOnPort(options.port, freePort, launch).catch(async (error) => {
+    await removeHome()
+    throw error
+  })
+  const url = (user: string, password: string, database: string) =>
+    `postgres://${[user, password].map(encodeURIComponent).join(':')}@${HOST}:${port}/${encodeURIComponent(database)}`
+
+  const self: Postgres = {
+    host: HOST,
+    port,
+    version: versionOf(bin),
+    dir: home.dir,
+    superuserUrl: url(SUPERUSER, home.password, 'postgres'),
+    url,
+    pid: () => (server?.isRunning() ? server.pid : undefined),
+    async stop({ keepData = false } = {}) {
+      if (server) await shutDown(server)
+      if (!keepData) await removeHome()
+    },
+    async kill9() {
+      await server?.killAll()
+      await portIsFree(port)
+    },
+    async start() {
+      if (server?.isRunning()) throw new Error('this PostgreSQL is already running')
+      if (isRemoved)
+        throw new Error('stop() removed the folder of this PostgreSQL; use stop({ keepData: true })')
+      await launchOnPort(port, freePort, launch)
+    },
+    async restart(mode = 'fast') {
+      if (mode === 'kill9') await self.kill9()
+      else if (server) await shutDown(server, mode)
+      await self.start()
+    },
+  }
+  return self
+}
+
+/**
+ * Only a crash of the machine can lose what fsync=off left to the kernel, so tests go without it.
+ * A commit still waits for its write: a killed server must keep what it confirmed.
+ */
+function defaults(durable: boolean): Record<string, string> {
+  return {
+    fsync: durable ? 'on' : 'off',
+    synchronous_commit: 'on',
+    shared_buffers: '128MB',
+    max_connections: '200',
+    listen_addresses: HOST,
+    // No socket file: a path there is too long for a deep folder, and nobody needs it.
+    unix_socket_directories: '',
+    password_encryption: 'scram-sha-256',
+    timezone: 'UTC',
+    log_timezone: 'UTC',
+    log_destination: 'stderr',
+    logging_collector: 'off',
+  }
+}
+
+async function launchServer(bin: string, home: PostgresHome, port: number, settings: Record<string, string>) {
+  await takeOver(home)
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const logStart = await logSize(home.log)
+  const server = spawnLeashed(join(bin, 'postgres'), ['-D', home.data, '-p', String(port), ...flags], {
+    cwd: home.dir,
+    log: home.log,
+    env: POSTGRES_ENV,
+    owner: home.user,
+    polite: 'SIGINT',
+  })
+  const settled = async () => !server.isRunning() || (await isReady(home, server.pid))
+  await until(settled, POSTGRES_START_MS_MAX, () => 'PostgreSQL does not accept connections').catch(
+    async (error: Error) => {
+      await server.killAll()
+      throw new Error(`${error.message}:\n${await logTail(home.log, logStart)}`)
+    },
+  )
+  if (server.isRunning()) return server
+  await server.exited
+  const tail = await logTail(home.log, logStart)
+  if (/could not bind .*in use/.test(tail)) throw new PortTaken(port)
+  throw new Error(`PostgreSQL did not start:\n${tail}`)
+}
+
+/**
+ * The lock file says who wrote it and, in its eighth line, when the server takes connections.
+ * Asking the port instead could be answered by a server that is not ours.
+ */
+async function isReady(home: PostgresHome, pid: number): Promise<boolean> {
+  const lines = (await readFile(join(home.data, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')
+  return Number(lines[0]) === pid && lines[7]?.trim() === 'ready'
+}
+
+async function shutDown(server: Leashed, mode: 'fast' | 'immediate' = 'fast') {
+  if (mode === 'fast' && (await server.end('SIGINT', POSTGRES_FAST_STOP_MS_MAX))) return
+  if (await server.end('SIGQUIT', POSTGRES_IMMEDIATE_STOP_MS_MAX)) return
+  await server.killAll()
+}
+
+function versionOf(bin: string): string {
+  const said = execFileSync(join(bin, 'postgres'), ['--version'], { encoding: 'utf8' })
+  return /\d+(\.\d+)*/.exec(said)?.[0] ?? said.trim()
+}

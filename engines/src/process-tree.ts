@@ -1,0 +1,81 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+
+/** Ends a process and everything it started, at once. Gives back every pid it hit. */
+export function killTree(pid: number): number[] {
+  // Frozen first, so that it cannot fork between the listing and the kill.
+  if (!send(pid, 'SIGSTOP')) return []
+  const family = [pid, ...descendantsOf(pid)]
+  for (const member of family) send(member, 'SIGKILL')
+  return family
+}
+
+export function descendantsOf(pid: number): number[] {
+  const parents = HAS_PROC ? parentsFromProc() : parentsFromPs()
+  const found = [pid]
+  // The list grows while it is walked, so grandchildren are reached too.
+  for (const ancestor of found) {
+    for (const [child, parent] of parents) if (parent === ancestor) found.push(child)
+  }
+  return found.slice(1)
+}
+
+/** False when there is no such process any more. */
+export function send(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, signal)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
+    throw error
+  }
+}
+
+/** A zombie counts as dead: in a container whose first process reaps nobody it would stay for ever. */
+export function isAlive(pid: number): boolean {
+  return HAS_PROC ? (readStat(pid)?.state ?? 'Z') !== 'Z' : isTaken(pid)
+}
+
+/** Whether the kernel still knows the pid, be it as a zombie or as somebody else's process. */
+export function isTaken(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/**
+ * Tells two processes apart that had the same pid one after the other.
+ * Where there is no /proc every process has the same mark, and pids are trusted.
+ */
+export function birthMark(pid: number): string {
+  return HAS_PROC ? (readStat(pid)?.startTicks ?? 'gone') : ''
+}
+
+const HAS_PROC = existsSync('/proc/self/stat')
+
+function parentsFromProc(): Map<number, number> {
+  const parents = new Map<number, number>()
+  for (const name of readdirSync('/proc')) {
+    const pid = Number(name)
+    const stat = Number.isInteger(pid) ? readStat(pid) : undefined
+    if (stat) parents.set(pid, stat.parent)
+  }
+  return parents
+}
+
+function parentsFromPs(): Map<number, number> {
+  const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n')
+  return new Map(lines.map((line) => line.trim().split(/\s+/).map(Number) as [number, number]))
+}
+
+function readStat(pid: number): { state: string; parent: number; startTicks: string } | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // The command name sits in brackets and may itself hold spaces and brackets.
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+    return { state: fields[0] ?? 'Z', parent: Number(fields[1]), startTicks: fields[19] ?? '' }
+  } catch {
+    return undefined
+  }
+}

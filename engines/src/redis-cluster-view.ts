@@ -1,0 +1,74 @@
+import { CLUSTER_PROBE_MS_MAX, CLUSTER_SLOTS } from './limits.ts'
+import { sendCommand } from './resp.ts'
+
+/** What one node believes about the cluster. */
+export interface ClusterView {
+  port: number
+  isOk: boolean
+  /** How many nodes it has shaken hands with, itself included. */
+  known: number
+  /** The port of the master of each slot. */
+  ownerOf: (number | undefined)[]
+  /** Of a replica: whether it follows its master right now. A master has nothing to follow. */
+  isInStep: boolean
+}
+
+/** Undefined when the node is dead or frozen. */
+export async function viewFrom(port: number): Promise<ClusterView | undefined> {
+  const ask = async (...args: string[]) =>
+    String(await sendCommand(port, args, { msMax: CLUSTER_PROBE_MS_MAX }))
+  try {
+    const [info, nodes, replication] = await Promise.all([
+      ask('CLUSTER', 'INFO'),
+      ask('CLUSTER', 'NODES'),
+      ask('INFO', 'replication'),
+    ])
+    return {
+      port,
+      isOk: info.includes('cluster_state:ok'),
+      ...readNodes(nodes),
+      isInStep: replication.includes('role:master') || replication.includes('master_link_status:up'),
+    }
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Empty when all is well. A cluster believes in a dead master until its timeout has passed, so
+ * `cluster_state:ok` is not enough: the masters they name must be among those that answered.
+ */
+export function troubleIn(views: ClusterView[], running: number): string {
+  const [first, ...others] = views
+  if (!first) return 'no node answers'
+  if (views.length < running) return `${running - views.length} running node(s) do not answer`
+  const unwell = views.find((view) => !view.isOk)
+  if (unwell) return `node ${unwell.port} says that the cluster is down`
+  const answering = new Set(views.map((view) => view.port))
+  for (let slot = 0; slot < CLUSTER_SLOTS; slot += 1) {
+    const owner = first.ownerOf[slot]
+    if (owner === undefined) return `slot ${slot} has no master`
+    if (!answering.has(owner)) return `slot ${slot} is with node ${owner}, which does not answer`
+    if (others.some((view) => view.ownerOf[slot] !== owner)) return `the nodes disagree about slot ${slot}`
+  }
+  const behind = views.find((view) => !view.isInStep)
+  return behind ? `replica ${behind.port} does not follow its master` : ''
+}
+
+/** A line of CLUSTER NODES: id, host:port@bus, flags, master, ping, pong, epoch, link, then slots. */
+function readNodes(text: string): Pick<ClusterView, 'known' | 'ownerOf'> {
+  const ownerOf: (number | undefined)[] = Array.from({ length: CLUSTER_SLOTS })
+  let known = 0
+  for (const line of text.trim().split('\n')) {
+    const [, address = '', flags = '', , , , , , ...ranges] = line.trim().split(' ')
+    if (flags.includes('handshake') || flags.includes('noaddr')) continue
+    known += 1
+    const port = Number(/:(\d+)@/.exec(address)?.[1])
+    for (const range of ranges) {
+      // A slot on the move is written in brackets; it still belongs to the range of its owner.
+      const [from = Number.NaN, to = from] = range.split('-').map(Number)
+      for (let slot = from; slot <= to; slot += 1) ownerOf[slot] = port
+    }
+  }
+  return { known, ownerOf }
+}

@@ -1,0 +1,129 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { findRedis } from './binaries.ts'
+import { type Leashed, makeTemporaryFolder, removeTemporaryFolder, spawnLeashed } from './leashed.ts'
+import { CLUSTER_PROBE_MS_MAX, REDIS_START_MS_MAX, REDIS_STOP_MS_MAX } from './limits.ts'
+import { logSize, logTail } from './log-tail.ts'
+import { freePort, HOST, launchOnPort, PortTaken, portIsFree } from './ports.ts'
+import { send } from './process-tree.ts'
+import { type RedisReply, sendCommand } from './resp.ts'
+import { until } from './until.ts'
+
+export interface RedisOptions {
+  /** Kept after stop(); without it everything goes with stop(). */
+  dir?: string
+  port?: number
+  /** As in redis.conf (`{ appendonly: 'yes' }`); they win over the defaults here. */
+  settings?: Record<string, string>
+}
+
+export interface Redis {
+  host: '127.0.0.1'
+  port: number
+  url: string
+  dir: string
+  pid(): number | undefined
+  /** Shuts down in good order. Removes a temporary folder unless `keepData`; then start() works again. */
+  stop(options?: { keepData?: boolean }): Promise<void>
+  kill9(): Promise<void>
+  /** On the same folder and port; `empty` throws away what was persisted. */
+  start(options?: { empty?: boolean }): Promise<void>
+  /** Freezes the process: connections stay open and nothing answers. */
+  pause(): void
+  resume(): void
+  command(...args: string[]): Promise<RedisReply>
+}
+
+export function startRedis(options: RedisOptions = {}): Promise<Redis> {
+  return startRedisOn(options, freePort)
+}
+
+/** A cluster node needs ports of its own kind, hence the second argument. */
+export async function startRedisOn(options: RedisOptions, choosePort: () => Promise<number>): Promise<Redis> {
+  const program = join(findRedis(), 'redis-server')
+  const dir = options.dir ? resolve(options.dir) : await makeTemporaryFolder(tmpdir(), 'redis')
+  const settings = { ...DEFAULTS, ...options.settings }
+  const password = options.settings?.requirepass
+  let server: Leashed | undefined
+  let isRemoved = false
+
+  const launch = async (port: number) => {
+    server = await launchServer(program, dir, port, settings)
+  }
+  const removeDir = async () => {
+    if (options.dir || isRemoved) return
+    isRemoved = true
+    await removeTemporaryFolder(dir)
+  }
+  const port = await launchOnPort(options.port, choosePort, launch).catch(async (error) => {
+    await removeDir()
+    throw error
+  })
+  const signal = (name: NodeJS.Signals) => {
+    if (!server?.isRunning()) throw new Error('this Redis is not running')
+    send(server.pid, name)
+  }
+
+  return {
+    host: HOST,
+    port,
+    url: `redis://${password ? `:${encodeURIComponent(password)}@` : ''}${HOST}:${port}`,
+    dir,
+    pid: () => (server?.isRunning() ? server.pid : undefined),
+    async stop({ keepData = false } = {}) {
+      if (server && !(await server.end('SIGTERM', REDIS_STOP_MS_MAX))) await server.killAll()
+      if (!keepData) await removeDir()
+    },
+    async kill9() {
+      await server?.killAll()
+      await portIsFree(port)
+    },
+    async start({ empty = false } = {}) {
+      if (server?.isRunning()) throw new Error('this Redis is already running')
+      if (isRemoved) throw new Error('stop() removed the folder of this Redis; use stop({ keepData: true })')
+      if (empty) await rm(join(dir, DATA), { recursive: true, force: true })
+      await launchOnPort(port, choosePort, launch)
+    },
+    pause: () => signal('SIGSTOP'),
+    resume: () => signal('SIGCONT'),
+    command: (...args) => sendCommand(port, args, { password }),
+  }
+}
+
+const DATA = 'data'
+const DEFAULTS: Record<string, string> = {
+  bind: HOST,
+  'protected-mode': 'yes',
+  save: '',
+  appendonly: 'no',
+  'maxmemory-policy': 'noeviction',
+}
+
+async function launchServer(program: string, dir: string, port: number, settings: Record<string, string>) {
+  const log = join(dir, 'redis.log')
+  const config = join(dir, 'redis.conf')
+  await mkdir(join(dir, DATA), { recursive: true, mode: 0o700 })
+  const lines = Object.entries({ ...settings, port: String(port) }).map(
+    ([name, value]) => `${name} ${value || '""'}`,
+  )
+  await writeFile(config, `${lines.join('\n')}\n`, { mode: 0o600 })
+  const logStart = await logSize(log)
+  const server = spawnLeashed(program, [config], { cwd: join(dir, DATA), log, polite: 'SIGTERM' })
+  const answers = async () => !server.isRunning() || (await isReady(port, server.pid, settings.requirepass))
+  await until(answers, REDIS_START_MS_MAX, () => 'Redis does not answer').catch(async (error: Error) => {
+    await server.killAll()
+    throw new Error(`${error.message}:\n${await logTail(log, logStart)}`)
+  })
+  if (server.isRunning()) return server
+  await server.exited
+  const tail = await logTail(log, logStart)
+  if (/bind.*in use|Failed listening on port/s.test(tail)) throw new PortTaken(port)
+  throw new Error(`Redis did not start:\n${tail}`)
+}
+
+/** The pid tells our server from one that took the port a moment earlier. */
+async function isReady(port: number, pid: number, password: string | undefined): Promise<boolean> {
+  const info = await sendCommand(port, ['INFO'], { password, msMax: CLUSTER_PROBE_MS_MAX }).catch(() => '')
+  return String(info).includes(`process_id:${pid}\r\n`) && String(info).includes('loading:0\r\n')
+}

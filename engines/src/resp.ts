@@ -1,0 +1,89 @@
+import { connect } from 'node:net'
+import { REDIS_COMMAND_MS_MAX } from './limits.ts'
+import { HOST } from './ports.ts'
+
+export type RedisReply = string | number | null | RedisReply[]
+
+/** One command on a connection of its own: slow, but nothing is left open when a server is killed. */
+export function sendCommand(
+  port: number,
+  args: string[],
+  { password, msMax = REDIS_COMMAND_MS_MAX }: { password?: string | undefined; msMax?: number } = {},
+): Promise<RedisReply> {
+  const commands = password ? [['AUTH', password], args] : [args]
+  return new Promise((resolve, reject) => {
+    let received = Buffer.alloc(0)
+    const socket = connect({ port, host: HOST })
+    const finish = (act: () => void) => {
+      clearTimeout(timer)
+      socket.destroy()
+      act()
+    }
+    const timer = setTimeout(
+      () => finish(() => reject(new Error(`no answer to ${args[0]} from port ${port} in ${msMax} ms`))),
+      msMax,
+    )
+    socket.on('connect', () => socket.write(commands.map(encode).join('')))
+    socket.on('error', (error) => finish(() => reject(error)))
+    socket.on('close', () => finish(() => reject(new Error(`port ${port} hung up on ${args[0]}`))))
+    socket.on('data', (chunk: Buffer) => {
+      received = Buffer.concat([received, chunk])
+      try {
+        const replies = readReplies(received, commands.length)
+        if (replies) finish(() => resolve(replies.at(-1) ?? null))
+      } catch (error) {
+        finish(() => reject(error))
+      }
+    })
+  })
+}
+
+function encode(args: string[]): string {
+  return `*${args.length}\r\n${args.map((arg) => `$${Buffer.byteLength(arg)}\r\n${arg}\r\n`).join('')}`
+}
+
+/** Undefined until all of them have arrived. */
+function readReplies(bytes: Buffer, count: number): RedisReply[] | undefined {
+  const replies: RedisReply[] = []
+  let at = 0
+  while (replies.length < count) {
+    const read = readReply(bytes, at)
+    if (!read) return undefined
+    replies.push(read.value)
+    at = read.end
+  }
+  return replies
+}
+
+function readReply(bytes: Buffer, from: number): { value: RedisReply; end: number } | undefined {
+  const lineEnd = bytes.indexOf('\r\n', from)
+  if (lineEnd < 0) return undefined
+  const kind = String.fromCharCode(bytes[from] ?? 0)
+  const line = bytes.toString('utf8', from + 1, lineEnd)
+  const next = lineEnd + 2
+  if (kind === '+') return { value: line, end: next }
+  if (kind === ':') return { value: Number(line), end: next }
+  if (kind === '-') throw new Error(line)
+  if (kind === '$') return readBulk(bytes, next, Number(line))
+  if (kind === '*') return readArray(bytes, next, Number(line))
+  throw new Error(`not a Redis reply: ${kind}${line}`)
+}
+
+function readBulk(bytes: Buffer, from: number, length: number) {
+  if (length < 0) return { value: null, end: from }
+  const end = from + length
+  return bytes.length < end + 2 ? undefined : { value: bytes.toString('utf8', from, end), end: end + 2 }
+}
+
+function readArray(bytes: Buffer, from: number, length: number) {
+  if (length < 0) return { value: null, end: from }
+  const value: RedisReply[] = []
+  let end = from
+  for (let index = 0; index < length; index += 1) {
+    const read = readReply(bytes, end)
+    if (!read) return undefined
+    value.push(read.value)
+    end = read.end
+  }
+  return { value, end }
+}

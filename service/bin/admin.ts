@@ -1,0 +1,61 @@
+#!/usr/bin/env node
+import { userInfo } from 'node:os'
+import type { Admission } from '../src/access/admission.ts'
+import { type Config, ConfigError, configReference, describeConfig, loadConfig } from '../src/config.ts'
+import { runAdmin } from '../src/console/command/program.ts'
+import { createOperator, type OperatorDeps } from '../src/console/operator.ts'
+import { systemClock } from '../src/platform/clock.ts'
+import { createLog } from '../src/platform/log.ts'
+import { migrate, schemaMismatch } from '../src/platform/migrate.ts'
+import { MIGRATIONS, openAdmissionFrom, openDatabaseFrom, openKeyringFrom } from '../src/wiring.ts'
+
+const log = createLog('silent')
+const closing: (() => Promise<void>)[] = []
+
+const config = once(() => loadConfig())
+const deps = once((): OperatorDeps => {
+  const db = openDatabaseFrom(config(), 'shopwire-admin', log)
+  closing.push(() => db.close())
+  const admission = once((): Admission => {
+    const opened = openAdmissionFrom(config(), db, log)
+    closing.unshift(() => opened.close())
+    return opened
+  })
+  return {
+    db,
+    keyring: openKeyringFrom(config()),
+    clock: systemClock,
+    cell: config().SHOPWIRE_CELL,
+    admission: async () => admission(),
+  }
+})
+
+process.exitCode = await runAdmin(
+  {
+    deps,
+    operator: () => createOperator(deps(), `cli:${userInfo().username}`),
+    migrate: (report) => migrate(ownerUrl(config()), MIGRATIONS, report),
+    schemaMismatch: () =>
+      schemaMismatch((text) => deps().db.many({ text, values: [], name: 'schema_version' }), MIGRATIONS),
+    describeConfig: () => describeConfig(config()),
+    configReference,
+    encryptionKeys: () => config().encryption,
+    out: (text) => process.stdout.write(text),
+    err: (text) => process.stderr.write(text),
+  },
+  process.argv.slice(2),
+)
+for (const close of closing) await close()
+
+function ownerUrl({ SHOPWIRE_DATABASE_OWNER_URL: url }: Config): string {
+  if (url === undefined) throw new ConfigError(['SHOPWIRE_DATABASE_OWNER_URL is required to migrate'])
+  return url
+}
+
+function once<Value>(make: () => Value): () => Value {
+  let made: { value: Value } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}

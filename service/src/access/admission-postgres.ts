@@ -1,0 +1,71 @@
+import { type Db, sql } from '../platform/db.ts'
+import { type Admission, type AdmissionLimits, NONCE_KEPT_S, type Verdict } from './admission.ts'
+
+interface AdmitRow {
+  verdict: Verdict['kind']
+  requests_used: number
+  requests_oldest_ms: number
+  orders_used: number
+  orders_oldest_ms: number
+  wait_ms: number
+}
+
+const PURGE_EVERY_MS = 30_000
+
+/** Admission in the database itself, by the function `admit` of migration 0004: nothing else to run. */
+export function postgresAdmission(
+  db: Db,
+  limits: AdmissionLimits,
+  onPurgeError: (error: unknown) => void,
+): Admission {
+  let purging: NodeJS.Timeout | undefined
+  return {
+    async admit(attempt) {
+      const row = await db.one<AdmitRow>(sql`
+        select *
+          from admit(${attempt.account_id}, ${attempt.key_id}, ${attempt.nonce}, ${attempt.signed_at}, ${attempt.standing},
+                     ${attempt.isOrder}, ${limits.requestsMax}, ${limits.ordersMax})`)
+      if (row.verdict !== 'admitted' && row.verdict !== 'limited') return { kind: row.verdict }
+      return {
+        kind: row.verdict,
+        memory: 'database',
+        usage: {
+          requests: {
+            max: limits.requestsMax,
+            used: row.requests_used,
+            oldestLeavesMs: row.requests_oldest_ms,
+          },
+          orders: { max: limits.ordersMax, used: row.orders_used, oldestLeavesMs: row.orders_oldest_ms },
+          waitMs: row.wait_ms,
+        },
+      }
+    },
+    // The statement compares the standing with the account's own row; there is no copy to bring up to date.
+    announce: async () => {},
+    async open() {
+      await db.one(sql`select * from admission_memory_check()`)
+      purging ??= setInterval(() => void purgeNonces(db).catch(onPurgeError), PURGE_EVERY_MS).unref()
+    },
+    async close() {
+      clearInterval(purging)
+    },
+  }
+}
+
+async function purgeNonces(db: Db): Promise<void> {
+  await db.one(
+    sql`select purge_nonces(floor(extract(epoch from clock_timestamp()))::bigint - ${NONCE_KEPT_S}::bigint)`,
+  )
+}
+
+/** Spends a nonce where no crash can forget it; false when it was spent before. */
+export async function witnessNonce(
+  db: Db,
+  nonce: { account_id: string; key_id: string; nonce: string; signed_at: number },
+): Promise<boolean> {
+  const inserted = await db.run(sql`
+    insert into witnessed_nonces (account_id, key_id, nonce, signed_at)
+    values (${nonce.account_id}, ${nonce.key_id}, ${nonce.nonce}, ${nonce.signed_at})
+        on conflict do nothing`)
+  return inserted === 1
+}

@@ -1,0 +1,208 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import type { Db } from '../platform/db.ts'
+import { Unavailable } from '../platform/trouble.ts'
+import type { Admission, AdmissionLimits, Attempt, Verdict } from './admission.ts'
+import { witnessNonce } from './admission-postgres.ts'
+import { SLOT_COUNT, slotOf, tagsBySlot } from './redis-slots.ts'
+
+export interface RedisAdmissionOptions {
+  readonly urls: readonly string[]
+  readonly isCluster: boolean
+  readonly timeoutMs: number
+  readonly limits: AdmissionLimits
+  onError(error: Error): void
+  onMemoryLost(): void
+}
+
+type Reply = [verdict: string, memory: string, ...numbers: number[]]
+type Client = (Redis | Cluster) & {
+  admit(...keysAndArguments: (string | number)[]): Promise<Reply>
+  touchMemory(memoryKey: string): Promise<number>
+  raiseStanding(standingKey: string, standing: number, ttlS: number): Promise<number>
+}
+
+const PREFIX = 'shopwire'
+const WATCH_EVERY_MS = 500
+/** Longer than any process remembers a key (see known-keys.ts), so that no memory outlives the announcement against it. */
+const STANDING_TTL_S = 3_600
+const TOUCH_BATCH = 512
+/** A memory that begins now admits nobody for the next two seconds and the rest of this one. */
+const WARMING_MS = 3_000
+
+const ADMIT_LUA = readFileSync(new URL('./admission.lua', import.meta.url), 'utf8')
+/** Begins the memory of a slot if it has none; answers 1 when it had to. The head of admission.lua, on its own. */
+const TOUCH_LUA = `
+local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+if redis.call('HGET', KEYS[1], 'run') == run then return 0 end
+local purged_to = redis.call('HGET', KEYS[1], 'purged_to') or '0'
+redis.call('HSET', KEYS[1], 'run', run, 'lost_at', tonumber(redis.call('TIME')[1]) + 2, 'purged_to', purged_to)
+return 1`
+const RAISE_STANDING_LUA = `
+local known = tonumber(redis.call('GET', KEYS[1]) or '0')
+redis.call('SET', KEYS[1], math.max(known, tonumber(ARGV[1])), 'EX', ARGV[2])
+return 1`
+
+/** Admission in Redis, single or cluster: takes the hottest writes off the database. */
+export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admission {
+  const client = connect(options)
+  const memoryTags = tagsBySlot()
+  const memoryKey = (slot: number) => `${PREFIX}:memory:{${memoryTags[slot]}}`
+  let watching: NodeJS.Timeout | undefined
+  let touching: Promise<boolean> | undefined
+
+  /** Begins the memory of the slots that lost it; whether there were any. */
+  async function touch(slots: number[]): Promise<boolean> {
+    const replies = await answered(Promise.all(slots.map((slot) => client.touchMemory(memoryKey(slot)))))
+    return replies.includes(1)
+  }
+
+  /** All slots at once, so that callers meet one short pause and not one each. */
+  function touchAll(): Promise<boolean> {
+    touching ??= (async () => {
+      let isAnyLost = false
+      for (let first = 0; first < SLOT_COUNT; first += TOUCH_BATCH) {
+        isAnyLost = (await touch(Array.from({ length: TOUCH_BATCH }, (_, n) => first + n))) || isAnyLost
+      }
+      return isAnyLost
+    })().finally(() => {
+      touching = undefined
+    })
+    return touching
+  }
+
+  async function watch(): Promise<void> {
+    // One slot in each of sixteen stretches: every master of a cluster of that size is asked each time.
+    const slots = Array.from({ length: 16 }, (_, n) => (n * SLOT_COUNT) / 16)
+    if (await touch(slots)) {
+      options.onMemoryLost()
+      await touchAll()
+    }
+  }
+
+  function ask(attempt: Attempt, isWitnessed: boolean): Promise<Reply> {
+    const own = `${PREFIX}:{${attempt.account_id}}`
+    return answered(
+      client.admit(
+        memoryKey(slotOf(attempt.account_id)),
+        `${own}:nonce:${attempt.key_id}:${attempt.nonce}`,
+        `${own}:requests`,
+        `${own}:orders`,
+        `${own}:standing`,
+        attempt.signed_at,
+        attempt.standing,
+        attempt.memory ?? '',
+        attempt.isOrder ? 1 : 0,
+        options.limits.requestsMax,
+        options.limits.ordersMax,
+        isWitnessed ? 1 : 0,
+      ),
+    )
+  }
+
+  return {
+    async admit(attempt) {
+      const first = await ask(attempt, false)
+      if (first[0] !== 'witness') return toVerdict(first, options.limits)
+      if (!(await witnessNonce(db, attempt))) return { kind: 'replayed' }
+      return toVerdict(await ask(attempt, true), options.limits)
+    },
+    async announce(account_id, standing) {
+      await connected(client, options.timeoutMs)
+      await answered(client.raiseStanding(`${PREFIX}:{${account_id}}:standing`, standing, STANDING_TTL_S))
+    },
+    async open() {
+      await connected(client, options.timeoutMs)
+      await refuseEvictingServers(client)
+      if (await touchAll()) await sleep(WARMING_MS)
+      watching ??= setInterval(() => void watch().catch(options.onError), WATCH_EVERY_MS).unref()
+    },
+    async close() {
+      clearInterval(watching)
+      client.disconnect()
+    },
+  }
+}
+
+function connect(options: RedisAdmissionOptions): Client {
+  const redisOptions = {
+    // A command whose answer was lost may have spent its nonce: sending it again would refuse an honest caller. It fails,
+    // the caller is told 503, and signs afresh.
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: options.timeoutMs,
+    connectTimeout: options.timeoutMs,
+    enableAutoPipelining: true,
+  } satisfies RedisOptions
+  const client = options.isCluster
+    ? new Cluster(options.urls.map(toNode), {
+        redisOptions,
+        enableAutoPipelining: true,
+        clusterRetryStrategy: reconnectMs,
+        slotsRefreshTimeout: options.timeoutMs,
+        slotsRefreshInterval: 1_000,
+        retryDelayOnFailover: 100,
+        retryDelayOnClusterDown: 100,
+        maxRedirections: 4,
+      })
+    : new Redis(options.urls[0] ?? '', {
+        ...redisOptions,
+        enableOfflineQueue: false,
+        retryStrategy: reconnectMs,
+      })
+  client.on('error', options.onError)
+  client.defineCommand('admit', { numberOfKeys: 5, lua: ADMIT_LUA })
+  client.defineCommand('touchMemory', { numberOfKeys: 1, lua: TOUCH_LUA })
+  client.defineCommand('raiseStanding', { numberOfKeys: 1, lua: RAISE_STANDING_LUA })
+  return client as Client
+}
+
+const reconnectMs = (tries: number) => Math.min(50 * tries, 500)
+
+function toNode(url: string): { host: string; port: number } {
+  const { hostname, port } = new URL(url)
+  return { host: hostname, port: Number(port || 6379) }
+}
+
+async function connected(client: Client, timeoutMs: number): Promise<void> {
+  if (client.status === 'ready') return
+  await answered(once(client, 'ready', { signal: AbortSignal.timeout(timeoutMs) }))
+}
+
+async function answered<Result>(reply: Promise<Result>): Promise<Result> {
+  try {
+    return await reply
+  } catch (error) {
+    throw new Unavailable('admission', error)
+  }
+}
+
+function toVerdict([kind, memory, ...n]: Reply, limits: AdmissionLimits): Verdict {
+  if (kind !== 'admitted' && kind !== 'limited') return { kind } as Verdict
+  const [requestsUsed = 0, requestsOldest = 0, ordersUsed = 0, ordersOldest = 0, waitMs = 0] = n
+  return {
+    kind,
+    memory,
+    usage: {
+      requests: { max: limits.requestsMax, used: requestsUsed, oldestLeavesMs: requestsOldest },
+      orders: { max: limits.ordersMax, used: ordersUsed, oldestLeavesMs: ordersOldest },
+      waitMs,
+    },
+  }
+}
+
+/** A server that drops keys when memory is short would forget nonces one by one, and nothing could notice. */
+async function refuseEvictingServers(client: Client): Promise<void> {
+  const nodes = client instanceof Cluster ? client.nodes('master') : [client]
+  for (const node of nodes) {
+    const info = await answered(node.info('memory'))
+    const policy = /maxmemory_policy:(\S+)/.exec(info)?.[1]
+    if (policy !== 'noeviction') {
+      throw new Error(
+        `Redis is set to maxmemory-policy "${policy}". Nonces must not be evicted: set it to "noeviction".`,
+      )
+    }
+  }
+}

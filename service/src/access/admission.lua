@@ -1,0 +1,107 @@
+-- One request's admission in one round trip; the same rules as the function admit() in PostgreSQL.
+-- All keys are in one hash slot: the account's own carry {account_id}, the memory key a tag made for that slot.
+--
+-- KEYS: 1 memory of the slot, 2 the nonce, 3 request times, 4 order times, 5 announced standing
+-- ARGV: 1 signed_at, 2 standing, 3 memory the key was read under ('' = just read), 4 is an order,
+--       5 requests max, 6 orders max, 7 the nonce is witnessed in the database
+-- Replies {verdict, memory, requests used, oldest leaves ms, orders used, oldest leaves ms, wait ms}
+local WINDOW_MS = 60000
+local USABLE_S = 120
+local NONCE_KEPT_S = 600
+local NONCE_TTL_S = 720
+
+local time = redis.call('TIME')
+local now_s = tonumber(time[1])
+local now_ms = now_s * 1000 + math.floor(tonumber(time[2]) / 1000)
+local signed_at = tonumber(ARGV[1])
+
+-- The memory is whole only within one life of one server process: a restart may have lost the last writes, a promoted
+-- replica may never have had them, and a flush takes this key along with the rest.
+local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+local memory = redis.call('HMGET', KEYS[1], 'run', 'lost_at', 'purged_to')
+if memory[1] ~= run then
+  -- Two seconds more than now: nonces signed up to a second ahead are not witnessed, and the clock of a promoted replica
+  -- may be a little behind.
+  memory = { run, tostring(now_s + 2), memory[3] or '0' }
+  redis.call('HSET', KEYS[1], 'run', run, 'lost_at', memory[2], 'purged_to', memory[3])
+end
+local memory_name = string.sub(run, 1, 8) .. ':' .. memory[2]
+local lost_at = tonumber(memory[2])
+local purged_to = tonumber(memory[3])
+if now_s <= lost_at then
+  return { 'warming', memory_name }
+end
+
+-- A revocation announced here, or one whose announcement went down with an earlier memory.
+local announced = redis.call('GET', KEYS[5])
+if (announced and tonumber(announced) > tonumber(ARGV[2])) or (ARGV[3] ~= '' and ARGV[3] ~= memory_name) then
+  return { 'changed', memory_name }
+end
+
+if now_s - NONCE_KEPT_S > purged_to + 30 then
+  purged_to = now_s - NONCE_KEPT_S
+  redis.call('HSET', KEYS[1], 'purged_to', purged_to)
+end
+if signed_at <= lost_at or signed_at <= purged_to then
+  return { 'forgotten', memory_name }
+end
+
+if ARGV[7] == '0' and (signed_at > now_s + 1 or now_s <= lost_at + USABLE_S) then
+  return { 'witness', memory_name }
+end
+if not redis.call('SET', KEYS[2], '1', 'NX', 'EX', NONCE_TTL_S) then
+  return { 'replayed', memory_name }
+end
+
+-- Brings a window up to date: how many are in it, and when the oldest of them was admitted.
+local function look(key)
+  local newest = tonumber(redis.call('LINDEX', key, -1) or '0')
+  if newest > now_ms + 1 then
+    -- A clock that stepped back leaves stamps in the future; they count as made now.
+    for n, stamp in ipairs(redis.call('LRANGE', key, 0, -1)) do
+      if tonumber(stamp) > now_ms then redis.call('LSET', key, n - 1, now_ms) end
+    end
+  end
+  local oldest = tonumber(redis.call('LINDEX', key, 0) or now_ms)
+  while oldest <= now_ms - WINDOW_MS do
+    redis.call('LPOP', key)
+    oldest = tonumber(redis.call('LINDEX', key, 0) or now_ms)
+  end
+  return redis.call('LLEN', key), oldest
+end
+
+-- Until one more fits: when the stamp that stands in the way leaves the window.
+local function wait(key, used, max)
+  if used < max then return 0 end
+  return tonumber(redis.call('LINDEX', key, used - max)) + WINDOW_MS - now_ms
+end
+
+-- Stamped a shade late and judged a shade early, so that no window of 60 s ever holds one too many.
+local function count(key)
+  redis.call('RPUSH', key, now_ms + 1)
+  redis.call('PEXPIRE', key, WINDOW_MS + 1000)
+end
+
+local is_order = ARGV[4] == '1'
+local requests, requests_oldest = look(KEYS[3])
+local orders, orders_oldest = look(KEYS[4])
+local wait_ms = wait(KEYS[3], requests, tonumber(ARGV[5]))
+if is_order then
+  wait_ms = math.max(wait_ms, wait(KEYS[4], orders, tonumber(ARGV[6])))
+end
+local verdict = 'limited'
+if wait_ms <= 0 then
+  verdict = 'admitted'
+  count(KEYS[3])
+  requests = requests + 1
+  if is_order then
+    count(KEYS[4])
+    orders = orders + 1
+  end
+end
+return {
+  verdict, memory_name,
+  requests, requests == 0 and 0 or requests_oldest + WINDOW_MS - now_ms,
+  orders, orders == 0 and 0 or orders_oldest + WINDOW_MS - now_ms,
+  math.max(wait_ms, 0),
+}

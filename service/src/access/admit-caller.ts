@@ -1,0 +1,165 @@
+import { createSecretKey, randomBytes } from 'node:crypto'
+import { RATE_WINDOW_S } from '@shopwire/contract'
+import { signatureMatches } from '@shopwire/contract/signing'
+import type { Metrics } from '../platform/metrics.ts'
+import type { Throttle } from '../platform/throttle.ts'
+import { Refusal, refuse, Unavailable } from '../platform/trouble.ts'
+import type { Admission, Usage } from './admission.ts'
+import type { Caller } from './caller.ts'
+import { type Credentials, NOT_PROVEN } from './credentials.ts'
+import type { KnownKey, KnownKeys } from './known-keys.ts'
+
+export interface AccessDeps {
+  readonly keys: KnownKeys
+  readonly admission: Admission
+  readonly failures: Throttle
+  readonly metrics: Metrics
+}
+
+export interface SignedRequest {
+  readonly method: string
+  /** Path and query exactly as they came. */
+  readonly target: string
+  readonly body: Uint8Array
+  readonly isOrder: boolean
+  readonly address: string
+}
+
+const READS_MAX = 3
+const WARMING_RETRY_S = 2
+
+/** A signed request becomes a Caller or is refused: key and signature, then nonce, then limits. */
+export async function admitCaller(
+  deps: AccessDeps,
+  credentials: Credentials,
+  request: SignedRequest,
+  nowMs: number,
+): Promise<Caller> {
+  let key = await proveSigner(deps, credentials, request, nowMs)
+  for (let reads = 0; reads < READS_MAX; reads += 1) {
+    const verdict = await deps.admission.admit({
+      account_id: key.account_id,
+      key_id: key.key_id,
+      nonce: credentials.nonce,
+      signed_at: credentials.signed_at,
+      isOrder: request.isOrder,
+      standing: key.standing,
+      memory: key.memory,
+    })
+    switch (verdict.kind) {
+      case 'admitted':
+        key.memory = verdict.memory
+        return toCaller(key, verdict.usage)
+      case 'limited':
+        key.memory = verdict.memory
+        throw limited(deps, verdict.usage)
+      case 'replayed':
+        deps.metrics.nonceReplays.inc()
+        throw refuse(
+          'nonce_reused',
+          'This nonce was used before. Sign again with a fresh nonce and timestamp; retries too.',
+        )
+      case 'forgotten':
+        throw refuse(
+          'timestamp_out_of_range',
+          'This request was signed before our record of used nonces begins. Sign again with a fresh timestamp and nonce.',
+        )
+      case 'warming':
+        throw new Refusal(
+          'service_unavailable',
+          'The record of used nonces is being renewed. Sign again with a fresh timestamp and nonce in a moment.',
+          {},
+          { 'retry-after': String(WARMING_RETRY_S) },
+        )
+      case 'changed': {
+        const fresh = await deps.keys.read(key.key_id)
+        if (!fresh) throw badCredentials(deps, 'revoked', key.key_id, request.address, nowMs)
+        key = fresh
+      }
+    }
+  }
+  throw new Unavailable('admission', new Error('the account kept changing while it was being read'))
+}
+
+async function proveSigner(
+  deps: AccessDeps,
+  credentials: Credentials,
+  request: SignedRequest,
+  nowMs: number,
+): Promise<KnownKey> {
+  const remembered = deps.keys.remembered(credentials.key_id)
+  const key = remembered ?? (await deps.keys.read(credentials.key_id))
+  const isSigned = signatureMatches(
+    key?.hmacKey ?? NOBODYS_SECRET,
+    {
+      method: request.method,
+      target: request.target,
+      timestamp: credentials.timestamp,
+      nonce: credentials.nonce,
+      body: request.body,
+    },
+    credentials.signature,
+  )
+  if (key && isSigned) return key
+  // An unknown key costs a read and a signature; a known key with a wrong signature must not be told apart by its speed.
+  if (remembered) await deps.keys.pretendToRead()
+  throw badCredentials(deps, key ? 'signature' : 'key', credentials.key_id, request.address, nowMs)
+}
+
+/** For keys that do not exist, so that they take as long as those that do. */
+const NOBODYS_SECRET = createSecretKey(randomBytes(32))
+
+/**
+ * The key id is public, so failures never count against the account: they are counted per key id and address, and past the
+ * limit they are answered with 429. A correct signature from the same place is not held up.
+ */
+function badCredentials(
+  deps: AccessDeps,
+  reason: string,
+  key_id: string,
+  address: string,
+  nowMs: number,
+): Refusal {
+  deps.metrics.authFailures.inc({ reason })
+  const waitMs = deps.failures.hit(`${key_id} ${address}`, nowMs)
+  if (waitMs > 0) {
+    return new Refusal(
+      'rate_limited',
+      'Too many requests with this key id and a wrong signature came from this address. Check the key and the signature.',
+      { key_id, reason },
+      { 'retry-after': String(Math.ceil(waitMs / 1000)) },
+    )
+  }
+  return refuse('authentication_failed', NOT_PROVEN, { key_id, reason })
+}
+
+function limited(deps: AccessDeps, usage: Usage): Refusal {
+  const isRequests = usage.requests.used >= usage.requests.max
+  const policy = isRequests ? 'req' : 'orders'
+  deps.metrics.rateLimited.inc({ policy })
+  const seconds = Math.max(1, Math.ceil(usage.waitMs / 1000))
+  const limit = isRequests ? `${usage.requests.max} requests` : `${usage.orders.max} order attempts`
+  return new Refusal(
+    'rate_limited',
+    `This account has made ${limit} within ${RATE_WINDOW_S} seconds. Wait ${seconds} s, then sign again with a fresh nonce.`,
+    {},
+    { 'retry-after': String(seconds), ...rateHeaders(usage) },
+  )
+}
+
+/** Both windows on every signed answer, so that nobody has to run into a limit to learn of it. */
+export function rateHeaders({ requests, orders }: Usage): Record<string, string> {
+  const left = ({ max, used, oldestLeavesMs }: Usage['requests']) => {
+    const nextS = Math.min(RATE_WINDOW_S, Math.max(0, Math.ceil(oldestLeavesMs / 1000)))
+    return `r=${Math.max(0, max - used)};t=${nextS}`
+  }
+  return {
+    'ratelimit-policy': `"req";q=${requests.max};w=${RATE_WINDOW_S}, "orders";q=${orders.max};w=${RATE_WINDOW_S}`,
+    ratelimit: `"req";${left(requests)}, "orders";${left(orders)}`,
+  }
+}
+
+function toCaller(key: KnownKey, usage: Usage): Caller {
+  const { key_id, account_id, account_name, isSuspended, scopes } = key
+  return { key_id, account_id, account_name, isSuspended, scopes, usage }
+}

@@ -1,0 +1,25 @@
+import type { Scope } from '@shopwire/contract'
+import { refuse } from '../platform/trouble.ts'
+import type { Usage } from './admission.ts'
+
+/** Whoever signed this request: proven, not replayed, within its limits. What it may do is asked next. */
+export interface Caller {
+  readonly key_id: string
+  readonly account_id: string
+  readonly account_name: string
+  readonly isSuspended: boolean
+  readonly scopes: ReadonlySet<Scope>
+  readonly usage: Usage
+}
+
+export function authorise(caller: Caller, scope: Scope): void {
+  if (caller.isSuspended) {
+    throw refuse('account_suspended', 'This account is suspended. Contact the store to have it resumed.')
+  }
+  if (!caller.scopes.has(scope)) {
+    throw refuse(
+      'insufficient_scope',
+      `This key lacks the scope ${scope}. Use a key that has it, or create one in the dashboard.`,
+    )
+  }
+}

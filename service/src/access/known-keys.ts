@@ -1,0 +1,67 @@
+import { createSecretKey, type KeyObject } from 'node:crypto'
+import type { Scope } from '@shopwire/contract'
+import { LRUCache } from 'lru-cache'
+import { findLiveKey, openSecret } from '../accounts/api-key.ts'
+import type { Db } from '../platform/db.ts'
+import type { Keyring } from '../platform/encryption.ts'
+
+/** A key as this process remembers it. Whether it still holds is asked on every request (see Admission). */
+export interface KnownKey {
+  readonly key_id: string
+  readonly account_id: string
+  readonly account_name: string
+  readonly isSuspended: boolean
+  readonly scopes: ReadonlySet<Scope>
+  readonly hmacKey: KeyObject
+  readonly standing: number
+  /** The admission memory that last vouched for this standing; undefined until one has. */
+  memory: string | undefined
+}
+
+export interface KnownKeys {
+  remembered(key_id: string): KnownKey | undefined
+  /** Reads the key from the database; undefined when it is unknown or revoked. */
+  read(key_id: string): Promise<KnownKey | undefined>
+  /** The work of a `read` that finds nothing. */
+  pretendToRead(): Promise<void>
+}
+
+const KEYS_MAX = 100_000
+const REMEMBERED_MS_MAX = 10 * 60_000
+/** Has the form of a key id and is never given out. */
+const NOBODY = 'key_c1_00000000000000000000000000'
+
+export function createKnownKeys(db: Db, keyring: Keyring): KnownKeys {
+  const keys = new LRUCache<string, KnownKey>({ max: KEYS_MAX, ttl: REMEMBERED_MS_MAX })
+  return {
+    remembered(key_id) {
+      const key = keys.get(key_id)
+      // Until a memory has vouched for it, a key is good only for the request that read it.
+      return key?.memory === undefined ? undefined : key
+    },
+    async read(key_id) {
+      const row = await findLiveKey(db, key_id)
+      if (!row) {
+        keys.delete(key_id)
+        return undefined
+      }
+      // The secret of a key never changes, so it is decrypted once.
+      const hmacKey = keys.get(key_id)?.hmacKey ?? createSecretKey(await openSecret(keyring, row), 'utf8')
+      const key: KnownKey = {
+        key_id,
+        account_id: row.account_id,
+        account_name: row.account_name,
+        isSuspended: row.account_status !== 'active',
+        scopes: new Set(row.scopes),
+        hmacKey,
+        standing: row.standing,
+        memory: undefined,
+      }
+      keys.set(key_id, key)
+      return key
+    },
+    async pretendToRead() {
+      await findLiveKey(db, NOBODY)
+    },
+  }
+}

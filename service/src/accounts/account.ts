@@ -1,0 +1,53 @@
+import { openBalance } from '../ledger/transfer.ts'
+import type { Queryable, Tx } from '../platform/db.ts'
+import { newId } from '../platform/ids.ts'
+import { refuse } from '../platform/trouble.ts'
+import { insertAccount, selectAccount, selectAccounts, updateAccountStatus } from './queries.ts'
+
+export type AccountStatus = 'active' | 'suspended'
+
+export interface Account {
+  readonly id: string
+  readonly name: string
+  readonly status: AccountStatus
+  readonly standing: number
+  readonly created_at: Date
+}
+
+const NAME_LENGTH_MAX = 100
+
+export async function createAccount(tx: Tx, name: string, nowMs: number): Promise<Account> {
+  assertName(name)
+  const account = await insertAccount(tx, newId('acct', nowMs), name, new Date(nowMs))
+  await openBalance(tx, account.id)
+  return account
+}
+
+/** Holds from the moment the transaction commits; the caller announces the new standing to the admission memory. */
+export async function setAccountStatus(tx: Tx, id: string, status: AccountStatus): Promise<Account> {
+  const account = await updateAccountStatus(tx, id, status)
+  if (!account) throw refuse('not_found', `There is no account ${id}.`)
+  return account
+}
+
+export async function getAccount(db: Queryable, id: string): Promise<Account> {
+  const account = await selectAccount(db, id)
+  if (!account) throw refuse('not_found', `There is no account ${id}.`)
+  return account
+}
+
+/** In order of creation. `afterId` continues a list: the last id seen. */
+export function listAccounts(db: Queryable, limit: number, afterId = '') {
+  return selectAccounts(db, afterId, limit)
+}
+
+export function assertName(name: string) {
+  const length = [...name].length
+  // Control characters would let a name rewrite the terminal or the log line it is printed in.
+  if (length < 1 || length > NAME_LENGTH_MAX || /\p{Cc}/u.test(name)) {
+    throw refuse(
+      'invalid_request',
+      `A name has 1 to ${NAME_LENGTH_MAX} characters and no control characters.`,
+    )
+  }
+}

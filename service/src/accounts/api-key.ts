@@ -1,0 +1,123 @@
+import { scopes as allScopes, type Scope } from '@shopwire/contract'
+import type { Db, Queryable, Tx } from '../platform/db.ts'
+import type { Keyring, RowBinding } from '../platform/encryption.ts'
+import { newOpaqueId, newSecret } from '../platform/ids.ts'
+import { refuse } from '../platform/trouble.ts'
+import { type AccountStatus, assertName, getAccount } from './account.ts'
+import {
+  bumpStanding,
+  countSecretsByKek,
+  insertKey,
+  selectKeys,
+  selectLiveKey,
+  selectSecretsUnderOtherKeks,
+  updateKeyRevoked,
+  updateSealedSecret,
+} from './queries.ts'
+
+export interface ApiKey {
+  readonly account_id: string
+  readonly id: string
+  readonly name: string
+  readonly scopes: readonly Scope[]
+  readonly created_at: Date
+  readonly revoked_at: Date | null
+}
+
+/** A key that may still sign, with all that a request needs to know of it and its account. */
+export interface LiveKeyRow {
+  readonly key_id: string
+  readonly account_id: string
+  readonly account_name: string
+  readonly account_status: AccountStatus
+  readonly scopes: readonly Scope[]
+  readonly standing: number
+  readonly secret_sealed: Buffer
+}
+
+const REWRAP_BATCH = 200
+
+/** The secret is returned here and nowhere else, ever. */
+export async function createKey(
+  tx: Tx,
+  keyring: Keyring,
+  wanted: { account_id: string; cell: string; name: string; scopes: readonly string[] },
+  nowMs: number,
+): Promise<{ key: ApiKey; secret: string }> {
+  assertName(wanted.name)
+  const scopes = checkScopes(wanted.scopes)
+  const { id: account_id } = await getAccount(tx, wanted.account_id)
+  const id = newOpaqueId(`key_${wanted.cell}`)
+  const secret = newSecret('sk')
+  const sealed = await keyring.seal(secret, secretBinding(account_id, id))
+  const key = await insertKey(tx, {
+    account_id,
+    id,
+    name: wanted.name,
+    scopes,
+    secret_sealed: sealed.bytes,
+    secret_kek_id: sealed.kek_id,
+    created_at: new Date(nowMs),
+  })
+  return { key, secret }
+}
+
+/** Final. Revoking twice is revoking once. */
+export async function revokeKey(
+  tx: Tx,
+  id: string,
+  nowMs: number,
+): Promise<{ key: ApiKey; standing: number }> {
+  const key = await updateKeyRevoked(tx, id, new Date(nowMs))
+  if (!key) throw refuse('not_found', `There is no key ${id}.`)
+  const { standing } = await bumpStanding(tx, key.account_id)
+  return { key, standing }
+}
+
+export async function listKeys(db: Queryable, account_id: string): Promise<ApiKey[]> {
+  await getAccount(db, account_id)
+  return selectKeys(db, account_id)
+}
+
+export const findLiveKey = selectLiveKey
+
+export function openSecret(keyring: Keyring, key: LiveKeyRow): Promise<string> {
+  return keyring.open(key.secret_sealed, secretBinding(key.account_id, key.key_id))
+}
+
+export const secretsByKek = countSecretsByKek
+
+/** Brings every key secret under the active encryption key, in small transactions beside running traffic. */
+export async function rewrapSecrets(
+  db: Db,
+  keyring: Keyring,
+  progress?: (done: number) => void,
+): Promise<number> {
+  for (let done = 0; ; ) {
+    const batch = await db.transaction(async (tx) => {
+      const rows = await selectSecretsUnderOtherKeks(tx, keyring.activeKekId, REWRAP_BATCH)
+      for (const row of rows) {
+        const sealed = await keyring.rewrap(row.secret_sealed, secretBinding(row.account_id, row.id))
+        await updateSealedSecret(tx, row.account_id, row.id, sealed.bytes, sealed.kek_id)
+      }
+      return rows.length
+    })
+    if (batch === 0) return done
+    done += batch
+    progress?.(done)
+  }
+}
+
+function secretBinding(account_id: string, row_id: string): RowBinding {
+  return { column: 'api_keys.secret', account_id, row_id }
+}
+
+function checkScopes(wanted: readonly string[]): Scope[] {
+  const unknown = wanted.filter((name) => !(allScopes as readonly string[]).includes(name))
+  if (unknown.length > 0 || wanted.length === 0) {
+    const what =
+      unknown.length > 0 ? `Unknown scope: ${unknown.join(', ')}.` : 'A key needs at least one scope.'
+    throw refuse('invalid_request', `${what} The scopes are ${allScopes.join(', ')}.`)
+  }
+  return allScopes.filter((scope) => wanted.includes(scope))
+}

@@ -1,0 +1,109 @@
+import type { Scope } from '@shopwire/contract'
+import { type Queryable, sql } from '../platform/db.ts'
+import type { Account, AccountStatus } from './account.ts'
+import type { ApiKey, LiveKeyRow } from './api-key.ts'
+
+export const insertAccount = (tx: Queryable, id: string, name: string, created_at: Date) =>
+  tx.one<Account>(sql`
+    insert into accounts (id, name, created_at)
+    values (${id}, ${name}, ${created_at})
+    returning id, name, status, standing, created_at`)
+
+export const selectAccount = (db: Queryable, id: string) =>
+  db.maybeOne<Account>(sql`
+    select id, name, status, standing, created_at
+      from accounts
+     where id = ${id}`)
+
+export const selectAccounts = (db: Queryable, afterId: string, limit: number) =>
+  db.many<Account>(sql`
+    select id, name, status, standing, created_at
+      from accounts
+     where id > ${afterId}
+     order by id
+     limit ${limit}`)
+
+export const updateAccountStatus = (tx: Queryable, id: string, status: AccountStatus) =>
+  tx.maybeOne<Account>(sql`
+    update accounts
+       set status = ${status},
+           standing = standing + 1
+     where id = ${id}
+    returning id, name, status, standing, created_at`)
+
+export const bumpStanding = (tx: Queryable, id: string) =>
+  tx.one<{ standing: number }>(sql`
+    update accounts
+       set standing = standing + 1
+     where id = ${id}
+    returning standing`)
+
+export interface NewKeyRow {
+  readonly account_id: string
+  readonly id: string
+  readonly name: string
+  readonly scopes: readonly Scope[]
+  readonly secret_sealed: Buffer
+  readonly secret_kek_id: string
+  readonly created_at: Date
+}
+
+export const insertKey = (tx: Queryable, key: NewKeyRow) =>
+  tx.one<ApiKey>(sql`
+    insert into api_keys (account_id, id, name, scopes, secret_sealed, secret_kek_id, created_at)
+    values (${key.account_id}, ${key.id}, ${key.name}, ${key.scopes}, ${key.secret_sealed}, ${key.secret_kek_id},
+            ${key.created_at})
+    returning account_id, id, name, scopes, created_at, revoked_at`)
+
+export const selectKeys = (db: Queryable, account_id: string) =>
+  db.many<ApiKey>(sql`
+    select account_id, id, name, scopes, created_at, revoked_at
+      from api_keys
+     where account_id = ${account_id}
+     order by created_at, id`)
+
+export const updateKeyRevoked = (tx: Queryable, id: string, at: Date) =>
+  tx.maybeOne<ApiKey>(sql`
+    update api_keys
+       set revoked_at = coalesce(revoked_at, ${at})
+     where id = ${id}
+    returning account_id, id, name, scopes, created_at, revoked_at`)
+
+export const selectLiveKey = (db: Queryable, id: string) =>
+  db.maybeOne<LiveKeyRow>(sql`
+    select k.id as key_id, k.account_id, k.scopes, k.secret_sealed, a.name as account_name, a.status as account_status,
+           a.standing
+      from api_keys k
+      join accounts a on a.id = k.account_id
+     where k.id = ${id}
+       and k.revoked_at is null`)
+
+export const selectSecretsUnderOtherKeks = (tx: Queryable, kek_id: string, limit: number) =>
+  tx.many<{ account_id: string; id: string; secret_sealed: Buffer }>(sql`
+    select account_id, id, secret_sealed
+      from api_keys
+     where secret_kek_id <> ${kek_id}
+     order by account_id, id
+     limit ${limit}
+       for update`)
+
+export const updateSealedSecret = (
+  tx: Queryable,
+  account_id: string,
+  id: string,
+  sealed: Buffer,
+  kek_id: string,
+) =>
+  tx.run(sql`
+    update api_keys
+       set secret_sealed = ${sealed},
+           secret_kek_id = ${kek_id}
+     where account_id = ${account_id}
+       and id = ${id}`)
+
+export const countSecretsByKek = (db: Queryable) =>
+  db.many<{ kek_id: string; secrets: number }>(sql`
+    select secret_kek_id as kek_id, count(*) as secrets
+      from api_keys
+     group by secret_kek_id
+     order by secret_kek_id`)

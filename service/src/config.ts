@@ -1,0 +1,256 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+
+/**
+ * The only reader of the environment. Every variable may be given as NAME_FILE instead, the path of a file that holds the
+ * value, as container platforms hand out secrets.
+ */
+export type Config = z.infer<typeof schema> & { readonly encryption: EncryptionKeys }
+
+export interface EncryptionKeys {
+  readonly keys: ReadonlyMap<string, Buffer>
+  readonly activeId: string
+}
+
+/** Every problem at once: nobody should have to start a server eight times to find eight mistakes. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(
+      `The configuration has ${problems.length} problem(s):\n${problems.map((p) => `  - ${p}`).join('\n')}`,
+    )
+    this.problems = problems
+  }
+}
+
+/** Known to everyone who reads this file, so it is good for a laptop and refused in production. */
+export const DEVELOPMENT_ENCRYPTION_KEY = `dev:${Buffer.from('shopwire development key, 32 byt').toString('base64')}`
+
+const port = z.coerce.number().int().min(0).max(65_535)
+const milliseconds = z.coerce.number().int().min(0).max(600_000)
+const flag = (fallback: 'true' | 'false') =>
+  z
+    .enum(['true', 'false'])
+    .default(fallback)
+    .transform((value) => value === 'true')
+const postgresUrl = z.string().regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL')
+
+const schema = z.object({
+  SHOPWIRE_ENV: z
+    .enum(['production', 'development'])
+    .default('production')
+    .describe('production refuses known secrets'),
+  SHOPWIRE_CELL: z
+    .string()
+    .regex(/^[a-z0-9]{1,16}$/, 'must be 1 to 16 lower-case letters or digits')
+    .default('c1')
+    .describe('the cell this installation serves; part of every key id it makes'),
+  SHOPWIRE_HOST: z.string().default('0.0.0.0').describe('address the API listens on'),
+  SHOPWIRE_PORT: port.default(8080).describe('port the API listens on'),
+  SHOPWIRE_HEALTH_HOST: z.string().default('0.0.0.0').describe('address of /livez, /readyz and /metrics'),
+  SHOPWIRE_HEALTH_PORT: port.default(9090).describe('port of /livez, /readyz and /metrics; never public'),
+  SHOPWIRE_LOG_LEVEL: z
+    .enum(['debug', 'info', 'warn', 'error', 'silent'])
+    .default('info')
+    .describe('least level written'),
+  SHOPWIRE_DATABASE_URL: postgresUrl.describe('PostgreSQL, as the application role'),
+  SHOPWIRE_DATABASE_OWNER_URL: postgresUrl
+    .optional()
+    .describe('PostgreSQL, as the owner of the tables; for migrations only'),
+  SHOPWIRE_DATABASE_CONNECTIONS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(500)
+    .default(10)
+    .describe('connections per process, at most'),
+  SHOPWIRE_DATABASE_CONNECT_MS: milliseconds
+    .default(2_000)
+    .describe('wait for a connection before answering 503'),
+  SHOPWIRE_DATABASE_STATEMENT_MS: milliseconds.default(5_000).describe('longest statement'),
+  SHOPWIRE_DATABASE_LOCK_MS: milliseconds.default(2_000).describe('longest wait for a lock'),
+  SHOPWIRE_DATABASE_NAMED_STATEMENTS: flag('true').describe('false behind a transaction-pooling proxy'),
+  SHOPWIRE_ADMISSION: z
+    .enum(['postgres', 'redis', 'redis-cluster'])
+    .default('postgres')
+    .describe('where nonces and rate limits are kept'),
+  SHOPWIRE_REDIS_URLS: z
+    .string()
+    .optional()
+    .transform((text) => text?.split(',').map((url) => url.trim()))
+    .pipe(
+      z
+        .array(z.string().regex(/^rediss?:\/\//, 'must be redis:// or rediss:// URLs, separated by commas'))
+        .optional(),
+    )
+    .describe('one URL, or some nodes of the cluster'),
+  SHOPWIRE_REDIS_TIMEOUT_MS: milliseconds.default(500).describe('wait for Redis before answering 503'),
+  SHOPWIRE_ENCRYPTION_KEYS: z
+    .string()
+    .describe('key-encryption keys as id:base64, separated by commas; 32 bytes each'),
+  SHOPWIRE_ENCRYPTION_KEY_ACTIVE: z
+    .string()
+    .optional()
+    .describe('id used for new values; the first one by default'),
+  SHOPWIRE_REQUESTS_PER_MINUTE: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(100_000_000)
+    .default(120)
+    .describe('per account; the contract says 120'),
+  SHOPWIRE_ORDER_ATTEMPTS_PER_MINUTE: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(100_000_000)
+    .default(20)
+    .describe('per account; the contract says 20'),
+  SHOPWIRE_TRUSTED_PROXY_HOPS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(10)
+    .default(0)
+    .describe('proxies in front whose X-Forwarded-For entry is believed'),
+  SHOPWIRE_CONNECTIONS_PER_ADDRESS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .default(1_000)
+    .describe('open sockets per address; 0 for no limit, as behind a proxy'),
+  SHOPWIRE_SHUTDOWN_DELAY_MS: milliseconds
+    .default(5_000)
+    .describe('time between /readyz turning and closing the door'),
+  SHOPWIRE_SHUTDOWN_MS: milliseconds.default(30_000).describe('longest orderly stop'),
+})
+
+const SECRETS = new Set([
+  'SHOPWIRE_DATABASE_URL',
+  'SHOPWIRE_DATABASE_OWNER_URL',
+  'SHOPWIRE_REDIS_URLS',
+  'SHOPWIRE_ENCRYPTION_KEYS',
+])
+const KNOWN_PASSWORDS = new Set(['postgres', 'password', 'shopwire', 'secret', 'changeme', 'admin'])
+const KEY_BYTES = 32
+
+export function loadConfig(env: Readonly<Record<string, string | undefined>> = process.env): Config {
+  const problems: string[] = []
+  const given = readVariables(env, problems)
+  const parsed = schema.safeParse(given)
+  if (!parsed.success) {
+    for (const issue of parsed.error.issues) problems.push(describeIssue(issue, given))
+  }
+  const encryption = readEncryptionKeys(given, problems)
+  checkTogether(given, problems)
+  if (!parsed.success || !encryption || problems.length > 0) throw new ConfigError(problems)
+  return { ...parsed.data, encryption }
+}
+
+/** For the start-up line and `config` command: every setting, secrets masked. */
+export function describeConfig(config: Config): Record<string, string> {
+  const values = config as unknown as Record<string, unknown>
+  return Object.fromEntries(
+    Object.keys(schema.shape).map((name) => {
+      const value = values[name]
+      if (value === undefined) return [name, '(not set)']
+      return [name, SECRETS.has(name) ? '(set, masked)' : String(value)]
+    }),
+  )
+}
+
+/** Name, default and meaning of every setting: the source of the docs table and `.env.example`. */
+export function configReference(): { name: string; default: string; meaning: string; secret: boolean }[] {
+  const properties = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }).properties ?? {}
+  return Object.keys(schema.shape).map((name) => {
+    const about = properties[name] as { default?: unknown; description?: string }
+    const fallback = about.default === undefined ? '' : String(about.default)
+    return { name, default: fallback, meaning: about.description ?? '', secret: SECRETS.has(name) }
+  })
+}
+
+function readVariables(env: Readonly<Record<string, string | undefined>>, problems: string[]) {
+  const given: Record<string, string> = {}
+  for (const name of Object.keys(schema.shape)) {
+    const direct = env[name]
+    const path = env[`${name}_FILE`]
+    if (direct !== undefined && path !== undefined) {
+      problems.push(`${name} and ${name}_FILE are both set: keep one of them`)
+    } else if (path !== undefined) {
+      try {
+        given[name] = readFileSync(path, 'utf8').trimEnd()
+      } catch (error) {
+        problems.push(
+          `${name}_FILE cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown error'}`,
+        )
+      }
+    } else if (direct !== undefined && direct !== '') {
+      given[name] = direct
+    }
+  }
+  for (const name of Object.keys(env)) {
+    if (name.startsWith('SHOPWIRE_') && !(name.replace(/_FILE$/, '') in schema.shape)) {
+      problems.push(`${name} is not a setting: see "shopwire-admin config --reference" for all of them`)
+    }
+  }
+  return given
+}
+
+function describeIssue(issue: z.core.$ZodIssue, given: Record<string, string>): string {
+  const name = String(issue.path[0])
+  if (given[name] === undefined) return `${name} is required`
+  const shown = SECRETS.has(name) ? '' : ` (is "${given[name]}")`
+  return `${name}: ${issue.message}${shown}`
+}
+
+function readEncryptionKeys(given: Record<string, string>, problems: string[]): EncryptionKeys | undefined {
+  const text = given.SHOPWIRE_ENCRYPTION_KEYS
+  if (text === undefined) return undefined
+  const keys = new Map<string, Buffer>()
+  for (const [n, entry] of text.split(',').entries()) {
+    const [, id, encoded] = /^([a-z0-9][a-z0-9._-]{0,63}):([A-Za-z0-9+/]+={0,2})$/.exec(entry.trim()) ?? []
+    const key = Buffer.from(encoded ?? '', 'base64')
+    if (!id || key.length !== KEY_BYTES) {
+      problems.push(
+        `SHOPWIRE_ENCRYPTION_KEYS: entry ${n + 1} is not id:base64 of ${KEY_BYTES} bytes (try: openssl rand -base64 32)`,
+      )
+    } else if (keys.has(id)) {
+      problems.push(`SHOPWIRE_ENCRYPTION_KEYS: the id "${id}" is used twice`)
+    } else {
+      keys.set(id, key)
+    }
+  }
+  const activeId = given.SHOPWIRE_ENCRYPTION_KEY_ACTIVE ?? [...keys.keys()][0]
+  if (activeId === undefined) return undefined
+  if (!keys.has(activeId)) {
+    problems.push(
+      `SHOPWIRE_ENCRYPTION_KEY_ACTIVE: no key with the id "${activeId}" is in SHOPWIRE_ENCRYPTION_KEYS`,
+    )
+  }
+  return { keys, activeId }
+}
+
+function checkTogether(given: Record<string, string>, problems: string[]) {
+  if ((given.SHOPWIRE_ADMISSION ?? 'postgres') !== 'postgres' && given.SHOPWIRE_REDIS_URLS === undefined) {
+    problems.push(`SHOPWIRE_REDIS_URLS is required when SHOPWIRE_ADMISSION is "${given.SHOPWIRE_ADMISSION}"`)
+  }
+  if ((given.SHOPWIRE_ENV ?? 'production') !== 'production') return
+  for (const name of ['SHOPWIRE_DATABASE_URL', 'SHOPWIRE_DATABASE_OWNER_URL']) {
+    const url = given[name]
+    if (url && URL.canParse(url) && KNOWN_PASSWORDS.has(decodeURIComponent(new URL(url).password))) {
+      problems.push(`${name}: the password is one that everybody knows; production refuses it`)
+    }
+  }
+  for (const entry of given.SHOPWIRE_ENCRYPTION_KEYS?.split(',') ?? []) {
+    const key = Buffer.from(entry.trim().split(':')[1] ?? '', 'base64')
+    const isDevelopmentKey = key.equals(Buffer.from(DEVELOPMENT_ENCRYPTION_KEY.split(':')[1] ?? '', 'base64'))
+    if (isDevelopmentKey || (key.length === KEY_BYTES && new Set(key).size < 8)) {
+      problems.push(
+        'SHOPWIRE_ENCRYPTION_KEYS: holds the development key or one that is not random; production refuses it',
+      )
+    }
+  }
+}

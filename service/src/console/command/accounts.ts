@@ -1,0 +1,182 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { type Account, listAccounts } from '../../accounts/account.ts'
+import { type Recorded, readBalance, readStatement, type Transfer } from '../../ledger/transfer.ts'
+import { keyTable } from './keys.ts'
+import { day, dollars, print, table } from './print.ts'
+import type { Workplace } from './program.ts'
+
+const LIST_MAX = 1_000
+
+export function accountCommands(program: Command, workplace: Workplace): void {
+  const accounts = program.command('accounts').description('who buys, and with what money')
+
+  accounts
+    .command('create')
+    .argument('<name>', 'shown to the account itself by GET /ping')
+    .description('open an account with an empty balance')
+    .action(async (name: string, _options, command: Command) => {
+      const account = await workplace.operator().createAccount(name)
+      print(command, workplace, account, () =>
+        [
+          `Created ${account.id} "${account.name}".`,
+          `Next: shopwire-admin accounts fund ${account.id} 100.00 --reference <bank reference>`,
+          `      shopwire-admin keys create ${account.id} --name <name> --scopes all`,
+        ].join('\n'),
+      )
+    })
+
+  accounts
+    .command('list')
+    .option('--limit <n>', 'how many', parseLimit, 50)
+    .option('--after <id>', 'continue after this account', '')
+    .description('accounts in order of creation')
+    .action(async ({ limit, after }: { limit: number; after: string }, command: Command) => {
+      const { db } = workplace.deps()
+      const rows = await listAccounts(db, limit, after)
+      const next = rows.length === limit ? rows.at(-1)?.id : undefined
+      print(command, workplace, { accounts: rows, next: next ?? null }, () => {
+        const text = table(
+          ['ACCOUNT', 'STATUS', 'CREATED', 'NAME'],
+          rows.map(({ id, status, created_at, name }) => [id, status, day(created_at), name]),
+          'No accounts yet. Create one: shopwire-admin accounts create "Demo"',
+        )
+        return next ? `${text}\nMore: --after ${next}` : text
+      })
+    })
+
+  accounts
+    .command('show')
+    .argument('<account>')
+    .description('balance, keys and last movements')
+    .action(async (id: string, _options, command: Command) => {
+      const shown = await workplace.operator().showAccount(id)
+      print(command, workplace, shown, () =>
+        [
+          describeAccount(shown.account, shown.balance_cents),
+          '',
+          keyTable(shown.keys),
+          '',
+          statement(shown.transfers),
+        ].join('\n'),
+      )
+    })
+
+  accounts
+    .command('statement')
+    .argument('<account>')
+    .option('--limit <n>', 'how many', parseLimit, 50)
+    .option('--before <seq>', 'continue before this line', (text) => Number(text), Number.MAX_SAFE_INTEGER)
+    .description('every movement with the balance after it, newest first')
+    .action(async (id: string, { limit, before }: { limit: number; before: number }, command: Command) => {
+      const { db } = workplace.deps()
+      const transfers = await readStatement(db, id, limit, before)
+      print(command, workplace, { balance_cents: await readBalance(db, id), transfers }, () =>
+        statement(transfers),
+      )
+    })
+
+  accounts
+    .command('fund')
+    .argument('<account>')
+    .argument('<amount>', 'dollars and cents, such as 250.00', parseDollars)
+    .requiredOption('--reference <text>', 'of the payment; the same one twice is booked once')
+    .option('--note <text>')
+    .description('book money that came in')
+    .action(
+      async (
+        id: string,
+        amount_cents: number,
+        options: { reference: string; note?: string },
+        command: Command,
+      ) => {
+        const recorded = await workplace.operator().fundAccount(id, { amount_cents, ...options })
+        print(command, workplace, recorded, () => describeRecorded(recorded))
+      },
+    )
+
+  accounts
+    .command('adjust')
+    .argument('<account>')
+    .argument('<change>', 'dollars and cents, such as 5.00 or, after "--", -5.00', parseSignedDollars)
+    .requiredOption('--reference <text>', 'of the case; the same one twice is booked once')
+    .requiredOption('--note <text>', 'why')
+    .description('correct a balance, up or down; never below zero')
+    .action(
+      async (
+        id: string,
+        change_cents: number,
+        options: { reference: string; note: string },
+        command: Command,
+      ) => {
+        const recorded = await workplace.operator().adjustAccount(id, { change_cents, ...options })
+        print(command, workplace, recorded, () => describeRecorded(recorded))
+      },
+    )
+
+  accounts
+    .command('suspend')
+    .argument('<account>')
+    .requiredOption('--reason <text>', 'kept in the audit log')
+    .description('refuse every signed request of the account from now on')
+    .action(async (id: string, { reason }: { reason: string }, command: Command) => {
+      const account = await workplace.operator().suspendAccount(id, reason)
+      print(
+        command,
+        workplace,
+        account,
+        () => `Suspended ${account.id} "${account.name}"; its next request gets 403.`,
+      )
+    })
+
+  accounts
+    .command('resume')
+    .argument('<account>')
+    .description('let a suspended account in again')
+    .action(async (id: string, _options, command: Command) => {
+      const account = await workplace.operator().resumeAccount(id)
+      print(command, workplace, account, () => `Resumed ${account.id} "${account.name}".`)
+    })
+}
+
+function describeAccount({ id, name, status, created_at }: Account, balance_cents: number): string {
+  return `${id} "${name}"\n${status}, created ${day(created_at)} UTC, balance ${dollars(balance_cents)}`
+}
+
+function describeRecorded({ transfer, isNew }: Recorded): string {
+  const what = isNew ? 'Booked' : 'Already booked, nothing moved:'
+  return `${what} ${dollars(transfer.credit === 'customer' ? transfer.amount_cents : -transfer.amount_cents)} as ${transfer.id}; balance ${dollars(transfer.balance_after_cents)}.`
+}
+
+function statement(transfers: readonly Transfer[]): string {
+  return table(
+    ['SEQ', 'TIME (UTC)', 'KIND', 'CHANGE', 'BALANCE', 'REFERENCE'],
+    transfers.map((t) => [
+      String(t.seq),
+      day(t.created_at),
+      t.kind,
+      dollars(t.credit === 'customer' ? t.amount_cents : -t.amount_cents),
+      dollars(t.balance_after_cents),
+      t.reference ?? t.order_id ?? '',
+    ]),
+    'No money has moved yet.',
+  )
+}
+
+function parseLimit(text: string): number {
+  const limit = Number(text)
+  if (!Number.isInteger(limit) || limit < 1 || limit > LIST_MAX) {
+    throw new InvalidArgumentError(`must be a whole number from 1 to ${LIST_MAX}.`)
+  }
+  return limit
+}
+
+/** Both digits of the cents are asked for: "25" could be meant as either, and money is at stake. */
+function parseDollars(text: string): number {
+  const [, whole, cents] = /^(\d{1,12})\.(\d{2})$/.exec(text) ?? []
+  if (whole === undefined) throw new InvalidArgumentError('must be dollars and cents, such as 250.00.')
+  return Number(whole) * 100 + Number(cents)
+}
+
+function parseSignedDollars(text: string): number {
+  return text.startsWith('-') ? -parseDollars(text.slice(1)) : parseDollars(text)
+}

@@ -1,0 +1,75 @@
+import { scopes as allScopes } from '@shopwire/contract'
+import type { Command } from 'commander'
+import { type ApiKey, listKeys } from '../../accounts/api-key.ts'
+import { day, print, table } from './print.ts'
+import type { Workplace } from './program.ts'
+
+/** Names for the usual sets, so that nobody grants more than they meant for want of typing. */
+const PRESETS: Readonly<Record<string, readonly string[]>> = {
+  all: allScopes,
+  read: allScopes.filter((scope) => scope.endsWith(':read')),
+  ordering: ['account:read', 'catalogue:read', 'orders:read', 'orders:write'],
+}
+
+export function keyCommands(program: Command, workplace: Workplace): void {
+  const keys = program.command('keys').description('what an account signs its requests with')
+
+  keys
+    .command('create')
+    .argument('<account>')
+    .requiredOption('--name <text>', 'where it will be used')
+    .requiredOption('--scopes <list>', `comma-separated scopes, or ${Object.keys(PRESETS).join(', ')}`)
+    .description('make a key; its secret is shown here and never again')
+    .action(
+      async (account_id: string, { name, scopes }: { name: string; scopes: string }, command: Command) => {
+        const wanted = PRESETS[scopes] ?? scopes.split(',').map((scope) => scope.trim())
+        const { key, secret } = await workplace.operator().createKey(account_id, name, wanted)
+        print(command, workplace, { key, secret }, () =>
+          [
+            `Key     ${key.id}`,
+            `Secret  ${secret}`,
+            `Scopes  ${key.scopes.join(' ')}`,
+            'The secret is not shown again. Keep it on a server, never in a browser or a repository.',
+            ...scopeWarnings(key),
+          ].join('\n'),
+        )
+      },
+    )
+
+  keys
+    .command('list')
+    .argument('<account>')
+    .description('keys of an account, revoked ones too')
+    .action(async (account_id: string, _options, command: Command) => {
+      const rows = await listKeys(workplace.deps().db, account_id)
+      print(command, workplace, { keys: rows }, () => keyTable(rows))
+    })
+
+  keys
+    .command('revoke')
+    .argument('<key>', 'the public id, key_…')
+    .description('end a key at once and for good')
+    .action(async (key_id: string, _options, command: Command) => {
+      const key = await workplace.operator().revokeKey(key_id)
+      print(command, workplace, key, () => `Revoked ${key.id} "${key.name}"; its next request gets 401.`)
+    })
+}
+
+export function keyTable(keys: readonly ApiKey[]): string {
+  return table(
+    ['KEY', 'STATUS', 'CREATED', 'NAME', 'SCOPES'],
+    keys.map(({ id, revoked_at, created_at, name, scopes }) => [
+      id,
+      revoked_at ? 'revoked' : 'live',
+      day(created_at),
+      name,
+      scopes.join(' '),
+    ]),
+    'No keys yet. Make one: shopwire-admin keys create <account> --name <name> --scopes all',
+  )
+}
+
+function scopeWarnings({ scopes }: ApiKey): string[] {
+  if (!scopes.includes('webhooks:write') || scopes.includes('orders:read')) return []
+  return ['Note: without orders:read this key can stop webhooks but not point them at a URL.']
+}

@@ -1,0 +1,131 @@
+import { randomBytes } from 'node:crypto'
+import type { Command } from 'commander'
+import { secretsByKek } from '../../accounts/api-key.ts'
+import { listActions } from '../../platform/audit.ts'
+import { day, print, table } from './print.ts'
+import type { Workplace } from './program.ts'
+
+export function maintenanceCommands(program: Command, workplace: Workplace): void {
+  program
+    .command('migrate')
+    .option('--status', 'only say whether the database fits this program')
+    .description('bring the database to the newest version; safe to run from several places at once')
+    .action(async ({ status }: { status?: true }, command: Command) => {
+      if (status) {
+        const mismatch = await workplace.schemaMismatch()
+        return print(
+          command,
+          workplace,
+          { ok: mismatch === undefined, mismatch: mismatch ?? null },
+          () => mismatch ?? 'The database fits this program.',
+        )
+      }
+      const report = await workplace.migrate((line) => workplace.err(`${line}\n`))
+      return print(command, workplace, report, () =>
+        report.applied.length === 0
+          ? `Nothing to do; the database is at version ${report.version}.`
+          : `Applied ${report.applied.length}; the database is at version ${report.version}.`,
+      )
+    })
+
+  const encryption = program.command('encryption').description('keys that protect secrets and links at rest')
+
+  encryption
+    .command('new-key')
+    .argument(
+      '[id]',
+      'a name for it, such as 2026-11',
+      `k${new Date().toISOString().slice(0, 10).replaceAll('-', '')}`,
+    )
+    .description('print a fresh key for SHOPWIRE_ENCRYPTION_KEYS')
+    .action((id: string, _options, command: Command) => {
+      const entry = `${id}:${randomBytes(32).toString('base64')}`
+      print(command, workplace, { entry }, () => entry)
+    })
+
+  encryption
+    .command('status')
+    .description('how many secrets are under which key')
+    .action(async (_options, command: Command) => {
+      const { keys, activeId } = workplace.encryptionKeys()
+      const counts = await secretsByKek(workplace.deps().db)
+      const ids = [...new Set([...keys.keys(), ...counts.map(({ kek_id }) => kek_id)])]
+      const rows = ids.map((id) => ({
+        id,
+        secrets: counts.find(({ kek_id }) => kek_id === id)?.secrets ?? 0,
+        configured: keys.has(id),
+        active: id === activeId,
+      }))
+      print(command, workplace, { keys: rows }, () =>
+        table(
+          ['ID', 'SECRETS', 'STATE'],
+          rows.map((row) => [row.id, String(row.secrets), stateOf(row)]),
+          'No keys.',
+        ),
+      )
+    })
+
+  encryption
+    .command('rewrap')
+    .description('bring every secret under the active key, beside running traffic; then the old key can go')
+    .action(async (_options, command: Command) => {
+      const rewrapped = await workplace
+        .operator()
+        .rewrapSecrets((done) => workplace.err(`${done} secrets re-wrapped\n`))
+      print(
+        command,
+        workplace,
+        { rewrapped, active: workplace.encryptionKeys().activeId },
+        () => `${rewrapped} secrets re-wrapped; all are under "${workplace.encryptionKeys().activeId}" now.`,
+      )
+    })
+
+  program
+    .command('audit')
+    .option('--target <id>', 'only what was done to this account, key or thing')
+    .option('--limit <n>', 'how many', (text) => Math.min(Math.max(1, Number(text) || 50), 1_000), 50)
+    .description('who did what, newest first')
+    .action(async ({ target, limit }: { target?: string; limit: number }, command: Command) => {
+      const actions = await listActions(workplace.deps().db, target, limit)
+      print(command, workplace, { actions }, () =>
+        table(
+          ['TIME (UTC)', 'ACTOR', 'ACTION', 'TARGET', 'DETAILS'],
+          actions.map((a) => [day(a.at), a.actor, a.action, a.target, JSON.stringify(a.details)]),
+          'Nothing has been done yet.',
+        ),
+      )
+    })
+
+  program
+    .command('config')
+    .option('--reference', 'all settings with their defaults')
+    .description('check the configuration and print it, secrets masked')
+    .action(({ reference }: { reference?: true }, command: Command) => {
+      if (reference) {
+        const settings = workplace.configReference()
+        return print(command, workplace, { settings }, () =>
+          table(
+            ['SETTING', 'DEFAULT', 'MEANING'],
+            settings.map((s) => [s.name, s.default, s.meaning]),
+            '',
+          ),
+        )
+      }
+      const values = workplace.describeConfig()
+      return print(command, workplace, values, () => table(['SETTING', 'VALUE'], Object.entries(values), ''))
+    })
+}
+
+function stateOf({
+  configured,
+  active,
+  secrets,
+}: {
+  configured: boolean
+  active: boolean
+  secrets: number
+}): string {
+  if (!configured) return 'MISSING from SHOPWIRE_ENCRYPTION_KEYS'
+  if (active) return 'active'
+  return secrets > 0 ? 'still needed: run encryption rewrap' : 'can be removed'
+}

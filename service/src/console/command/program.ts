@@ -1,0 +1,91 @@
+import { Command, CommanderError, Option } from 'commander'
+import type { EncryptionKeys } from '../../config.ts'
+import type { MigrationReport } from '../../platform/migrate.ts'
+import { Refusal, Unavailable } from '../../platform/trouble.ts'
+import type { Operator, OperatorDeps } from '../operator.ts'
+import { accountCommands } from './accounts.ts'
+import { keyCommands } from './keys.ts'
+import { maintenanceCommands } from './maintenance.ts'
+import { storeCommands } from './store.ts'
+
+/** What the commands need from the process around them; opened only when a command asks for it. */
+export interface Workplace {
+  operator(): Operator
+  deps(): OperatorDeps
+  migrate(report: (line: string) => void): Promise<MigrationReport>
+  schemaMismatch(): Promise<string | undefined>
+  describeConfig(): Record<string, string>
+  configReference(): { name: string; default: string; meaning: string; secret: boolean }[]
+  encryptionKeys(): EncryptionKeys
+  out(text: string): void
+  err(text: string): void
+}
+
+export const EXIT = { ok: 0, failed: 1, usage: 2, notFound: 4, conflict: 5, unavailable: 7 } as const
+
+/** Runs one command line; answers with the exit code. Nothing is thrown at the person in front of the terminal. */
+export async function runAdmin(workplace: Workplace, argv: readonly string[]): Promise<number> {
+  const program = new Command('shopwire-admin')
+    .description(
+      'Runs a Shopwire store: accounts, keys, money in, the shop door, the database. Every action is audited.',
+    )
+    .addOption(new Option('--json', 'print one JSON object instead of text'))
+    .exitOverride()
+    .configureOutput({ writeOut: workplace.out, writeErr: workplace.err })
+    .showHelpAfterError('(add --help for the options)')
+    .enablePositionalOptions(false)
+  accountCommands(program, workplace)
+  keyCommands(program, workplace)
+  storeCommands(program, workplace)
+  maintenanceCommands(program, workplace)
+  for (const command of withDescendants(program)) {
+    command.exitOverride().configureOutput({ writeOut: workplace.out, writeErr: workplace.err })
+  }
+  try {
+    await program.parseAsync(argv, { from: 'user' })
+    return EXIT.ok
+  } catch (error) {
+    return explain(error, Boolean(program.opts().json), workplace)
+  }
+}
+
+function withDescendants(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(withDescendants)]
+}
+
+function explain(error: unknown, isJson: boolean, { err }: Workplace): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+  const { code, type, message } = describe(error)
+  err(isJson ? `${JSON.stringify({ error: { type, message } })}\n` : `shopwire-admin: ${message}\n`)
+  return code
+}
+
+function describe(error: unknown): { code: number; type: string; message: string } {
+  if (error instanceof Refusal) {
+    const code =
+      error.type === 'not_found'
+        ? EXIT.notFound
+        : error.type === 'invalid_request'
+          ? EXIT.usage
+          : EXIT.conflict
+    return { code, type: error.type, message: error.message }
+  }
+  if (error instanceof Unavailable) {
+    const reason = (error.cause as Error | undefined)?.message ?? ''
+    const message =
+      error.part === 'admission'
+        ? `Redis did not answer (${reason}). If this was a revocation or suspension, it is saved but may not hold yet: run it again.`
+        : `The database did not answer (${reason}). Check SHOPWIRE_DATABASE_URL and whether the server runs.`
+    return { code: EXIT.unavailable, type: 'service_unavailable', message }
+  }
+  const { code: pgCode, message } = error as { code?: string; message: string }
+  if (pgCode === '42P01') {
+    return {
+      code: EXIT.failed,
+      type: 'failed',
+      message: 'The database has no tables yet. Run "shopwire-admin migrate" first.',
+    }
+  }
+  const isConfig = (error as Error).name === 'ConfigError'
+  return { code: isConfig ? EXIT.usage : EXIT.failed, type: 'failed', message }
+}

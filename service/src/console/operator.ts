@@ -1,0 +1,142 @@
+import type { Scope } from '@shopwire/contract'
+import type { Admission } from '../access/admission.ts'
+import { type Account, createAccount, getAccount, setAccountStatus } from '../accounts/account.ts'
+import { type ApiKey, createKey, listKeys, revokeKey, rewrapSecrets } from '../accounts/api-key.ts'
+import { type StoreState, setStoreState } from '../catalogue/store-state.ts'
+import { adjust, fund, type Recorded, readBalance, readStatement } from '../ledger/transfer.ts'
+import { recordAction } from '../platform/audit.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Db, Tx } from '../platform/db.ts'
+import type { Keyring } from '../platform/encryption.ts'
+
+export interface OperatorDeps {
+  readonly db: Db
+  readonly keyring: Keyring
+  readonly clock: Clock
+  readonly cell: string
+  /** Opened only by actions that must hold on the very next request. */
+  admission(): Promise<Admission>
+}
+
+export type Operator = ReturnType<typeof createOperator>
+
+/** What an operator may do. Every action is one transaction with its audit row, whoever asks for it: command or console. */
+export function createOperator(deps: OperatorDeps, actor: string) {
+  const { db, clock } = deps
+
+  function act<Result>(
+    action: string,
+    work: (
+      tx: Tx,
+      nowMs: number,
+    ) => Promise<{ result: Result; target: string; details?: Record<string, unknown> }>,
+  ): Promise<Result> {
+    return db.transaction(async (tx) => {
+      const nowMs = clock.nowMs()
+      const { result, target, details } = await work(tx, nowMs)
+      await recordAction(tx, { actor, action, target, ...(details && { details }) }, nowMs)
+      return result
+    })
+  }
+
+  /** Returns only when no process lets the old standing in any more. */
+  async function announce(account_id: string, standing: number) {
+    await (await deps.admission()).announce(account_id, standing)
+  }
+
+  async function changeStatus(
+    account_id: string,
+    status: Account['status'],
+    reason: string | null,
+  ): Promise<Account> {
+    const action = status === 'suspended' ? 'account.suspend' : 'account.resume'
+    const account = await act(action, async (tx) => {
+      const result = await setAccountStatus(tx, account_id, status)
+      return { result, target: account_id, details: { reason } }
+    })
+    await announce(account_id, account.standing)
+    return account
+  }
+
+  return {
+    createAccount: (name: string): Promise<Account> =>
+      act('account.create', async (tx, nowMs) => {
+        const result = await createAccount(tx, name, nowMs)
+        return { result, target: result.id, details: { name } }
+      }),
+
+    async showAccount(account_id: string) {
+      const account = await getAccount(db, account_id)
+      const [balance_cents, keys, transfers] = await Promise.all([
+        readBalance(db, account_id),
+        listKeys(db, account_id),
+        readStatement(db, account_id, 10),
+      ])
+      return { account, balance_cents, keys, transfers }
+    },
+
+    suspendAccount: (account_id: string, reason: string) => changeStatus(account_id, 'suspended', reason),
+    resumeAccount: (account_id: string) => changeStatus(account_id, 'active', null),
+
+    fundAccount: (
+      account_id: string,
+      wanted: { amount_cents: number; reference: string; note?: string | undefined },
+    ): Promise<Recorded> =>
+      act('account.fund', async (tx, nowMs) => {
+        const result = await fund(tx, account_id, wanted, nowMs)
+        return {
+          result,
+          target: account_id,
+          details: { ...wanted, transfer_id: result.transfer.id, isNew: result.isNew },
+        }
+      }),
+
+    adjustAccount: (
+      account_id: string,
+      wanted: { change_cents: number; reference: string; note: string },
+    ): Promise<Recorded> =>
+      act('account.adjust', async (tx, nowMs) => {
+        const result = await adjust(tx, account_id, wanted, nowMs)
+        return {
+          result,
+          target: account_id,
+          details: { ...wanted, transfer_id: result.transfer.id, isNew: result.isNew },
+        }
+      }),
+
+    createKey: (
+      account_id: string,
+      name: string,
+      scopes: readonly (Scope | string)[],
+    ): Promise<{ key: ApiKey; secret: string }> =>
+      act('key.create', async (tx, nowMs) => {
+        const result = await createKey(tx, deps.keyring, { account_id, cell: deps.cell, name, scopes }, nowMs)
+        return { result, target: result.key.id, details: { account_id, name, scopes: result.key.scopes } }
+      }),
+
+    async revokeKey(key_id: string): Promise<ApiKey> {
+      const { key, standing } = await act('key.revoke', async (tx, nowMs) => {
+        const result = await revokeKey(tx, key_id, nowMs)
+        return { result, target: key_id, details: { account_id: result.key.account_id } }
+      })
+      await announce(key.account_id, standing)
+      return key
+    },
+
+    setStore: (is_open: boolean, reason: string | null): Promise<StoreState> =>
+      act(is_open ? 'store.open' : 'store.close', async (tx, nowMs) => {
+        const result = await setStoreState(tx, is_open, reason, new Date(nowMs))
+        return { result, target: 'store', details: { reason } }
+      }),
+
+    async rewrapSecrets(progress?: (done: number) => void): Promise<number> {
+      const rewrapped = await rewrapSecrets(db, deps.keyring, progress)
+      await act('encryption.rewrap', async () => ({
+        result: undefined,
+        target: deps.keyring.activeKekId,
+        details: { rewrapped },
+      }))
+      return rewrapped
+    },
+  }
+}

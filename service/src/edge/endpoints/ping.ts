@@ -1,0 +1,7 @@
+import { answer, endpoint } from '../endpoint.ts'
+
+export const getPing = () =>
+  endpoint('getPing', async ({ caller }) =>
+    // A suspended caller never gets here, so there is one value to report for now; more may come.
+    answer(200, { ok: true, name: caller.account_name, status: 'active', account_status: 'active' }),
+  )

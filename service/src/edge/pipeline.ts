@@ -1,0 +1,91 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { scopeForBody } from '@shopwire/contract'
+import { type AccessDeps, admitCaller, rateHeaders } from '../access/admit-caller.ts'
+import { authorise, type Caller } from '../access/caller.ts'
+import { readCredentials } from '../access/credentials.ts'
+import type { Clock } from '../platform/clock.ts'
+import { refuse } from '../platform/trouble.ts'
+import type { Answer, Call, Endpoint } from './endpoint.ts'
+import type { InputReader } from './read-input.ts'
+import { carriesBody, receiveBody, refuseDeclaredLength } from './receive-body.ts'
+import type { RoutedTicket } from './ticket.ts'
+
+export interface PipelineDeps {
+  readonly access: AccessDeps
+  readonly clock: Clock
+  addressOf(request: IncomingMessage): string
+}
+
+/** What is known of a request so far; the log line and the answer's headers are made from it, however it ends. */
+export interface Progress {
+  caller?: Caller
+  headers: Record<string, string>
+}
+
+/**
+ * From headers to answer, in the fixed order of checks: declared length, form and clock, body, key and signature, nonce,
+ * limits, suspension and scope, validation, then the endpoint's own business. Each refusal leaves by an exception.
+ */
+export async function runPipeline(
+  deps: PipelineDeps,
+  endpoint: Endpoint,
+  input: InputReader,
+  ticket: RoutedTicket,
+  request: IncomingMessage,
+  response: ServerResponse,
+  progress: Progress,
+): Promise<Answer<unknown>> {
+  const { route } = ticket
+  const nowMs = deps.clock.nowMs()
+  refuseDeclaredLength(request)
+  if (route.scope === null) {
+    if (carriesBody(request)) throw bodyNotTaken(route.method)
+    return endpoint.handle({
+      ...emptyCall,
+      query: input.query(ticket.query),
+      id: ticket.id,
+      nowMs,
+    } as AnyCall)
+  }
+
+  const credentials = readCredentials(request.headers, nowMs)
+  const body = await receiveBody(request, response)
+  const caller = await admitCaller(
+    deps.access,
+    credentials,
+    {
+      method: route.method,
+      target: ticket.target,
+      body,
+      isOrder: route.bucket === 'orders',
+      address: deps.addressOf(request),
+    },
+    nowMs,
+  )
+  progress.caller = caller
+  progress.headers = rateHeaders(caller.usage)
+
+  authorise(caller, route.scope)
+  if (body.length > 0 && route.body === undefined) throw bodyNotTaken(route.method)
+  refuseEncodedBody(request)
+  const query = input.query(ticket.query)
+  const value = input.body(body)
+  const extraScope = scopeForBody(route, value)
+  if (extraScope !== null) authorise(caller, extraScope)
+  return endpoint.handle({ caller, query, body: value, id: ticket.id, nowMs } as AnyCall)
+}
+
+type AnyCall = Call<'getPing'> & Call<'getStatus'>
+const emptyCall = { caller: undefined, query: undefined, body: undefined }
+
+function bodyNotTaken(method: string) {
+  return refuse('invalid_request', `This ${method} request takes no body; leave it out.`)
+}
+
+/** The signature covers the bytes as sent, so a compressed body could be proven and still be anything. */
+function refuseEncodedBody({ headers }: IncomingMessage) {
+  const encoding = headers['content-encoding']
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw refuse('invalid_request', 'Send the body as it is: a Content-Encoding is not taken.')
+  }
+}

@@ -1,0 +1,73 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { BODY_ARRIVAL_MS_MAX, BODY_BYTES_MAX } from '@shopwire/contract'
+import { refuse } from '../platform/trouble.ts'
+
+const NOTHING = Buffer.alloc(0)
+
+/** A caller that said in advance that it sends too much is told before it sends. */
+export function refuseDeclaredLength(request: IncomingMessage): void {
+  const declared = request.headers['content-length']
+  if (declared !== undefined && Number(declared) > BODY_BYTES_MAX) throw tooLarge()
+}
+
+/** The body's exact bytes, which is what the signature covers. Five seconds from the end of the headers, 16 KiB. */
+export function receiveBody(request: IncomingMessage, response: ServerResponse): Promise<Buffer> {
+  if (!carriesBody(request)) return Promise.resolve(NOTHING)
+  if (request.headers.expect !== undefined) response.writeContinue()
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    const finish = (settle: () => void) => {
+      clearTimeout(timer)
+      request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose)
+      settle()
+    }
+    const onData = (chunk: Buffer) => {
+      size += chunk.length
+      chunks.push(chunk)
+      if (size > BODY_BYTES_MAX) finish(() => reject(tooLarge()))
+    }
+    const onEnd = () =>
+      finish(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
+    const onClose = () => finish(() => reject(new CallerGone()))
+    const timer = setTimeout(
+      () => finish(() => reject(tooSlow())),
+      BODY_ARRIVAL_MS_MAX - (performance.now() - headersEndedAt(request)),
+    )
+    request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose)
+  })
+}
+
+export function carriesBody({ headers }: IncomingMessage): boolean {
+  const declared = headers['content-length']
+  return headers['transfer-encoding'] !== undefined || (declared !== undefined && Number(declared) > 0)
+}
+
+/** The connection ended before the request did. There is nobody left to answer. */
+export class CallerGone extends Error {
+  override readonly name = 'CallerGone'
+}
+
+/** Notes the moment the headers were complete; the body's five seconds run from here. */
+export function markHeadersEnd(request: IncomingMessage): void {
+  headersEnd.set(request, performance.now())
+}
+
+export function headersEndedAt(request: IncomingMessage): number {
+  return headersEnd.get(request) ?? performance.now()
+}
+const headersEnd = new WeakMap<IncomingMessage, number>()
+
+function tooLarge() {
+  return refuse(
+    'payload_too_large',
+    `The body is larger than ${BODY_BYTES_MAX} bytes, which is the most we read.`,
+  )
+}
+
+function tooSlow() {
+  return refuse(
+    'request_timeout',
+    `The body did not arrive within ${BODY_ARRIVAL_MS_MAX / 1000} seconds. Nothing was done; send it again with a fresh timestamp and nonce.`,
+  )
+}

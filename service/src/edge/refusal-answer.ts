@@ -1,0 +1,46 @@
+import { type ErrorType, errorTypes } from '@shopwire/contract'
+import { Refusal, Unavailable } from '../platform/trouble.ts'
+
+export interface RefusalAnswer {
+  readonly status: number
+  readonly type: ErrorType
+  readonly body: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+const OVERLOADED_RETRY_S = 2
+
+/** On every answer there is: links and balances are nobody's to keep. */
+export const COMMON_HEADERS = {
+  'content-type': 'application/json; charset=utf-8',
+  'cache-control': 'no-store',
+} as const
+
+/** What the caller is told, whatever went wrong. Anything that is neither a refusal nor the world's is ours: 500. */
+export function toRefusalAnswer(error: unknown): RefusalAnswer {
+  if (error instanceof Refusal) return refusalAnswer(error.type, error.message, error.headers)
+  if (error instanceof Unavailable) {
+    return refusalAnswer(
+      'service_unavailable',
+      'A part of the service did not answer in time. Try again in a moment; an order keeps its idempotency key.',
+      { 'retry-after': String(OVERLOADED_RETRY_S) },
+    )
+  }
+  return refusalAnswer(
+    'internal_error',
+    'Something went wrong on our side. Tell us the X-Request-Id of this answer.',
+  )
+}
+
+export function refusalAnswer(
+  type: ErrorType,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): RefusalAnswer {
+  return {
+    type,
+    status: errorTypes[type].status,
+    body: JSON.stringify({ error: { type, message } }),
+    headers,
+  }
+}

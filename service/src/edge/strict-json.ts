@@ -1,0 +1,186 @@
+import { JSON_DEPTH_MAX } from '@shopwire/contract'
+
+/** What a request body may hold. Numbers are whole; objects have no prototype, so no name in them is special. */
+export type JsonValue = null | boolean | number | string | JsonValue[] | { [name: string]: JsonValue }
+
+export class JsonError extends Error {
+  override readonly name = 'JsonError'
+}
+
+/**
+ * Reads JSON so that no two readers can disagree about it: UTF-8 without a byte order mark, no name twice in an object,
+ * whole numbers in their plain form, no lone surrogates or NUL, a bounded depth. `JSON.parse` takes the last of two equal
+ * names, and turns 1e0 and 1.0 into 1 and a long id into another one.
+ */
+export function parseStrictJson(bytes: Uint8Array): JsonValue {
+  let text: string
+  try {
+    text = utf8.decode(bytes)
+  } catch {
+    throw new JsonError('The body is not valid UTF-8.')
+  }
+  if (text.charCodeAt(0) === BYTE_ORDER_MARK)
+    throw new JsonError('The body begins with a byte order mark; leave it out.')
+  const reader = new Reader(text)
+  const value = reader.value(1)
+  reader.end()
+  return value
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+const BYTE_ORDER_MARK = 0xfeff
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const ESCAPES: Readonly<Record<string, string>> = {
+  '"': '"',
+  '\\': '\\',
+  '/': '/',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+}
+const NUMBER = /-?\d[\d.eE+-]*/y
+const PLAIN_INTEGER = /^(0|-?[1-9]\d*)$/
+
+class Reader {
+  readonly #text: string
+  #at = 0
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  value(depth: number): JsonValue {
+    this.#space()
+    const char = this.#text[this.#at]
+    if (char === '{') return this.#object(depth)
+    if (char === '[') return this.#array(depth)
+    if (char === '"') return this.#string()
+    if (char === 't') return this.#word('true', true)
+    if (char === 'f') return this.#word('false', false)
+    if (char === 'n') return this.#word('null', null)
+    return this.#number()
+  }
+
+  end() {
+    this.#space()
+    if (this.#at < this.#text.length) throw this.#wrong('one JSON value and nothing after it')
+  }
+
+  #object(depth: number): JsonValue {
+    this.#deeper(depth)
+    const object: { [name: string]: JsonValue } = Object.create(null)
+    this.#at += 1
+    this.#space()
+    if (this.#take('}')) return object
+    do {
+      this.#space()
+      if (this.#text[this.#at] !== '"') throw this.#wrong('a name in double quotes')
+      const name = this.#string()
+      if (name in object) throw new JsonError(`The name ${quote(name)} stands twice in one object.`)
+      this.#space()
+      if (!this.#take(':')) throw this.#wrong('":"')
+      object[name] = this.value(depth + 1)
+      this.#space()
+    } while (this.#take(','))
+    if (!this.#take('}')) throw this.#wrong('"," or "}"')
+    return object
+  }
+
+  #array(depth: number): JsonValue {
+    this.#deeper(depth)
+    const array: JsonValue[] = []
+    this.#at += 1
+    this.#space()
+    if (this.#take(']')) return array
+    do {
+      array.push(this.value(depth + 1))
+      this.#space()
+    } while (this.#take(','))
+    if (!this.#take(']')) throw this.#wrong('"," or "]"')
+    return array
+  }
+
+  #string(): string {
+    let result = ''
+    let from = ++this.#at
+    for (;;) {
+      const code = this.#text.charCodeAt(this.#at)
+      if (code === QUOTE) break
+      if (code === BACKSLASH) {
+        result += this.#text.slice(from, this.#at) + this.#escape()
+        from = this.#at
+      } else if (code < 0x20 || Number.isNaN(code)) {
+        throw this.#wrong('a string that ends, without raw control characters')
+      } else {
+        this.#at += 1
+      }
+    }
+    result += this.#text.slice(from, this.#at)
+    this.#at += 1
+    if (!result.isWellFormed()) throw new JsonError('A string holds half of a surrogate pair.')
+    if (result.includes('\0')) throw new JsonError('A string holds the character U+0000.')
+    return result
+  }
+
+  #escape(): string {
+    const char = this.#text[this.#at + 1] ?? ''
+    if (char === 'u') {
+      const digits = this.#text.slice(this.#at + 2, this.#at + 6)
+      if (!/^[0-9a-fA-F]{4}$/.test(digits)) throw this.#wrong('four hexadecimal digits after \\u')
+      this.#at += 6
+      return String.fromCharCode(Number.parseInt(digits, 16))
+    }
+    const meant = Object.hasOwn(ESCAPES, char) ? ESCAPES[char] : undefined
+    if (meant === undefined) throw this.#wrong('a known escape')
+    this.#at += 2
+    return meant
+  }
+
+  #number(): number {
+    NUMBER.lastIndex = this.#at
+    const token = NUMBER.exec(this.#text)?.[0]
+    if (token === undefined) throw this.#wrong('a JSON value')
+    const value = Number(token)
+    if (!PLAIN_INTEGER.test(token) || !Number.isSafeInteger(value)) {
+      throw new JsonError(`${token.slice(0, 40)} is not a whole number in plain form, such as 12.`)
+    }
+    this.#at += token.length
+    return value
+  }
+
+  #word<Meant>(word: string, meant: Meant): Meant {
+    if (!this.#text.startsWith(word, this.#at)) throw this.#wrong('a JSON value')
+    this.#at += word.length
+    return meant
+  }
+
+  #space() {
+    for (;;) {
+      const code = this.#text.charCodeAt(this.#at)
+      if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return
+      this.#at += 1
+    }
+  }
+
+  #take(char: string): boolean {
+    if (this.#text[this.#at] !== char) return false
+    this.#at += 1
+    return true
+  }
+
+  #deeper(depth: number) {
+    if (depth > JSON_DEPTH_MAX)
+      throw new JsonError(`The body is nested more than ${JSON_DEPTH_MAX} levels deep.`)
+  }
+
+  #wrong(expected: string): JsonError {
+    return new JsonError(`The body is not JSON: expected ${expected} at character ${this.#at + 1}.`)
+  }
+}
+
+function quote(name: string): string {
+  return JSON.stringify(name.length > 40 ? `${name.slice(0, 40)}…` : name)
+}

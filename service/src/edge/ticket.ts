@@ -1,0 +1,86 @@
+import type { IncomingMessage } from 'node:http'
+import { BASE_PATH, type Route } from '@shopwire/contract'
+import { Refusal, refuse } from '../platform/trouble.ts'
+
+/** What a request is for, decided from its first line and headers alone: a route, or why there is none. */
+export type Ticket = RoutedTicket | { readonly refusal: Refusal }
+
+export interface RoutedTicket {
+  readonly route: Route
+  /** Path and query exactly as sent; this is what was signed. */
+  readonly target: string
+  /** The raw segment for `{id}`, never decoded; empty where the path has none. */
+  readonly id: string
+  /** What follows the question mark, undefined when there is none. */
+  readonly query: string | undefined
+}
+
+/** Only these routes exist, and only in this spelling: another case, a trailing slash or an escape is another path. */
+export function createTicketOffice(routes: readonly Route[]): (request: IncomingMessage) => Ticket {
+  const exact = new Map<string, Map<string, Route>>()
+  const byId = new Map<string, Map<string, Route>>()
+  for (const route of routes) {
+    const path = BASE_PATH + route.path
+    const [table, name] = path.endsWith('/{id}') ? [byId, path.slice(0, -'{id}'.length)] : [exact, path]
+    const methods = table.get(name) ?? new Map<string, Route>()
+    table.set(name, methods.set(route.method, route))
+  }
+  return (request) => {
+    const fault = framingFault(request)
+    if (fault !== undefined) return { refusal: refuse('invalid_request', fault) }
+    const target = request.url ?? ''
+    const mark = target.indexOf('?')
+    const path = mark < 0 ? target : target.slice(0, mark)
+    const query = mark < 0 ? undefined : target.slice(mark + 1)
+    const slash = path.lastIndexOf('/') + 1
+    const methods = exact.get(path) ?? (slash < path.length ? byId.get(path.slice(0, slash)) : undefined)
+    if (!methods) {
+      return {
+        refusal: refuse(
+          'not_found',
+          `There is nothing at this path. Paths are exact and begin with ${BASE_PATH}/.`,
+        ),
+      }
+    }
+    const route = methods.get(request.method ?? '')
+    if (!route) return { refusal: wrongMethod(request.method ?? '', [...methods.keys()]) }
+    return { route, target, query, id: exact.has(path) ? '' : path.slice(slash) }
+  }
+}
+
+function wrongMethod(method: string, allowed: string[]): Refusal {
+  const list = allowed.sort().join(', ')
+  return new Refusal(
+    'method_not_allowed',
+    `${method} is not offered at this path; it takes ${list}.`,
+    {},
+    { allow: list },
+  )
+}
+
+const TARGET_FORM = /^\/[\x21-\x22\x24-\x7e]*$/
+
+/** What Node's parser lets through and two servers in a row might read differently. */
+function framingFault(request: IncomingMessage): string | undefined {
+  const { headers, rawHeaders, httpVersion } = request
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'The request line must say HTTP/1.1.'
+  if (!TARGET_FORM.test(request.url ?? '')) {
+    return 'The request target must be a path, such as /v1/ping: no scheme, no host, no fragment, ASCII only.'
+  }
+  let hosts = 0
+  for (let n = 0; n < rawHeaders.length; n += 2) {
+    const name = rawHeaders[n] as string
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1
+  }
+  if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) return 'The request must have one Host header.'
+  const encoding = headers['transfer-encoding']
+  if (encoding !== undefined && (encoding.toLowerCase() !== 'chunked' || httpVersion === '1.0')) {
+    return 'Transfer-Encoding may only be "chunked", and only in HTTP/1.1.'
+  }
+  if (headers.upgrade !== undefined)
+    return 'This service does not switch protocols; leave the Upgrade header out.'
+  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
+    return 'The only expectation that can be met is 100-continue.'
+  }
+  return undefined
+}

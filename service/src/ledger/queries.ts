@@ -1,0 +1,61 @@
+import { type Queryable, sql } from '../platform/db.ts'
+import type { Transfer, TransferKind } from './transfer.ts'
+
+export const insertBalance = (tx: Queryable, account_id: string) =>
+  tx.run(sql`
+    insert into balances (account_id)
+    values (${account_id})`)
+
+export const selectBalance = (db: Queryable, account_id: string) =>
+  db.maybeOne<{ balance_cents: number }>(sql`
+    select balance_cents
+      from balances
+     where account_id = ${account_id}`)
+
+/** Takes the lock that every money move of the account takes first. */
+export const lockBalance = (tx: Queryable, account_id: string) =>
+  tx.maybeOne<{ balance_cents: number }>(sql`
+    select balance_cents
+      from balances
+     where account_id = ${account_id}
+       for update`)
+
+/** Moves the balance and writes the transfer beside it, in one statement; no row when the balance does not cover it. */
+export const moveBalance = (tx: Queryable, move: Omit<Transfer, 'seq' | 'balance_after_cents'>) =>
+  tx.maybeOne<Transfer>(sql`
+    with moved as (
+      update balances
+         set balance_cents = balance_cents + ${move.credit === 'customer' ? move.amount_cents : -move.amount_cents}::bigint,
+             transfer_count = transfer_count + 1
+       where account_id = ${move.account_id}
+         and balance_cents + ${move.credit === 'customer' ? move.amount_cents : -move.amount_cents}::bigint >= 0
+      returning balance_cents, transfer_count
+    )
+    insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents,
+                           order_id, reference, note, created_at)
+    select ${move.account_id}, transfer_count, ${move.id}, ${move.kind}, ${move.debit}, ${move.credit},
+           ${move.amount_cents}, balance_cents, ${move.order_id}, ${move.reference}, ${move.note}, ${move.created_at}
+      from moved
+    returning *`)
+
+export const selectTransferByReference = (
+  db: Queryable,
+  account_id: string,
+  kind: TransferKind,
+  reference: string,
+) =>
+  db.maybeOne<Transfer>(sql`
+    select *
+      from transfers
+     where account_id = ${account_id}
+       and kind = ${kind}
+       and reference = ${reference}`)
+
+export const selectStatement = (db: Queryable, account_id: string, beforeSeq: number, limit: number) =>
+  db.many<Transfer>(sql`
+    select *
+      from transfers
+     where account_id = ${account_id}
+       and seq < ${beforeSeq}
+     order by seq desc
+     limit ${limit}`)

@@ -1,0 +1,140 @@
+import type { Queryable, Tx } from '../platform/db.ts'
+import { newId } from '../platform/ids.ts'
+import { assert, refuse } from '../platform/trouble.ts'
+import {
+  insertBalance,
+  lockBalance,
+  moveBalance,
+  selectBalance,
+  selectStatement,
+  selectTransferByReference,
+} from './queries.ts'
+
+export type TransferKind = 'funding' | 'adjustment' | 'order' | 'refund'
+export type Side = 'customer' | 'house:cash' | 'house:sales' | 'house:adjustments'
+
+export interface Transfer {
+  readonly account_id: string
+  readonly seq: number
+  readonly id: string
+  readonly kind: TransferKind
+  readonly debit: Side
+  readonly credit: Side
+  readonly amount_cents: number
+  readonly balance_after_cents: number
+  readonly order_id: string | null
+  readonly reference: string | null
+  readonly note: string | null
+  readonly created_at: Date
+}
+
+export interface Recorded {
+  readonly transfer: Transfer
+  /** False when the same reference had been recorded before: nothing moved this time. */
+  readonly isNew: boolean
+}
+
+/** One movement may be at most this large; a slip of the hand should not make a billionaire. */
+export const TRANSFER_CENTS_MAX = 100_000_000_00
+
+export const openBalance = insertBalance
+
+export async function readBalance(db: Queryable, account_id: string): Promise<number> {
+  const row = await selectBalance(db, account_id)
+  assert(row, `account ${account_id} has a balance row`)
+  return row.balance_cents
+}
+
+/** Newest first. `beforeSeq` continues a list: the smallest `seq` seen so far. */
+export function readStatement(
+  db: Queryable,
+  account_id: string,
+  limit: number,
+  beforeSeq = Number.MAX_SAFE_INTEGER,
+) {
+  return selectStatement(db, account_id, beforeSeq, limit)
+}
+
+/** Money came in from outside. The same reference twice is the same money, so a repeated command books nothing. */
+export function fund(
+  tx: Tx,
+  account_id: string,
+  wanted: { amount_cents: number; reference: string; note?: string | undefined },
+  nowMs: number,
+): Promise<Recorded> {
+  assertAmount(wanted.amount_cents, 1)
+  return recordOnce(
+    tx,
+    account_id,
+    { kind: 'funding', debit: 'house:cash', credit: 'customer', ...wanted },
+    nowMs,
+  )
+}
+
+/** A correction by an operator, either way; never below zero. */
+export function adjust(
+  tx: Tx,
+  account_id: string,
+  wanted: { change_cents: number; reference: string; note: string },
+  nowMs: number,
+): Promise<Recorded> {
+  const { change_cents, reference, note } = wanted
+  assertAmount(Math.abs(change_cents), 1)
+  const sides =
+    change_cents > 0
+      ? ({ debit: 'house:adjustments', credit: 'customer' } as const)
+      : ({ debit: 'customer', credit: 'house:adjustments' } as const)
+  return recordOnce(
+    tx,
+    account_id,
+    { kind: 'adjustment', ...sides, amount_cents: Math.abs(change_cents), reference, note },
+    nowMs,
+  )
+}
+
+async function recordOnce(
+  tx: Tx,
+  account_id: string,
+  move: Pick<Transfer, 'kind' | 'debit' | 'credit' | 'amount_cents'> & {
+    reference: string
+    note?: string | undefined
+  },
+  nowMs: number,
+): Promise<Recorded> {
+  const locked = await lockBalance(tx, account_id)
+  if (!locked) throw refuse('not_found', `There is no account ${account_id}.`)
+  const earlier = await selectTransferByReference(tx, account_id, move.kind, move.reference)
+  if (earlier) {
+    if (earlier.amount_cents === move.amount_cents && earlier.credit === move.credit) {
+      return { transfer: earlier, isNew: false }
+    }
+    throw refuse(
+      'invalid_request',
+      `The reference "${move.reference}" was recorded with another amount (${earlier.amount_cents} cents). Use a new reference.`,
+    )
+  }
+  const transfer = await moveBalance(tx, {
+    ...move,
+    account_id,
+    id: newId('tr', nowMs),
+    order_id: null,
+    note: move.note ?? null,
+    created_at: new Date(nowMs),
+  })
+  if (!transfer) {
+    throw refuse(
+      'insufficient_funds',
+      `The balance is ${locked.balance_cents} cents; ${move.amount_cents} cannot be taken.`,
+    )
+  }
+  return { transfer, isNew: true }
+}
+
+function assertAmount(cents: number, min: number) {
+  if (!Number.isSafeInteger(cents) || cents < min || cents > TRANSFER_CENTS_MAX) {
+    throw refuse(
+      'invalid_request',
+      `The amount must be a whole number of cents from ${min} to ${TRANSFER_CENTS_MAX}.`,
+    )
+  }
+}

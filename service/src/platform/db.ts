@@ -1,0 +1,198 @@
+import { createHash } from 'node:crypto'
+import pg from 'pg'
+import { assert, Unavailable } from './trouble.ts'
+
+export interface DatabaseOptions {
+  readonly url: string
+  readonly application_name: string
+  readonly connectionsMax: number
+  /** How long a caller waits for a free connection before it is told 503. */
+  readonly connectMsMax: number
+  readonly statementMsMax: number
+  readonly lockMsMax: number
+  /** Off behind a pooler that hands each transaction to another server process. */
+  readonly namedStatements: boolean
+}
+
+export interface Statement {
+  readonly name: string
+  readonly text: string
+  readonly values: readonly unknown[]
+}
+
+/** Something that runs statements: the pool, or one transaction. */
+export interface Queryable {
+  many<Row extends object>(statement: Statement): Promise<Row[]>
+  one<Row extends object>(statement: Statement): Promise<Row>
+  maybeOne<Row extends object>(statement: Statement): Promise<Row | undefined>
+  run(statement: Statement): Promise<number>
+}
+
+export interface Tx extends Queryable {
+  readonly inTransaction: true
+}
+
+export interface Db extends Queryable {
+  /** Runs `work` in one transaction; deadlocks and serialisation failures are tried again, a few times. */
+  transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
+  stats(): { total: number; idle: number; waiting: number }
+  close(): Promise<void>
+}
+
+const TRANSACTION_TRIES_MAX = 3
+const IDLE_IN_TRANSACTION_MS_MAX = 10_000
+const CLIENT_GRACE_MS = 1_000
+const INT8_OID = 20
+
+/**
+ * A statement with its parameters. The text decides the name, so that every connection prepares each statement once and
+ * the server can be asked which of ours is slow.
+ */
+export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statement {
+  let known = statementsByTemplate.get(strings)
+  if (!known) {
+    const text = strings.reduce((all, part, n) => `${all}$${n}${part}`)
+    known = { text, name: `sw_${createHash('sha256').update(text).digest('hex').slice(0, 16)}` }
+    statementsByTemplate.set(strings, known)
+  }
+  return { ...known, values }
+}
+const statementsByTemplate = new WeakMap<TemplateStringsArray, { text: string; name: string }>()
+
+export function openDatabase(options: DatabaseOptions, onIdleError: (error: Error) => void): Db {
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    application_name: options.application_name,
+    max: options.connectionsMax,
+    connectionTimeoutMillis: options.connectMsMax,
+    statement_timeout: options.statementMsMax,
+    lock_timeout: options.lockMsMax,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,
+    // The server's own limit comes first; this one is for a server or a network that has gone silent.
+    query_timeout: options.statementMsMax + CLIENT_GRACE_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 5_000,
+    types: { getTypeParser: typeParser },
+  })
+  pool.on('error', onIdleError)
+
+  const runner = (client: pg.Pool | pg.PoolClient): Queryable => {
+    const query = async (statement: Statement) => {
+      const { text, values, name } = statement
+      try {
+        return await client.query(
+          options.namedStatements
+            ? { name, text, values: values as unknown[] }
+            : { text, values: values as unknown[] },
+        )
+      } catch (error) {
+        throw translate(error)
+      }
+    }
+    return {
+      many: async <Row extends object>(statement: Statement) => (await query(statement)).rows as Row[],
+      async one<Row extends object>(statement: Statement) {
+        const { rows } = await query(statement)
+        assert(rows.length === 1, `one row expected, ${rows.length} found: ${statement.text}`)
+        return rows[0] as Row
+      },
+      async maybeOne<Row extends object>(statement: Statement) {
+        const { rows } = await query(statement)
+        assert(rows.length <= 1, `at most one row expected, ${rows.length} found: ${statement.text}`)
+        return rows[0] as Row | undefined
+      },
+      run: async (statement) => (await query(statement)).rowCount ?? 0,
+    }
+  }
+
+  async function attempt<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
+    const client = await pool.connect().catch((error: unknown) => {
+      throw translate(error)
+    })
+    let broken: Error | undefined
+    try {
+      await client.query('begin')
+      const result = await work({ ...runner(client), inTransaction: true })
+      await commit(client)
+      return result
+    } catch (error) {
+      await client.query('rollback').catch((rollbackError: Error) => {
+        broken = rollbackError
+      })
+      if (error instanceof Unavailable) broken ??= error
+      throw translate(error)
+    } finally {
+      // A session whose state we no longer know is never given to the next caller.
+      client.release(broken)
+    }
+  }
+
+  return {
+    ...runner(pool),
+    async transaction(work) {
+      for (let n = 1; ; n += 1) {
+        try {
+          return await attempt(work)
+        } catch (error) {
+          if (!isWorthRepeating(error)) throw error
+          if (n >= TRANSACTION_TRIES_MAX) throw new Unavailable('database', error)
+        }
+      }
+    },
+    stats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    close: () => pool.end(),
+  }
+}
+
+/**
+ * PostgreSQL answers a cancelled wait for its standby with success and a warning. We would call that durable when it may
+ * not be, so a commit that warns counts as one whose outcome is unknown.
+ */
+async function commit(client: pg.PoolClient) {
+  let warning: Error | undefined
+  const listen = (notice: { severity?: string | undefined; message?: string | undefined }) => {
+    if (notice.severity === 'WARNING') warning = new Error(notice.message)
+  }
+  client.on('notice', listen)
+  try {
+    await client.query('commit')
+  } finally {
+    client.off('notice', listen)
+  }
+  if (warning) throw new Unavailable('database', warning)
+}
+
+function typeParser(oid: number, format?: 'text' | 'binary') {
+  if (oid === INT8_OID) return safeInteger
+  return pg.types.getTypeParser(oid, format as 'text')
+}
+
+/** The driver hands 64-bit integers over as text; added up as text they would be a very different sum. */
+function safeInteger(text: string): number {
+  const value = Number(text)
+  assert(Number.isSafeInteger(value), `integer out of range: ${text}`)
+  return value
+}
+
+const WORTH_REPEATING = new Set(['40001', '40P01'])
+
+function isWorthRepeating(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && WORTH_REPEATING.has(error.code ?? '')
+}
+
+/** Connection lost, server going down or full, limits of ours reached: nothing the caller or our code did wrong. */
+const WORLD_TROUBLE = /^(08|53|57|58|XX|55P03|25006|25P03)/
+
+function translate(error: unknown): unknown {
+  if (error instanceof Unavailable) return error
+  if (error instanceof pg.DatabaseError) {
+    return WORLD_TROUBLE.test(error.code ?? '') ? new Unavailable('database', error) : error
+  }
+  if (!(error instanceof Error)) return error
+  const { code } = error as NodeJS.ErrnoException
+  const isNetwork = code !== undefined && /^(E[A-Z]+|UND_|HPE_)/.test(code)
+  const isDriver = /timeout|Connection terminated|connection error|not queryable|server closed/i.test(
+    error.message,
+  )
+  return isNetwork || isDriver ? new Unavailable('database', error) : error
+}

@@ -1,0 +1,123 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { assert } from './trouble.ts'
+
+/**
+ * Envelope encryption. Each value has a data key of its own; the data key is wrapped by a key-encryption key (KEK) that
+ * lives outside the database. Both layers are bound to the row the value belongs to, so a ciphertext moved to another row
+ * does not open. Changing the KEK touches only the wrapping.
+ */
+export interface Keyring {
+  readonly activeKekId: string
+  seal(plain: string, boundTo: RowBinding): Promise<Sealed>
+  open(sealed: Uint8Array, boundTo: RowBinding): Promise<string>
+  /** The same value under the active KEK; the value itself is never decrypted. */
+  rewrap(sealed: Uint8Array, boundTo: RowBinding): Promise<Sealed>
+}
+
+export interface Sealed {
+  readonly bytes: Buffer
+  readonly kek_id: string
+}
+
+/** Names the one place where a sealed value may be opened. */
+export interface RowBinding {
+  readonly column: string
+  readonly account_id: string
+  readonly row_id: string
+}
+
+/** Who holds the KEKs. Local keys today; a cloud KMS or Vault fits behind the same two calls. */
+export interface KekProvider {
+  readonly activeId: string
+  wrap(dataKey: Buffer, context: Buffer): Promise<Buffer>
+  unwrap(kekId: string, wrapped: Buffer, context: Buffer): Promise<Buffer>
+}
+
+const FORMAT = 1
+const KEY_BYTES = 32
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+export function openKeyring(provider: KekProvider): Keyring {
+  async function wrapped(dataKey: Buffer, body: Buffer, context: Buffer): Promise<Sealed> {
+    const kek_id = provider.activeId
+    const key = await provider.wrap(dataKey, context)
+    const head = Buffer.from([FORMAT, kek_id.length])
+    const keyLength = Buffer.alloc(2)
+    keyLength.writeUInt16BE(key.length)
+    return { bytes: Buffer.concat([head, Buffer.from(kek_id, 'ascii'), keyLength, key, body]), kek_id }
+  }
+  return {
+    activeKekId: provider.activeId,
+    async seal(plain, boundTo) {
+      const context = contextBytes(boundTo)
+      const dataKey = randomBytes(KEY_BYTES)
+      return wrapped(dataKey, encrypt(dataKey, Buffer.from(plain, 'utf8'), context), context)
+    },
+    async open(sealed, boundTo) {
+      const context = contextBytes(boundTo)
+      const { kekId, key, body } = split(sealed)
+      const dataKey = await provider.unwrap(kekId, key, context)
+      return decrypt(dataKey, body, context).toString('utf8')
+    },
+    async rewrap(sealed, boundTo) {
+      const context = contextBytes(boundTo)
+      const { kekId, key, body } = split(sealed)
+      return wrapped(await provider.unwrap(kekId, key, context), body, context)
+    },
+  }
+}
+
+/** KEKs given in the configuration. The first is used for new values; all of them open old ones. */
+export function localKeks(keks: ReadonlyMap<string, Buffer>, activeId: string): KekProvider {
+  const kek = (id: string) => {
+    const key = keks.get(id)
+    if (!key) {
+      throw new Error(
+        `A value is sealed under encryption key "${id}", which is not configured. ` +
+          'Put it back into SHOPWIRE_ENCRYPTION_KEYS until "shopwire-admin encryption rewrap" has finished.',
+      )
+    }
+    return key
+  }
+  kek(activeId)
+  return {
+    activeId,
+    wrap: async (dataKey, context) => encrypt(kek(activeId), dataKey, context),
+    unwrap: async (kekId, wrapped, context) => decrypt(kek(kekId), wrapped, context),
+  }
+}
+
+function contextBytes({ column, account_id, row_id }: RowBinding): Buffer {
+  // JSON keeps the parts apart: no two bindings can run together into the same bytes.
+  return Buffer.from(JSON.stringify([column, account_id, row_id]))
+}
+
+function encrypt(key: Buffer, plain: Buffer, context: Buffer): Buffer {
+  const nonce = randomBytes(NONCE_BYTES)
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(context)
+  const body = Buffer.concat([cipher.update(plain), cipher.final()])
+  return Buffer.concat([nonce, cipher.getAuthTag(), body])
+}
+
+function decrypt(key: Buffer, box: Buffer, context: Buffer): Buffer {
+  assert(box.length >= NONCE_BYTES + TAG_BYTES, 'sealed value is cut short')
+  const decipher = createDecipheriv('aes-256-gcm', key, box.subarray(0, NONCE_BYTES), {
+    authTagLength: TAG_BYTES,
+  })
+  decipher.setAAD(context)
+  decipher.setAuthTag(box.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
+  return Buffer.concat([decipher.update(box.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()])
+}
+
+function split(sealed: Uint8Array): { kekId: string; key: Buffer; body: Buffer } {
+  const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength)
+  assert(bytes[0] === FORMAT, 'sealed value is of an unknown format')
+  const idEnd = 2 + bytes.readUInt8(1)
+  const keyEnd = idEnd + 2 + bytes.readUInt16BE(idEnd)
+  return {
+    kekId: bytes.toString('ascii', 2, idEnd),
+    key: bytes.subarray(idEnd + 2, keyEnd),
+    body: bytes.subarray(keyEnd),
+  }
+}

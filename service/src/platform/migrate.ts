@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import pg from 'pg'
+
+export interface Migration {
+  readonly number: number
+  readonly name: string
+  readonly checksum: string
+  readonly text: string
+}
+
+export interface MigrationReport {
+  readonly applied: readonly string[]
+  readonly version: number
+}
+
+/** Any constant will do, as long as every version of Shopwire uses the same one. */
+const LOCK_ID = 5_348_094_772
+const LOCK_WAIT_MS_MAX = 60_000
+const FILE_NAME = /^(\d{4})_([a-z0-9_]+)\.sql$/
+
+/**
+ * Brings the database to the newest version, forward only. Processes that start together wait for one another on a lock:
+ * the first does the work, the others find it done. Each file is one transaction with its own record.
+ */
+export async function migrate(
+  ownerUrl: string,
+  folder: URL,
+  report?: (line: string) => void,
+): Promise<MigrationReport> {
+  const files = await readMigrations(folder)
+  const client = new pg.Client({ connectionString: ownerUrl, application_name: 'shopwire-migrate' })
+  await client.connect()
+  try {
+    await client.query(`set lock_timeout = ${LOCK_WAIT_MS_MAX}`)
+    await client.query('select pg_advisory_lock($1)', [LOCK_ID])
+    await client.query(`
+      create table if not exists schema_migrations (
+        number integer primary key,
+        name text not null,
+        checksum text not null,
+        applied_at timestamptz not null default now()
+      )`)
+    const done = await readApplied(client)
+    checkHistory(files, done)
+    const applied: string[] = []
+    for (const file of files.slice(done.length)) {
+      report?.(`applying ${file.name}`)
+      await apply(client, file)
+      applied.push(file.name)
+    }
+    return { applied, version: files.length }
+  } finally {
+    await client.end()
+  }
+}
+
+/** What a process asks at its start: is this database the one my code was written for? Says why not, or nothing. */
+export async function schemaMismatch(
+  query: (text: string) => Promise<Applied[]>,
+  folder: URL,
+): Promise<string | undefined> {
+  const files = await readMigrations(folder)
+  const done = await query(readAppliedText).catch((error: { code?: string }) => {
+    if (error.code === UNDEFINED_TABLE) return []
+    throw error
+  })
+  try {
+    checkHistory(files, done)
+  } catch (error) {
+    return (error as Error).message
+  }
+  if (done.length === files.length) return undefined
+  return `The database is at version ${done.length}, this program needs ${files.length}. Run "shopwire-admin migrate" first.`
+}
+
+export async function readMigrations(folder: URL): Promise<Migration[]> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort()
+  return Promise.all(
+    names.map(async (name, n) => {
+      const [, number] = FILE_NAME.exec(name) ?? []
+      if (Number(number) !== n + 1) {
+        throw new Error(
+          `Migration ${name} breaks the row: expected number ${n + 1}, as in 0001_what_it_does.sql.`,
+        )
+      }
+      const text = await readFile(new URL(name, folder), 'utf8')
+      const checksum = createHash('sha256').update(text).digest('hex')
+      return { number: n + 1, name, checksum, text }
+    }),
+  )
+}
+
+interface Applied {
+  number: number
+  name: string
+  checksum: string
+}
+
+const UNDEFINED_TABLE = '42P01'
+const readAppliedText = 'select number, name, checksum from schema_migrations order by number'
+
+async function readApplied(client: pg.Client): Promise<Applied[]> {
+  return (await client.query<Applied>(readAppliedText)).rows
+}
+
+function checkHistory(files: Migration[], done: Applied[]) {
+  if (done.length > files.length) {
+    throw new Error(
+      `The database is at version ${done.length}, newer than this program, which knows ${files.length}. ` +
+        'Run the newer release; going back is done by restoring a backup.',
+    )
+  }
+  for (const [n, was] of done.entries()) {
+    if (files[n]?.checksum !== was.checksum) {
+      throw new Error(
+        `Migration ${was.name} was applied with other contents than ${files[n]?.name ?? 'none'} has now. ` +
+          'Applied files never change: restore the file and put the change into a new one.',
+      )
+    }
+  }
+}
+
+async function apply(client: pg.Client, file: Migration) {
+  await client.query('begin')
+  try {
+    await client.query(file.text)
+    await client.query('insert into schema_migrations (number, name, checksum) values ($1, $2, $3)', [
+      file.number,
+      file.name,
+      file.checksum,
+    ])
+    await client.query('commit')
+  } catch (error) {
+    await client.query('rollback')
+    throw new Error(`Migration ${file.name} failed and was rolled back: ${(error as Error).message}`, {
+      cause: error,
+    })
+  }
+}

@@ -1,0 +1,28 @@
+import { LRUCache } from 'lru-cache'
+
+/** Counts events per name in this process. For keeping noise down, not for limits that the contract promises. */
+export interface Throttle {
+  /** Counts one event; how long its name is over the limit in milliseconds, 0 when it is not. */
+  hit(name: string, nowMs: number): number
+}
+
+interface Count {
+  startedMs: number
+  hits: number
+}
+
+export function createThrottle(limit: { hitsMax: number; windowMs: number; namesMax: number }): Throttle {
+  const counts = new LRUCache<string, Count>({ max: limit.namesMax })
+  return {
+    hit(name, nowMs) {
+      let count = counts.get(name)
+      const isOver = !count || nowMs >= count.startedMs + limit.windowMs || nowMs < count.startedMs
+      if (!count || isOver) {
+        count = { startedMs: nowMs, hits: 0 }
+        counts.set(name, count)
+      }
+      count.hits += 1
+      return count.hits > limit.hitsMax ? count.startedMs + limit.windowMs - nowMs : 0
+    },
+  }
+}

@@ -1,0 +1,54 @@
+import { createRequire } from 'node:module'
+import type { Admission, AdmissionLimits } from './access/admission.ts'
+import { postgresAdmission } from './access/admission-postgres.ts'
+import { redisAdmission } from './access/admission-redis.ts'
+import type { Config } from './config.ts'
+import { type Db, openDatabase } from './platform/db.ts'
+import { type Keyring, localKeks, openKeyring } from './platform/encryption.ts'
+import type { Log } from './platform/log.ts'
+import type { Metrics } from './platform/metrics.ts'
+
+export const VERSION = (createRequire(import.meta.url)('../package.json') as { version: string }).version
+export const MIGRATIONS = new URL('../migrations/', import.meta.url)
+
+export function openDatabaseFrom(config: Config, application_name: string, log: Log): Db {
+  return openDatabase(
+    {
+      url: config.SHOPWIRE_DATABASE_URL,
+      application_name,
+      connectionsMax: config.SHOPWIRE_DATABASE_CONNECTIONS,
+      connectMsMax: config.SHOPWIRE_DATABASE_CONNECT_MS,
+      statementMsMax: config.SHOPWIRE_DATABASE_STATEMENT_MS,
+      lockMsMax: config.SHOPWIRE_DATABASE_LOCK_MS,
+      namedStatements: config.SHOPWIRE_DATABASE_NAMED_STATEMENTS,
+    },
+    (error) => log.warn({ err: error }, 'an idle database connection was lost'),
+  )
+}
+
+export function openKeyringFrom(config: Config): Keyring {
+  return openKeyring(localKeks(config.encryption.keys, config.encryption.activeId))
+}
+
+export function openAdmissionFrom(config: Config, db: Db, log: Log, metrics?: Metrics): Admission {
+  const limits: AdmissionLimits = {
+    requestsMax: config.SHOPWIRE_REQUESTS_PER_MINUTE,
+    ordersMax: config.SHOPWIRE_ORDER_ATTEMPTS_PER_MINUTE,
+  }
+  if (config.SHOPWIRE_ADMISSION === 'postgres') {
+    return postgresAdmission(db, limits, (error) =>
+      log.warn({ err: error }, 'old nonces could not be purged'),
+    )
+  }
+  return redisAdmission(db, {
+    urls: config.SHOPWIRE_REDIS_URLS ?? [],
+    isCluster: config.SHOPWIRE_ADMISSION === 'redis-cluster',
+    timeoutMs: config.SHOPWIRE_REDIS_TIMEOUT_MS,
+    limits,
+    onError: (error) => log.warn({ err: error }, 'redis'),
+    onMemoryLost() {
+      metrics?.admissionMemoryLosses.inc()
+      log.warn('Redis lost its memory: everything signed until now is refused')
+    },
+  })
+}

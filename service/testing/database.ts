@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { inject } from 'vitest'
+import { type Db, openDatabase } from '../src/platform/db.ts'
+
+export const TEMPLATE_DATABASE = 'shopwire_template'
+
+export interface TestDatabase {
+  readonly db: Db
+  readonly appUrl: string
+  readonly ownerUrl: string
+  readonly superuserUrl: string
+  close(): Promise<void>
+}
+
+/** A database of one's own, migrated, empty, and gone afterwards. `db` works as the application role. */
+export async function openTestDatabase({ isEmpty = false } = {}): Promise<TestDatabase> {
+  const name = `test_${randomBytes(6).toString('hex')}`
+  await asSuperuser((client) =>
+    client.query(
+      `create database ${name} owner shopwire_owner template ${isEmpty ? 'template0' : TEMPLATE_DATABASE}`,
+    ),
+  )
+  const appUrl = withDatabase(inject('appUrl'), name)
+  const db = openDatabase(
+    {
+      url: appUrl,
+      application_name: 'test',
+      connectionsMax: 10,
+      connectMsMax: 5_000,
+      statementMsMax: 5_000,
+      lockMsMax: 2_000,
+      namedStatements: true,
+    },
+    () => {},
+  )
+  return {
+    db,
+    appUrl,
+    ownerUrl: withDatabase(inject('ownerUrl'), name),
+    superuserUrl: withDatabase(inject('superuserUrl'), name),
+    async close() {
+      await db.close()
+      await asSuperuser((client) => client.query(`drop database ${name} with (force)`))
+    },
+  }
+}
+
+export async function asSuperuser<Result>(
+  work: (client: pg.Client) => Promise<Result>,
+  url = inject('superuserUrl'),
+): Promise<Result> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+function withDatabase(url: string, name: string): string {
+  const changed = new URL(url)
+  changed.pathname = `/${name}`
+  return changed.href
+}

@@ -1,0 +1,32 @@
+import { provisionDatabase, startPostgres, startRedis, startRedisCluster } from '@shopwire/engines'
+import type { TestProject } from 'vitest/node'
+import { migrate } from '../src/platform/migrate.ts'
+import { MIGRATIONS } from '../src/wiring.ts'
+import { TEMPLATE_DATABASE } from './database.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    superuserUrl: string
+    ownerUrl: string
+    appUrl: string
+    redisUrl: string
+    redisClusterUrls: string[]
+  }
+}
+
+/** One private PostgreSQL, Redis and Redis Cluster for all test files; each file clones the migrated template. */
+export default async function setup(project: TestProject) {
+  const [postgres, redis, cluster] = await Promise.all([
+    startPostgres(),
+    startRedis(),
+    startRedisCluster({ masters: 3 }),
+  ])
+  const { ownerUrl, appUrl } = await provisionDatabase(postgres, TEMPLATE_DATABASE)
+  await migrate(ownerUrl, MIGRATIONS)
+  project.provide('superuserUrl', postgres.superuserUrl)
+  project.provide('ownerUrl', ownerUrl)
+  project.provide('appUrl', appUrl)
+  project.provide('redisUrl', redis.url)
+  project.provide('redisClusterUrls', cluster.urls)
+  return () => Promise.all([postgres.stop(), redis.stop(), cluster.stop()])
+}

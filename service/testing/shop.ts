@@ -1,0 +1,185 @@
+import { randomBytes } from 'node:crypto'
+import type { AddressInfo } from 'node:net'
+import { scopes as allScopes, type Scope } from '@shopwire/contract'
+import { signRequest } from '@shopwire/contract/signing'
+import { inject } from 'vitest'
+import type { Admission, AdmissionLimits } from '../src/access/admission.ts'
+import { postgresAdmission } from '../src/access/admission-postgres.ts'
+import { redisAdmission } from '../src/access/admission-redis.ts'
+import { createKnownKeys } from '../src/access/known-keys.ts'
+import { createOperator } from '../src/console/operator.ts'
+import type { Endpoint } from '../src/edge/endpoint.ts'
+import { allEndpoints } from '../src/edge/endpoints/index.ts'
+import { createEdge } from '../src/edge/server.ts'
+import { type Clock, systemClock } from '../src/platform/clock.ts'
+import type { Db } from '../src/platform/db.ts'
+import { type Keyring, localKeks, openKeyring } from '../src/platform/encryption.ts'
+import { createLog } from '../src/platform/log.ts'
+import { createMetrics } from '../src/platform/metrics.ts'
+import { createThrottle } from '../src/platform/throttle.ts'
+import { openTestDatabase } from './database.ts'
+
+export const admissionKinds = ['postgres', 'redis', 'redis-cluster'] as const
+export type AdmissionKind = (typeof admissionKinds)[number]
+
+export interface ShopOptions {
+  readonly admission?: AdmissionKind
+  readonly limits?: Partial<AdmissionLimits>
+  readonly clock?: Clock
+  /** Mounted besides the real ones: a way to drive a part of the edge that no real endpoint uses yet. */
+  readonly endpoints?: (db: Db) => Endpoint[]
+  readonly log?: { write(line: string): void }
+}
+
+export interface TestKey {
+  readonly id: string
+  readonly secret: string
+}
+
+export interface Answered {
+  readonly status: number
+  readonly headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came back; the test says what it should be
+  readonly body: any
+}
+
+export type Shop = Awaited<ReturnType<typeof openShop>>
+
+/** A whole shop behind a real port: real database, real admission, one account with money and a key with all scopes. */
+export async function openShop(options: ShopOptions = {}) {
+  const database = await openTestDatabase()
+  const { db } = database
+  const keyring = testKeyring()
+  const clock = options.clock ?? systemClock
+  const admission = createAdmission(options.admission ?? 'postgres', db, options.limits)
+  await admission.open()
+  const operator = createOperator(
+    { db, keyring, clock, cell: 'c1', admission: async () => admission },
+    'test',
+  )
+  const account = await operator.createAccount('Test Shop')
+  await operator.fundAccount(account.id, { amount_cents: 25_000, reference: 'opening' })
+  const api = await startApi({ db, keyring, admission, clock, options })
+  const makeKey = async (scopes: readonly Scope[] = allScopes, account_id = account.id): Promise<TestKey> => {
+    const { key, secret } = await operator.createKey(account_id, 'test', scopes)
+    return { id: key.id, secret }
+  }
+  const key = await makeKey()
+  return {
+    database,
+    db,
+    keyring,
+    operator,
+    admission,
+    account,
+    key,
+    port: api.port,
+    metrics: api.metrics,
+    makeKey,
+    /** Another process's view of the same shop: its own memory of keys, its own port. */
+    secondApi: () => startApi({ db, keyring, admission, clock, options }),
+    call: (method: string, target: string, how: CallOptions = {}) =>
+      call(api.port, how.key ?? key, method, target, how),
+    async close() {
+      await api.close()
+      await admission.close()
+      await database.close()
+    },
+  }
+}
+
+export interface CallOptions {
+  readonly key?: TestKey
+  readonly body?: string | Uint8Array
+  readonly headers?: Record<string, string>
+  readonly nowMs?: number
+}
+
+/** Signs and sends one request as a caller would. */
+export async function call(
+  port: number,
+  key: TestKey,
+  method: string,
+  target: string,
+  { body, headers = {}, nowMs = Date.now() }: CallOptions = {},
+): Promise<Answered> {
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body
+  const response = await fetch(`http://127.0.0.1:${port}${target}`, {
+    method,
+    headers: { ...signedHeaders(key, method, target, bytes, nowMs), ...headers },
+    ...(bytes && { body: bytes as Uint8Array<ArrayBuffer> }),
+  })
+  const text = await response.text()
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: text === '' ? undefined : JSON.parse(text),
+  }
+}
+
+export function signedHeaders(
+  key: TestKey,
+  method: string,
+  target: string,
+  body: Uint8Array = new Uint8Array(),
+  nowMs = Date.now(),
+): Record<string, string> {
+  const timestamp = String(Math.floor(nowMs / 1000))
+  const nonce = randomBytes(16).toString('hex')
+  return {
+    'X-Api-Key': key.id,
+    'X-Api-Timestamp': timestamp,
+    'X-Api-Nonce': nonce,
+    'X-Api-Signature': signRequest(key.secret, { method, target, timestamp, nonce, body }),
+  }
+}
+
+export function createAdmission(
+  kind: AdmissionKind,
+  db: Db,
+  limits: Partial<AdmissionLimits> = {},
+): Admission {
+  const all = { requestsMax: 120, ordersMax: 20, ...limits }
+  if (kind === 'postgres') return postgresAdmission(db, all, () => {})
+  return redisAdmission(db, {
+    urls: kind === 'redis' ? [inject('redisUrl')] : inject('redisClusterUrls'),
+    isCluster: kind === 'redis-cluster',
+    timeoutMs: 2_000,
+    limits: all,
+    onError: () => {},
+    onMemoryLost: () => {},
+  })
+}
+
+export function testKeyring(): Keyring {
+  return openKeyring(localKeks(new Map([['test', randomBytes(32)]]), 'test'))
+}
+
+async function startApi(parts: {
+  db: Db
+  keyring: Keyring
+  admission: Admission
+  clock: Clock
+  options: ShopOptions
+}) {
+  const { db, keyring, admission, clock, options } = parts
+  const metrics = createMetrics('test')
+  const edge = createEdge(
+    {
+      log: options.log ? createLog('debug', options.log) : createLog('silent'),
+      metrics,
+      clock,
+      addressOf: (request) => request.socket.remoteAddress ?? '',
+      connectionsPerAddressMax: 10_000,
+      access: {
+        keys: createKnownKeys(db, keyring),
+        admission,
+        metrics,
+        failures: createThrottle({ hitsMax: 60, windowMs: 60_000, namesMax: 1_000 }),
+      },
+    },
+    [...allEndpoints(db), ...(options.endpoints?.(db) ?? [])],
+  )
+  await edge.listen({ host: '127.0.0.1', port: 0 })
+  return { port: (edge.server.address() as AddressInfo).port, metrics, close: () => edge.close() }
+}

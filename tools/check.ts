@@ -1,0 +1,44 @@
+import { spawn } from 'node:child_process'
+import { mkdir } from 'node:fs/promises'
+
+/** Everything a change must pass before it is committed. Quick checks first; the first failure does not hide the next. */
+const STEPS: readonly { name: string; command: string[] }[] = [
+  { name: 'types', command: ['npm', 'run', '--silent', 'types'] },
+  { name: 'lint', command: ['npm', 'run', '--silent', 'lint'] },
+  { name: 'ladder', command: ['npm', 'run', '--silent', 'ladder'] },
+  { name: 'dead code', command: ['npm', 'run', '--silent', 'dead-code'] },
+  { name: 'generated files', command: ['npm', 'run', '--silent', 'generate', '--', '--check'] },
+  {
+    name: 'tests',
+    command: [
+      'npm',
+      'test',
+      '--silent',
+      '--',
+      '--reporter=default',
+      '--reporter=json',
+      '--outputFile.json=.data/reports/check.json',
+    ],
+  },
+]
+
+await mkdir('.data/reports', { recursive: true })
+const failed: string[] = []
+for (const { name, command } of STEPS) {
+  const startedMs = performance.now()
+  process.stdout.write(`check: ${name} …\n`)
+  const code = await run(command)
+  const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
+  process.stdout.write(`check: ${name} ${code === 0 ? 'passed' : 'FAILED'} in ${seconds} s\n`)
+  if (code !== 0) failed.push(name)
+}
+if (failed.length > 0) {
+  process.stdout.write(`check: failed: ${failed.join(', ')}\n`)
+  process.exitCode = 1
+}
+
+function run([file = '', ...args]: string[]): Promise<number> {
+  return new Promise((resolve) => {
+    spawn(file, args, { stdio: 'inherit' }).on('close', (code) => resolve(code ?? 1))
+  })
+}

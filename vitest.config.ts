@@ -1,0 +1,36 @@
+import { defineConfig } from 'vitest/config'
+
+const SECOND = 1_000
+
+/** Contract and engines stand alone; the service's tests share one private PostgreSQL and Redis; e2e runs whole processes. */
+export default defineConfig({
+  test: {
+    projects: [
+      { test: { name: 'contract', root: 'contract', include: ['test/**/*.test.ts'] } },
+      {
+        test: { name: 'engines', root: 'engines', include: ['test/**/*.test.ts'], testTimeout: 60 * SECOND },
+      },
+      {
+        test: {
+          name: 'service',
+          root: 'service',
+          include: ['test/**/*.test.ts'],
+          globalSetup: [new URL('./service/testing/global-setup.ts', import.meta.url).pathname],
+          testTimeout: 30 * SECOND,
+          hookTimeout: 30 * SECOND,
+        },
+      },
+      {
+        test: {
+          name: 'e2e',
+          root: 'e2e',
+          include: ['**/*.test.ts'],
+          testTimeout: 240 * SECOND,
+          hookTimeout: 60 * SECOND,
+          // Whole systems on two cores: side by side they would only measure each other.
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+})
