@@ -55,7 +55,7 @@ begin
   end if;
   -- One second more than now: a nonce signed up to a second ahead of our clock is not witnessed.
   insert into admission_memory as m (server_started_at, lost_at, purged_to)
-  values (pg_postmaster_start_time(), extract(epoch from clock_timestamp())::bigint + 1, 0)
+  values (pg_postmaster_start_time(), floor(extract(epoch from clock_timestamp()))::bigint + 1, 0)
       on conflict (only_row) do update
      set server_started_at = excluded.server_started_at, lost_at = excluded.lost_at
    where m.server_started_at <> excluded.server_started_at;

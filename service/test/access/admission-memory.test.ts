@@ -1,0 +1,173 @@
+import { randomBytes } from 'node:crypto'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import type { Admission, Attempt } from '../../src/access/admission.ts'
+import { slotOf, tagsBySlot } from '../../src/access/redis-slots.ts'
+import { createAccount } from '../../src/accounts/account.ts'
+import { asSuperuser, openTestDatabase, type TestDatabase } from '../../testing/database.ts'
+import { createAdmission } from '../../testing/shop.ts'
+
+/**
+ * What the memory does when it has forgotten. Losing it for real (kill, flush, failover) is in e2e/; here the marks it
+ * leaves are set by hand, so that every second can be looked at without waiting for it.
+ */
+const nowS = () => Math.floor(Date.now() / 1000)
+
+interface Rig {
+  admission: Admission
+  database: TestDatabase
+  account_id: string
+  /** Makes the memory begin this many seconds ago; negative: in the future. */
+  loseMemory(secondsAgo: number): Promise<void>
+  purgeTo(second: number): Promise<void>
+}
+
+describe.each(['postgres', 'redis'] as const)('the memory of admission in %s', (kind) => {
+  let rig: Rig
+  let close: () => Promise<void>
+  beforeAll(async () => {
+    const database = await openTestDatabase()
+    const admission = createAdmission(kind, database.db)
+    await admission.open()
+    const { id: account_id } = await database.db.transaction((tx) => createAccount(tx, 'Caller', Date.now()))
+    const redis = new Redis(inject('redisUrl'))
+    const memoryKey = `shopwire:memory:{${tagsBySlot()[slotOf(account_id)]}}`
+    const setMark = (field: 'lost_at' | 'purged_to', second: number) =>
+      kind === 'postgres'
+        ? asSuperuser(
+            (client) => client.query(`update admission_memory set ${field} = $1`, [second]),
+            database.superuserUrl,
+          )
+        : redis.hset(memoryKey, field, second)
+    rig = {
+      admission,
+      database,
+      account_id,
+      loseMemory: async (secondsAgo) => void (await setMark('lost_at', nowS() - secondsAgo)),
+      purgeTo: async (second) => void (await setMark('purged_to', second)),
+    }
+    close = async () => {
+      redis.disconnect()
+      await admission.close()
+      await database.close()
+    }
+  })
+  afterAll(() => close())
+
+  const attempt = (signed_at: number): Attempt => ({
+    account_id: rig.account_id,
+    key_id: 'key_c1_0000000000000000000000000a',
+    nonce: randomBytes(16).toString('hex'),
+    signed_at,
+    isOrder: false,
+    standing: 1,
+    memory: undefined,
+  })
+
+  test('right after a loss nobody is admitted, for a second or two', async () => {
+    await rig.loseMemory(-1)
+    expect((await rig.admission.admit(attempt(nowS()))).kind).toBe('warming')
+    expect((await rig.admission.admit(attempt(nowS() + 30))).kind).toBe('warming')
+  })
+
+  test('what was signed at or before the loss stays refused, what was signed after it passes', async () => {
+    await rig.loseMemory(10)
+    const lostAt = nowS() - 10
+    expect((await rig.admission.admit(attempt(lostAt - 20))).kind).toBe('forgotten')
+    expect((await rig.admission.admit(attempt(lostAt))).kind).toBe('forgotten')
+    expect((await rig.admission.admit(attempt(lostAt + 3))).kind).toBe('admitted')
+  })
+
+  test('within two minutes of a loss nonces are spent in the database as well', async () => {
+    await rig.loseMemory(100)
+    const late = attempt(nowS())
+    expect((await rig.admission.admit(late)).kind).toBe('admitted')
+    const { rows } = await asSuperuser(
+      (client) => client.query('select from witnessed_nonces where nonce = $1', [late.nonce]),
+      rig.database.superuserUrl,
+    )
+    expect(rows).toHaveLength(1)
+  })
+
+  test('long after a loss they are not', async () => {
+    await rig.loseMemory(130)
+    const late = attempt(nowS())
+    expect((await rig.admission.admit(late)).kind).toBe('admitted')
+    const { rows } = await asSuperuser(
+      (client) => client.query('select from witnessed_nonces where nonce = $1', [late.nonce]),
+      rig.database.superuserUrl,
+    )
+    expect(rows).toHaveLength(0)
+  })
+
+  test('a key read under another memory must be read again: its revocation may have been forgotten', async () => {
+    await rig.loseMemory(200)
+    const first = await rig.admission.admit(attempt(nowS()))
+    const memory = first.kind === 'admitted' ? first.memory : undefined
+    expect(memory).toBeDefined()
+    await rig.loseMemory(150)
+    const verdict = await rig.admission.admit({ ...attempt(nowS()), memory })
+    // The database compares standings directly and has no second copy to distrust.
+    expect(verdict.kind).toBe(kind === 'postgres' ? 'admitted' : 'changed')
+  })
+
+  test('a clock that steps back does not open the door to purged nonces (row 18)', async () => {
+    await rig.loseMemory(1_000)
+    const purgedTo = nowS() + 30
+    await rig.purgeTo(purgedTo)
+    expect((await rig.admission.admit(attempt(purgedTo))).kind).toBe('forgotten')
+    expect((await rig.admission.admit(attempt(purgedTo + 1))).kind).toBe('admitted')
+    await rig.purgeTo(0)
+  })
+})
+
+describe('PostgreSQL notices a loss by itself', () => {
+  let database: TestDatabase
+  beforeAll(async () => {
+    database = await openTestDatabase()
+  })
+  afterAll(() => database.close())
+
+  const check = () =>
+    asSuperuser(
+      async (client) =>
+        (await client.query('select * from admission_memory_check()')).rows[0] as Record<string, unknown>,
+      database.superuserUrl,
+    )
+
+  test('a fresh database has forgotten nothing', async () => {
+    expect(await check()).toMatchObject({ lost_at: '0', was_lost: false })
+  })
+
+  test('emptied tables, as after a crash or on a promoted standby, begin a new memory', async () => {
+    await asSuperuser((client) => client.query('truncate admission_memory'), database.superuserUrl)
+    const found = await check()
+    expect(found).toMatchObject({ was_lost: true })
+    expect(Number(found.lost_at)).toBeGreaterThanOrEqual(nowS())
+    expect(await check()).toMatchObject({ was_lost: false, lost_at: found.lost_at })
+  })
+
+  test('a memory that belongs to another start of the server begins anew', async () => {
+    await asSuperuser(
+      (client) =>
+        client.query(`update admission_memory set server_started_at = now() - interval '1 day', lost_at = 0`),
+      database.superuserUrl,
+    )
+    expect(await check()).toMatchObject({ was_lost: true })
+  })
+
+  test('purging moves the floor first and forgets only what is below it', async () => {
+    const old = nowS() - 700
+    const counts = await asSuperuser(async (client) => {
+      await client.query(
+        `insert into spent_nonces values ('a', 'k', 'old', $1), ('a', 'k', 'new', $1::bigint + 200)`,
+        [old],
+      )
+      const { rows: purged } = await client.query('select purge_nonces($1) as n', [old + 100])
+      const { rows: left } = await client.query(`select nonce from spent_nonces where account_id = 'a'`)
+      const { rows: memory } = await client.query('select purged_to from admission_memory')
+      return { purged: purged[0].n, left: left.map((row) => row.nonce), floor: memory[0].purged_to }
+    }, database.superuserUrl)
+    expect(counts).toEqual({ purged: '1', left: ['new'], floor: String(old + 100) })
+  })
+})

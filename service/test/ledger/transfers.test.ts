@@ -1,0 +1,173 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createAccount } from '../../src/accounts/account.ts'
+import { adjust, fund, readBalance, readStatement } from '../../src/ledger/transfer.ts'
+import { sql } from '../../src/platform/db.ts'
+import { asSuperuser, openTestDatabase, type TestDatabase } from '../../testing/database.ts'
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await openTestDatabase()
+})
+afterAll(() => database.close())
+
+const newAccount = () => database.db.transaction((tx) => createAccount(tx, 'Saver', Date.now()))
+const fundOnce = (account_id: string, amount_cents: number, reference: string) =>
+  database.db.transaction((tx) => fund(tx, account_id, { amount_cents, reference }, Date.now()))
+const adjustOnce = (account_id: string, change_cents: number, reference: string) =>
+  database.db.transaction((tx) =>
+    adjust(tx, account_id, { change_cents, reference, note: 'test' }, Date.now()),
+  )
+
+/** The money rules that hold already; the full set lives with the invariants. */
+async function expectBooksToBalance() {
+  const wrong = await database.db.many(sql`
+    with signed as (
+      select account_id, seq, balance_after_cents,
+             sum(case when credit = 'customer' then amount_cents else -amount_cents end)
+               over (partition by account_id order by seq) as running
+        from transfers
+    )
+    select account_id, 'running balance' as what from signed where running <> balance_after_cents
+    union all
+    select b.account_id, 'balance is not the last running balance'
+      from balances b
+      left join transfers t on t.account_id = b.account_id and t.seq = b.transfer_count
+     where b.balance_cents <> coalesce(t.balance_after_cents, 0)
+    union all
+    select b.account_id, 'gap in the statement'
+      from balances b
+     where b.transfer_count <> (select count(*) from transfers t where t.account_id = b.account_id)`)
+  expect(wrong).toEqual([])
+}
+
+test('funding raises the balance and writes one line with the balance after it', async () => {
+  const { id } = await newAccount()
+  await fundOnce(id, 1_000, 'a')
+  await fundOnce(id, 250, 'b')
+  expect(await readBalance(database.db, id)).toBe(1_250)
+  const lines = await readStatement(database.db, id, 10)
+  expect(lines.map((t) => [t.seq, t.debit, t.credit, t.amount_cents, t.balance_after_cents])).toEqual([
+    [2, 'house:cash', 'customer', 250, 1_250],
+    [1, 'house:cash', 'customer', 1_000, 1_000],
+  ])
+})
+
+test('the same reference twice is the same money, even when both arrive at once', async () => {
+  const { id } = await newAccount()
+  const recorded = await Promise.all(Array.from({ length: 10 }, () => fundOnce(id, 500, 'wire-7')))
+  expect(recorded.filter(({ isNew }) => isNew)).toHaveLength(1)
+  expect(new Set(recorded.map(({ transfer }) => transfer.id)).size).toBe(1)
+  expect(await readBalance(database.db, id)).toBe(500)
+})
+
+test('the same reference with another amount is refused', async () => {
+  const { id } = await newAccount()
+  await fundOnce(id, 500, 'wire-8')
+  await expect(fundOnce(id, 501, 'wire-8')).rejects.toMatchObject({ type: 'invalid_request' })
+})
+
+test('an adjustment may take all there is and not a cent more', async () => {
+  const { id } = await newAccount()
+  await fundOnce(id, 300, 'x')
+  await expect(adjustOnce(id, -301, 'y')).rejects.toMatchObject({ type: 'insufficient_funds' })
+  await adjustOnce(id, -300, 'z')
+  expect(await readBalance(database.db, id)).toBe(0)
+  await expectBooksToBalance()
+})
+
+test('fifty withdrawals racing for money for ten: exactly ten succeed', async () => {
+  const { id } = await newAccount()
+  await fundOnce(id, 1_000, 'pot')
+  const tries = await Promise.allSettled(
+    Array.from({ length: 50 }, (_, n) => adjustOnce(id, -100, `take-${n}`)),
+  )
+  expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(10)
+  expect(await readBalance(database.db, id)).toBe(0)
+  await expectBooksToBalance()
+})
+
+test.each([0, -1, 1.5, Number.NaN, 100_000_000_01])('%s cents cannot be funded', async (amount) => {
+  const { id } = await newAccount()
+  await expect(fundOnce(id, amount, 'odd')).rejects.toMatchObject({ type: 'invalid_request' })
+})
+
+test('an account that does not exist is not found', async () => {
+  await expect(fundOnce('acct_none', 1, 'r')).rejects.toMatchObject({ type: 'not_found' })
+})
+
+test('any row of fundings and adjustments leaves the balance a model says', async () => {
+  const move = fc.record({
+    cents: fc.integer({ min: -2_000, max: 2_000 }).filter((n) => n !== 0),
+    ref: fc.nat(5),
+  })
+  await fc.assert(
+    fc.asyncProperty(fc.array(move, { maxLength: 12 }), async (moves) => {
+      const { id } = await newAccount()
+      let balance = 0
+      const seen = new Map<number, number>()
+      for (const { cents, ref } of moves) {
+        const known = seen.get(ref)
+        const outcome = await adjustOnce(id, cents, `r${ref}`).then(
+          ({ isNew }) => (isNew ? 'moved' : 'same'),
+          (error) => error.type,
+        )
+        const expected =
+          known !== undefined
+            ? known === cents
+              ? 'same'
+              : 'invalid_request'
+            : balance + cents < 0
+              ? 'insufficient_funds'
+              : 'moved'
+        expect(outcome).toBe(expected)
+        if (expected === 'moved') {
+          balance += cents
+          seen.set(ref, cents)
+        }
+      }
+      expect(await readBalance(database.db, id)).toBe(balance)
+    }),
+    { numRuns: 60, seed: 20_261_115 },
+  )
+  await expectBooksToBalance()
+})
+
+test('the application cannot change or remove a transfer or an audit row (row 70)', async () => {
+  const { id } = await newAccount()
+  await fundOnce(id, 100, 'fixed')
+  for (const table of ['transfers', 'audit_log']) {
+    for (const statement of [`update ${table} set id = 'x'`, `delete from ${table}`, `truncate ${table}`]) {
+      await expect(database.db.run({ name: statement, text: statement, values: [] })).rejects.toMatchObject({
+        code: '42501',
+      })
+    }
+  }
+  for (const statement of [
+    'drop table transfers',
+    'create table mine (id int)',
+    'delete from balances',
+    'delete from accounts',
+  ]) {
+    await expect(database.db.run({ name: statement, text: statement, values: [] })).rejects.toMatchObject({
+      code: '42501',
+    })
+  }
+})
+
+test('the schema itself refuses a balance below zero and a transfer without two sides', async () => {
+  const { id } = await newAccount()
+  const attempt = (text: string, values: unknown[]) =>
+    asSuperuser((client) => client.query(text, values), database.superuserUrl)
+  await expect(
+    attempt('update balances set balance_cents = -1 where account_id = $1', [id]),
+  ).rejects.toMatchObject({
+    code: '23514',
+  })
+  const insert = `insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, created_at)
+                  values ($1, 1, 't', 'funding', $2, $3, $4, 0, now())`
+  await expect(attempt(insert, [id, 'customer', 'customer', 1])).rejects.toMatchObject({ code: '23514' })
+  await expect(attempt(insert, [id, 'house:cash', 'house:sales', 1])).rejects.toMatchObject({ code: '23514' })
+  await expect(attempt(insert, [id, 'house:sales', 'customer', 1])).rejects.toMatchObject({ code: '23514' })
+  await expect(attempt(insert, [id, 'house:cash', 'customer', -1])).rejects.toMatchObject({ code: '23514' })
+})

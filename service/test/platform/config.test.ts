@@ -1,0 +1,91 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import {
+  ConfigError,
+  configReference,
+  DEVELOPMENT_ENCRYPTION_KEY,
+  describeConfig,
+  loadConfig,
+} from '../../src/config.ts'
+
+const KEY = `k1:${Buffer.from('0123456789abcdefghijklmnopqrstuv').toString('base64')}`
+const good = {
+  SHOPWIRE_DATABASE_URL: 'postgres://app:Zx81-long@db.internal/shopwire',
+  SHOPWIRE_ENCRYPTION_KEYS: KEY,
+}
+
+const problemsOf = (env: Record<string, string>) => {
+  try {
+    loadConfig(env)
+    return []
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems
+    throw error
+  }
+}
+
+test('two settings are enough to start, and production is the default', () => {
+  expect(loadConfig(good)).toMatchObject({
+    SHOPWIRE_ENV: 'production',
+    SHOPWIRE_PORT: 8080,
+    SHOPWIRE_ADMISSION: 'postgres',
+  })
+})
+
+test('every problem is reported at once, each with its name', () => {
+  const problems = problemsOf({
+    SHOPWIRE_PORT: 'eighty',
+    SHOPWIRE_CELL: 'Cell One',
+    SHOPWIRE_ADMISSION: 'redis',
+    SHOPWIRE_ENCRYPTION_KEYS: 'k1:short',
+    SHOPWIRE_TYPO: 'x',
+  })
+  for (const name of ['PORT', 'CELL', 'DATABASE_URL', 'REDIS_URLS', 'ENCRYPTION_KEYS', 'TYPO']) {
+    expect(problems.filter((problem) => problem.startsWith(`SHOPWIRE_${name}`))).toHaveLength(1)
+  }
+  expect(problems).toHaveLength(6)
+})
+
+test('a value may come from a file, but not from two places', () => {
+  const path = join(mkdtempSync(join(tmpdir(), 'config-')), 'keys')
+  writeFileSync(path, `${KEY}\n`)
+  const { SHOPWIRE_ENCRYPTION_KEYS: _, ...rest } = good
+  expect(loadConfig({ ...rest, SHOPWIRE_ENCRYPTION_KEYS_FILE: path }).encryption.activeId).toBe('k1')
+  expect(problemsOf({ ...good, SHOPWIRE_ENCRYPTION_KEYS_FILE: path })[0]).toMatch(/both set/)
+  expect(problemsOf({ ...rest, SHOPWIRE_ENCRYPTION_KEYS_FILE: `${path}.missing` })[0]).toMatch(/ENOENT/)
+})
+
+test.each([
+  ['the development encryption key', { SHOPWIRE_ENCRYPTION_KEYS: DEVELOPMENT_ENCRYPTION_KEY }],
+  ['a key of zeros', { SHOPWIRE_ENCRYPTION_KEYS: `k1:${Buffer.alloc(32).toString('base64')}` }],
+  ['a password everybody knows', { SHOPWIRE_DATABASE_URL: 'postgres://app:postgres@db/shopwire' }],
+])('production refuses %s, development takes it', (_, given) => {
+  expect(problemsOf({ ...good, ...given })).toHaveLength(1)
+  expect(problemsOf({ ...good, ...given, SHOPWIRE_ENV: 'development' })).toEqual([])
+})
+
+test('no secret is ever printed: not in the summary, not in a problem', () => {
+  const secrets = ['Zx81-long', KEY.slice(3)]
+  const printed = [
+    JSON.stringify(describeConfig(loadConfig(good))),
+    ...problemsOf({ ...good, SHOPWIRE_DATABASE_URL: 'mysql://app:Zx81-long@db/x', SHOPWIRE_PORT: 'x' }),
+  ].join('\n')
+  for (const secret of secrets) expect(printed).not.toContain(secret)
+  expect(printed).toContain('masked')
+})
+
+test('the active encryption key is the first one unless named, and must exist', () => {
+  const two = {
+    ...good,
+    SHOPWIRE_ENCRYPTION_KEYS: `${KEY},k2:${Buffer.from('vutsrqponmlkjihgfedcba9876543210').toString('base64')}`,
+  }
+  expect(loadConfig(two).encryption.activeId).toBe('k1')
+  expect(loadConfig({ ...two, SHOPWIRE_ENCRYPTION_KEY_ACTIVE: 'k2' }).encryption.activeId).toBe('k2')
+  expect(problemsOf({ ...two, SHOPWIRE_ENCRYPTION_KEY_ACTIVE: 'k3' })).toHaveLength(1)
+})
+
+test('every setting has a meaning', () => {
+  expect(configReference().filter(({ meaning }) => meaning === '')).toEqual([])
+})

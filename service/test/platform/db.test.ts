@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openDatabase, sql } from '../../src/platform/db.ts'
+import { Unavailable } from '../../src/platform/trouble.ts'
+import { asSuperuser, openTestDatabase, type TestDatabase } from '../../testing/database.ts'
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await openTestDatabase()
+  await asSuperuser(
+    (client) =>
+      client.query(`create table pairs (id int primary key, n bigint not null); grant all on pairs to shopwire_app;
+                    insert into pairs values (1, 0), (2, 0)`),
+    database.superuserUrl,
+  )
+})
+afterAll(() => database.close())
+
+const quickly = (overrides: object = {}) =>
+  openDatabase(
+    {
+      url: database.appUrl,
+      application_name: 'test',
+      connectionsMax: 2,
+      connectMsMax: 300,
+      statementMsMax: 300,
+      lockMsMax: 200,
+      namedStatements: true,
+      ...overrides,
+    },
+    () => {},
+  )
+
+test('64-bit integers arrive as numbers, never as text to be glued together', async () => {
+  const { n } = await database.db.one<{ n: number }>(sql`select 40::bigint as n`)
+  expect(n + 2).toBe(42)
+})
+
+test('an integer too large to be exact is an error, not a rounded number', async () => {
+  await expect(database.db.one(sql`select 9007199254740993::bigint as n`)).rejects.toThrow(/out of range/)
+})
+
+test('the same text is prepared under the same name', () => {
+  const statement = (n: number) => sql`select ${n}::int`
+  expect(statement(1).name).toBe(statement(2).name)
+  expect(statement(1).name).not.toBe(sql`select ${1}::bigint`.name)
+})
+
+test('a transaction that throws leaves nothing', async () => {
+  await expect(
+    database.db.transaction(async (tx) => {
+      await tx.run(sql`update pairs set n = 99 where id = 1`)
+      throw new Error('no')
+    }),
+  ).rejects.toThrow('no')
+  expect(await database.db.one(sql`select n from pairs where id = 1`)).toEqual({ n: 0 })
+})
+
+test('two transactions that take locks in opposite order both succeed: the deadlock is tried again (row 15)', async () => {
+  let arrived = 0
+  let open = () => {}
+  const bothHoldOne = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  const cross = (first: number, second: number) =>
+    database.db.transaction(async (tx) => {
+      await tx.run(sql`update pairs set n = n + 1 where id = ${first}`)
+      arrived += 1
+      if (arrived === 2) open()
+      await bothHoldOne
+      await tx.run(sql`update pairs set n = n + 1 where id = ${second}`)
+    })
+  await Promise.all([cross(1, 2), cross(2, 1)])
+  expect(await database.db.many(sql`select n from pairs order by id`)).toEqual([{ n: 2 }, { n: 2 }])
+})
+
+test('a statement past its time, a lock not given, no free connection: the world is to blame, 503', async () => {
+  const db = quickly()
+  try {
+    await expect(db.one(sql`select pg_sleep(2)`)).rejects.toBeInstanceOf(Unavailable)
+    await database.db.transaction(async (tx) => {
+      await tx.run(sql`update pairs set n = n where id = 1`)
+      await expect(db.run(sql`update pairs set n = n where id = 1`)).rejects.toBeInstanceOf(Unavailable)
+    })
+    const busy = [db.one(sql`select pg_sleep(0.25)`), db.one(sql`select pg_sleep(0.25)`)]
+    const starved = quickly({ connectionsMax: 1, connectMsMax: 50 })
+    const holder = starved.one(sql`select pg_sleep(0.2)`)
+    await expect(starved.one(sql`select 1`)).rejects.toBeInstanceOf(Unavailable)
+    await Promise.all([...busy, holder])
+    await starved.close()
+  } finally {
+    await db.close()
+  }
+})
+
+test('a server that is not there is the world, too', async () => {
+  const db = quickly({ url: 'postgres://nobody:nothing@127.0.0.1:1/none' })
+  await expect(db.one(sql`select 1`)).rejects.toBeInstanceOf(Unavailable)
+  await expect(db.transaction((tx) => tx.one(sql`select 1`))).rejects.toBeInstanceOf(Unavailable)
+  await db.close()
+})
+
+test('a mistake in our own SQL is ours', async () => {
+  await expect(database.db.one(sql`select nonsense`)).rejects.toMatchObject({ code: '42703' })
+})
+
+test('a connection that was cut is not used again', async () => {
+  const db = quickly({ connectionsMax: 1 })
+  const { pid } = await db.one<{ pid: number }>(sql`select pg_backend_pid() as pid`)
+  await asSuperuser((client) => client.query('select pg_terminate_backend($1)', [pid]))
+  const after = await db
+    .one<{ pid: number }>(sql`select pg_backend_pid() as pid`)
+    .catch((error: unknown) => error)
+  if (after instanceof Error) expect(after).toBeInstanceOf(Unavailable)
+  const again = await db.one<{ pid: number }>(sql`select pg_backend_pid() as pid`)
+  expect(again.pid).not.toBe(pid)
+  await db.close()
+})
