@@ -1,0 +1,271 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { chmod, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { parseArgs } from 'node:util'
+import { freePort, type Postgres, provisionDatabase, startPostgres, startRedis } from '@shopwire/engines'
+
+/**
+ * From a clone to a running shop: a private database under .data/, migrated, a demo account with money and a key, the API
+ * with reload. Ctrl-C stops all of it; the data stays until `npm run dev -- --reset`.
+ */
+const DEMO_BALANCE = '250.00'
+const READY_MS_MAX = 30_000
+const BASE_PORTS = { api: 8080, health: 9090 }
+/** Known to everyone, like the one in the service's configuration: production refuses it. */
+const DEVELOPMENT_KEY = `dev:${Buffer.from('shopwire development key, 32 byt').toString('base64')}`
+
+const { values: options } = parseArgs({
+  options: {
+    reset: { type: 'boolean' },
+    data: { type: 'string', default: '.data' },
+    admission: { type: 'string', default: 'postgres' },
+    help: { type: 'boolean' },
+  },
+})
+if (options.help || !['postgres', 'redis'].includes(options.admission)) {
+  say('npm run dev -- [--reset] [--data FOLDER] [--admission postgres|redis]')
+  process.exit(options.help ? 0 : 2)
+}
+
+const DATA = join(options.data, 'postgres')
+const DEMO_FILE = join(options.data, 'demo.env')
+const running: { name: string; stop(): Promise<unknown> }[] = []
+let isStopping = false
+process.on('SIGINT', () => void stop(0))
+process.on('SIGTERM', () => void stop(0))
+
+try {
+  await start()
+} catch (error) {
+  say(`✖ ${(error as Error).message}`)
+  await stop(1)
+}
+
+async function start() {
+  const startedMs = performance.now()
+  if (options.reset)
+    await Promise.all([rm(DATA, { recursive: true, force: true }), rm(DEMO_FILE, { force: true })])
+  const postgres = await step(
+    'PostgreSQL',
+    openPostgres,
+    (pg) => `${pg.version}, port ${pg.port}, data in ${DATA}`,
+  )
+  const redis = options.admission === 'redis' ? await step('Redis', openRedis, (r) => r.url) : undefined
+  const ports = { api: await portNear(BASE_PORTS.api), health: await portNear(BASE_PORTS.health) }
+  const env = await settings(postgres, ports, redis?.url)
+  await step(
+    'Schema',
+    async () => admin(env, ['migrate']),
+    (report) => `version ${report.version}`,
+  )
+  const demo = await step(
+    'Demo account',
+    () => seed(env, ports.api),
+    (d) => `${d.account_id}, balance $${DEMO_BALANCE} at first`,
+  )
+  const api = startApi(env)
+  running.push({ name: 'API', stop: () => ended(api) })
+  await untilReady(ports.health, api)
+  announce(demo, ports, (performance.now() - startedMs) / 1000)
+}
+
+async function openPostgres(): Promise<Postgres> {
+  const postgres = await startPostgres({ dir: DATA })
+  running.push({ name: 'PostgreSQL', stop: () => postgres.stop({ keepData: true }) })
+  return postgres
+}
+
+async function openRedis() {
+  const redis = await startRedis()
+  running.push({ name: 'Redis', stop: () => redis.stop() })
+  return redis
+}
+
+async function settings(postgres: Postgres, ports: typeof BASE_PORTS, redisUrl: string | undefined) {
+  const { ownerUrl, appUrl } = await provisionDatabase(postgres, 'shopwire')
+  return {
+    SHOPWIRE_ENV: 'development',
+    SHOPWIRE_HOST: '127.0.0.1',
+    SHOPWIRE_PORT: String(ports.api),
+    SHOPWIRE_HEALTH_HOST: '127.0.0.1',
+    SHOPWIRE_HEALTH_PORT: String(ports.health),
+    SHOPWIRE_DATABASE_URL: appUrl,
+    SHOPWIRE_DATABASE_OWNER_URL: ownerUrl,
+    SHOPWIRE_ENCRYPTION_KEYS: DEVELOPMENT_KEY,
+    SHOPWIRE_SHUTDOWN_DELAY_MS: '0',
+    ...(redisUrl && { SHOPWIRE_ADMISSION: 'redis', SHOPWIRE_REDIS_URLS: redisUrl }),
+  }
+}
+
+interface Demo {
+  account_id: string
+  key: string
+  secret: string
+}
+
+/** Made once and remembered in a file beside the data; made again when the key no longer exists. */
+async function seed(env: Record<string, string>, port: number): Promise<Demo> {
+  const known = await readDemo()
+  if (known && demoStillThere(env, known)) {
+    await writeDemo(known, port)
+    return known
+  }
+  const account_id = String(admin(env, ['accounts', 'create', 'Demo']).id)
+  admin(env, ['accounts', 'fund', account_id, DEMO_BALANCE, '--reference', 'demo'])
+  const made = admin(env, ['keys', 'create', account_id, '--name', 'demo', '--scopes', 'all'])
+  const demo = { account_id, key: String((made.key as { id: string }).id), secret: String(made.secret) }
+  await writeDemo(demo, port)
+  return demo
+}
+
+async function readDemo(): Promise<Demo | undefined> {
+  const text = await readFile(DEMO_FILE, 'utf8').catch(() => '')
+  const value = (name: string) => new RegExp(`^${name}=(.+)$`, 'm').exec(text)?.[1]
+  const [account_id, key, secret] = [
+    value('SHOPWIRE_ACCOUNT'),
+    value('SHOPWIRE_API_KEY'),
+    value('SHOPWIRE_API_SECRET'),
+  ]
+  return account_id && key && secret ? { account_id, key, secret } : undefined
+}
+
+function demoStillThere(env: Record<string, string>, { account_id, key }: Demo): boolean {
+  try {
+    const { keys } = admin(env, ['keys', 'list', account_id]) as {
+      keys: { id: string; revoked_at: string | null }[]
+    }
+    return keys.some(({ id, revoked_at }) => id === key && revoked_at === null)
+  } catch {
+    return false
+  }
+}
+
+async function writeDemo({ account_id, key, secret }: Demo, port: number) {
+  const lines = [
+    '# Written by "npm run dev": a key of the demo account in the private development database.',
+    `SHOPWIRE_ACCOUNT=${account_id}`,
+    `SHOPWIRE_API_KEY=${key}`,
+    `SHOPWIRE_API_SECRET=${secret}`,
+    `SHOPWIRE_BASE_URL=http://127.0.0.1:${port}/v1`,
+  ]
+  await writeFile(DEMO_FILE, `${lines.join('\n')}\n`)
+  await chmod(DEMO_FILE, 0o600)
+}
+
+function admin(env: Record<string, string>, args: string[]): Record<string, unknown> {
+  const command = ['service/bin/admin.ts', ...args, '--json']
+  try {
+    const out = execFileSync(process.execPath, command, {
+      env: { ...process.env, ...env },
+      encoding: 'utf8',
+      stdio: 'pipe',
+    })
+    return JSON.parse(out) as Record<string, unknown>
+  } catch (error) {
+    throw new Error(
+      `shopwire-admin ${args.join(' ')} failed: ${(error as { stderr?: string }).stderr ?? error}`,
+    )
+  }
+}
+
+function startApi(env: Record<string, string>): ChildProcess {
+  const api = spawn(process.execPath, ['--watch', '--watch-preserve-output', 'service/bin/api.ts'], {
+    env: { ...process.env, ...env },
+    // A session of its own: Ctrl-C reaches only us, and we stop it in order.
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  for (const stream of [api.stdout, api.stderr]) createInterface({ input: stream }).on('line', printLine)
+  return api
+}
+
+/** The API writes JSON for machines; here a person reads along. */
+function printLine(line: string) {
+  if (isStopping) return
+  try {
+    const { level, time, msg, status, method, route, ms, error_type, err } = JSON.parse(line)
+    const what = msg === 'request' ? `${status} ${method} ${route} ${ms} ms ${error_type ?? ''}` : msg
+    if (msg !== 'starting')
+      say(`  ${String(time).slice(11, 19)}  ${level}  ${what} ${err?.message ?? ''}`.trimEnd())
+  } catch {
+    say(`  ${line}`)
+  }
+}
+
+async function untilReady(port: number, api: ChildProcess) {
+  const deadline = performance.now() + READY_MS_MAX
+  let why = 'no answer'
+  while (performance.now() < deadline && api.exitCode === null) {
+    const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined)
+    if (answer?.ok) return
+    why = (await answer?.text()) ?? why
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  throw new Error(`The API did not become ready: ${why.trim()}. Its lines are above.`)
+}
+
+function announce({ key, secret, account_id }: Demo, ports: typeof BASE_PORTS, seconds: number) {
+  const base = `http://127.0.0.1:${ports.api}`
+  say(`
+Ready in ${seconds.toFixed(1)} s.
+
+  API       ${base}/v1/status
+  Health    http://127.0.0.1:${ports.health}/readyz   /livez   /metrics
+  Account   ${account_id}
+  Key       ${key}   (with its secret in ${DEMO_FILE})
+
+A signed request. It signs when it runs, so it works whenever it is pasted:
+
+key=${key} secret=${secret}
+ts=$(date +%s); nonce=$(openssl rand -hex 16)
+hash=$(printf '' | openssl dgst -sha256 -r | cut -d' ' -f1)
+sig=$(printf 'GET\\n/v1/ping\\n%s\\n%s\\n%s' "$ts" "$nonce" "$hash" | openssl dgst -sha256 -hmac "$secret" -r | cut -d' ' -f1)
+curl -i ${base}/v1/ping -H "X-Api-Key: $key" -H "X-Api-Timestamp: $ts" -H "X-Api-Nonce: $nonce" -H "X-Api-Signature: $sig"
+
+Reloads on every change. Ctrl-C stops everything; "npm run dev -- --reset" starts over.
+`)
+}
+
+async function step<Result>(
+  name: string,
+  work: () => Promise<Result>,
+  describe: (result: Result) => string,
+): Promise<Result> {
+  const result = await work()
+  say(`✔ ${name}: ${describe(result)}`)
+  return result
+}
+
+async function portNear(wanted: number): Promise<number> {
+  const isFree = await new Promise<boolean>((resolve) => {
+    const probe = createServer()
+    probe.once('error', () => resolve(false))
+    probe.listen(wanted, '127.0.0.1', () => probe.close(() => resolve(true)))
+  })
+  return isFree ? wanted : freePort()
+}
+
+/** The whole group: the watcher and the server under it. */
+function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.pid === undefined) return Promise.resolve()
+  return new Promise((resolve) => {
+    child.once('close', () => resolve())
+    process.kill(-(child.pid as number), 'SIGTERM')
+  })
+}
+
+async function stop(code: number) {
+  if (isStopping) return
+  isStopping = true
+  say('\nStopping …')
+  for (const part of running.reverse()) {
+    await part.stop().catch((error: Error) => say(`${part.name} did not stop: ${error.message}`))
+  }
+  process.exit(code)
+}
+
+function say(text: string) {
+  process.stdout.write(`${text}\n`)
+}
