@@ -35,20 +35,19 @@ export function openAdmissionFrom(config: Config, db: Db, log: Log, metrics?: Me
     requestsMax: config.SHOPWIRE_REQUESTS_PER_MINUTE,
     ordersMax: config.SHOPWIRE_ORDER_ATTEMPTS_PER_MINUTE,
   }
-  if (config.SHOPWIRE_ADMISSION === 'postgres') {
-    return postgresAdmission(db, limits, (error) =>
-      log.warn({ err: error }, 'old nonces could not be purged'),
-    )
+  const onError = (error: unknown) => log.warn({ err: error }, 'the memory of admission could not be tended')
+  const onMemoryLost = () => {
+    metrics?.admissionMemoryLosses.inc()
+    log.warn('the memory of admission was lost: everything signed until then is refused')
   }
+  if (config.SHOPWIRE_ADMISSION === 'postgres')
+    return postgresAdmission(db, { limits, onError, onMemoryLost })
   return redisAdmission(db, {
     urls: config.SHOPWIRE_REDIS_URLS ?? [],
     isCluster: config.SHOPWIRE_ADMISSION === 'redis-cluster',
     timeoutMs: config.SHOPWIRE_REDIS_TIMEOUT_MS,
     limits,
-    onError: (error) => log.warn({ err: error }, 'redis'),
-    onMemoryLost() {
-      metrics?.admissionMemoryLosses.inc()
-      log.warn('Redis lost its memory: everything signed until now is refused')
-    },
+    onError,
+    onMemoryLost,
   })
 }

@@ -139,15 +139,17 @@ export function createAdmission(
   db: Db,
   limits: Partial<AdmissionLimits> = {},
 ): Admission {
-  const all = { requestsMax: 120, ordersMax: 20, ...limits }
-  if (kind === 'postgres') return postgresAdmission(db, all, () => {})
+  const options = {
+    limits: { requestsMax: 120, ordersMax: 20, ...limits },
+    onError: () => {},
+    onMemoryLost: () => {},
+  }
+  if (kind === 'postgres') return postgresAdmission(db, options)
   return redisAdmission(db, {
+    ...options,
     urls: kind === 'redis' ? [inject('redisUrl')] : inject('redisClusterUrls'),
     isCluster: kind === 'redis-cluster',
     timeoutMs: 2_000,
-    limits: all,
-    onError: () => {},
-    onMemoryLost: () => {},
   })
 }
 

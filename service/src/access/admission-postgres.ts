@@ -10,15 +10,28 @@ interface AdmitRow {
   wait_ms: number
 }
 
-const PURGE_EVERY_MS = 30_000
+export interface PostgresAdmissionOptions {
+  readonly limits: AdmissionLimits
+  onError(error: unknown): void
+  onMemoryLost(): void
+}
+
+export const PURGE_EVERY_MS = 30_000
 
 /** Admission in the database itself, by the function `admit` of migration 0004: nothing else to run. */
-export function postgresAdmission(
-  db: Db,
-  limits: AdmissionLimits,
-  onPurgeError: (error: unknown) => void,
-): Admission {
-  let purging: NodeJS.Timeout | undefined
+export function postgresAdmission(db: Db, options: PostgresAdmissionOptions): Admission {
+  const { limits } = options
+  let tending: NodeJS.Timeout | undefined
+  let lostAt: number | undefined
+
+  /** The statement notices a loss by itself; here it is only told to those who watch. Old nonces go on the way. */
+  async function tend() {
+    const memory = await db.one<{ lost_at: number }>(sql`select lost_at from admission_memory_check()`)
+    if (lostAt !== undefined && memory.lost_at !== lostAt) options.onMemoryLost()
+    lostAt = memory.lost_at
+    await purgeNonces(db)
+  }
+
   return {
     async admit(attempt) {
       const row = await db.one<AdmitRow>(sql`
@@ -43,19 +56,19 @@ export function postgresAdmission(
     // The statement compares the standing with the account's own row; there is no copy to bring up to date.
     announce: async () => {},
     async open() {
-      await db.one(sql`select * from admission_memory_check()`)
-      purging ??= setInterval(() => void purgeNonces(db).catch(onPurgeError), PURGE_EVERY_MS).unref()
+      await tend()
+      tending ??= setInterval(() => void tend().catch(options.onError), PURGE_EVERY_MS).unref()
     },
     async close() {
-      clearInterval(purging)
+      clearInterval(tending)
     },
   }
 }
 
-async function purgeNonces(db: Db): Promise<void> {
-  await db.one(
-    sql`select purge_nonces(floor(extract(epoch from clock_timestamp()))::bigint - ${NONCE_KEPT_S}::bigint)`,
-  )
+/** Forgets nonces that no clock lets in any more, witnessed ones too. One process at a time does it. */
+export async function purgeNonces(db: Db): Promise<void> {
+  await db.one(sql`
+    select purge_nonces(floor(extract(epoch from clock_timestamp()))::bigint - ${NONCE_KEPT_S}::bigint)`)
 }
 
 /** Spends a nonce where no crash can forget it; false when it was spent before. */

@@ -5,7 +5,7 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import type { Db } from '../platform/db.ts'
 import { Unavailable } from '../platform/trouble.ts'
 import type { Admission, AdmissionLimits, Attempt, Verdict } from './admission.ts'
-import { witnessNonce } from './admission-postgres.ts'
+import { PURGE_EVERY_MS, purgeNonces, witnessNonce } from './admission-postgres.ts'
 import { SLOT_COUNT, slotOf, tagsBySlot } from './redis-slots.ts'
 
 export interface RedisAdmissionOptions {
@@ -29,6 +29,8 @@ const WATCH_EVERY_MS = 500
 /** Longer than any process remembers a key (see known-keys.ts), so that no memory outlives the announcement against it. */
 const STANDING_TTL_S = 3_600
 const TOUCH_BATCH = 512
+/** One slot in each of sixteen stretches: every master of a cluster of that size is asked each time. */
+const WATCHED_SLOTS = Array.from({ length: 16 }, (_, n) => (n * SLOT_COUNT) / 16)
 /** A memory that begins now admits nobody for the next two seconds and the rest of this one. */
 const WARMING_MS = 3_000
 
@@ -51,35 +53,42 @@ export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admissio
   const memoryTags = tagsBySlot()
   const memoryKey = (slot: number) => `${PREFIX}:memory:{${memoryTags[slot]}}`
   let watching: NodeJS.Timeout | undefined
-  let touching: Promise<boolean> | undefined
+  let purging: NodeJS.Timeout | undefined
+  let isWhole = false
+  let isClosed = false
 
   /** Begins the memory of the slots that lost it; whether there were any. */
-  async function touch(slots: number[]): Promise<boolean> {
+  async function touch(slots: readonly number[]): Promise<boolean> {
     const replies = await answered(Promise.all(slots.map((slot) => client.touchMemory(memoryKey(slot)))))
     return replies.includes(1)
   }
 
   /** All slots at once, so that callers meet one short pause and not one each. */
-  function touchAll(): Promise<boolean> {
-    touching ??= (async () => {
-      let isAnyLost = false
-      for (let first = 0; first < SLOT_COUNT; first += TOUCH_BATCH) {
-        isAnyLost = (await touch(Array.from({ length: TOUCH_BATCH }, (_, n) => first + n))) || isAnyLost
-      }
-      return isAnyLost
-    })().finally(() => {
-      touching = undefined
-    })
-    return touching
+  async function touchAll(): Promise<boolean> {
+    let isAnyLost = false
+    for (let first = 0; first < SLOT_COUNT; first += TOUCH_BATCH) {
+      isAnyLost = (await touch(Array.from({ length: TOUCH_BATCH }, (_, n) => first + n))) || isAnyLost
+    }
+    isWhole = true
+    return isAnyLost
   }
 
   async function watch(): Promise<void> {
-    // One slot in each of sixteen stretches: every master of a cluster of that size is asked each time.
-    const slots = Array.from({ length: 16 }, (_, n) => (n * SLOT_COUNT) / 16)
-    if (await touch(slots)) {
+    if (await touch(WATCHED_SLOTS)) {
+      isWhole = false
       options.onMemoryLost()
-      await touchAll()
     }
+    // Stays due until it went through: a failover may be half done.
+    if (!isWhole) await touchAll()
+  }
+
+  /** One look at a time, each begun a while after the last has ended. */
+  function keepWatching() {
+    if (isClosed) return
+    watching = setTimeout(
+      () => void watch().catch(options.onError).finally(keepWatching),
+      WATCH_EVERY_MS,
+    ).unref()
   }
 
   function ask(attempt: Attempt, isWitnessed: boolean): Promise<Reply> {
@@ -117,10 +126,13 @@ export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admissio
       await connected(client, options.timeoutMs)
       await refuseEvictingServers(client)
       if (await touchAll()) await sleep(WARMING_MS)
-      watching ??= setInterval(() => void watch().catch(options.onError), WATCH_EVERY_MS).unref()
+      if (watching === undefined) keepWatching()
+      purging ??= setInterval(() => void purgeNonces(db).catch(options.onError), PURGE_EVERY_MS).unref()
     },
     async close() {
-      clearInterval(watching)
+      clearTimeout(watching)
+      clearInterval(purging)
+      isClosed = true
       client.disconnect()
     },
   }
