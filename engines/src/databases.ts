@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { createHmac } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { findPostgres } from './binaries.ts'
@@ -38,15 +39,15 @@ export async function provisionDatabase(postgres: Postgres, name: string): Promi
 async function runSql(postgres: Postgres, database: string, text: string): Promise<void> {
   const url = new URL(postgres.superuserUrl)
   url.pathname = `/${database}`
-  const child = promisify(execFile)(join(findPostgres(), 'psql'), [
-    url.href,
-    '-qXv',
-    'ON_ERROR_STOP=1',
-    '-f',
-    '-',
-  ])
+  const child = promisify(execFile)(psql(), [url.href, '-qXv', 'ON_ERROR_STOP=1', '-f', '-'])
   child.child.stdin?.end(text)
   await child
+}
+
+/** A PostgreSQL from npm brings the server and no client; any client will do. */
+function psql(): string {
+  const own = join(findPostgres(), 'psql')
+  return existsSync(own) ? own : 'psql'
 }
 
 /** The same for as long as the server lives, without a file to keep it in. */
