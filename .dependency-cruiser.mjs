@@ -63,7 +63,7 @@ export default {
       comment:
         'Two modules that need each other are one module, or a third thing is waiting to be named. Split it out.',
       from: {},
-      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+      to: { circular: true },
     },
     {
       name: 'config-is-wired-in',

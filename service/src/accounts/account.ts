@@ -2,17 +2,16 @@ import { openBalance } from '../ledger/transfer.ts'
 import type { Queryable, Tx } from '../platform/db.ts'
 import { newId } from '../platform/ids.ts'
 import { refuse } from '../platform/trouble.ts'
-import { insertAccount, selectAccount, selectAccounts, updateAccountStatus } from './queries.ts'
+import {
+  type Account,
+  type AccountStatus,
+  insertAccount,
+  selectAccount,
+  selectAccounts,
+  updateAccountStatus,
+} from './queries.ts'
 
-export type AccountStatus = 'active' | 'suspended'
-
-export interface Account {
-  readonly id: string
-  readonly name: string
-  readonly status: AccountStatus
-  readonly standing: number
-  readonly created_at: Date
-}
+export type { Account, AccountStatus } from './queries.ts'
 
 const NAME_LENGTH_MAX = 100
 

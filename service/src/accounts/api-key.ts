@@ -3,11 +3,13 @@ import type { Db, Queryable, Tx } from '../platform/db.ts'
 import type { Keyring, RowBinding } from '../platform/encryption.ts'
 import { newOpaqueId, newSecret } from '../platform/ids.ts'
 import { refuse } from '../platform/trouble.ts'
-import { type AccountStatus, assertName, getAccount } from './account.ts'
+import { assertName, getAccount } from './account.ts'
 import {
+  type ApiKey,
   bumpStanding,
   countSecretsByKek,
   insertKey,
+  type LiveKeyRow,
   selectKeys,
   selectLiveKey,
   selectSecretsUnderOtherKeks,
@@ -15,25 +17,7 @@ import {
   updateSealedSecret,
 } from './queries.ts'
 
-export interface ApiKey {
-  readonly account_id: string
-  readonly id: string
-  readonly name: string
-  readonly scopes: readonly Scope[]
-  readonly created_at: Date
-  readonly revoked_at: Date | null
-}
-
-/** A key that may still sign, with all that a request needs to know of it and its account. */
-export interface LiveKeyRow {
-  readonly key_id: string
-  readonly account_id: string
-  readonly account_name: string
-  readonly account_status: AccountStatus
-  readonly scopes: readonly Scope[]
-  readonly standing: number
-  readonly secret_sealed: Buffer
-}
+export type { ApiKey, LiveKeyRow } from './queries.ts'
 
 const REWRAP_BATCH = 200
 

@@ -1,7 +1,35 @@
 import type { Scope } from '@shopwire/contract'
 import { type Queryable, sql } from '../platform/db.ts'
-import type { Account, AccountStatus } from './account.ts'
-import type { ApiKey, LiveKeyRow } from './api-key.ts'
+
+export type AccountStatus = 'active' | 'suspended'
+
+export interface Account {
+  readonly id: string
+  readonly name: string
+  readonly status: AccountStatus
+  readonly standing: number
+  readonly created_at: Date
+}
+
+export interface ApiKey {
+  readonly account_id: string
+  readonly id: string
+  readonly name: string
+  readonly scopes: readonly Scope[]
+  readonly created_at: Date
+  readonly revoked_at: Date | null
+}
+
+/** A key that may still sign, with all that a request needs to know of it and its account. */
+export interface LiveKeyRow {
+  readonly key_id: string
+  readonly account_id: string
+  readonly account_name: string
+  readonly account_status: AccountStatus
+  readonly scopes: readonly Scope[]
+  readonly standing: number
+  readonly secret_sealed: Buffer
+}
 
 export const insertAccount = (tx: Queryable, id: string, name: string, created_at: Date) =>
   tx.one<Account>(sql`

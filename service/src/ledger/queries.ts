@@ -1,5 +1,22 @@
 import { type Queryable, sql } from '../platform/db.ts'
-import type { Transfer, TransferKind } from './transfer.ts'
+
+export type TransferKind = 'funding' | 'adjustment' | 'order' | 'refund'
+type Side = 'customer' | 'house:cash' | 'house:sales' | 'house:adjustments'
+
+export interface Transfer {
+  readonly account_id: string
+  readonly seq: number
+  readonly id: string
+  readonly kind: TransferKind
+  readonly debit: Side
+  readonly credit: Side
+  readonly amount_cents: number
+  readonly balance_after_cents: number
+  readonly order_id: string | null
+  readonly reference: string | null
+  readonly note: string | null
+  readonly created_at: Date
+}
 
 export const insertBalance = (tx: Queryable, account_id: string) =>
   tx.run(sql`

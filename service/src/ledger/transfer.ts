@@ -8,25 +8,10 @@ import {
   selectBalance,
   selectStatement,
   selectTransferByReference,
+  type Transfer,
 } from './queries.ts'
 
-export type TransferKind = 'funding' | 'adjustment' | 'order' | 'refund'
-export type Side = 'customer' | 'house:cash' | 'house:sales' | 'house:adjustments'
-
-export interface Transfer {
-  readonly account_id: string
-  readonly seq: number
-  readonly id: string
-  readonly kind: TransferKind
-  readonly debit: Side
-  readonly credit: Side
-  readonly amount_cents: number
-  readonly balance_after_cents: number
-  readonly order_id: string | null
-  readonly reference: string | null
-  readonly note: string | null
-  readonly created_at: Date
-}
+export type { Transfer } from './queries.ts'
 
 export interface Recorded {
   readonly transfer: Transfer

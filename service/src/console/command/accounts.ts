@@ -3,7 +3,7 @@ import { type Account, listAccounts } from '../../accounts/account.ts'
 import { type Recorded, readBalance, readStatement, type Transfer } from '../../ledger/transfer.ts'
 import { keyTable } from './keys.ts'
 import { day, dollars, print, table } from './print.ts'
-import type { Workplace } from './program.ts'
+import type { Workplace } from './workplace.ts'
 
 const LIST_MAX = 1_000
 

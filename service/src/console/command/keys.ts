@@ -2,7 +2,7 @@ import { scopes as allScopes } from '@shopwire/contract'
 import type { Command } from 'commander'
 import { type ApiKey, listKeys } from '../../accounts/api-key.ts'
 import { day, print, table } from './print.ts'
-import type { Workplace } from './program.ts'
+import type { Workplace } from './workplace.ts'
 
 /** Names for the usual sets, so that nobody grants more than they meant for want of typing. */
 const PRESETS: Readonly<Record<string, readonly string[]>> = {

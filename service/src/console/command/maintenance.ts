@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { secretsByKek } from '../../accounts/api-key.ts'
 import { listActions } from '../../platform/audit.ts'
 import { day, print, table } from './print.ts'
-import type { Workplace } from './program.ts'
+import type { Workplace } from './workplace.ts'
 
 export function maintenanceCommands(program: Command, workplace: Workplace): void {
   program

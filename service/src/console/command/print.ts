@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Workplace } from './program.ts'
+import type { Workplace } from './workplace.ts'
 
 /** One result, two readers: JSON for scripts, lines for people. */
 export function print(command: Command, { out }: Workplace, json: unknown, text: () => string): void {

@@ -1,25 +1,10 @@
 import { Command, CommanderError, Option } from 'commander'
-import type { EncryptionKeys } from '../../config.ts'
-import type { MigrationReport } from '../../platform/migrate.ts'
 import { Refusal, Unavailable } from '../../platform/trouble.ts'
-import type { Operator, OperatorDeps } from '../operator.ts'
 import { accountCommands } from './accounts.ts'
 import { keyCommands } from './keys.ts'
 import { maintenanceCommands } from './maintenance.ts'
 import { storeCommands } from './store.ts'
-
-/** What the commands need from the process around them; opened only when a command asks for it. */
-export interface Workplace {
-  operator(): Operator
-  deps(): OperatorDeps
-  migrate(report: (line: string) => void): Promise<MigrationReport>
-  schemaMismatch(): Promise<string | undefined>
-  describeConfig(): Record<string, string>
-  configReference(): { name: string; default: string; meaning: string; secret: boolean }[]
-  encryptionKeys(): EncryptionKeys
-  out(text: string): void
-  err(text: string): void
-}
+import type { Workplace } from './workplace.ts'
 
 export const EXIT = { ok: 0, failed: 1, usage: 2, notFound: 4, conflict: 5, unavailable: 7 } as const
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { readStoreState, type StoreState } from '../../catalogue/store-state.ts'
 import { day, print } from './print.ts'
-import type { Workplace } from './program.ts'
+import type { Workplace } from './workplace.ts'
 
 export function storeCommands(program: Command, workplace: Workplace): void {
   const store = program.command('store').description('whether the shop takes new orders')

@@ -1,0 +1,16 @@
+import type { EncryptionKeys } from '../../config.ts'
+import type { MigrationReport } from '../../platform/migrate.ts'
+import type { Operator, OperatorDeps } from '../operator.ts'
+
+/** What the commands need from the process around them; opened only when a command asks for it. */
+export interface Workplace {
+  operator(): Operator
+  deps(): OperatorDeps
+  migrate(report: (line: string) => void): Promise<MigrationReport>
+  schemaMismatch(): Promise<string | undefined>
+  describeConfig(): Record<string, string>
+  configReference(): { name: string; default: string; meaning: string; secret: boolean }[]
+  encryptionKeys(): EncryptionKeys
+  out(text: string): void
+  err(text: string): void
+}
