@@ -1,0 +1,261 @@
+import { readdir } from 'node:fs/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Ended, runProgram } from './support/program.ts'
+import { type System, startSystem } from './support/system.ts'
+
+const NOBODY = 'acct_00000000000000000000000000'
+const NO_KEY = 'key_c1_00000000000000000000000000'
+
+let system: System
+
+beforeAll(async () => {
+  system = await startSystem({ admission: 'postgres', apis: 0 })
+})
+afterAll(() => system?.stop())
+
+test('accounts: opened, listed, funded, corrected, shown, suspended and resumed, in words and in JSON', async () => {
+  const told = await act('accounts', 'create', 'In Words')
+  const id = /^Created (acct_\w{26}) "In Words"\.$/m.exec(told)?.[1] ?? ''
+  const created = await actJson('accounts', 'create', 'In JSON')
+  expect(created).toMatchObject({ name: 'In JSON', status: 'active' })
+
+  expect(await ask('accounts', 'list')).toMatch(new RegExp(`^${id}\\s+active .* In Words$`, 'm'))
+  const { accounts, next } = await askJson('accounts', 'list', '--limit', '1')
+  expect(accounts).toMatchObject([{ id, name: 'In Words' }])
+  expect(await askJson('accounts', 'list', '--after', next)).toMatchObject({ accounts: [{ id: created.id }] })
+
+  expect(await act('accounts', 'fund', id, '250.00', '--reference', 'bank-1')).toMatch(
+    /^Booked \$250\.00 as tr_\w{26}; balance \$250\.00\.$/m,
+  )
+  const again = await actJson(
+    'accounts',
+    'fund',
+    id,
+    '250.00',
+    '--reference',
+    'bank-1',
+    '--note',
+    'sent twice',
+  )
+  expect(again).toMatchObject({
+    isNew: false,
+    transfer: { amount_cents: 25_000, balance_after_cents: 25_000 },
+  })
+  expect(
+    await act('accounts', 'adjust', id, '--reference', 'case-1', '--note', 'too much', '--', '-5.00'),
+  ).toMatch(/^Booked -\$5\.00 as .*; balance \$245\.00\.$/m)
+  const up = await actJson('accounts', 'adjust', id, '0.01', '--reference', 'case-2', '--note', 'a cent')
+  expect(up).toMatchObject({ isNew: true, transfer: { kind: 'adjustment', balance_after_cents: 24_501 } })
+
+  expect(await ask('accounts', 'statement', id)).toMatch(/^3 .*adjustment\s+\$0\.01\s+\$245\.01\s+case-2$/m)
+  const { balance_cents, transfers } = await askJson(
+    'accounts',
+    'statement',
+    id,
+    '--limit',
+    '1',
+    '--before',
+    '3',
+  )
+  expect({ balance_cents, transfers }).toMatchObject({ balance_cents: 24_501, transfers: [{ seq: 2 }] })
+  expect(await ask('accounts', 'show', id)).toMatch(/^active, created .*, balance \$245\.01$/m)
+  expect(await askJson('accounts', 'show', id)).toMatchObject({
+    account: { id },
+    balance_cents: 24_501,
+    keys: [],
+  })
+
+  expect(await act('accounts', 'suspend', id, '--reason', 'a test')).toContain('its next request gets 403')
+  expect(await actJson('accounts', 'suspend', id, '--reason', 'again')).toMatchObject({ status: 'suspended' })
+  expect(await act('accounts', 'resume', id)).toMatch(/^Resumed acct_/)
+  expect(await actJson('accounts', 'resume', id)).toMatchObject({ status: 'active' })
+})
+
+test('keys: made, listed and revoked, in words and in JSON', async () => {
+  const { id: account_id } = await actJson('accounts', 'create', 'Keys')
+  const told = await act(
+    'keys',
+    'create',
+    account_id,
+    '--name',
+    'words',
+    '--scopes',
+    'webhooks:write,account:read',
+  )
+  expect(told).toMatch(/^Secret {2}sk_[\w-]{43}$/m)
+  expect(told).toContain('Note: without orders:read')
+  const { key } = await actJson('keys', 'create', account_id, '--name', 'json', '--scopes', 'ordering')
+  expect(key.scopes).toEqual(['account:read', 'catalogue:read', 'orders:read', 'orders:write'])
+
+  expect(await ask('keys', 'list', account_id)).toMatch(
+    /^key_c1_\w{26}\s+live .* words\s+account:read webhooks:write$/m,
+  )
+  expect((await askJson('keys', 'list', account_id)).keys).toHaveLength(2)
+  expect(await act('keys', 'revoke', key.id)).toContain('its next request gets 401')
+  const revoked = await actJson('keys', 'revoke', key.id)
+  expect(await ask('keys', 'list', account_id)).toMatch(new RegExp(`^${key.id}\\s+revoked`, 'm'))
+  expect((await askJson('keys', 'list', account_id)).keys).toContainEqual(revoked)
+})
+
+test('the shop door: shown, closed and opened, in words and in JSON', async () => {
+  expect(await ask('store', 'show')).toMatch(/^The store is open since/)
+  expect(await act('store', 'close', '--reason', 'stocktaking')).toMatch(
+    /^The store is closed .*: stocktaking\.$/m,
+  )
+  expect(await askJson('store', 'show')).toMatchObject({ is_open: false, reason: 'stocktaking' })
+  expect(await actJson('store', 'open')).toMatchObject({ is_open: true, reason: null })
+  expect(await act('store', 'open')).toMatch(/^The store is open since/)
+  expect(await actJson('store', 'close', '--reason', 'again')).toMatchObject({ is_open: false })
+})
+
+test('database, encryption and configuration: looked at and tended, in words and in JSON', async () => {
+  const version = (await readdir(new URL('../service/migrations/', import.meta.url))).length
+  const both = (...args: string[]) => Promise.all([ask(...args), askJson(...args)])
+  const [migrate, fits, keys, config, reference] = await Promise.all([
+    both('migrate'),
+    both('migrate', '--status'),
+    both('encryption', 'status'),
+    both('config'),
+    both('config', '--reference'),
+  ])
+  expect(migrate[0]).toBe(`Nothing to do; the database is at version ${version}.\n`)
+  expect(migrate[1]).toEqual({ applied: [], version })
+  expect(fits).toEqual(['The database fits this program.\n', { ok: true, mismatch: null }])
+  expect(keys[0]).toMatch(/^e2e\s+\d+\s+active$/m)
+  expect(keys[1]).toMatchObject({ keys: [{ id: 'e2e', active: true }] })
+  expect(config[0]).toMatch(/^SHOPWIRE_DATABASE_URL\s+\(set, masked\)$/m)
+  expect(config[1]).toMatchObject({ SHOPWIRE_ENCRYPTION_KEYS: '(set, masked)' })
+  expect(reference[0]).toMatch(/^SHOPWIRE_PORT\s+8080/m)
+  expect(reference[1].settings).toContainEqual({
+    name: 'SHOPWIRE_PORT',
+    default: '8080',
+    meaning: 'port the API listens on',
+    secret: false,
+  })
+
+  expect(await ask('encryption', 'new-key')).toMatch(/^k\d{8}:[A-Za-z0-9+/]{43}=\n$/)
+  expect((await askJson('encryption', 'new-key', 'mine')).entry).toMatch(/^mine:[A-Za-z0-9+/]{43}=$/)
+  expect(await act('encryption', 'rewrap')).toBe('0 secrets re-wrapped; all are under "e2e" now.\n')
+  expect(await actJson('encryption', 'rewrap')).toEqual({ rewrapped: 0, active: 'e2e' })
+})
+
+test('the audit log says who did what to whom, newest first', async () => {
+  const { id } = await actJson('accounts', 'create', 'Audited')
+  await act('accounts', 'suspend', id, '--reason', 'a reason')
+  const { actions } = await askJson('audit', '--target', id)
+  expect(actions).toMatchObject([
+    { action: 'account.suspend', target: id, details: { reason: 'a reason' } },
+    { action: 'account.create', target: id, details: { name: 'Audited' } },
+  ])
+  expect(actions[0].actor).toMatch(/^cli:\w+/)
+  expect(await ask('audit', '--limit', '1')).toMatch(/cli:\w+\s+account\.suspend\s+acct_.*"a reason"/)
+})
+
+test('a command line that cannot be meant is refused with exit code 2 and changes nothing', async () => {
+  const { id } = await actJson('accounts', 'create', 'Usage')
+  const mistakes = [
+    ['accounts', 'destroy', id],
+    ['accounts', 'create'],
+    ['accounts', 'create', 'a\nb'],
+    ['accounts', 'fund', id, '25', '--reference', 'r'],
+    ['accounts', 'fund', id, '0.00', '--reference', 'r'],
+    ['accounts', 'fund', id, '1.00'],
+    ['accounts', 'list', '--limit', '0'],
+    ['accounts', 'statement', id, '--before', 'yesterday'],
+    ['keys', 'create', id, '--name', 'k', '--scopes', 'orders:delete'],
+    ['store', 'close'],
+  ]
+  await refusedWith(2, mistakes)
+})
+
+test('what is not there is told with exit code 4', async () => {
+  await refusedWith(4, [
+    ['accounts', 'show', NOBODY],
+    ['accounts', 'statement', NOBODY],
+    ['accounts', 'fund', NOBODY, '1.00', '--reference', 'r'],
+    ['accounts', 'adjust', NOBODY, '1.00', '--reference', 'r', '--note', 'n'],
+    ['accounts', 'suspend', NOBODY, '--reason', 'r'],
+    ['accounts', 'resume', NOBODY],
+    ['keys', 'create', NOBODY, '--name', 'k', '--scopes', 'all'],
+    ['keys', 'list', NOBODY],
+    ['keys', 'revoke', NO_KEY],
+  ])
+})
+
+test('what the books do not allow is refused with exit code 5', async () => {
+  const { id } = await actJson('accounts', 'create', 'Poor')
+  await refusedWith(5, [['accounts', 'adjust', id, '--reference', 'r', '--note', 'n', '--', '-0.01']])
+  const { code, stderr } = await system.runAdmin(
+    ...['--json', 'accounts', 'adjust', id, '--reference', 'r', '--note', 'n', '--', '-0.01'],
+  )
+  expect(code).toBe(5)
+  expect(JSON.parse(stderr)).toMatchObject({ error: { type: 'insufficient_funds' } })
+})
+
+test('a database that does not answer is told with exit code 7', async () => {
+  await system.postgres.kill9()
+  const [words, json] = await Promise.all([
+    system.runAdmin('accounts', 'list'),
+    system.runAdmin('accounts', 'create', 'Nowhere', '--json'),
+  ])
+  await system.postgres.start()
+  expect(words).toMatchObject({ code: 7, stdout: '' })
+  expect(words.stderr).toContain('The database did not answer')
+  expect(json).toMatchObject({ code: 7, stdout: '' })
+  expect(JSON.parse(json.stderr)).toMatchObject({ error: { type: 'service_unavailable' } })
+})
+
+test('a configuration that is wrong is told with exit code 2, a database without tables with 1 and the way out', async () => {
+  expect(await runProgram('admin', ['accounts', 'list'], { SHOPWIRE_TYPO: '1' })).toMatchObject({ code: 2 })
+  const elsewhere = new URL(system.database.appUrl)
+  elsewhere.pathname = '/postgres'
+  const settings = { ...system.settings, SHOPWIRE_DATABASE_URL: elsewhere.href }
+  const empty = await runProgram('admin', ['accounts', 'list'], settings)
+  expect(empty.code).toBe(1)
+  expect(empty.stderr).toContain('shopwire-admin migrate')
+})
+
+/** An action: it succeeds and leaves one row in the audit log. */
+async function act(...args: string[]): Promise<string> {
+  const before = await auditRows()
+  const { stdout } = await succeed(args)
+  expect(await auditRows(), args.join(' ')).toBe(before + 1)
+  return stdout
+}
+
+async function actJson(...args: string[]) {
+  return JSON.parse(await act('--json', ...args))
+}
+
+/** A question: it succeeds and leaves no trace. */
+async function ask(...args: string[]): Promise<string> {
+  const before = await auditRows()
+  const { stdout } = await succeed(args)
+  expect(await auditRows(), args.join(' ')).toBe(before)
+  return stdout
+}
+
+async function askJson(...args: string[]) {
+  return JSON.parse(await ask(...args, '--json'))
+}
+
+async function succeed(args: string[]): Promise<Ended> {
+  const ended = await system.runAdmin(...args)
+  expect(ended, args.join(' ')).toMatchObject({ code: 0 })
+  return ended
+}
+
+async function refusedWith(code: number, commands: string[][]): Promise<void> {
+  const before = await auditRows()
+  const all = await Promise.all(commands.map((args) => system.runAdmin(...args)))
+  for (const [n, ended] of all.entries()) {
+    const line = commands[n]?.join(' ')
+    expect.soft(ended, line).toMatchObject({ code, stdout: '' })
+    expect.soft(ended.stderr, line).not.toMatch(/assertion failed| at .*\.ts:\d+/)
+  }
+  expect(await auditRows()).toBe(before)
+}
+
+async function auditRows(): Promise<number> {
+  return Number(await system.query('select count(*) from audit_log'))
+}

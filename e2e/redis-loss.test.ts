@@ -1,0 +1,183 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Redis } from '@shopwire/engines'
+import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest'
+import { ageMemory } from './support/admission-memory.ts'
+import { exchange } from './support/connection.ts'
+import { describeAftermath, expectHeld, sufferLoss } from './support/loss.ts'
+import { type Key, sign } from './support/signed-request.ts'
+import { type System, type SystemOptions, startSystem } from './support/system.ts'
+import { until } from './support/until.ts'
+
+const SERVED_MS_MAX = 30_000
+
+/** One database for all that spare it; each test has a Redis and API processes of its own. */
+let base: System
+let account: { account_id: string; key: Key }
+
+beforeAll(async () => {
+  base = await startSystem({ admission: 'postgres', apis: 0 })
+  account = await base.createAccount()
+})
+afterAll(() => base?.stop())
+
+test.concurrent('Redis killed and back empty: what was captured stays refused', async (context) => {
+  const { system, redis, key } = await openSystem(context, { apis: 2 })
+  const aftermath = await sufferLoss(system, key, {
+    cause: () => redis.kill9(),
+    restore: () => redis.start({ empty: true }),
+  })
+  await context.annotate(describeAftermath(aftermath))
+  expectHeld(aftermath, system)
+})
+
+test.concurrent('Redis killed twice within two minutes: what was captured in between stays refused', async (context) => {
+  const { system, redis, key } = await openSystem(context)
+  await redis.kill9()
+  await redis.start({ empty: true })
+  await until(
+    async () => (await exchange(system.ports[0] ?? 0, sign(key, 'GET', '/v1/ping').bytes)).status === 200,
+    SERVED_MS_MAX,
+    () => 'fresh requests do not pass after the first loss',
+  )
+  const aftermath = await sufferLoss(system, key, {
+    // What is dated before the first loss is refused from then on.
+    datedS: [0, 1, 2, 3, 5, 8, 30, 55],
+    cause: () => redis.kill9(),
+    restore: () => redis.start({ empty: true }),
+  })
+  await context.annotate(describeAftermath(aftermath))
+  expectHeld(aftermath, system)
+})
+
+test.concurrent('Redis killed and back with its append-only file: what was captured stays refused', async (context) => {
+  const redisSettings = { appendonly: 'yes', appendfsync: 'everysec' }
+  const { system, redis, key } = await openSystem(context, { redisSettings })
+  const aftermath = await sufferLoss(system, key, {
+    cause: () => redis.kill9(),
+    restore: () => redis.start(),
+  })
+  await context.annotate(describeAftermath(aftermath))
+  expectHeld(aftermath, system)
+})
+
+test.concurrent('Redis killed and back with an older snapshot: what was captured since stays refused', async (context) => {
+  const { system, redis, key } = await openSystem(context)
+  await redis.command('SAVE')
+  const aftermath = await sufferLoss(system, key, {
+    cause: () => redis.kill9(),
+    restore: () => redis.start(),
+  })
+  await context.annotate(describeAftermath(aftermath))
+  expectHeld(aftermath, system)
+})
+
+test.concurrent('Redis and PostgreSQL killed together: what was captured stays refused', async (context) => {
+  const { system, redis, key } = await openSystem(context, { sharing: undefined })
+  const aftermath = await sufferLoss(system, key, {
+    cause: () => Promise.all([redis.kill9(), system.postgres.kill9()]),
+    restore: () => Promise.all([redis.start({ empty: true }), system.postgres.start()]),
+  })
+  await context.annotate(describeAftermath(aftermath))
+  expectHeld(aftermath, system)
+})
+
+test.concurrent('Redis flushed by hand: what was captured stays refused', async (context) => {
+  const { system, redis, key } = await openSystem(context)
+  const aftermath = await sufferLoss(system, key, { cause: () => redis.command('FLUSHALL') })
+  await context.annotate(describeAftermath(aftermath))
+  expectHeld(aftermath, system)
+})
+
+test.concurrent('Redis frozen: 503 until it wakes, and what was captured stays refused', async (context) => {
+  const { system, redis, key } = await openSystem(context)
+  const frozenMs = 3_000
+  const aftermath = await sufferLoss(system, key, {
+    cause: () => redis.pause(),
+    restore: async () => {
+      await sleep(frozenMs)
+      redis.resume()
+      await redis.command('PING')
+    },
+  })
+  await context.annotate(describeAftermath(aftermath))
+  expectHeld(aftermath, system)
+  const meanwhile = aftermath.honest.filter(({ receivedMs }) => receivedMs < aftermath.lostMs + frozenMs)
+  expect(meanwhile.length).toBeGreaterThan(0)
+  expect(meanwhile.every(({ status }) => status === 503)).toBe(true)
+})
+
+test.concurrent('a killed master of a Redis Cluster is replaced: what was captured stays refused', async (context) => {
+  const { system, key, slotKey, master } = await openCluster(context)
+  const aftermath = await sufferLoss(system, key, {
+    cause: () => master.kill9(),
+    restore: () => servedElsewhere(system, slotKey, master.port),
+  })
+  await context.annotate(describeAftermath(aftermath))
+  expectHeld(aftermath, system)
+})
+
+test.concurrent('a frozen master of a Redis Cluster wakes up replaced: what was captured stays refused', async (context) => {
+  const { system, key, slotKey, master } = await openCluster(context)
+  const aftermath = await sufferLoss(system, key, {
+    cause: () => master.pause(),
+    restore: async () => {
+      await servedElsewhere(system, slotKey, master.port)
+      master.resume()
+    },
+  })
+  await context.annotate(describeAftermath(aftermath))
+  expectHeld(aftermath, system)
+})
+
+test.concurrent('an API process killed and back: what it had accepted stays refused', async (context) => {
+  const { system, key } = await openSystem(context, { apis: 2 })
+  const [api] = system.apis
+  const aftermath = await sufferLoss(system, key, {
+    cause: () => api?.kill('SIGKILL'),
+    restore: async () => api?.start(),
+  })
+  await context.annotate(describeAftermath(aftermath))
+  expectHeld(aftermath, system)
+})
+
+async function openSystem(context: TestContext, options: Partial<SystemOptions> = {}) {
+  const opened = await open(context, { admission: 'redis', ...options })
+  return { ...opened, redis: opened.system.redis as Redis }
+}
+
+async function openCluster(context: TestContext) {
+  const { system, key, account_id } = await open(context, {
+    admission: 'redis-cluster',
+    apis: 2,
+    replicas: 1,
+  })
+  const cluster = clusterOf(system)
+  const slotKey = `{${account_id}}:e2e`
+  const slot = Number(await cluster.nodes[0]?.command('CLUSTER', 'KEYSLOT', slotKey))
+  return { system, key, slotKey, master: await cluster.masterOf(slot) }
+}
+
+/** A system whose memory has been whole for longer than the two minutes after which nonces are kept in Redis alone. */
+async function open({ onTestFinished }: TestContext, options: SystemOptions) {
+  const settings = { SHOPWIRE_REQUESTS_PER_MINUTE: '100000' }
+  const system = await startSystem({ sharing: base, settings, ...options })
+  onTestFinished(() => system.stop())
+  const { key, account_id } = system.database === base.database ? account : await system.createAccount()
+  await ageMemory(system)
+  return { system, key, account_id }
+}
+
+/** Until a node other than the lost one takes writes for the slot. */
+async function servedElsewhere(system: System, slotKey: string, lostPort: number): Promise<void> {
+  const others = clusterOf(system).nodes.filter(({ port }) => port !== lostPort)
+  const takesWrites = async () => {
+    const replies = await Promise.allSettled(others.map((node) => node.command('SET', slotKey, '1')))
+    return replies.some(({ status }) => status === 'fulfilled')
+  }
+  await until(takesWrites, SERVED_MS_MAX, () => 'no replica took over the slot')
+}
+
+function clusterOf({ cluster }: System) {
+  if (!cluster) throw new Error('this system has no Redis Cluster')
+  return cluster
+}

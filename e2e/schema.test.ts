@@ -1,0 +1,72 @@
+import { readdir } from 'node:fs/promises'
+import { type Postgres, type ProvisionedDatabase, provisionDatabase, startPostgres } from '@shopwire/engines'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Ended, runProgram } from './support/program.ts'
+import { psql } from './support/psql.ts'
+import { ownerSettings, settingsFor } from './support/settings.ts'
+
+let postgres: Postgres
+
+beforeAll(async () => {
+  postgres = await startPostgres()
+})
+afterAll(() => postgres?.stop())
+
+test('API processes refuse a database that was not migrated, name the command, and exit with 3', async () => {
+  const database = await provisionDatabase(postgres, 'not_migrated')
+  const ended = await Promise.all([runApi(database), runApi(database)])
+  for (const { code, stdout } of ended) {
+    expect(code).toBe(3)
+    expect(stdout).toContain('shopwire-admin migrate')
+  }
+})
+
+test('five migrations started at once all succeed, and each file is applied by one of them', async () => {
+  const database = await provisionDatabase(postgres, 'five_at_once')
+  const ended = await Promise.all(Array.from({ length: 5 }, () => migrate(database)))
+  expect(ended.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
+    ended.map(() => ({ code: 0, stderr: '' })),
+  )
+  const applied = ended.flatMap(({ stdout }) => stdout.match(/(?<=applying )\S+/g) ?? [])
+  expect(applied.sort()).toEqual(await migrationFiles())
+  const recorded = await psql(database.ownerUrl, 'select name from schema_migrations order by number')
+  expect(recorded.split('\n')).toEqual(await migrationFiles())
+})
+
+test('a database newer than the program is refused by API and migration alike, and left as it is', async () => {
+  const database = await provisionDatabase(postgres, 'newer')
+  expect((await migrate(database)).code).toBe(0)
+  const next = (await migrationFiles()).length + 1
+  const insert = `insert into schema_migrations (number, name, checksum) values (${next}, 'of_tomorrow.sql', 'x')`
+  await psql(database.ownerUrl, insert)
+
+  const api = await runApi(database)
+  expect(api.code).toBe(3)
+  expect(api.stdout).toContain('newer than this program')
+  const migration = await migrate(database)
+  expect(migration.code).toBe(1)
+  expect(migration.stderr).toContain('newer than this program')
+  expect(await psql(database.ownerUrl, 'select count(*) from schema_migrations')).toBe(String(next))
+})
+
+test('a database whose history was rewritten is refused', async () => {
+  const database = await provisionDatabase(postgres, 'rewritten')
+  expect((await migrate(database)).code).toBe(0)
+  await psql(database.ownerUrl, "update schema_migrations set checksum = 'x' where number = 2")
+  const api = await runApi(database)
+  expect(api.code).toBe(3)
+  expect(api.stdout).toContain('was applied with other contents')
+  expect((await migrate(database)).code).toBe(1)
+})
+
+function runApi(database: ProvisionedDatabase): Promise<Ended> {
+  return runProgram('api', [], settingsFor(database, { SHOPWIRE_PORT: '0', SHOPWIRE_HEALTH_PORT: '0' }))
+}
+
+function migrate(database: ProvisionedDatabase): Promise<Ended> {
+  return runProgram('migrate', [], { ...settingsFor(database), ...ownerSettings(database) })
+}
+
+async function migrationFiles(): Promise<string[]> {
+  return (await readdir(new URL('../service/migrations/', import.meta.url))).sort()
+}
