@@ -71,6 +71,8 @@ onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
     name: 'tell the load balancer',
     run: () => {
       notReady = 'shutting down'
+      // Callers on open connections learn it with their next answer, and send the one after it elsewhere.
+      edge.server.prependListener('request', (_, response) => response.setHeader('connection', 'close'))
       return sleep(config.SHOPWIRE_SHUTDOWN_DELAY_MS)
     },
   },

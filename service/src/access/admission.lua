@@ -32,9 +32,12 @@ if now_s <= lost_at then
   return { 'warming', memory_name }
 end
 
--- A revocation announced here, or one whose announcement went down with an earlier memory.
+-- A revocation announced here, or one whose announcement went down with an earlier memory. Asked once per request: between
+-- the two calls of a witnessed one the answer could change, and its nonce is spent by then.
+local is_witnessed = ARGV[7] == '1'
 local announced = redis.call('GET', KEYS[5])
-if (announced and tonumber(announced) > tonumber(ARGV[2])) or (ARGV[3] ~= '' and ARGV[3] ~= memory_name) then
+local is_behind = announced and tonumber(announced) > tonumber(ARGV[2])
+if not is_witnessed and (is_behind or (ARGV[3] ~= '' and ARGV[3] ~= memory_name)) then
   return { 'changed', memory_name }
 end
 
@@ -46,7 +49,7 @@ if signed_at <= lost_at or signed_at <= purged_to then
   return { 'forgotten', memory_name }
 end
 
-if ARGV[7] == '0' and (signed_at > now_s + 1 or now_s <= lost_at + USABLE_S) then
+if not is_witnessed and (signed_at > now_s + 1 or now_s <= lost_at + USABLE_S) then
   return { 'witness', memory_name }
 end
 if not redis.call('SET', KEYS[2], '1', 'NX', 'EX', NONCE_TTL_S) then

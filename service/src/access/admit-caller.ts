@@ -1,4 +1,4 @@
-import { createSecretKey, randomBytes } from 'node:crypto'
+import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { RATE_WINDOW_S } from '@shopwire/contract'
 import { signatureMatches } from '@shopwire/contract/signing'
 import type { Metrics } from '../platform/metrics.ts'
@@ -73,7 +73,7 @@ export async function admitCaller(
         )
       case 'changed': {
         const fresh = await deps.keys.read(key.key_id)
-        if (!fresh) throw badCredentials(deps, 'revoked', key.key_id, request.address, nowMs)
+        if (!fresh) throw revoked(deps, key.key_id)
         key = fresh
       }
     }
@@ -81,29 +81,33 @@ export async function admitCaller(
   throw new Unavailable('admission', new Error('the account kept changing while it was being read'))
 }
 
+/**
+ * Every way to fail costs one signature and one read that finds nothing, so that nobody can tell by the clock whether a key
+ * exists. Only the first request with a key that this process has not met reads it and opens its secret.
+ */
 async function proveSigner(
   deps: AccessDeps,
   credentials: Credentials,
   request: SignedRequest,
   nowMs: number,
 ): Promise<KnownKey> {
-  const remembered = deps.keys.remembered(credentials.key_id)
-  const key = remembered ?? (await deps.keys.read(credentials.key_id))
-  const isSigned = signatureMatches(
-    key?.hmacKey ?? NOBODYS_SECRET,
-    {
-      method: request.method,
-      target: request.target,
-      timestamp: credentials.timestamp,
-      nonce: credentials.nonce,
-      body: request.body,
-    },
-    credentials.signature,
-  )
+  const { key_id } = credentials
+  const secret = deps.keys.secret(key_id)
+  if (secret && !isSignedWith(secret, credentials, request)) {
+    await deps.keys.pretendToRead()
+    throw badCredentials(deps, 'signature', key_id, request.address, nowMs)
+  }
+  const key = deps.keys.remembered(key_id) ?? (await deps.keys.read(key_id))
+  if (secret && !key) throw revoked(deps, key_id)
+  const isSigned = secret !== undefined || isSignedWith(key?.hmacKey ?? NOBODYS_SECRET, credentials, request)
   if (key && isSigned) return key
-  // An unknown key costs a read and a signature; a known key with a wrong signature must not be told apart by its speed.
-  if (remembered) await deps.keys.pretendToRead()
-  throw badCredentials(deps, key ? 'signature' : 'key', credentials.key_id, request.address, nowMs)
+  throw badCredentials(deps, key ? 'signature' : 'key', key_id, request.address, nowMs)
+}
+
+function isSignedWith(secret: KeyObject, credentials: Credentials, request: SignedRequest): boolean {
+  const { method, target, body } = request
+  const { timestamp, nonce, signature } = credentials
+  return signatureMatches(secret, { method, target, timestamp, nonce, body }, signature)
 }
 
 /** For keys that do not exist, so that they take as long as those that do. */
@@ -131,6 +135,12 @@ function badCredentials(
     )
   }
   return refuse('authentication_failed', NOT_PROVEN, { key_id, reason })
+}
+
+/** Correctly signed, with a key that has ended: the same answer, but nobody is guessing here, so nothing is counted. */
+function revoked(deps: AccessDeps, key_id: string): Refusal {
+  deps.metrics.authFailures.inc({ reason: 'revoked' })
+  return refuse('authentication_failed', NOT_PROVEN, { key_id, reason: 'revoked' })
 }
 
 function limited(deps: AccessDeps, usage: Usage): Refusal {

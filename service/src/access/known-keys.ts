@@ -19,6 +19,9 @@ export interface KnownKey {
 }
 
 export interface KnownKeys {
+  /** The secret of a key that was read here lately. It never changes, so it may be kept; it proves, and admits nobody. */
+  secret(key_id: string): KeyObject | undefined
+  /** The key, if an admission memory has vouched for it since it was read. */
   remembered(key_id: string): KnownKey | undefined
   /** Reads the key from the database; undefined when it is unknown or revoked. */
   read(key_id: string): Promise<KnownKey | undefined>
@@ -32,8 +35,11 @@ const REMEMBERED_MS_MAX = 10 * 60_000
 const NOBODY = 'key_c1_00000000000000000000000000'
 
 export function createKnownKeys(db: Db, keyring: Keyring): KnownKeys {
-  const keys = new LRUCache<string, KnownKey>({ max: KEYS_MAX, ttl: REMEMBERED_MS_MAX })
+  const limits = { max: KEYS_MAX, ttl: REMEMBERED_MS_MAX }
+  const secrets = new LRUCache<string, KeyObject>(limits)
+  const keys = new LRUCache<string, KnownKey>(limits)
   return {
+    secret: (key_id) => secrets.get(key_id),
     remembered(key_id) {
       const key = keys.get(key_id)
       // Until a memory has vouched for it, a key is good only for the request that read it.
@@ -45,8 +51,8 @@ export function createKnownKeys(db: Db, keyring: Keyring): KnownKeys {
         keys.delete(key_id)
         return undefined
       }
-      // The secret of a key never changes, so it is decrypted once.
-      const hmacKey = keys.get(key_id)?.hmacKey ?? createSecretKey(await openSecret(keyring, row), 'utf8')
+      const hmacKey = secrets.get(key_id) ?? createSecretKey(await openSecret(keyring, row), 'utf8')
+      secrets.set(key_id, hmacKey)
       const key: KnownKey = {
         key_id,
         account_id: row.account_id,

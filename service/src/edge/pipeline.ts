@@ -4,7 +4,8 @@ import { type AccessDeps, admitCaller, rateHeaders } from '../access/admit-calle
 import { authorise, type Caller } from '../access/caller.ts'
 import { readCredentials } from '../access/credentials.ts'
 import type { Clock } from '../platform/clock.ts'
-import { refuse } from '../platform/trouble.ts'
+import type { Throttle } from '../platform/throttle.ts'
+import { Refusal, refuse } from '../platform/trouble.ts'
 import type { Answer, Call, Endpoint } from './endpoint.ts'
 import type { InputReader } from './read-input.ts'
 import { carriesBody, receiveBody, refuseDeclaredLength } from './receive-body.ts'
@@ -13,6 +14,8 @@ import type { RoutedTicket } from './ticket.ts'
 export interface PipelineDeps {
   readonly access: AccessDeps
   readonly clock: Clock
+  /** Calls of public routes per address; nobody signs those, so no account's limit holds them. */
+  readonly publicCalls: Throttle
   addressOf(request: IncomingMessage): string
 }
 
@@ -39,6 +42,7 @@ export async function runPipeline(
   const nowMs = deps.clock.nowMs()
   refuseDeclaredLength(request)
   if (route.scope === null) {
+    refuseTooManyCalls(deps, deps.addressOf(request), nowMs)
     if (carriesBody(request)) throw bodyNotTaken(route.method)
     return endpoint.handle({
       ...emptyCall,
@@ -77,6 +81,19 @@ export async function runPipeline(
 
 type AnyCall = Call<'getPing'> & Call<'getStatus'>
 const emptyCall = { caller: undefined, query: undefined, body: undefined }
+
+function refuseTooManyCalls({ publicCalls, access }: PipelineDeps, address: string, nowMs: number) {
+  const waitMs = publicCalls.hit(address, nowMs)
+  if (waitMs === 0) return
+  access.metrics.rateLimited.inc({ policy: 'public' })
+  const seconds = Math.ceil(waitMs / 1000)
+  throw new Refusal(
+    'rate_limited',
+    `Too many requests came from this address. Wait ${seconds} s.`,
+    {},
+    { 'retry-after': String(seconds) },
+  )
+}
 
 function bodyNotTaken(method: string) {
   return refuse('invalid_request', `This ${method} request takes no body; leave it out.`)

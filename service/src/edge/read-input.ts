@@ -28,8 +28,8 @@ export function createInputReader(route: Route): InputReader {
   const known = new Map(Object.entries(properties).map(([name, { type }]) => [name, type === 'integer']))
   return {
     query(raw) {
-      if (!checkQuery) return undefined
       const values = readQuery(raw, known)
+      if (!checkQuery) return undefined
       check(checkQuery, values, 'the query')
       return values
     },
@@ -62,7 +62,8 @@ function readQuery(
 ): Record<string, string | number> {
   const values: Record<string, string | number> = Object.create(null)
   const seen = new Set<string>()
-  for (const pair of raw === undefined || raw === '' ? [] : raw.split('&')) {
+  for (const pair of raw?.split('&') ?? []) {
+    if (pair === '') continue
     const equals = pair.indexOf('=')
     const name = decode(equals < 0 ? pair : pair.slice(0, equals))
     const text = decode(equals < 0 ? '' : pair.slice(equals + 1))

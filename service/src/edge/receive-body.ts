@@ -1,8 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { BODY_ARRIVAL_MS_MAX, BODY_BYTES_MAX } from '@shopwire/contract'
-import { refuse } from '../platform/trouble.ts'
+import { type Refusal, refuse } from '../platform/trouble.ts'
 
 const NOTHING = Buffer.alloc(0)
+
+/** Emitted on a request, with the Refusal to answer, when its body turns out not to be HTTP. */
+export const MALFORMED = 'malformed'
 
 /** A caller that said in advance that it sends too much is told before it sends. */
 export function refuseDeclaredLength(request: IncomingMessage): void {
@@ -13,13 +16,15 @@ export function refuseDeclaredLength(request: IncomingMessage): void {
 /** The body's exact bytes, which is what the signature covers. Five seconds from the end of the headers, 16 KiB. */
 export function receiveBody(request: IncomingMessage, response: ServerResponse): Promise<Buffer> {
   if (!carriesBody(request)) return Promise.resolve(NOTHING)
-  if (request.headers.expect !== undefined) response.writeContinue()
+  // HTTP/1.0 has no interim answers; such a client would take the 100 for the final one.
+  if (request.headers.expect !== undefined && request.httpVersion === '1.1') response.writeContinue()
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
     const finish = (settle: () => void) => {
       clearTimeout(timer)
       request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose)
+      request.off(MALFORMED, onMalformed)
       settle()
     }
     const onData = (chunk: Buffer) => {
@@ -30,11 +35,13 @@ export function receiveBody(request: IncomingMessage, response: ServerResponse):
     const onEnd = () =>
       finish(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
     const onClose = () => finish(() => reject(new CallerGone()))
+    const onMalformed = (refusal: Refusal) => finish(() => reject(refusal))
     const timer = setTimeout(
       () => finish(() => reject(tooSlow())),
       BODY_ARRIVAL_MS_MAX - (performance.now() - headersEndedAt(request)),
     )
     request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose)
+    request.on(MALFORMED, onMalformed)
   })
 }
 

@@ -1,43 +1,41 @@
 import type { IncomingMessage } from 'node:http'
-import { BODY_ARRIVAL_MS_MAX, type Route, routes } from '@shopwire/contract'
+import { BODY_ARRIVAL_MS_MAX, type ErrorType, type Route, routes } from '@shopwire/contract'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { newId } from '../platform/ids.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
-import { Refusal, Unavailable } from '../platform/trouble.ts'
+import { createThrottle } from '../platform/throttle.ts'
 import { limitConnections } from './connections.ts'
 import type { Answer, Endpoint } from './endpoint.ts'
-import { type PipelineDeps, type Progress, runPipeline } from './pipeline.ts'
+import { type Exchange, openExchange, recordWhenOver } from './exchange.ts'
+import { type PipelineDeps, runPipeline } from './pipeline.ts'
 import { createInputReader } from './read-input.ts'
-import { CallerGone, carriesBody, headersEndedAt, markHeadersEnd } from './receive-body.ts'
-import { COMMON_HEADERS, type RefusalAnswer, toRefusalAnswer } from './refusal-answer.ts'
+import { CallerGone, carriesBody, markHeadersEnd } from './receive-body.ts'
+import { COMMON_HEADERS, toRefusalAnswer } from './refusal-answer.ts'
 import { closeGently, refuseOnSockets } from './socket-refusals.ts'
-import { createTicketOffice, type RoutedTicket, type Ticket } from './ticket.ts'
+import { createTicketOffice, type RoutedTicket } from './ticket.ts'
+import { createTurns } from './turns.ts'
 
-export interface EdgeDeps extends PipelineDeps {
+export interface EdgeDeps extends Omit<PipelineDeps, 'publicCalls'> {
   readonly log: Log
   readonly metrics: Metrics
   readonly connectionsPerAddressMax: number
 }
 
-/** All that happens to one request, kept beside it until its log line is written. */
-interface Exchange extends Progress {
-  readonly request_id: string
-  readonly ticket: Ticket
-  refused?: RefusalAnswer
-  error?: unknown
-}
-
 const HEADERS_BYTES_MAX = 16_384
 const HEADERS_ARRIVAL_MS_MAX = 10_000
 const IDLE_MS_MAX = 10_000
+/** A caller that takes nothing of its answer for this long is not waiting for it. Longer than any answer is in the making. */
+const STALLED_MS_MAX = 20_000
 const CONNECTIONS_CHECK_MS = 250
 const NO_ROUTE = '/-'
+const PUBLIC_CALLS = { hitsMax: 120, windowMs: 60_000, namesMax: 100_000 }
 
 /** The HTTP surface: Fastify carries the requests, the contract's route table says which there are. */
 export function createEdge(deps: EdgeDeps, endpoints: readonly Endpoint[]): FastifyInstance {
   const mounted = endpoints.map((endpoint) => ({ endpoint, route: routeOf(endpoint) }))
   const issueTicket = createTicketOffice(mounted.map(({ route }) => route))
+  const pipeline = { ...deps, publicCalls: createThrottle(PUBLIC_CALLS) }
+  const takeTurn = createTurns()
   const exchanges = new WeakMap<IncomingMessage, Exchange>()
   const exchangeOf = (request: FastifyRequest) => exchanges.get(request.raw) as Exchange
 
@@ -48,14 +46,17 @@ export function createEdge(deps: EdgeDeps, endpoints: readonly Endpoint[]): Fast
     rewriteUrl(request) {
       markHeadersEnd(request)
       const ticket = issueTicket(request)
-      exchanges.set(request, { ticket, request_id: newId('req', Date.now()), headers: {} })
+      exchanges.set(request, openExchange(ticket))
       // A content type that Fastify cannot read would be refused by it; to us any is right, the bytes are signed.
       delete request.headers['content-type']
       return 'route' in ticket ? `/${ticket.route.name}` : NO_ROUTE
     },
     requestTimeout: HEADERS_ARRIVAL_MS_MAX + BODY_ARRIVAL_MS_MAX + 1_000,
     keepAliveTimeout: IDLE_MS_MAX,
+    connectionTimeout: STALLED_MS_MAX,
     forceCloseConnections: 'idle',
+    // Fastify's own 503 while closing is not in our words. What still comes in is answered; the connection ends after it.
+    return503OnClosing: false,
     http: {
       maxHeaderSize: HEADERS_BYTES_MAX,
       headersTimeout: HEADERS_ARRIVAL_MS_MAX,
@@ -66,8 +67,11 @@ export function createEdge(deps: EdgeDeps, endpoints: readonly Endpoint[]): Fast
     clientErrorHandler: () => {},
   })
   app.server.removeAllListeners('clientError')
+  // No header is dropped unseen: the ticket office counts them. And who has sent all it will send still gets its answer.
+  Object.assign(app.server, { maxHeadersCount: 0, httpAllowHalfOpen: true })
   refuseOnSockets(app.server, (request_id, answer) => {
-    deps.log.info({ request_id, status: answer.status, error_type: answer.type }, 'refused on the socket')
+    const line = { request_id, route: 'none', status: answer.status, error_type: answer.type }
+    deps.log.info(line, 'refused on the socket')
   })
   limitConnections(app.server, deps.connectionsPerAddressMax)
   // Otherwise Node would say "go on" before we know whether we want the body, and refuse other expectations without JSON.
@@ -77,19 +81,27 @@ export function createEdge(deps: EdgeDeps, endpoints: readonly Endpoint[]): Fast
 
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
-  app.setNotFoundHandler((request) => {
-    const { ticket } = exchangeOf(request)
-    throw 'refusal' in ticket ? ticket.refusal : new Error('a ticket named a route that is not there')
+  // Before Fastify looks at the body: it has rules of its own for some methods.
+  app.addHook('onRequest', (request, reply, done) => {
+    const exchange = exchangeOf(request)
+    takeTurn(reply.raw, () => {
+      recordWhenOver(deps, exchange, reply)
+      done('refusal' in exchange.ticket ? exchange.ticket.refusal : undefined)
+    })
+  })
+  app.setNotFoundHandler(() => {
+    throw new Error('a ticket named a route that is not there')
   })
   app.setErrorHandler((error, request, reply) => {
-    if (error instanceof CallerGone) return reply.hijack()
     const exchange = exchangeOf(request)
+    if (error instanceof CallerGone) {
+      exchange.decide()
+      return reply.hijack()
+    }
     exchange.refused = toRefusalAnswer(error)
     exchange.error = error
-    const { status, body, headers } = exchange.refused
-    return send(reply, exchange, { status, body: body, headers })
+    return send(reply, exchange, exchange.refused)
   })
-  app.addHook('onResponse', async (request, reply) => record(deps, exchangeOf(request), request, reply))
 
   for (const { endpoint, route } of mounted) {
     const input = createInputReader(route)
@@ -99,7 +111,7 @@ export function createEdge(deps: EdgeDeps, endpoints: readonly Endpoint[]): Fast
       async handler(request, reply) {
         const exchange = exchangeOf(request)
         const ticket = exchange.ticket as RoutedTicket
-        const answer = await runPipeline(deps, endpoint, input, ticket, request.raw, reply.raw, exchange)
+        const answer = await runPipeline(pipeline, endpoint, input, ticket, request.raw, reply.raw, exchange)
         return send(reply, exchange, { ...answer, body: JSON.stringify(answer.body) })
       },
     })
@@ -121,33 +133,21 @@ function send(reply: FastifyReply, exchange: Exchange, answer: Answer<string>): 
     .headers(exchange.headers)
     .header('x-request-id', exchange.request_id)
   if (answer.headers) reply.headers(answer.headers)
-  if (carriesBody(raw) && !raw.complete) {
-    // Whatever is left of the body must not be read as the next request.
+  // While we are stopping, a connection left open would hold us up until it has idled away.
+  const isStopping = !reply.server.server.listening
+  if (isStopping || endsConnection(raw, exchange)) {
     reply.header('connection', 'close')
     closeGently(raw.socket)
   }
+  exchange.decide()
   return reply.send(answer.body)
 }
 
-/** One line per request, with what it ended in. Never its headers, query or body. */
-function record(deps: EdgeDeps, exchange: Exchange, request: FastifyRequest, reply: FastifyReply) {
-  const { ticket, caller, refused, error } = exchange
-  const route = 'route' in ticket ? ticket.route.name : 'none'
-  const seconds = (performance.now() - headersEndedAt(request.raw)) / 1000
-  deps.metrics.requestDuration.observe({ method: request.method, route, status: reply.statusCode }, seconds)
-  const line = {
-    request_id: exchange.request_id,
-    method: request.method,
-    route,
-    status: reply.statusCode,
-    ms: Math.round(seconds * 1_000_000) / 1000,
-    ...(caller && { key_id: caller.key_id, account_id: caller.account_id }),
-    ...(refused && { error_type: refused.type }),
-  }
-  if (error instanceof Refusal) deps.log.info({ ...line, why: error.facts }, 'request')
-  else if (error instanceof Unavailable) {
-    deps.metrics.unavailable.inc({ part: error.part })
-    deps.log.warn({ ...line, err: error }, 'request')
-  } else if (error !== undefined) deps.log.error({ ...line, err: error }, 'request')
-  else deps.log.info(line, 'request')
+/** Whatever is left of a message that was not read to its end, or whose end is in doubt, must not become the next request. */
+function endsConnection(request: IncomingMessage, { ticket, refused }: Exchange): boolean {
+  if (request.httpVersion !== '1.1') return true
+  if ('refusal' in ticket && ticket.endsConnection) return true
+  if (refused && BODY_REFUSALS.has(refused.type)) return true
+  return carriesBody(request) && !request.complete
 }
+const BODY_REFUSALS: ReadonlySet<ErrorType> = new Set(['payload_too_large', 'request_timeout'])

@@ -1,33 +1,47 @@
-import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http'
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { newId } from '../platform/ids.ts'
-import { COMMON_HEADERS, type RefusalAnswer, refusalAnswer } from './refusal-answer.ts'
+import { type Refusal, refuse } from '../platform/trouble.ts'
+import { MALFORMED } from './receive-body.ts'
+import { COMMON_HEADERS, type RefusalAnswer, toRefusalAnswer } from './refusal-answer.ts'
 
 /** How long a refused connection is read on and thrown away, so that its answer is not lost to a reset. */
-const LINGER_MS = 1_000
+const LINGER_MS = 2_000
 
 /** Refusals before there is a request to speak of: a line that is not HTTP, headers that never end. */
 export function refuseOnSockets(
   server: Server,
   onRefusal: (request_id: string, answer: RefusalAnswer) => void,
 ): void {
-  const refuse = (socket: Duplex, answer: RefusalAnswer) => {
-    const request_id = newId('req', Date.now())
-    onRefusal(request_id, answer)
-    if (!socket.writable) return void socket.destroy()
-    socket.end(rawAnswer(request_id, answer))
+  const refuseConnection = (socket: Duplex, refusal: Refusal) => {
+    if (socket.writable) {
+      const request_id = newId('req', Date.now())
+      const answer = toRefusalAnswer(refusal)
+      onRefusal(request_id, answer)
+      socket.end(rawAnswer(request_id, answer))
+    }
     destroyAfterLinger(socket)
   }
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
-    // An answer that has begun cannot be replaced by another.
-    const hasAnswer = (socket as Socket & { _httpMessage?: { headersSent: boolean } })._httpMessage
-      ?.headersSent
-    if (error.code === 'ECONNRESET' || hasAnswer) return void socket.destroy()
-    refuse(socket, parserRefusal(error.code))
+    // Its answer is on the way; what is wrong with the rest of its bytes is of no interest.
+    if (ending.has(socket)) return
+    const refusal = parserRefusal(error.code)
+    if (!refusal) return void socket.destroy()
+    discardInput(socket)
+    afterEarlierAnswers(socket, (request) => {
+      // A fault inside a body belongs to the request that waits for it, which answers and is logged as any other.
+      if (!request?.emit(MALFORMED, refusal)) refuseConnection(socket, refusal)
+    })
   })
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
-    refuse(socket, refusalAnswer('invalid_request', 'This service is not a proxy: CONNECT is not taken.'))
+    discardInput(socket)
+    afterEarlierAnswers(socket, () =>
+      refuseConnection(
+        socket,
+        refuse('invalid_request', 'This service is not a proxy: CONNECT is not taken.'),
+      ),
+    )
   })
 }
 
@@ -35,28 +49,50 @@ export function refuseOnSockets(
 export function closeGently(socket: Socket): void {
   socket.destroySoon = () => {
     socket.end()
+    discardInput(socket)
     destroyAfterLinger(socket)
   }
 }
 
-function destroyAfterLinger(socket: Duplex) {
-  const timer = setTimeout(() => socket.destroy(), LINGER_MS)
-  socket.on('error', () => {}).once('close', () => clearTimeout(timer))
-  socket.resume()
+/**
+ * What is wrong with the bytes behind a request must not take that request's answer away: it may have bought something.
+ * Hands over the request that the bytes belong to, if its headers were complete.
+ */
+function afterEarlierAnswers(socket: Duplex, act: (request?: IncomingMessage) => void) {
+  const answer = (socket as Duplex & { _httpMessage?: ServerResponse | null })._httpMessage
+  if (!answer) return act()
+  if (answer.req.complete) return void answer.once('close', () => afterEarlierAnswers(socket, act))
+  // An answer that has begun cannot be replaced by another; given before the body was read, it ends the connection.
+  if (!answer.headersSent) act(answer.req)
 }
 
-function parserRefusal(code: string | undefined): RefusalAnswer {
-  switch (code) {
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return refusalAnswer(
-        'request_timeout',
-        'The request headers did not arrive in time. Send the request again.',
-      )
-    case 'HPE_HEADER_OVERFLOW':
-      return refusalAnswer('invalid_request', 'The request headers are larger than we read.')
-    default:
-      return refusalAnswer('invalid_request', 'This is not a well-formed HTTP/1.1 request.')
+/** From here on nothing that comes can be taken for a request, or be complained about. */
+function discardInput(socket: Duplex) {
+  ending.add(socket)
+  socket.on('error', () => {})
+  // The parser reads past the stream until somebody listens to the stream itself.
+  socket.on('data', () => {})
+  socket.removeAllListeners('data')
+  socket.resume()
+}
+const ending = new WeakSet<Duplex>()
+
+function destroyAfterLinger(socket: Duplex) {
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref()
+  socket.once('close', () => clearTimeout(timer))
+}
+
+/** Undefined when it is not the bytes that are wrong but the connection. */
+function parserRefusal(code = ''): Refusal | undefined {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return refuse('request_timeout', 'The request did not arrive in time. Send it again.')
   }
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return refuse('invalid_request', 'The request headers are larger than we read.')
+  }
+  return code.startsWith('HPE_')
+    ? refuse('invalid_request', 'This is not a well-formed HTTP/1.1 request.')
+    : undefined
 }
 
 function rawAnswer(request_id: string, { status, body, headers }: RefusalAnswer): string {

@@ -3,7 +3,13 @@ import { BASE_PATH, type Route } from '@shopwire/contract'
 import { Refusal, refuse } from '../platform/trouble.ts'
 
 /** What a request is for, decided from its first line and headers alone: a route, or why there is none. */
-export type Ticket = RoutedTicket | { readonly refusal: Refusal }
+export type Ticket = RoutedTicket | RefusedTicket
+
+export interface RefusedTicket {
+  readonly refusal: Refusal
+  /** Where the message ends is in doubt, so nothing behind it on the connection may be believed. */
+  readonly endsConnection: boolean
+}
 
 export interface RoutedTicket {
   readonly route: Route
@@ -27,7 +33,7 @@ export function createTicketOffice(routes: readonly Route[]): (request: Incoming
   }
   return (request) => {
     const fault = framingFault(request)
-    if (fault !== undefined) return { refusal: refuse('invalid_request', fault) }
+    if (fault !== undefined) return { refusal: refuse('invalid_request', fault), endsConnection: true }
     const target = request.url ?? ''
     const mark = target.indexOf('?')
     const path = mark < 0 ? target : target.slice(0, mark)
@@ -40,10 +46,13 @@ export function createTicketOffice(routes: readonly Route[]): (request: Incoming
           'not_found',
           `There is nothing at this path. Paths are exact and begin with ${BASE_PATH}/.`,
         ),
+        endsConnection: false,
       }
     }
     const route = methods.get(request.method ?? '')
-    if (!route) return { refusal: wrongMethod(request.method ?? '', [...methods.keys()]) }
+    if (!route) {
+      return { refusal: wrongMethod(request.method ?? '', [...methods.keys()]), endsConnection: false }
+    }
     return { route, target, query, id: exact.has(path) ? '' : path.slice(slash) }
   }
 }
@@ -58,6 +67,8 @@ function wrongMethod(method: string, allowed: string[]): Refusal {
   )
 }
 
+/** Node would drop the headers past its own limit without a word, a second Host or Transfer-Encoding among them. */
+const HEADERS_MAX = 100
 const TARGET_FORM = /^\/[\x21-\x22\x24-\x7e]*$/
 
 /** What Node's parser lets through and two servers in a row might read differently. */
@@ -67,6 +78,7 @@ function framingFault(request: IncomingMessage): string | undefined {
   if (!TARGET_FORM.test(request.url ?? '')) {
     return 'The request target must be a path, such as /v1/ping: no scheme, no host, no fragment, ASCII only.'
   }
+  if (rawHeaders.length / 2 > HEADERS_MAX) return `The request has more than ${HEADERS_MAX} headers.`
   let hosts = 0
   for (let n = 0; n < rawHeaders.length; n += 2) {
     const name = rawHeaders[n] as string

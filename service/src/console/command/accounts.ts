@@ -1,11 +1,10 @@
-import { type Command, InvalidArgumentError } from 'commander'
-import { type Account, listAccounts } from '../../accounts/account.ts'
+import type { Command } from 'commander'
+import { type Account, getAccount, listAccounts } from '../../accounts/account.ts'
 import { type Recorded, readBalance, readStatement, type Transfer } from '../../ledger/transfer.ts'
 import { keyTable } from './keys.ts'
+import { parseDollars, parseLimit, parseSeq, parseSignedDollars } from './parse.ts'
 import { day, dollars, print, table } from './print.ts'
 import type { Workplace } from './workplace.ts'
-
-const LIST_MAX = 1_000
 
 export function accountCommands(program: Command, workplace: Workplace): void {
   const accounts = program.command('accounts').description('who buys, and with what money')
@@ -65,10 +64,11 @@ export function accountCommands(program: Command, workplace: Workplace): void {
     .command('statement')
     .argument('<account>')
     .option('--limit <n>', 'how many', parseLimit, 50)
-    .option('--before <seq>', 'continue before this line', (text) => Number(text), Number.MAX_SAFE_INTEGER)
+    .option('--before <seq>', 'continue before this line', parseSeq, Number.MAX_SAFE_INTEGER)
     .description('every movement with the balance after it, newest first')
     .action(async (id: string, { limit, before }: { limit: number; before: number }, command: Command) => {
       const { db } = workplace.deps()
+      await getAccount(db, id)
       const transfers = await readStatement(db, id, limit, before)
       print(command, workplace, { balance_cents: await readBalance(db, id), transfers }, () =>
         statement(transfers),
@@ -160,23 +160,4 @@ function statement(transfers: readonly Transfer[]): string {
     ]),
     'No money has moved yet.',
   )
-}
-
-function parseLimit(text: string): number {
-  const limit = Number(text)
-  if (!Number.isInteger(limit) || limit < 1 || limit > LIST_MAX) {
-    throw new InvalidArgumentError(`must be a whole number from 1 to ${LIST_MAX}.`)
-  }
-  return limit
-}
-
-/** Both digits of the cents are asked for: "25" could be meant as either, and money is at stake. */
-function parseDollars(text: string): number {
-  const [, whole, cents] = /^(\d{1,12})\.(\d{2})$/.exec(text) ?? []
-  if (whole === undefined) throw new InvalidArgumentError('must be dollars and cents, such as 250.00.')
-  return Number(whole) * 100 + Number(cents)
-}
-
-function parseSignedDollars(text: string): number {
-  return text.startsWith('-') ? -parseDollars(text.slice(1)) : parseDollars(text)
 }

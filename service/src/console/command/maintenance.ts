@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Command } from 'commander'
 import { secretsByKek } from '../../accounts/api-key.ts'
 import { listActions } from '../../platform/audit.ts'
+import { parseLimit } from './parse.ts'
 import { day, print, table } from './print.ts'
 import type { Workplace } from './workplace.ts'
 
@@ -83,7 +84,7 @@ export function maintenanceCommands(program: Command, workplace: Workplace): voi
   program
     .command('audit')
     .option('--target <id>', 'only what was done to this account, key or thing')
-    .option('--limit <n>', 'how many', (text) => Math.min(Math.max(1, Number(text) || 50), 1_000), 50)
+    .option('--limit <n>', 'how many', parseLimit, 50)
     .description('who did what, newest first')
     .action(async ({ target, limit }: { target?: string; limit: number }, command: Command) => {
       const actions = await listActions(workplace.deps().db, target, limit)

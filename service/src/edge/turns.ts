@@ -1,0 +1,34 @@
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+/** Far more than any client sends ahead; each one waiting costs us memory. */
+const WAITING_MAX = 64
+
+interface Queue {
+  last: ServerResponse | undefined
+  waiting: number
+}
+
+/**
+ * Requests behind one another on one connection are executed one at a time. An answer that ends the connection must find
+ * nothing behind it executed already, and a hundred requests in one packet must not be a hundred at once.
+ */
+export function createTurns(): (response: ServerResponse, go: () => void) => void {
+  const queues = new WeakMap<Socket, Queue>()
+  return (response, go) => {
+    const { socket } = response.req
+    const queue = queues.get(socket) ?? { last: undefined, waiting: 0 }
+    const earlier = queue.last
+    queue.last = response
+    queues.set(socket, queue)
+    // The parser may be halfway through a packet when the connection is ended; the rest of it still arrives here.
+    const goIfOpen = () => void (socket.writable && go())
+    if (!earlier || earlier.closed) return goIfOpen()
+    queue.waiting += 1
+    if (queue.waiting > WAITING_MAX) return void socket.destroy()
+    earlier.once('close', () => {
+      queue.waiting -= 1
+      goIfOpen()
+    })
+  }
+}
