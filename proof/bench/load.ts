@@ -1,0 +1,135 @@
+import { spawnSync } from 'node:child_process'
+import { type KeyObject, randomBytes } from 'node:crypto'
+import { closeSync, openSync, writeSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { requestHeaders } from '@shopwire/contract'
+import { signRequest } from '@shopwire/contract/signing'
+import { runProgram, type Server } from './children.ts'
+
+export interface Signer {
+  readonly key_id: string
+  readonly hmacKey: KeyObject
+}
+
+export interface RequestFile {
+  readonly path: string
+  /** Of each request in bytes. */
+  readonly length: number
+  readonly count: number
+}
+
+export interface Result {
+  readonly perSecond: number
+  readonly requests: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  /** Requests not answered with 2xx; a run that has any is thrown away, and the bench with it. */
+  readonly failures: number
+  /** Of the server, for one request. Says more than the speed when the machine has other work too. */
+  readonly cpuUs: number
+}
+
+const SCRIPT = fileURLToPath(new URL('./load.lua', import.meta.url))
+export const CONNECTIONS = 64
+const THREADS = 1
+const NOTHING = new Uint8Array()
+const WRITE_EVERY = 1_000
+
+export function assertWrk(): void {
+  if (spawnSync('wrk', ['--version']).error === undefined) return
+  throw Object.assign(new Error('wrk is not installed: apt-get install wrk'), { code: 'CANNOT_BEGIN' })
+}
+
+/**
+ * Writes `count` signed GET requests, the signers in turn, all dated now: not ahead of the server's clock, which would take
+ * it the longer way, and good for a minute.
+ */
+export function writeRequests(
+  path: string,
+  target: string,
+  signers: readonly Signer[],
+  count: number,
+): RequestFile {
+  const timestamp = String(Math.floor(Date.now() / 1000))
+  const file = openSync(path, 'w')
+  let length = 0
+  let batch = ''
+  for (let n = 0; n < count; n += 1) {
+    const request = signedRequest(signers[n % signers.length] as Signer, target, timestamp)
+    if (length !== 0 && request.length !== length) throw new Error('requests differ in length')
+    length = request.length
+    batch += request
+    if (n % WRITE_EVERY === 0 || n === count - 1) {
+      writeSync(file, batch, null, 'latin1')
+      batch = ''
+    }
+  }
+  closeSync(file)
+  return { path, length, count }
+}
+
+export function signedHeaders(signer: Signer, target: string, timestamp: string): Record<string, string> {
+  const nonce = randomBytes(16).toString('hex')
+  return {
+    [requestHeaders.key]: signer.key_id,
+    [requestHeaders.timestamp]: timestamp,
+    [requestHeaders.nonce]: nonce,
+    [requestHeaders.signature]: signRequest(signer.hmacKey, {
+      method: 'GET',
+      target,
+      timestamp,
+      nonce,
+      body: NOTHING,
+    }),
+  }
+}
+
+function signedRequest(signer: Signer, target: string, timestamp: string): string {
+  const lines = Object.entries(signedHeaders(signer, target, timestamp)).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  )
+  return `GET ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\n${lines.join('')}\r\n`
+}
+
+/** One run of wrk with the requests of a file. Anything but an answer with 2xx to every request is a failure. */
+export async function runLoad(
+  server: Server,
+  requests: RequestFile & { readonly isOnce: boolean },
+  seconds: number,
+): Promise<Result> {
+  const cpuMsBefore = server.cpuMs()
+  const printed = await runProgram('wrk', [
+    `--threads=${THREADS}`,
+    `--connections=${CONNECTIONS}`,
+    `--duration=${seconds}s`,
+    '--timeout=10s',
+    `--script=${SCRIPT}`,
+    `http://127.0.0.1:${server.port}`,
+    '--',
+    requests.path,
+    String(requests.length),
+  ])
+  const cpuMs = server.cpuMs() - cpuMsBefore
+  const [, json] = /^result (.*)$/m.exec(printed) ?? []
+  if (json === undefined) throw new Error(`wrk printed no result:\n${printed}`)
+  const seen = JSON.parse(json) as Record<
+    'requests' | 'us' | 'p50_us' | 'p99_us' | 'not_2xx' | 'socket_errors',
+    number
+  >
+  if (requests.isOnce && seen.requests + CONNECTIONS > requests.count) {
+    throw new Error(`${requests.count} signed requests were too few for ${seconds} s`)
+  }
+  if (seen.not_2xx > 0 || seen.socket_errors > 0 || seen.requests === 0) {
+    throw new Error(
+      `of ${seen.requests} requests ${seen.not_2xx} were not answered with 2xx, ${seen.socket_errors} had socket errors`,
+    )
+  }
+  return {
+    perSecond: seen.requests / (seen.us / 1_000_000),
+    requests: seen.requests,
+    p50Ms: seen.p50_us / 1000,
+    p99Ms: seen.p99_us / 1000,
+    failures: seen.not_2xx,
+    cpuUs: (1000 * cpuMs) / seen.requests,
+  }
+}

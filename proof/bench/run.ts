@@ -1,0 +1,51 @@
+import { parseArgs } from 'node:util'
+import type { BenchOptions } from './options.ts'
+import { reads } from './reads.ts'
+
+const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<void>>> = { reads }
+/** A signature lives for a minute, and signing comes before the run. */
+const SECONDS_MAX = 30
+const ROUNDS_MAX = 100
+
+try {
+  const { name, options } = readCommandLine()
+  const bench = BENCHES[name]
+  if (bench) {
+    await bench(options)
+  } else {
+    process.stderr.write(`usage: npm run bench -- <name> [--seconds N] [--rounds N] [--profile]\n`)
+    process.stderr.write(`names: ${Object.keys(BENCHES).join(', ')}\n`)
+    process.exitCode = 2
+  }
+} catch (error) {
+  process.stderr.write(`bench: ${(error as Error).message}\n`)
+  // 2 means that the bench could not be begun: a wrong option, a program that is not installed.
+  process.exitCode = (error as { code?: unknown }).code === 'CANNOT_BEGIN' ? 2 : 1
+}
+
+function readCommandLine(): { name: string; options: BenchOptions } {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      seconds: { type: 'string', default: '8' },
+      rounds: { type: 'string', default: '3' },
+      profile: { type: 'boolean', default: false },
+    },
+  })
+  return {
+    name: positionals[0] ?? '',
+    options: {
+      seconds: wholeNumber('--seconds', values.seconds, SECONDS_MAX),
+      rounds: wholeNumber('--rounds', values.rounds, ROUNDS_MAX),
+      profile: values.profile,
+    },
+  }
+}
+
+function wholeNumber(option: string, text: string, max: number): number {
+  const value = Number(text)
+  if (Number.isInteger(value) && value >= 1 && value <= max) return value
+  throw Object.assign(new Error(`${option} must be a whole number from 1 to ${max}`), {
+    code: 'CANNOT_BEGIN',
+  })
+}
