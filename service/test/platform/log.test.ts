@@ -7,16 +7,17 @@ const linesOf = (write: (log: ReturnType<typeof createLog>) => void) => {
   return lines.join('')
 }
 
-test('secrets and links are redacted wherever they stand, up to two levels down', () => {
+test('secrets and links are redacted wherever they stand, however deep', () => {
   const text = linesOf((log) => {
     log.info(
       { secret: 'canary-1', links: ['canary-2'], key: { secret: 'canary-3', deep: { nonce: 'canary-4' } } },
       'x',
     )
+    log.info({ list: [{ a: { b: { secret: 'canary-8' } } }] }, 'x')
     log.info({ request: { headers: { authorization: 'canary-5' }, body: 'canary-6' }, url: 'canary-7' }, 'x')
   })
   expect(text).not.toContain('canary')
-  expect(text.match(/\[redacted\]/g)?.length).toBe(7)
+  expect(text.match(/\[redacted\]/g)?.length).toBe(8)
 })
 
 test('an error is its message, code, stack and causes, without what a driver hung on it', () => {
