@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exchange } from './support/connection.ts'
 import { type Load, type Outcome, startLoad, tally } from './support/load.ts'
+import { runProgram } from './support/program.ts'
 import { type Key, sign } from './support/signed-request.ts'
 import { admissionKinds, type System } from './support/system.ts'
 import { type Systems, startSystems } from './support/systems.ts'
@@ -80,7 +81,8 @@ describe.each(admissionKinds)('with admission in %s', (admission) => {
       expect((await call()).map(({ status }) => status)).toEqual([200, 200])
 
       system.redis?.pause()
-      const unheard = await system.runAdmin('keys', 'revoke', key.id)
+      const impatient = { ...system.settings, SHOPWIRE_REDIS_TIMEOUT_MS: '500' }
+      const unheard = await runProgram('admin', ['keys', 'revoke', key.id], impatient)
       system.redis?.resume()
       expect(unheard.code).toBe(7)
       expect(unheard.stderr).toContain('it is saved but may not hold yet: run it again')

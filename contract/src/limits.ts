@@ -19,6 +19,8 @@ export const NONCE_KEPT_S_MIN = 600
 export const RATE_WINDOW_S = 60
 export const REQUESTS_PER_WINDOW_MAX = 120
 export const ORDER_ATTEMPTS_PER_WINDOW_MAX = 20
+/** Of public requests, such as GET /status, from one address. */
+export const PUBLIC_REQUESTS_PER_WINDOW_MAX = 120
 export const RETRY_AFTER_S_MIN = 1
 export const RETRY_AFTER_STORE_CLOSED_S = 30
 export const RETRY_AFTER_OVERLOADED_S = 2

@@ -136,6 +136,7 @@ const SECRETS = new Set([
 ])
 const KNOWN_PASSWORDS = new Set(['postgres', 'password', 'shopwire', 'secret', 'changeme', 'admin'])
 const KEY_BYTES = 32
+const TYPO_EDITS_MAX = 2
 
 export function loadConfig(env: Readonly<Record<string, string | undefined>> = process.env): Config {
   const problems: string[] = []
@@ -191,12 +192,28 @@ function readVariables(env: Readonly<Record<string, string | undefined>>, proble
       given[name] = direct
     }
   }
+  // Callers' tools share the prefix, so a name we do not know is only suspicious when it looks like one we do.
   for (const name of Object.keys(env)) {
-    if (name.startsWith('SHOPWIRE_') && !(name.replace(/_FILE$/, '') in schema.shape)) {
-      problems.push(`${name} is not a setting: see "shopwire-admin config --reference" for all of them`)
-    }
+    const bare = name.replace(/_FILE$/, '')
+    if (!name.startsWith('SHOPWIRE_') || bare in schema.shape) continue
+    const meant = Object.keys(schema.shape).find((known) => editsBetween(bare, known) <= TYPO_EDITS_MAX)
+    if (meant) problems.push(`${name} is not a setting: did you mean ${meant}?`)
   }
   return given
+}
+
+/** Letters to add, drop or change to get from one to the other. */
+function editsBetween(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, n) => n)
+  for (const [i, letter] of [...a].entries()) {
+    const next = [i + 1]
+    for (let j = 0; j < b.length; j += 1) {
+      const change = (row[j] as number) + (letter === b[j] ? 0 : 1)
+      next.push(Math.min(change, (row[j + 1] as number) + 1, (next[j] as number) + 1))
+    }
+    row = next
+  }
+  return row[b.length] as number
 }
 
 function describeIssue(issue: z.core.$ZodIssue, given: Record<string, string>): string {

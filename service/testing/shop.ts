@@ -26,7 +26,7 @@ export interface ShopOptions {
   readonly admission?: AdmissionKind
   readonly limits?: Partial<AdmissionLimits>
   readonly clock?: Clock
-  /** Mounted besides the real ones: a way to drive a part of the edge that no real endpoint uses yet. */
+  /** Mounted besides or instead of the real ones: a way to drive a part of the edge that no real endpoint uses yet. */
   readonly endpoints?: (db: Db) => Endpoint[]
   readonly log?: { write(line: string): void }
 }
@@ -153,6 +153,12 @@ export function createAdmission(
   })
 }
 
+/** A test's own endpoint takes the place of the real one of that name. */
+function mountedFor(db: Db, options: ShopOptions): Endpoint[] {
+  const own = options.endpoints?.(db) ?? []
+  return [...allEndpoints(db).filter(({ name }) => own.every((endpoint) => endpoint.name !== name)), ...own]
+}
+
 export function testKeyring(): Keyring {
   return openKeyring(localKeks(new Map([['test', randomBytes(32)]]), 'test'))
 }
@@ -180,7 +186,7 @@ async function startApi(parts: {
         failures: createThrottle({ hitsMax: 60, windowMs: 60_000, namesMax: 1_000 }),
       },
     },
-    [...allEndpoints(db), ...(options.endpoints?.(db) ?? [])],
+    mountedFor(db, options),
   )
   await edge.listen({ host: '127.0.0.1', port: 0 })
   return { port: (edge.server.address() as AddressInfo).port, metrics, close: () => edge.close() }

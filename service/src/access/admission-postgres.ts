@@ -1,5 +1,6 @@
+import { NONCE_KEPT_S_MIN } from '@shopwire/contract'
 import { type Db, sql } from '../platform/db.ts'
-import { type Admission, type AdmissionLimits, NONCE_KEPT_S, type Verdict } from './admission.ts'
+import type { Admission, AdmissionLimits, Verdict } from './admission.ts'
 
 interface AdmitRow {
   verdict: Verdict['kind']
@@ -68,7 +69,7 @@ export function postgresAdmission(db: Db, options: PostgresAdmissionOptions): Ad
 /** Forgets nonces that no clock lets in any more, witnessed ones too. One process at a time does it. */
 export async function purgeNonces(db: Db): Promise<void> {
   await db.one(sql`
-    select purge_nonces(floor(extract(epoch from clock_timestamp()))::bigint - ${NONCE_KEPT_S}::bigint)`)
+    select purge_nonces(floor(extract(epoch from clock_timestamp()))::bigint - ${NONCE_KEPT_S_MIN}::bigint)`)
 }
 
 /** Spends a nonce where no crash can forget it; false when it was spent before. */

@@ -55,6 +55,3 @@ export interface AdmissionLimits {
   readonly requestsMax: number
   readonly ordersMax: number
 }
-
-/** How long nonces are kept beyond any use: the usable window is 120 s, this is five times that. */
-export const NONCE_KEPT_S = 600

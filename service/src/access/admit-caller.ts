@@ -1,5 +1,5 @@
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
-import { RATE_WINDOW_S } from '@shopwire/contract'
+import { RATE_WINDOW_S, RETRY_AFTER_OVERLOADED_S, RETRY_AFTER_S_MIN } from '@shopwire/contract'
 import { signatureMatches } from '@shopwire/contract/signing'
 import type { Metrics } from '../platform/metrics.ts'
 import type { Throttle } from '../platform/throttle.ts'
@@ -26,7 +26,6 @@ export interface SignedRequest {
 }
 
 const READS_MAX = 3
-const WARMING_RETRY_S = 2
 
 /** A signed request becomes a Caller or is refused: key and signature, then nonce, then limits. */
 export async function admitCaller(
@@ -69,7 +68,7 @@ export async function admitCaller(
           'service_unavailable',
           'The record of used nonces is being renewed. Sign again with a fresh timestamp and nonce in a moment.',
           {},
-          { 'retry-after': String(WARMING_RETRY_S) },
+          { 'retry-after': String(RETRY_AFTER_OVERLOADED_S) },
         )
       case 'changed': {
         const fresh = await deps.keys.read(key.key_id)
@@ -147,7 +146,7 @@ function limited(deps: AccessDeps, usage: Usage): Refusal {
   const isRequests = usage.requests.used >= usage.requests.max
   const policy = isRequests ? 'req' : 'orders'
   deps.metrics.rateLimited.inc({ policy })
-  const seconds = Math.max(1, Math.ceil(usage.waitMs / 1000))
+  const seconds = Math.max(RETRY_AFTER_S_MIN, Math.ceil(usage.waitMs / 1000))
   const limit = isRequests ? `${usage.requests.max} requests` : `${usage.orders.max} order attempts`
   return new Refusal(
     'rate_limited',

@@ -1,4 +1,4 @@
-import { type ErrorType, errorTypes } from '@shopwire/contract'
+import { type ErrorType, errorTypes, RETRY_AFTER_OVERLOADED_S } from '@shopwire/contract'
 import { Refusal, Unavailable } from '../platform/trouble.ts'
 
 export interface RefusalAnswer {
@@ -7,8 +7,6 @@ export interface RefusalAnswer {
   readonly body: string
   readonly headers: Readonly<Record<string, string>>
 }
-
-const OVERLOADED_RETRY_S = 2
 
 /** On every answer there is: links and balances are nobody's to keep. */
 export const COMMON_HEADERS = {
@@ -23,7 +21,7 @@ export function toRefusalAnswer(error: unknown): RefusalAnswer {
     return refusalAnswer(
       'service_unavailable',
       'A part of the service did not answer in time. Try again in a moment; an order keeps its idempotency key.',
-      { 'retry-after': String(OVERLOADED_RETRY_S) },
+      { 'retry-after': String(RETRY_AFTER_OVERLOADED_S) },
     )
   }
   return refusalAnswer(

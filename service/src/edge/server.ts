@@ -1,5 +1,12 @@
 import type { IncomingMessage } from 'node:http'
-import { BODY_ARRIVAL_MS_MAX, type ErrorType, type Route, routes } from '@shopwire/contract'
+import {
+  BODY_ARRIVAL_MS_MAX,
+  type ErrorType,
+  PUBLIC_REQUESTS_PER_WINDOW_MAX,
+  RATE_WINDOW_S,
+  type Route,
+  routes,
+} from '@shopwire/contract'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
@@ -28,7 +35,11 @@ const IDLE_MS_MAX = 10_000
 const STALLED_MS_MAX = 20_000
 const CONNECTIONS_CHECK_MS = 250
 const NO_ROUTE = '/-'
-const PUBLIC_CALLS = { hitsMax: 120, windowMs: 60_000, namesMax: 100_000 }
+const PUBLIC_CALLS = {
+  hitsMax: PUBLIC_REQUESTS_PER_WINDOW_MAX,
+  windowMs: RATE_WINDOW_S * 1000,
+  namesMax: 100_000,
+}
 
 /** The HTTP surface: Fastify carries the requests, the contract's route table says which there are. */
 export function createEdge(deps: EdgeDeps, endpoints: readonly Endpoint[]): FastifyInstance {

@@ -21,7 +21,7 @@ const NEVER_LOGGED: ReadonlySet<string> = new Set([
 ])
 const REDACTED = '[redacted]'
 const DEPTH_MAX = 8
-const BUFFERED_BYTES = 16_384
+const BUFFERED_BYTES = 8_192
 const STDOUT = 1
 
 export function createLog(level: string, destination: DestinationStream = oneWritePerTurn()): Log {

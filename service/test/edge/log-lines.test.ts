@@ -1,4 +1,6 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
+import type { Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { endpoint } from '../../src/edge/endpoint.ts'
 import { Unavailable } from '../../src/platform/trouble.ts'
@@ -19,12 +21,20 @@ let lines: Line[] = []
 let text = ''
 let onLine = () => {}
 const echo = echoes('postQuote', 'getCatalogue')
+/** An endpoint that says when it has begun, and ends when it is told to. */
+const held = { begun: Promise.withResolvers<Socket>(), release: Promise.withResolvers<void>() }
+let lastSocket: Socket
 beforeAll(async () => {
   shop = await openShop({
     endpoints: () => [
       ...echo.endpoints(),
       endpoint('getWebhook', async () => {
         throw new Error('a bug of ours')
+      }),
+      endpoint('deleteWebhook', async () => {
+        held.begun.resolve(lastSocket)
+        await held.release.promise
+        return { status: 200, body: {} as never }
       }),
       endpoint('getOrders', async () => {
         throw new Unavailable('database', new Error('gone'))
@@ -39,6 +49,11 @@ beforeAll(async () => {
     },
   })
 })
+const remember = (message: unknown) => {
+  lastSocket = (message as { socket: Socket }).socket
+}
+beforeAll(() => subscribe('http.server.request.start', remember))
+afterAll(() => void unsubscribe('http.server.request.start', remember))
 afterAll(() => shop.close())
 beforeEach(() => {
   lines = []
@@ -229,12 +244,18 @@ describe('a caller that hangs up', () => {
     expect(lines[0]).toMatchObject({ route: 'postQuote', status: 499, msg: 'request' })
   })
 
-  test('before its answer is made is one line with status 499 and its key', async () => {
+  test('before its answer is made is one line with status 499 and its key, written when the work is done', async () => {
     const line = await openLine(shop.port)
-    line.send(signed('GET', '/v1/ping'))
+    line.send(signed('DELETE', '/v1/webhook'))
+    const socket = await held.begun.promise
     line.socket.resetAndDestroy()
+    // Not `once` of node:events, which takes the reset for a failure of the test.
+    await new Promise((resolve) => socket.once('close', resolve))
+    expect(lines).toEqual([])
+    held.release.resolve()
     await untilLines(1)
-    expect(lines[0]).toMatchObject({ route: 'getPing', msg: 'request' })
+    const who = { key_id: shop.key.id, account_id: shop.account.id }
+    expect(lines[0]).toMatchObject({ route: 'deleteWebhook', status: 499, msg: 'request', ...who })
     expect(lines).toHaveLength(1)
   })
 

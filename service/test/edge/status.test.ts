@@ -1,11 +1,11 @@
-import { ServiceStatus } from '@shopwire/contract'
+import { PUBLIC_REQUESTS_PER_WINDOW_MAX, ServiceStatus } from '@shopwire/contract'
 import { Ajv } from 'ajv'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ask, openLine, requestBytes } from '../../testing/raw-http.ts'
 import { expectRefusal, faultsOf } from '../../testing/refusals.ts'
 import { openShop, type Shop, signedHeaders } from '../../testing/shop.ts'
 
-const CALLS_MAX = 120
+const CALLS_MAX = PUBLIC_REQUESTS_PER_WINDOW_MAX
 
 let shop: Shop
 let nowMs = Date.now()

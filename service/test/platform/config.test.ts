@@ -40,9 +40,10 @@ test('every problem is reported at once, each with its name', () => {
     SHOPWIRE_CELL: 'Cell One',
     SHOPWIRE_ADMISSION: 'redis',
     SHOPWIRE_ENCRYPTION_KEYS: 'k1:short',
-    SHOPWIRE_TYPO: 'x',
+    SHOPWIRE_HSOT: 'x',
+    SHOPWIRE_API_SECRET: 'of a tool beside us',
   })
-  for (const name of ['PORT', 'CELL', 'DATABASE_URL', 'REDIS_URLS', 'ENCRYPTION_KEYS', 'TYPO']) {
+  for (const name of ['PORT', 'CELL', 'DATABASE_URL', 'REDIS_URLS', 'ENCRYPTION_KEYS', 'HSOT']) {
     expect(problems.filter((problem) => problem.startsWith(`SHOPWIRE_${name}`))).toHaveLength(1)
   }
   expect(problems).toHaveLength(6)
