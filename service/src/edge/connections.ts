@@ -6,7 +6,7 @@ export function limitConnections(server: Server, perAddressMax: number): void {
   if (perAddressMax === 0) return
   const open = new Map<string, number>()
   server.on('connection', (socket: Socket) => {
-    const address = socket.remoteAddress ?? ''
+    const address = neighbourhood(socket.remoteAddress ?? '')
     const count = (open.get(address) ?? 0) + 1
     if (count > perAddressMax) return void socket.destroy()
     open.set(address, count)
@@ -22,8 +22,21 @@ export function limitConnections(server: Server, perAddressMax: number): void {
 export function addressReader(trustedProxyHops: number): (request: IncomingMessage) => string {
   return (request) => {
     const peer = request.socket.remoteAddress ?? ''
-    if (trustedProxyHops === 0) return peer
+    if (trustedProxyHops === 0) return neighbourhood(peer)
     const forwarded = String(request.headers['x-forwarded-for'] ?? '').split(',')
-    return forwarded.at(-trustedProxyHops)?.trim() || peer
+    return neighbourhood(forwarded.at(-trustedProxyHops)?.trim() || peer)
   }
+}
+
+/** One customer of a provider holds 2^64 IPv6 addresses; counted one by one they would never reach a limit. */
+export function neighbourhood(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)
+  if (mapped) return mapped[1] as string
+  if (!address.includes(':')) return address
+  const [front = '', back] = (address.split('%')[0] ?? '').split('::')
+  const head = front === '' ? [] : front.split(':')
+  const tail = back ? back.split(':') : []
+  const gap = back === undefined ? 0 : Math.max(0, 8 - head.length - tail.length)
+  const groups = [...head, ...new Array<string>(gap).fill('0'), ...tail]
+  return `${groups.slice(0, 4).join(':')}::/64`
 }

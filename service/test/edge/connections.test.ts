@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { addressReader } from '../../src/edge/connections.ts'
+import { addressReader, neighbourhood } from '../../src/edge/connections.ts'
 import { answer, endpoint } from '../../src/edge/endpoint.ts'
 import { createEdge, type EdgeDeps } from '../../src/edge/server.ts'
 import { systemClock } from '../../src/platform/clock.ts'
@@ -156,4 +156,17 @@ describe('a caller that does not take its answer', () => {
     },
     90_000,
   )
+})
+
+test.each([
+  ['203.0.113.7', '203.0.113.7'],
+  ['::ffff:203.0.113.7', '203.0.113.7'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:db8:1:2::9', '2001:db8:1:2::/64'],
+  ['2001:db8::9', '2001:db8:0:0::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['', ''],
+])('%s is counted as %s', (address, counted) => {
+  expect(neighbourhood(address)).toBe(counted)
 })
