@@ -2,10 +2,12 @@ import { execFileSync } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { findPostgres, provisionDatabase, startPostgres } from '@shopwire/engines'
+import { completeLockfile } from './lockfile.ts'
 
 /** Files that are made from others and committed, so that a reviewer sees them change. `--check` only compares. */
 const OUTPUTS: readonly { path: string; make: () => Promise<string> }[] = [
   { path: 'service/schema.sql', make: dumpSchema },
+  { path: 'package-lock.json', make: completeLockfile },
   { path: '.env.example', make: async () => envExample(await readSettings()) },
   { path: 'docs/configuration.md', make: async () => configurationPage(await readSettings()) },
 ]

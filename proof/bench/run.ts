@@ -19,8 +19,9 @@ try {
   }
 } catch (error) {
   process.stderr.write(`bench: ${(error as Error).message}\n`)
-  // 2 means that the bench could not be begun: a wrong option, a program that is not installed.
-  process.exitCode = (error as { code?: unknown }).code === 'CANNOT_BEGIN' ? 2 : 1
+  // 2 means that the bench could not be begun: a wrong option, a program that is not installed. It ends here and now, because
+  // connections that a failed bench left open would keep the process, and with it the engines.
+  process.exit(/^(CANNOT_BEGIN|ERR_PARSE_ARGS)/.test(String((error as { code?: unknown }).code)) ? 2 : 1)
 }
 
 function readCommandLine(): { name: string; options: BenchOptions } {

@@ -1,0 +1,42 @@
+import { readFile } from 'node:fs/promises'
+
+interface LockEntry {
+  version?: string
+  optional?: boolean
+  optionalDependencies?: Record<string, string>
+}
+
+const NAME =
+  /(?:^|-)(android|darwin|freebsd|linux|openharmony|win32|wasm32)(?:-([a-z0-9]+))?(?:-([a-z0-9]+))?$/
+
+/**
+ * The lockfile with an entry for every optional package, those of other platforms too. A registry that does not carry them
+ * makes npm leave them out, and `npm ci` then refuses the file as out of step, on every platform.
+ */
+export async function completeLockfile(): Promise<string> {
+  const lock = JSON.parse(await readFile('package-lock.json', 'utf8')) as {
+    packages: Record<string, LockEntry>
+  }
+  for (const { optionalDependencies = {} } of Object.values(lock.packages)) {
+    for (const [name, range] of Object.entries(optionalDependencies)) {
+      lock.packages[`node_modules/${name}`] ??= foreignBinary(name, range)
+    }
+  }
+  const paths = Object.keys(lock.packages).sort()
+  lock.packages = Object.fromEntries(paths.map((path) => [path, lock.packages[path] as LockEntry]))
+  return `${JSON.stringify(lock, null, 2)}\n`
+}
+
+/** What npm would have written, as far as the name tells: enough to know that it is not for this machine. */
+function foreignBinary(name: string, range: string): LockEntry & Record<string, unknown> {
+  const [, system = '', processor, abi = ''] = NAME.exec(name) ?? []
+  const libc = abi.startsWith('musl') ? ['musl'] : abi.startsWith('gnu') ? ['glibc'] : undefined
+  return {
+    version: range.replace(/^[~^]/, ''),
+    cpu: [system === 'wasm32' ? 'wasm32' : (processor ?? 'x64')],
+    dev: true,
+    ...(system === 'linux' && libc && { libc }),
+    optional: true,
+    ...(system !== 'wasm32' && { os: [system] }),
+  }
+}
