@@ -27,8 +27,8 @@ export default defineConfig({
           include: ['**/*.test.ts'],
           testTimeout: 240 * SECOND,
           hookTimeout: 60 * SECOND,
-          // Much of it is waiting for windows and clocks to pass; two files at a time fill the gaps.
-          maxWorkers: 2,
+          // Whole systems on two cores: side by side they would only measure each other.
+          fileParallelism: false,
         },
       },
     ],

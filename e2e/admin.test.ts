@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Ended, runProgram } from './support/program.ts'
-import { type System, startSystem } from './support/system.ts'
+import { START_MS_MAX, type System, startSystem } from './support/system.ts'
 
 const NOBODY = 'acct_00000000000000000000000000'
 const NO_KEY = 'key_c1_00000000000000000000000000'
@@ -10,7 +10,7 @@ let system: System
 
 beforeAll(async () => {
   system = await startSystem({ admission: 'postgres', apis: 0 })
-})
+}, START_MS_MAX)
 afterAll(() => system?.stop())
 
 test('accounts: opened, listed, funded, corrected, shown, suspended and resumed, in words and in JSON', async () => {

@@ -16,7 +16,7 @@ test('the encryption key is changed under load, one process after the other, and
     settings: {
       SHOPWIRE_ENCRYPTION_KEYS: old,
       SHOPWIRE_REQUESTS_PER_MINUTE: '1000000',
-      SHOPWIRE_SHUTDOWN_DELAY_MS: '500',
+      SHOPWIRE_SHUTDOWN_DELAY_MS: '1500',
     },
   })
   onTestFinished(() => system.stop())

@@ -10,7 +10,7 @@ import { until } from './support/until.ts'
 const SOON_MS = 20_000
 
 test('SIGTERM turns /readyz first; until the door closes requests old and new succeed; the process exits with 0', async (context) => {
-  const delayMs = 1_500
+  const delayMs = 3_000
   const { system, key, port } = await openSystem(context, { SHOPWIRE_SHUTDOWN_DELAY_MS: String(delayMs) })
   const [api] = system.apis
   const load = startLoad({ ports: [port], connectionsPerPort: 4, request: () => ping(key) })
@@ -80,7 +80,7 @@ test('a request under way when the door closes is answered before the process ex
 })
 
 test('after SIGTERM every open connection is told to close with an answer, and no request on it is lost', async (context) => {
-  const { system, key, port } = await openSystem(context, { SHOPWIRE_SHUTDOWN_DELAY_MS: '1500' })
+  const { system, key, port } = await openSystem(context, { SHOPWIRE_SHUTDOWN_DELAY_MS: '3000' })
   const connections = await Promise.all(Array.from({ length: 8 }, () => connect(port)))
   const callUntilTold = async (connection: Connection) => {
     for (let answers = 1; ; answers += 1) {
@@ -128,7 +128,7 @@ test('a wrong configuration is told all at once, without its secrets, with exit 
     SHOPWIRE_ADMISSION: 'redis',
     SHOPWIRE_ENCRYPTION_KEYS: 'a:c2hvcnQ=',
     SHOPWIRE_DATABASE_CONNECTIONS: '0',
-    SHOPWIRE_TYPO: '1',
+    SHOPWIRE_HSOT: '1',
   }
   const problems = [
     'SHOPWIRE_ENV',
@@ -137,7 +137,7 @@ test('a wrong configuration is told all at once, without its secrets, with exit 
     'SHOPWIRE_DATABASE_CONNECTIONS',
     'SHOPWIRE_REDIS_URLS is required',
     'SHOPWIRE_ENCRYPTION_KEYS: entry 1',
-    'SHOPWIRE_TYPO is not a setting',
+    'SHOPWIRE_HSOT is not a setting: did you mean SHOPWIRE_HOST',
   ]
   for (const name of ['api', 'migrate'] as const) {
     const { code, stderr } = await runProgram(name, [], wrong)

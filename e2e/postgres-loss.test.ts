@@ -7,7 +7,7 @@ import { type System, startSystem } from './support/system.ts'
 import { until } from './support/until.ts'
 
 const ANSWERS_MS_MAX = 30_000
-const STATUS_MS_MAX = 10_000
+const STATUS_MS_MAX = 20_000
 
 test.concurrent('PostgreSQL killed and back: what was captured stays refused', async (context) => {
   const { system, key } = await openSystem(context, 2)

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, test } from 'vitest'
 import { type Answer, connect, exchange } from './support/connection.ts'
 import { type Outcome, startLoad, tally } from './support/load.ts'
 import { type Key, sign } from './support/signed-request.ts'
-import { type System, startSystem } from './support/system.ts'
+import { START_MS_MAX, type System, startSystem } from './support/system.ts'
 
 /** Long enough to see two windows end; the short form sees one. */
 const FLOOD_MS = process.env.SHOPWIRE_E2E_SHORT === '1' ? 65_000 : 130_000
@@ -27,7 +27,7 @@ beforeAll(async () => {
       systems.set(admission, await startSystem({ admission, apis: 2, settings }))
     }),
   )
-})
+}, START_MS_MAX)
 afterAll(() => Promise.all([...systems.values()].map((system) => system.stop())))
 
 test.concurrent.for(kinds)(

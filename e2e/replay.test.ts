@@ -3,7 +3,7 @@ import { ageMemory } from './support/admission-memory.ts'
 import { connect } from './support/connection.ts'
 import { outcomeOf, tally } from './support/load.ts'
 import { type Key, nowS, type SignedRequest, sign } from './support/signed-request.ts'
-import { admissionKinds, type System } from './support/system.ts'
+import { admissionKinds, START_MS_MAX, type System } from './support/system.ts'
 import { type Systems, startSystems } from './support/systems.ts'
 
 const COPIES = 200
@@ -14,7 +14,7 @@ beforeAll(async () => {
   // Two hundred at once wait for ten connections: on a busy machine longer than the usual two seconds.
   const settings = { SHOPWIRE_DATABASE_CONNECT_MS: '20000', SHOPWIRE_REDIS_TIMEOUT_MS: '20000' }
   systems = await startSystems({ apis: 2, settings })
-})
+}, START_MS_MAX)
 afterAll(() => systems?.stop())
 
 describe.each(admissionKinds)('with admission in %s', (admission) => {

@@ -3,7 +3,7 @@ import { exchange } from './support/connection.ts'
 import { type Load, type Outcome, startLoad, tally } from './support/load.ts'
 import { runProgram } from './support/program.ts'
 import { type Key, sign } from './support/signed-request.ts'
-import { admissionKinds, type System } from './support/system.ts'
+import { admissionKinds, START_MS_MAX, type System } from './support/system.ts'
 import { type Systems, startSystems } from './support/systems.ts'
 import { until } from './support/until.ts'
 
@@ -17,7 +17,7 @@ let systems: Systems
 beforeAll(async () => {
   const settings = { SHOPWIRE_REQUESTS_PER_MINUTE: '1000000', SHOPWIRE_REDIS_TIMEOUT_MS: '5000' }
   systems = await startSystems({ apis: 2, settings })
-})
+}, START_MS_MAX)
 afterAll(() => systems?.stop())
 
 describe.each(admissionKinds)('with admission in %s', (admission) => {

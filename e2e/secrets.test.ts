@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ConnectionLost, exchange } from './support/connection.ts'
 import { dump } from './support/psql.ts'
 import { type Key, nowS, requestBytes, type SignedRequest, sign } from './support/signed-request.ts'
-import { type System, startSystem } from './support/system.ts'
+import { START_MS_MAX, type System, startSystem } from './support/system.ts'
 import { until } from './support/until.ts'
 
 const REQUESTS_PER_MINUTE = 40
@@ -20,7 +20,11 @@ beforeAll(async () => {
   system = await startSystem({
     admission: 'redis',
     redisSettings: { requirepass: REDIS_PASSWORD },
-    settings: { SHOPWIRE_LOG_LEVEL: 'debug', SHOPWIRE_REQUESTS_PER_MINUTE: String(REQUESTS_PER_MINUTE) },
+    settings: {
+      SHOPWIRE_LOG_LEVEL: 'debug',
+      SHOPWIRE_REQUESTS_PER_MINUTE: String(REQUESTS_PER_MINUTE),
+      SHOPWIRE_REDIS_TIMEOUT_MS: '2000',
+    },
   })
   account_id = (await system.admin('accounts', 'create', 'Secrets')).id
   json = await system.createKey(account_id)
@@ -28,7 +32,7 @@ beforeAll(async () => {
   shownInWords = (await system.runAdmin(...create)).stdout
   const [, id = '', secret = ''] = /^Key +(\S+)\nSecret +(\S+)$/m.exec(shownInWords) ?? []
   words = { id, secret }
-})
+}, START_MS_MAX)
 afterAll(() => system?.stop())
 
 test('a secret is shown when its key is made, once, and by no command afterwards', async () => {

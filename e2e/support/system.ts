@@ -17,6 +17,9 @@ import type { Key } from './signed-request.ts'
 export const admissionKinds = ['postgres', 'redis', 'redis-cluster'] as const
 export type AdmissionKind = (typeof admissionKinds)[number]
 
+/** For hooks: several systems at once on a busy machine take their time. */
+export const START_MS_MAX = 180_000
+
 export interface SystemOptions {
   readonly admission: AdmissionKind
   /** How many API processes; one by default. */

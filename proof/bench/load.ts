@@ -30,7 +30,7 @@ export interface Result {
 }
 
 const SCRIPT = fileURLToPath(new URL('./load.lua', import.meta.url))
-export const CONNECTIONS = 64
+const CONNECTIONS = 64
 const THREADS = 1
 const NOTHING = new Uint8Array()
 const WRITE_EVERY = 1_000
