@@ -92,7 +92,8 @@ function oneWritePerTurn(): DestinationStream {
       isPlanned = true
       setImmediate(() => {
         isPlanned = false
-        out.flushSync()
+        // Not flushSync, which also waits for the disk.
+        out.flush()
       })
     },
   }
