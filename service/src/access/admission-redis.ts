@@ -116,7 +116,7 @@ export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admissio
       const first = await ask(attempt, false)
       if (first[0] !== 'witness') return toVerdict(first, options.limits)
       if (!(await witnessNonce(db, attempt))) return { kind: 'replayed' }
-      return toVerdict(await ask(attempt, true), options.limits)
+      return toVerdict(await ask({ ...attempt, memory: first[1] }, true), options.limits)
     },
     async announce(account_id, standing) {
       await connected(client, options.timeoutMs)

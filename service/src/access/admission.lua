@@ -3,7 +3,7 @@
 --
 -- KEYS: 1 memory of the slot, 2 the nonce, 3 request times, 4 order times, 5 announced standing
 -- ARGV: 1 signed_at, 2 standing, 3 memory the key was read under ('' = just read), 4 is an order,
---       5 requests max, 6 orders max, 7 the nonce is witnessed in the database
+--       5 requests max, 6 orders max, 7 the nonce is witnessed in the database (then 3 is the memory that asked for it)
 -- Replies {verdict, memory, requests used, oldest leaves ms, orders used, oldest leaves ms, wait ms}
 local WINDOW_MS = 60000
 local USABLE_S = 120
@@ -37,6 +37,10 @@ end
 local is_witnessed = ARGV[7] == '1'
 local announced = redis.call('GET', KEYS[5])
 local is_behind = announced and tonumber(announced) > tonumber(ARGV[2])
+if is_witnessed and ARGV[3] ~= memory_name then
+  -- The memory that answered the first call is gone, and with it whatever was announced in between.
+  return { 'warming', memory_name }
+end
 if not is_witnessed and (is_behind or (ARGV[3] ~= '' and ARGV[3] ~= memory_name)) then
   return { 'changed', memory_name }
 end
