@@ -112,6 +112,112 @@ begin
 end
 $$;
 
+CREATE FUNCTION public.place_order(p_account_id text, p_standing bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) RETURNS record
+    LANGUAGE plpgsql
+    AS $$
+declare
+  c_total_max constant bigint := 500000;
+  v_balance bigint;
+  v_transfers bigint;
+  v_earlier record;
+  v_sold_out text;
+  v_repriced text;
+begin
+  select b.balance_cents, b.transfer_count
+    into strict v_balance, v_transfers
+    from balances b
+   where b.account_id = p_account_id
+     for update;
+
+  -- Asked below the lock, so that a copy that waited sees what the first one did.
+  perform from accounts a where a.id = p_account_id and a.standing = p_standing;
+  if not found then
+    verdict := 'changed';
+    return;
+  end if;
+
+  select o.id, o.request_hash
+    into v_earlier
+    from orders o
+   where o.account_id = p_account_id
+     and o.idempotency_key = p_idempotency_key;
+  if found then
+    order_id := v_earlier.id;
+    verdict := case when v_earlier.request_hash = p_request_hash then 'earlier' else 'conflict' end;
+    return;
+  end if;
+
+  if not store_is_open() then
+    verdict := 'store_closed';
+    return;
+  end if;
+
+  -- One look at the catalogue: what is checked here is what is written below.
+  select sum(c.qty * c.unit_price_cents) filter (where c.status <> 'sold_out'),
+         array_agg(c.name order by c.n),
+         array_agg(c.unit_price_cents order by c.n),
+         string_agg(c.id, ', ' order by c.n) filter (where c.status = 'sold_out'),
+         string_agg(c.id || ' costs ' || c.unit_price_cents || ' cents now, ' || c.expected_price_cents || ' were expected',
+                    '; ' order by c.n) filter (where c.status = 'price_changed')
+    into total_cents, names, unit_prices_cents, v_sold_out, v_repriced
+    from price_cart(p_ids, p_qtys, p_expected) c;
+  if v_sold_out is not null then
+    verdict := 'item_unavailable';
+    details := v_sold_out;
+    return;
+  end if;
+  if v_repriced is not null then
+    verdict := 'price_changed';
+    details := v_repriced;
+    return;
+  end if;
+  if total_cents > c_total_max then
+    verdict := 'order_total_exceeded';
+    return;
+  end if;
+  if total_cents > v_balance then
+    verdict := 'insufficient_funds';
+    return;
+  end if;
+
+  verdict := 'bought';
+  order_id := p_order_id;
+  insert into orders (account_id, id, idempotency_key, request_hash, total_cents, key_id, created_at)
+  values (p_account_id, p_order_id, p_idempotency_key, p_request_hash, total_cents, p_key_id, p_created_at);
+  insert into order_lines (account_id, order_id, n, item_id, name, qty, unit_price_cents)
+  select p_account_id, p_order_id, l.n, l.item_id, l.name, l.qty, l.price
+    from unnest(p_ids, names, p_qtys, unit_prices_cents) with ordinality as l (item_id, name, qty, price, n);
+  update balances b
+     set balance_cents = v_balance - total_cents,
+         transfer_count = v_transfers + 1,
+         order_count = b.order_count + 1
+   where b.account_id = p_account_id;
+  insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, created_at)
+  values (p_account_id, v_transfers + 1, p_transfer_id, 'order', 'customer', 'house:sales', total_cents,
+          v_balance - total_cents, p_order_id, p_created_at);
+  insert into events (account_id, id, type, order_id, created_at)
+  values (p_account_id, p_event_id, 'order.accepted', p_order_id, p_created_at);
+  insert into jobs (account_id, queue, subject, run_at, created_at)
+  values (p_account_id, 'fulfil', p_order_id, clock_timestamp(), p_created_at);
+end
+$$;
+
+CREATE FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) RETURNS TABLE(n integer, id text, qty integer, expected_price_cents bigint, name text, unit_price_cents bigint, status text)
+    LANGUAGE sql STABLE
+    AS $$
+  select c.n::integer, c.id, c.qty, c.expected, i.name, i.price_cents,
+         case
+           when i.id is null then 'sold_out'
+           when not (i.is_for_sale and i.has_supply) then 'sold_out'
+           when i.available_until <= clock_timestamp() then 'sold_out'
+           when c.expected is not null and c.expected <> i.price_cents then 'price_changed'
+           else 'ok'
+         end
+    from unnest(p_ids, p_qtys, p_expected) with ordinality as c (id, qty, expected, n)
+    left join items i on i.id = c.id
+   order by c.n
+$$;
+
 CREATE FUNCTION public.purge_nonces(p_signed_to bigint) RETURNS bigint
     LANGUAGE plpgsql
     AS $$
@@ -127,6 +233,19 @@ begin
   delete from witnessed_nonces where signed_at <= p_signed_to;
   return purged;
 end
+$$;
+
+CREATE FUNCTION public.store_is_open() RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+  select s.is_open
+         and not exists (
+           select from store_windows w
+            where w.cancelled_at is null
+              and w.closes_at <= clock_timestamp()
+              and w.opens_at > clock_timestamp()
+         )
+    from store_state s
 $$;
 
 CREATE TABLE public.accounts (
@@ -180,8 +299,150 @@ CREATE TABLE public.balances (
     account_id text NOT NULL,
     balance_cents bigint DEFAULT 0 NOT NULL,
     transfer_count bigint DEFAULT 0 NOT NULL,
+    order_count bigint DEFAULT 0 NOT NULL,
     CONSTRAINT balances_balance_cents_check CHECK ((balance_cents >= 0)),
+    CONSTRAINT balances_order_count_check CHECK ((order_count >= 0)),
     CONSTRAINT balances_transfer_count_check CHECK ((transfer_count >= 0))
+);
+
+CREATE TABLE public.catalogue_state (
+    only_row boolean DEFAULT true NOT NULL,
+    revision bigint NOT NULL,
+    changed_at timestamp with time zone NOT NULL,
+    CONSTRAINT catalogue_state_only_row_check CHECK (only_row)
+);
+
+CREATE TABLE public.events (
+    account_id text NOT NULL,
+    id text NOT NULL COLLATE pg_catalog."C",
+    type text NOT NULL,
+    order_id text COLLATE pg_catalog."C",
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT events_check CHECK (((type ~~ 'order.%'::text) = (order_id IS NOT NULL))),
+    CONSTRAINT events_type_check CHECK ((type = ANY (ARRAY['order.accepted'::text, 'order.delivered'::text, 'order.cancelled'::text, 'catalogue.changed'::text, 'test'::text])))
+);
+
+CREATE TABLE public.item_supply (
+    item_id text NOT NULL COLLATE pg_catalog."C",
+    source text NOT NULL,
+    supplier text,
+    fallback text,
+    sku text,
+    warn_below integer DEFAULT 0 NOT NULL,
+    pool_left integer DEFAULT 0 NOT NULL,
+    CONSTRAINT item_supply_check CHECK (((source = 'supplier'::text) = (supplier IS NOT NULL))),
+    CONSTRAINT item_supply_check1 CHECK (((fallback IS NULL) OR ((supplier IS NOT NULL) AND (fallback <> supplier)))),
+    CONSTRAINT item_supply_pool_left_check CHECK ((pool_left >= 0)),
+    CONSTRAINT item_supply_sku_check CHECK (((char_length(sku) >= 1) AND (char_length(sku) <= 200))),
+    CONSTRAINT item_supply_source_check CHECK ((source = ANY (ARRAY['pool'::text, 'supplier'::text, 'hand'::text]))),
+    CONSTRAINT item_supply_warn_below_check CHECK ((warn_below >= 0))
+);
+
+CREATE TABLE public.items (
+    id text NOT NULL COLLATE pg_catalog."C",
+    name text NOT NULL,
+    type text NOT NULL,
+    collection text NOT NULL,
+    price_cents bigint NOT NULL,
+    image text,
+    is_for_sale boolean NOT NULL,
+    has_supply boolean DEFAULT true NOT NULL,
+    available_until timestamp with time zone,
+    revision bigint NOT NULL,
+    CONSTRAINT items_check CHECK (((type <> 'frame'::text) OR (image IS NULL))),
+    CONSTRAINT items_collection_check CHECK (((char_length(collection) >= 1) AND (char_length(collection) <= 200))),
+    CONSTRAINT items_id_check CHECK ((id ~ '^[0-9]{17,20}$'::text)),
+    CONSTRAINT items_image_check CHECK (((image ~ '^https?://'::text) AND (char_length(image) <= 2000))),
+    CONSTRAINT items_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 200))),
+    CONSTRAINT items_price_cents_check CHECK (((price_cents >= 0) AND (price_cents <= 100000000))),
+    CONSTRAINT items_type_check CHECK ((type = ANY (ARRAY['decoration'::text, 'effect'::text, 'nameplate'::text, 'frame'::text, 'bundle'::text])))
+);
+
+CREATE TABLE public.jobs (
+    account_id text NOT NULL,
+    queue text NOT NULL,
+    subject text NOT NULL COLLATE pg_catalog."C",
+    run_at timestamp with time zone NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    note text,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT jobs_note_check CHECK ((char_length(note) <= 500))
+)
+WITH (autovacuum_vacuum_scale_factor='0.0', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0');
+
+CREATE TABLE public.link_fingerprints (
+    hash bytea NOT NULL,
+    seen_at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.order_lines (
+    account_id text NOT NULL,
+    order_id text NOT NULL COLLATE pg_catalog."C",
+    n smallint NOT NULL,
+    item_id text NOT NULL COLLATE pg_catalog."C",
+    name text NOT NULL,
+    qty smallint NOT NULL,
+    unit_price_cents bigint NOT NULL,
+    CONSTRAINT order_lines_n_check CHECK (((n >= 1) AND (n <= 25))),
+    CONSTRAINT order_lines_qty_check CHECK (((qty >= 1) AND (qty <= 10))),
+    CONSTRAINT order_lines_unit_price_cents_check CHECK ((unit_price_cents >= 0))
+);
+
+CREATE TABLE public.order_links (
+    account_id text NOT NULL,
+    order_id text NOT NULL COLLATE pg_catalog."C",
+    line smallint NOT NULL,
+    unit smallint NOT NULL,
+    link_sealed bytea NOT NULL,
+    link_kek_id text NOT NULL,
+    link_hash bytea NOT NULL,
+    source text NOT NULL,
+    obtained_at timestamp with time zone NOT NULL,
+    CONSTRAINT order_links_unit_check CHECK (((unit >= 1) AND (unit <= 10)))
+);
+
+CREATE TABLE public.orders (
+    account_id text NOT NULL,
+    id text NOT NULL COLLATE pg_catalog."C",
+    idempotency_key text NOT NULL COLLATE pg_catalog."C",
+    request_hash bytea NOT NULL,
+    status text DEFAULT 'paid'::text NOT NULL,
+    total_cents bigint NOT NULL,
+    key_id text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    delivered_at timestamp with time zone,
+    cancelled_at timestamp with time zone,
+    cancel_reason text,
+    CONSTRAINT orders_cancel_reason_check CHECK (((char_length(cancel_reason) >= 1) AND (char_length(cancel_reason) <= 200))),
+    CONSTRAINT orders_check CHECK (((status = 'delivered'::text) = (delivered_at IS NOT NULL))),
+    CONSTRAINT orders_check1 CHECK (((status = 'cancelled'::text) = (cancelled_at IS NOT NULL))),
+    CONSTRAINT orders_check2 CHECK (((status = 'cancelled'::text) = (cancel_reason IS NOT NULL))),
+    CONSTRAINT orders_check3 CHECK (((delivered_at >= created_at) AND (cancelled_at >= created_at))),
+    CONSTRAINT orders_status_check CHECK ((status = ANY (ARRAY['paid'::text, 'delivered'::text, 'cancelled'::text]))),
+    CONSTRAINT orders_total_cents_check CHECK (((total_cents >= 0) AND (total_cents <= 500000)))
+);
+
+CREATE TABLE public.own_keys (
+    name text NOT NULL,
+    key_sealed bytea NOT NULL,
+    key_kek_id text NOT NULL
+);
+
+CREATE TABLE public.pool_links (
+    item_id text NOT NULL COLLATE pg_catalog."C",
+    id text NOT NULL COLLATE pg_catalog."C",
+    link_sealed bytea NOT NULL,
+    link_kek_id text NOT NULL,
+    link_hash bytea NOT NULL,
+    loaded_at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.refund_rule (
+    only_row boolean DEFAULT true NOT NULL,
+    cancel_after interval,
+    changed_at timestamp with time zone NOT NULL,
+    CONSTRAINT refund_rule_cancel_after_check CHECK ((cancel_after > '00:00:00'::interval)),
+    CONSTRAINT refund_rule_only_row_check CHECK (only_row)
 );
 
 CREATE TABLE public.schema_migrations (
@@ -205,6 +466,46 @@ CREATE TABLE public.store_state (
     changed_at timestamp with time zone NOT NULL,
     CONSTRAINT store_state_only_row_check CHECK (only_row),
     CONSTRAINT store_state_reason_check CHECK ((char_length(reason) <= 200))
+);
+
+CREATE TABLE public.store_windows (
+    id text NOT NULL COLLATE pg_catalog."C",
+    closes_at timestamp with time zone NOT NULL,
+    opens_at timestamp with time zone NOT NULL,
+    reason text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    cancelled_at timestamp with time zone,
+    CONSTRAINT store_windows_check CHECK ((closes_at < opens_at)),
+    CONSTRAINT store_windows_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 200)))
+);
+
+CREATE TABLE public.supplier_requests (
+    account_id text NOT NULL,
+    order_id text NOT NULL COLLATE pg_catalog."C",
+    line smallint NOT NULL,
+    supplier text NOT NULL,
+    qty smallint NOT NULL,
+    state text NOT NULL,
+    attempts integer NOT NULL,
+    error text,
+    first_at timestamp with time zone NOT NULL,
+    last_at timestamp with time zone NOT NULL,
+    CONSTRAINT supplier_requests_error_check CHECK ((char_length(error) <= 200)),
+    CONSTRAINT supplier_requests_qty_check CHECK (((qty >= 1) AND (qty <= 10))),
+    CONSTRAINT supplier_requests_state_check CHECK ((state = ANY (ARRAY['asked'::text, 'given'::text, 'refused'::text])))
+);
+
+CREATE TABLE public.suppliers (
+    name text NOT NULL COLLATE pg_catalog."C",
+    url text NOT NULL,
+    secret_sealed bytea NOT NULL,
+    secret_kek_id text NOT NULL,
+    timeout_ms integer NOT NULL,
+    is_paused boolean DEFAULT false NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT suppliers_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9-]{0,39}$'::text)),
+    CONSTRAINT suppliers_timeout_ms_check CHECK (((timeout_ms >= 100) AND (timeout_ms <= 60000))),
+    CONSTRAINT suppliers_url_check CHECK ((char_length(url) <= 2000))
 );
 
 CREATE TABLE public.transfers (
@@ -265,6 +566,51 @@ ALTER TABLE ONLY public.audit_log
 ALTER TABLE ONLY public.balances
     ADD CONSTRAINT balances_pkey PRIMARY KEY (account_id);
 
+ALTER TABLE ONLY public.catalogue_state
+    ADD CONSTRAINT catalogue_state_pkey PRIMARY KEY (only_row);
+
+ALTER TABLE ONLY public.events
+    ADD CONSTRAINT events_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.item_supply
+    ADD CONSTRAINT item_supply_pkey PRIMARY KEY (item_id);
+
+ALTER TABLE ONLY public.items
+    ADD CONSTRAINT items_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.jobs
+    ADD CONSTRAINT jobs_pkey PRIMARY KEY (account_id, queue, subject);
+
+ALTER TABLE ONLY public.link_fingerprints
+    ADD CONSTRAINT link_fingerprints_pkey PRIMARY KEY (hash);
+
+ALTER TABLE ONLY public.order_lines
+    ADD CONSTRAINT order_lines_pkey PRIMARY KEY (account_id, order_id, n);
+
+ALTER TABLE ONLY public.order_links
+    ADD CONSTRAINT order_links_link_hash_key UNIQUE (link_hash);
+
+ALTER TABLE ONLY public.order_links
+    ADD CONSTRAINT order_links_pkey PRIMARY KEY (account_id, order_id, line, unit);
+
+ALTER TABLE ONLY public.orders
+    ADD CONSTRAINT orders_account_id_idempotency_key_key UNIQUE (account_id, idempotency_key);
+
+ALTER TABLE ONLY public.orders
+    ADD CONSTRAINT orders_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.own_keys
+    ADD CONSTRAINT own_keys_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY public.pool_links
+    ADD CONSTRAINT pool_links_link_hash_key UNIQUE (link_hash);
+
+ALTER TABLE ONLY public.pool_links
+    ADD CONSTRAINT pool_links_pkey PRIMARY KEY (item_id, id);
+
+ALTER TABLE ONLY public.refund_rule
+    ADD CONSTRAINT refund_rule_pkey PRIMARY KEY (only_row);
+
 ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (number);
 
@@ -273,6 +619,15 @@ ALTER TABLE ONLY public.spent_nonces
 
 ALTER TABLE ONLY public.store_state
     ADD CONSTRAINT store_state_pkey PRIMARY KEY (only_row);
+
+ALTER TABLE ONLY public.store_windows
+    ADD CONSTRAINT store_windows_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.supplier_requests
+    ADD CONSTRAINT supplier_requests_pkey PRIMARY KEY (account_id, order_id, line, supplier);
+
+ALTER TABLE ONLY public.suppliers
+    ADD CONSTRAINT suppliers_pkey PRIMARY KEY (name);
 
 ALTER TABLE ONLY public.transfers
     ADD CONSTRAINT transfers_pkey PRIMARY KEY (account_id, seq);
@@ -286,7 +641,25 @@ CREATE INDEX api_keys_kek ON public.api_keys USING btree (secret_kek_id);
 
 CREATE INDEX audit_log_target ON public.audit_log USING btree (target, id);
 
+CREATE UNIQUE INDEX events_order_once ON public.events USING btree (account_id, order_id, type) WHERE (order_id IS NOT NULL);
+
+CREATE UNIQUE INDEX items_revision ON public.items USING btree (revision, id);
+
+CREATE INDEX jobs_due ON public.jobs USING btree (queue, run_at);
+
+CREATE INDEX order_links_kek ON public.order_links USING btree (link_kek_id);
+
+CREATE INDEX orders_awaiting ON public.orders USING btree (created_at, account_id, id) WHERE (status = 'paid'::text);
+
+CREATE INDEX orders_created ON public.orders USING brin (created_at) WITH (autosummarize='on');
+
+CREATE INDEX pool_links_kek ON public.pool_links USING btree (link_kek_id);
+
 CREATE INDEX spent_nonces_signed_at ON public.spent_nonces USING btree (signed_at);
+
+CREATE INDEX store_windows_ahead ON public.store_windows USING btree (opens_at) WHERE (cancelled_at IS NULL);
+
+CREATE INDEX supplier_requests_open ON public.supplier_requests USING btree (last_at) WHERE (state = 'asked'::text);
 
 CREATE UNIQUE INDEX transfers_order_once ON public.transfers USING btree (account_id, order_id, kind) WHERE (order_id IS NOT NULL);
 
@@ -300,6 +673,36 @@ ALTER TABLE ONLY public.api_keys
 ALTER TABLE ONLY public.balances
     ADD CONSTRAINT balances_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
 
+ALTER TABLE ONLY public.events
+    ADD CONSTRAINT events_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.item_supply
+    ADD CONSTRAINT item_supply_fallback_fkey FOREIGN KEY (fallback) REFERENCES public.suppliers(name);
+
+ALTER TABLE ONLY public.item_supply
+    ADD CONSTRAINT item_supply_supplier_fkey FOREIGN KEY (supplier) REFERENCES public.suppliers(name);
+
+ALTER TABLE ONLY public.jobs
+    ADD CONSTRAINT jobs_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.order_lines
+    ADD CONSTRAINT order_lines_account_id_order_id_fkey FOREIGN KEY (account_id, order_id) REFERENCES public.orders(account_id, id);
+
+ALTER TABLE ONLY public.order_links
+    ADD CONSTRAINT order_links_account_id_order_id_line_fkey FOREIGN KEY (account_id, order_id, line) REFERENCES public.order_lines(account_id, order_id, n);
+
+ALTER TABLE ONLY public.order_links
+    ADD CONSTRAINT order_links_link_hash_fkey FOREIGN KEY (link_hash) REFERENCES public.link_fingerprints(hash);
+
+ALTER TABLE ONLY public.orders
+    ADD CONSTRAINT orders_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.pool_links
+    ADD CONSTRAINT pool_links_link_hash_fkey FOREIGN KEY (link_hash) REFERENCES public.link_fingerprints(hash);
+
+ALTER TABLE ONLY public.supplier_requests
+    ADD CONSTRAINT supplier_requests_account_id_order_id_line_fkey FOREIGN KEY (account_id, order_id, line) REFERENCES public.order_lines(account_id, order_id, n);
+
 ALTER TABLE ONLY public.transfers
     ADD CONSTRAINT transfers_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
 
@@ -311,8 +714,17 @@ GRANT ALL ON FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purg
 REVOKE ALL ON FUNCTION public.admit(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_standing bigint, p_is_order boolean, p_requests_max integer, p_orders_max integer, OUT verdict text, OUT requests_used integer, OUT requests_oldest_ms integer, OUT orders_used integer, OUT orders_oldest_ms integer, OUT wait_ms integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.admit(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_standing bigint, p_is_order boolean, p_requests_max integer, p_orders_max integer, OUT verdict text, OUT requests_used integer, OUT requests_oldest_ms integer, OUT orders_used integer, OUT orders_oldest_ms integer, OUT wait_ms integer) TO shopwire_app;
 
+REVOKE ALL ON FUNCTION public.place_order(p_account_id text, p_standing bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.place_order(p_account_id text, p_standing bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) TO shopwire_app;
+
+REVOKE ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) TO shopwire_app;
+
 REVOKE ALL ON FUNCTION public.purge_nonces(p_signed_to bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.purge_nonces(p_signed_to bigint) TO shopwire_app;
+
+REVOKE ALL ON FUNCTION public.store_is_open() FROM PUBLIC;
+GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.accounts TO shopwire_app;
 
@@ -326,11 +738,57 @@ GRANT SELECT,INSERT ON TABLE public.audit_log TO shopwire_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.balances TO shopwire_app;
 
+GRANT SELECT,UPDATE ON TABLE public.catalogue_state TO shopwire_app;
+
+GRANT SELECT,INSERT ON TABLE public.events TO shopwire_app;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.item_supply TO shopwire_app;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.items TO shopwire_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.jobs TO shopwire_app;
+
+GRANT SELECT,INSERT ON TABLE public.link_fingerprints TO shopwire_app;
+
+GRANT SELECT,INSERT ON TABLE public.order_lines TO shopwire_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE public.order_links TO shopwire_app;
+
+GRANT UPDATE(link_sealed) ON TABLE public.order_links TO shopwire_app;
+
+GRANT UPDATE(link_kek_id) ON TABLE public.order_links TO shopwire_app;
+
+GRANT SELECT,INSERT ON TABLE public.orders TO shopwire_app;
+
+GRANT UPDATE(status) ON TABLE public.orders TO shopwire_app;
+
+GRANT UPDATE(delivered_at) ON TABLE public.orders TO shopwire_app;
+
+GRANT UPDATE(cancelled_at) ON TABLE public.orders TO shopwire_app;
+
+GRANT UPDATE(cancel_reason) ON TABLE public.orders TO shopwire_app;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.own_keys TO shopwire_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE public.pool_links TO shopwire_app;
+
+GRANT UPDATE(link_sealed) ON TABLE public.pool_links TO shopwire_app;
+
+GRANT UPDATE(link_kek_id) ON TABLE public.pool_links TO shopwire_app;
+
+GRANT SELECT,UPDATE ON TABLE public.refund_rule TO shopwire_app;
+
 GRANT SELECT ON TABLE public.schema_migrations TO shopwire_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.spent_nonces TO shopwire_app;
 
 GRANT SELECT,UPDATE ON TABLE public.store_state TO shopwire_app;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.store_windows TO shopwire_app;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.supplier_requests TO shopwire_app;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.suppliers TO shopwire_app;
 
 GRANT SELECT,INSERT ON TABLE public.transfers TO shopwire_app;
 

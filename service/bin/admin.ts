@@ -39,6 +39,7 @@ process.exitCode = await runAdmin(
       schemaMismatch((text) => deps().db.many({ text, values: [], name: 'schema_version' }), MIGRATIONS),
     describeConfig: () => describeConfig(config()),
     configReference,
+    isDevelopment: () => config().SHOPWIRE_ENV === 'development',
     encryptionKeys: () => config().encryption,
     out: (text) => process.stdout.write(text),
     err: (text) => process.stderr.write(text),

@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createKnownKeys } from '../src/access/known-keys.ts'
-import { ConfigError, describeConfig, loadConfig } from '../src/config.ts'
+import { liveCatalogue } from '../src/catalogue/live-catalogue.ts'
+import { describeConfig } from '../src/config.ts'
 import { addressReader } from '../src/edge/connections.ts'
 import { allEndpoints } from '../src/edge/endpoints/index.ts'
 import { createHealthServer } from '../src/edge/health-server.ts'
@@ -12,20 +13,30 @@ import { systemClock } from '../src/platform/clock.ts'
 import { sql } from '../src/platform/db.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
-import { schemaMismatch } from '../src/platform/migrate.ts'
 import { onShutdown } from '../src/platform/shutdown.ts'
 import { createThrottle } from '../src/platform/throttle.ts'
-import { Unavailable } from '../src/platform/trouble.ts'
-import { MIGRATIONS, openAdmissionFrom, openDatabaseFrom, openKeyringFrom, VERSION } from '../src/wiring.ts'
+import { createLinkVault } from '../src/supply/gift-link.ts'
+import {
+  openAdmissionFrom,
+  openDatabaseFrom,
+  openKeyringFrom,
+  startingConfig,
+  untilAnswered,
+  untilSchemaFits,
+  VERSION,
+} from '../src/wiring.ts'
 
-const RETRY_MS = 1_000
 const BAD_SIGNATURES_PER_MINUTE_MAX = 60
 
-const config = readConfig()
+const config = startingConfig()
 const log = createLog(config.SHOPWIRE_LOG_LEVEL)
 const metrics = createMetrics(VERSION)
 const db = openDatabaseFrom(config, 'shopwire-api', log)
+const keyring = openKeyringFrom(config)
 const admission = openAdmissionFrom(config, db, log, metrics)
+const catalogue = liveCatalogue(db, (error) =>
+  log.warn({ err: error }, 'the catalogue could not be followed'),
+)
 metrics.gauge(
   'shopwire_database_connections_waiting',
   'Requests waiting for a database connection.',
@@ -43,7 +54,7 @@ const edge = createEdge(
     connectionsPerAddressMax:
       config.SHOPWIRE_TRUSTED_PROXY_HOPS > 0 ? 0 : config.SHOPWIRE_CONNECTIONS_PER_ADDRESS,
     access: {
-      keys: createKnownKeys(db, openKeyringFrom(config)),
+      keys: createKnownKeys(db, keyring),
       admission,
       metrics,
       failures: createThrottle({
@@ -53,7 +64,7 @@ const edge = createEdge(
       }),
     },
   },
-  allEndpoints(db),
+  allEndpoints({ db, catalogue, vault: createLinkVault(db, keyring) }),
 )
 const health = createHealthServer(metrics, {
   async notReady() {
@@ -77,6 +88,7 @@ onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
     },
   },
   { name: 'finish requests', run: () => edge.close() },
+  { name: 'leave the catalogue', run: () => catalogue.close() },
   { name: 'close admission', run: () => admission.close() },
   { name: 'close database', run: () => db.close() },
   {
@@ -92,47 +104,14 @@ log.info({ version: VERSION, config: describeConfig(config) }, 'starting')
 health.listen(config.SHOPWIRE_HEALTH_PORT, config.SHOPWIRE_HEALTH_HOST)
 await once(health, 'listening')
 await edge.listen({ port: config.SHOPWIRE_PORT, host: config.SHOPWIRE_HOST })
-await untilAnswered('database', checkSchema)
-await untilAnswered('admission', () => admission.open())
+const tell = (why: string) => {
+  notReady = why
+}
+await untilSchemaFits(db, log, tell)
+await untilAnswered('admission', log, tell, () => admission.open())
+await untilAnswered('database', log, tell, () => catalogue.open())
 notReady = undefined
 log.info(
   { port: (edge.server.address() as AddressInfo).port, health_port: (health.address() as AddressInfo).port },
   'ready',
 )
-
-function readConfig() {
-  try {
-    return loadConfig()
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    process.stderr.write(`${error.message}\n`)
-    process.exit(2)
-  }
-}
-
-async function checkSchema() {
-  const mismatch = await schemaMismatch(
-    (text) => db.many({ text, values: [], name: 'schema_version' }),
-    MIGRATIONS,
-  )
-  if (mismatch === undefined) return
-  log.fatal(mismatch)
-  process.exit(3)
-}
-
-/** A part that is not there yet is waited for; the API answers 503 and /readyz says why in the meantime. */
-async function untilAnswered(part: string, work: () => Promise<void>) {
-  for (;;) {
-    try {
-      return await work()
-    } catch (error) {
-      if (!(error instanceof Unavailable)) {
-        log.fatal({ err: error }, 'cannot start')
-        process.exit(1)
-      }
-      notReady = `waiting for the ${part}`
-      log.warn({ err: error }, notReady)
-      await sleep(RETRY_MS)
-    }
-  }
-}

@@ -122,6 +122,13 @@ const schema = z.object({
     .max(1_000_000)
     .default(1_000)
     .describe('open sockets per address; 0 for no limit, as behind a proxy'),
+  SHOPWIRE_WORKER_ORDERS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000)
+    .default(8)
+    .describe('orders one worker process fulfils at a time'),
   SHOPWIRE_SHUTDOWN_DELAY_MS: milliseconds
     .default(5_000)
     .describe('time between /readyz turning and closing the door'),

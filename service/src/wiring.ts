@@ -1,15 +1,66 @@
 import { createRequire } from 'node:module'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Admission, AdmissionLimits } from './access/admission.ts'
 import { postgresAdmission } from './access/admission-postgres.ts'
 import { redisAdmission } from './access/admission-redis.ts'
-import type { Config } from './config.ts'
+import { type Config, ConfigError, loadConfig } from './config.ts'
 import { type Db, openDatabase } from './platform/db.ts'
 import { type Keyring, localKeks, openKeyring } from './platform/encryption.ts'
 import type { Log } from './platform/log.ts'
 import type { Metrics } from './platform/metrics.ts'
+import { schemaMismatch } from './platform/migrate.ts'
+import { Unavailable } from './platform/trouble.ts'
 
 export const VERSION = (createRequire(import.meta.url)('../package.json') as { version: string }).version
 export const MIGRATIONS = new URL('../migrations/', import.meta.url)
+
+const RETRY_MS = 1_000
+
+/** The configuration, or the end of the process with every problem named. */
+export function startingConfig(): Config {
+  try {
+    return loadConfig()
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    process.stderr.write(`${error.message}\n`)
+    process.exit(2)
+  }
+}
+
+/** A part that is not there yet is waited for; meanwhile `tell` is given the reason, for /readyz. */
+export async function untilAnswered(
+  part: string,
+  log: Log,
+  tell: (why: string) => void,
+  work: () => Promise<void>,
+): Promise<void> {
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof Unavailable)) {
+        log.fatal({ err: error }, 'cannot start')
+        process.exit(1)
+      }
+      tell(`waiting for the ${part}`)
+      log.warn({ err: error }, `waiting for the ${part}`)
+      await sleep(RETRY_MS)
+    }
+  }
+}
+
+/** A database of another version is not served: the process says which migration is missing and ends. */
+export function untilSchemaFits(db: Db, log: Log, tell: (why: string) => void): Promise<void> {
+  return untilAnswered('database', log, tell, async () => {
+    const mismatch = await schemaMismatch(
+      (text) => db.many({ text, values: [], name: 'schema_version' }),
+      MIGRATIONS,
+    )
+    if (mismatch === undefined) return
+    log.fatal(mismatch)
+    process.exit(3)
+  })
+}
 
 export function openDatabaseFrom(config: Config, application_name: string, log: Log): Db {
   return openDatabase(

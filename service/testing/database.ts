@@ -10,6 +10,8 @@ export interface TestDatabase {
   readonly appUrl: string
   readonly ownerUrl: string
   readonly superuserUrl: string
+  /** Past the application's rights, to bring about what it could not. */
+  asOwner(statement: string): Promise<void>
   close(): Promise<void>
 }
 
@@ -39,6 +41,11 @@ export async function openTestDatabase({ isEmpty = false } = {}): Promise<TestDa
     appUrl,
     ownerUrl: withDatabase(inject('ownerUrl'), name),
     superuserUrl: withDatabase(inject('superuserUrl'), name),
+    asOwner: (statement) =>
+      asSuperuser(
+        async (client) => void (await client.query(statement)),
+        withDatabase(inject('superuserUrl'), name),
+      ),
     async close() {
       await db.close()
       await asSuperuser((client) => client.query(`drop database ${name} with (force)`))

@@ -7,9 +7,10 @@ import type { Admission, AdmissionLimits } from '../src/access/admission.ts'
 import { postgresAdmission } from '../src/access/admission-postgres.ts'
 import { redisAdmission } from '../src/access/admission-redis.ts'
 import { createKnownKeys } from '../src/access/known-keys.ts'
+import { liveCatalogue } from '../src/catalogue/live-catalogue.ts'
 import { createOperator } from '../src/console/operator.ts'
 import type { Endpoint } from '../src/edge/endpoint.ts'
-import { allEndpoints } from '../src/edge/endpoints/index.ts'
+import { allEndpoints, type EndpointDeps } from '../src/edge/endpoints/index.ts'
 import { createEdge } from '../src/edge/server.ts'
 import { type Clock, systemClock } from '../src/platform/clock.ts'
 import type { Db } from '../src/platform/db.ts'
@@ -17,6 +18,7 @@ import { type Keyring, localKeks, openKeyring } from '../src/platform/encryption
 import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
 import { createThrottle } from '../src/platform/throttle.ts'
+import { createLinkVault } from '../src/supply/gift-link.ts'
 import { openTestDatabase } from './database.ts'
 
 export const admissionKinds = ['postgres', 'redis', 'redis-cluster'] as const
@@ -53,13 +55,17 @@ export async function openShop(options: ShopOptions = {}) {
   const clock = options.clock ?? systemClock
   const admission = createAdmission(options.admission ?? 'postgres', db, options.limits)
   await admission.open()
+  const catalogue = liveCatalogue(db, () => {})
+  await catalogue.open()
+  const vault = createLinkVault(db, keyring)
+  const parts = { db, keyring, admission, catalogue, vault, clock, options }
   const operator = createOperator(
     { db, keyring, clock, cell: 'c1', admission: async () => admission },
     'test',
   )
   const account = await operator.createAccount('Test Shop')
   await operator.fundAccount(account.id, { amount_cents: 25_000, reference: 'opening' })
-  const api = await startApi({ db, keyring, admission, clock, options })
+  const api = await startApi(parts)
   const makeKey = async (scopes: readonly Scope[] = allScopes, account_id = account.id): Promise<TestKey> => {
     const { key, secret } = await operator.createKey(account_id, 'test', scopes)
     return { id: key.id, secret }
@@ -71,17 +77,32 @@ export async function openShop(options: ShopOptions = {}) {
     keyring,
     operator,
     admission,
+    catalogue,
+    vault,
     account,
     key,
     port: api.port,
     metrics: api.metrics,
     makeKey,
-    /** Another process's view of the same shop: its own memory of keys, its own port. */
-    secondApi: () => startApi({ db, keyring, admission, clock, options }),
+    /** Another process's view of the same shop: its own memory of keys and items, its own port. */
+    async secondApi() {
+      const own = liveCatalogue(db, () => {})
+      await own.open()
+      const second = await startApi({ ...parts, catalogue: own })
+      return {
+        ...second,
+        catalogue: own,
+        close: async () => {
+          own.close()
+          await second.close()
+        },
+      }
+    },
     call: (method: string, target: string, how: CallOptions = {}) =>
       call(api.port, how.key ?? key, method, target, how),
     async close() {
       await api.close()
+      catalogue.close()
       await admission.close()
       await database.close()
     },
@@ -154,22 +175,23 @@ export function createAdmission(
 }
 
 /** A test's own endpoint takes the place of the real one of that name. */
-function mountedFor(db: Db, options: ShopOptions): Endpoint[] {
-  const own = options.endpoints?.(db) ?? []
-  return [...allEndpoints(db).filter(({ name }) => own.every((endpoint) => endpoint.name !== name)), ...own]
+function mountedFor(deps: EndpointDeps, options: ShopOptions): Endpoint[] {
+  const own = options.endpoints?.(deps.db) ?? []
+  return [...allEndpoints(deps).filter(({ name }) => own.every((endpoint) => endpoint.name !== name)), ...own]
 }
 
 export function testKeyring(): Keyring {
   return openKeyring(localKeks(new Map([['test', randomBytes(32)]]), 'test'))
 }
 
-async function startApi(parts: {
-  db: Db
-  keyring: Keyring
-  admission: Admission
-  clock: Clock
-  options: ShopOptions
-}) {
+interface Parts extends EndpointDeps {
+  readonly keyring: Keyring
+  readonly admission: Admission
+  readonly clock: Clock
+  readonly options: ShopOptions
+}
+
+async function startApi(parts: Parts) {
   const { db, keyring, admission, clock, options } = parts
   const metrics = createMetrics('test')
   const edge = createEdge(
@@ -186,7 +208,7 @@ async function startApi(parts: {
         failures: createThrottle({ hitsMax: 60, windowMs: 60_000, namesMax: 1_000 }),
       },
     },
-    mountedFor(db, options),
+    mountedFor(parts, options),
   )
   await edge.listen({ host: '127.0.0.1', port: 0 })
   return { port: (edge.server.address() as AddressInfo).port, metrics, close: () => edge.close() }

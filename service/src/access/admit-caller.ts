@@ -80,6 +80,13 @@ export async function admitCaller(
   throw new Unavailable('admission', new Error('the account kept changing while it was being read'))
 }
 
+/** The same caller as it stands now; refused when its key has ended since it was let in. */
+export async function rereadCaller(deps: AccessDeps, { key_id, usage }: Caller): Promise<Caller> {
+  const key = await deps.keys.read(key_id)
+  if (!key) throw revoked(deps, key_id)
+  return toCaller(key, usage)
+}
+
 /**
  * Every way to fail costs one signature and one read that finds nothing, so that nobody can tell by the clock whether a key
  * exists. Only the first request with a key that this process has not met reads it and opens its secret.
@@ -169,6 +176,6 @@ export function rateHeaders({ requests, orders }: Usage): Record<string, string>
 }
 
 function toCaller(key: KnownKey, usage: Usage): Caller {
-  const { key_id, account_id, account_name, isSuspended, scopes } = key
-  return { key_id, account_id, account_name, isSuspended, scopes, usage }
+  const { key_id, account_id, account_name, isSuspended, scopes, standing } = key
+  return { key_id, account_id, account_name, isSuspended, scopes, standing, usage }
 }

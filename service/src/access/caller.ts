@@ -9,6 +9,8 @@ export interface Caller {
   readonly account_name: string
   readonly isSuspended: boolean
   readonly scopes: ReadonlySet<Scope>
+  /** Grows when the account or one of its keys changes what it may do: money moves only for the newest. */
+  readonly standing: number
   readonly usage: Usage
 }
 

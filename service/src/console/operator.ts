@@ -2,12 +2,25 @@ import type { Scope } from '@shopwire/contract'
 import type { Admission } from '../access/admission.ts'
 import { type Account, createAccount, getAccount, setAccountStatus } from '../accounts/account.ts'
 import { type ApiKey, createKey, listKeys, revokeKey, rewrapSecrets } from '../accounts/api-key.ts'
-import { type StoreState, setStoreState } from '../catalogue/store-state.ts'
+import { type Imported, type ImportOptions, importCatalogue } from '../catalogue/import.ts'
+import type { ItemTexts } from '../catalogue/import-file.ts'
+import { type ChangedOne, type ItemFacts, setItem } from '../catalogue/item.ts'
+import {
+  cancelStoreWindow,
+  planStoreWindow,
+  type StoreState,
+  type StoreWindow,
+  setStoreState,
+} from '../catalogue/store-state.ts'
 import { adjust, fund, type Recorded, readBalance, readStatement } from '../ledger/transfer.ts'
 import { recordAction } from '../platform/audit.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Db, Tx } from '../platform/db.ts'
+import type { Db } from '../platform/db.ts'
 import type { Keyring } from '../platform/encryption.ts'
+import { createLinkVault } from '../supply/gift-link.ts'
+import type { Act } from './act.ts'
+import { orderActions } from './order-actions.ts'
+import { supplyActions } from './supply-actions.ts'
 
 export interface OperatorDeps {
   readonly db: Db
@@ -22,22 +35,16 @@ export type Operator = ReturnType<typeof createOperator>
 
 /** What an operator may do. Every action is one transaction with its audit row, whoever asks for it: command or console. */
 export function createOperator(deps: OperatorDeps, actor: string) {
-  const { db, clock } = deps
+  const { db, clock, keyring } = deps
+  const vault = createLinkVault(db, keyring)
 
-  function act<Result>(
-    action: string,
-    work: (
-      tx: Tx,
-      nowMs: number,
-    ) => Promise<{ result: Result; target: string; details?: Record<string, unknown> }>,
-  ): Promise<Result> {
-    return db.transaction(async (tx) => {
+  const act: Act = (action, work) =>
+    db.transaction(async (tx) => {
       const nowMs = clock.nowMs()
       const { result, target, details } = await work(tx, nowMs)
       await recordAction(tx, { actor, action, target, ...(details && { details }) }, nowMs)
       return result
     })
-  }
 
   /** Returns only when no process lets the old standing in any more. */
   async function announce(account_id: string, standing: number) {
@@ -59,6 +66,9 @@ export function createOperator(deps: OperatorDeps, actor: string) {
   }
 
   return {
+    ...orderActions(db, vault, act),
+    ...supplyActions(keyring, vault, act),
+
     createAccount: (name: string): Promise<Account> =>
       act('account.create', async (tx, nowMs) => {
         const result = await createAccount(tx, name, nowMs)
@@ -127,6 +137,48 @@ export function createOperator(deps: OperatorDeps, actor: string) {
       act(is_open ? 'store.open' : 'store.close', async (tx, nowMs) => {
         const result = await setStoreState(tx, is_open, reason, new Date(nowMs))
         return { result, target: 'store', details: { reason } }
+      }),
+
+    importCatalogue: (
+      items: ReadonlyMap<string, ItemFacts>,
+      source: string,
+      options: ImportOptions,
+    ): Promise<Imported> =>
+      act('catalogue.import', async (tx, nowMs) => {
+        const result = await importCatalogue(tx, items, options, nowMs)
+        const { added, changed, taken_from_sale, back_on_sale, unchanged } = result.difference
+        return {
+          result,
+          target: 'catalogue',
+          details: {
+            source,
+            is_partial: options.isPartial,
+            revision: result.revision,
+            added: added.length,
+            changed: changed.length,
+            taken_from_sale: taken_from_sale.length,
+            back_on_sale: back_on_sale.length,
+            unchanged,
+          },
+        }
+      }),
+
+    setItem: (item_id: string, wanted: ItemTexts): Promise<ChangedOne> =>
+      act('catalogue.set', async (tx, nowMs) => {
+        const result = await setItem(tx, item_id, wanted, nowMs)
+        return { result, target: item_id, details: { changes: result.changes, revision: result.revision } }
+      }),
+
+    planWindow: (window: Omit<StoreWindow, 'id'>): Promise<StoreWindow> =>
+      act('store.plan', async (tx, nowMs) => {
+        const result = await planStoreWindow(tx, window, nowMs)
+        return { result, target: 'store', details: { ...result } }
+      }),
+
+    cancelWindow: (id: string): Promise<StoreWindow> =>
+      act('store.cancel_window', async (tx, nowMs) => {
+        const result = await cancelStoreWindow(tx, id, nowMs)
+        return { result, target: 'store', details: { id } }
       }),
 
     async rewrapSecrets(progress?: (done: number) => void): Promise<number> {

@@ -14,6 +14,10 @@ export interface Call<Name extends RouteName> {
   readonly body: RouteBody<Name>
   /** The raw `{id}` segment of the path; empty where it has none. */
   readonly id: string
+  /** The entity tags the caller already holds, as sent. */
+  readonly ifNoneMatch: string | undefined
+  /** Reads the calling key again and asks what it may do; for work that finds its standing changed under its feet. */
+  readmit(): Promise<CallerOf<Name>>
   readonly nowMs: number
 }
 

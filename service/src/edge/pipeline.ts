@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { scopeForBody } from '@shopwire/contract'
-import { type AccessDeps, admitCaller, rateHeaders } from '../access/admit-caller.ts'
+import { type AccessDeps, admitCaller, rateHeaders, rereadCaller } from '../access/admit-caller.ts'
 import { authorise, type Caller } from '../access/caller.ts'
 import { readCredentials } from '../access/credentials.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -49,7 +49,7 @@ export async function runPipeline(
       query: input.query(ticket.query),
       id: ticket.id,
       nowMs,
-    } as AnyCall)
+    } as unknown as AnyCall)
   }
 
   const credentials = readCredentials(request.headers, nowMs)
@@ -69,18 +69,31 @@ export async function runPipeline(
   progress.caller = caller
   progress.headers = rateHeaders(caller.usage)
 
-  authorise(caller, route.scope)
+  const { scope } = route
+  authorise(caller, scope)
   if (body.length > 0 && route.body === undefined) throw bodyNotTaken(route.method)
   refuseEncodedBody(request)
   const query = input.query(ticket.query)
   const value = input.body(body)
   const extraScope = scopeForBody(route, value)
   if (extraScope !== null) authorise(caller, extraScope)
-  return endpoint.handle({ caller, query, body: value, id: ticket.id, nowMs } as AnyCall)
+  return endpoint.handle({
+    caller,
+    query,
+    body: value,
+    id: ticket.id,
+    ifNoneMatch: request.headers['if-none-match'],
+    async readmit() {
+      const fresh = await rereadCaller(deps.access, caller)
+      authorise(fresh, scope)
+      return fresh
+    },
+    nowMs,
+  } as AnyCall)
 }
 
 type AnyCall = Call<'getPing'> & Call<'getStatus'>
-const emptyCall = { caller: undefined, query: undefined, body: undefined }
+const emptyCall = { caller: undefined, query: undefined, body: undefined, ifNoneMatch: undefined }
 
 function refuseTooManyCalls({ publicCalls, access }: PipelineDeps, address: string, nowMs: number) {
   const waitMs = publicCalls.hit(address, nowMs)

@@ -123,7 +123,8 @@ export function createEdge(deps: EdgeDeps, endpoints: readonly Endpoint[]): Fast
         const exchange = exchangeOf(request)
         const ticket = exchange.ticket as RoutedTicket
         const answer = await runPipeline(pipeline, endpoint, input, ticket, request.raw, reply.raw, exchange)
-        return send(reply, exchange, { ...answer, body: JSON.stringify(answer.body) })
+        const body = answer.body === null ? '' : JSON.stringify(answer.body)
+        return send(reply, exchange, { ...answer, body })
       },
     })
   }

@@ -77,6 +77,33 @@ export function adjust(
   )
 }
 
+/** Gives an order's money back, all of it. The lock of the balance must be held; the schema lets it happen once. */
+export async function refund(
+  tx: Tx,
+  account_id: string,
+  order: { order_id: string; amount_cents: number },
+  nowMs: number,
+): Promise<Transfer> {
+  const transfer = await moveBalance(tx, {
+    account_id,
+    id: newId('tr', nowMs),
+    kind: 'refund',
+    debit: 'house:sales',
+    credit: 'customer',
+    ...order,
+    reference: null,
+    note: null,
+    created_at: new Date(nowMs),
+  })
+  assert(transfer, `account ${account_id} has a balance row`)
+  return transfer
+}
+
+/** The lock that comes first in every transaction that moves an account's money. */
+export async function lockMoney(tx: Tx, account_id: string): Promise<void> {
+  if (!(await lockBalance(tx, account_id))) throw refuse('not_found', `There is no account ${account_id}.`)
+}
+
 async function recordOnce(
   tx: Tx,
   account_id: string,

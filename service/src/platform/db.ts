@@ -33,16 +33,22 @@ export interface Tx extends Queryable {
 }
 
 export interface Db extends Queryable {
+  /**
+   * Runs one statement that is a whole transaction, in one round trip. When this answers, it is committed for certain; when
+   * it fails as Unavailable nobody knows, and asking again must be safe.
+   */
+  commit<Row extends object>(statement: Statement): Promise<Row>
   /** Runs `work` in one transaction; deadlocks and serialisation failures are tried again, a few times. */
   transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
   stats(): { total: number; idle: number; waiting: number }
   close(): Promise<void>
 }
 
-const TRANSACTION_TRIES_MAX = 3
+const TRIES_MAX = 3
 const IDLE_IN_TRANSACTION_MS_MAX = 10_000
 const CLIENT_GRACE_MS = 1_000
 const INT8_OID = 20
+const INT8_ARRAY_OID = 1016
 
 /**
  * A statement with its parameters. The text decides the name, so that every connection prepares each statement once and
@@ -105,40 +111,55 @@ export function openDatabase(options: DatabaseOptions, onIdleError: (error: Erro
     }
   }
 
-  async function attempt<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
+  /** A connection for one piece of work. A session whose state we no longer know is never given to the next caller. */
+  async function connected<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
     const client = await pool.connect().catch((error: unknown) => {
       throw translate(error)
     })
     let broken: Error | undefined
     try {
-      await client.query('begin')
-      const result = await work({ ...runner(client), inTransaction: true })
-      await commit(client)
-      return result
+      return await work(client)
     } catch (error) {
-      await client.query('rollback').catch((rollbackError: Error) => {
-        broken = rollbackError
-      })
-      if (error instanceof Unavailable) broken ??= error
-      throw translate(error)
+      const translated = translate(error)
+      if (translated instanceof Unavailable) broken = translated
+      throw translated
     } finally {
-      // A session whose state we no longer know is never given to the next caller.
       client.release(broken)
+    }
+  }
+
+  async function attempt<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
+    return connected(async (client) => {
+      try {
+        await client.query('begin')
+        const result = await work({ ...runner(client), inTransaction: true })
+        await certainly(client, () => client.query('commit'))
+        return result
+      } catch (error) {
+        await client.query('rollback').catch((rollbackError: Error) => {
+          throw new Unavailable('database', rollbackError)
+        })
+        throw error
+      }
+    })
+  }
+
+  async function repeatedly<Result>(work: () => Promise<Result>): Promise<Result> {
+    for (let n = 1; ; n += 1) {
+      try {
+        return await work()
+      } catch (error) {
+        if (!isWorthRepeating(error)) throw error
+        if (n >= TRIES_MAX) throw new Unavailable('database', error)
+      }
     }
   }
 
   return {
     ...runner(pool),
-    async transaction(work) {
-      for (let n = 1; ; n += 1) {
-        try {
-          return await attempt(work)
-        } catch (error) {
-          if (!isWorthRepeating(error)) throw error
-          if (n >= TRANSACTION_TRIES_MAX) throw new Unavailable('database', error)
-        }
-      }
-    },
+    commit: <Row extends object>(statement: Statement) =>
+      repeatedly(() => connected((client) => certainly(client, () => runner(client).one<Row>(statement)))),
+    transaction: (work) => repeatedly(() => attempt(work)),
     stats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close: () => pool.end(),
   }
@@ -148,24 +169,28 @@ export function openDatabase(options: DatabaseOptions, onIdleError: (error: Erro
  * PostgreSQL answers a cancelled wait for its standby with success and a warning. We would call that durable when it may
  * not be, so a commit that warns counts as one whose outcome is unknown.
  */
-async function commit(client: pg.PoolClient) {
+async function certainly<Result>(client: pg.PoolClient, commit: () => Promise<Result>): Promise<Result> {
   let warning: Error | undefined
   const listen = (notice: { severity?: string | undefined; message?: string | undefined }) => {
     if (notice.severity === 'WARNING') warning = new Error(notice.message)
   }
   client.on('notice', listen)
   try {
-    await client.query('commit')
+    const result = await commit()
+    if (warning) throw new Unavailable('database', warning)
+    return result
   } finally {
     client.off('notice', listen)
   }
-  if (warning) throw new Unavailable('database', warning)
 }
 
 function typeParser(oid: number, format?: 'text' | 'binary') {
   if (oid === INT8_OID) return safeInteger
+  if (oid === INT8_ARRAY_OID) return (text: string) => (parseTexts(text) as string[]).map(safeInteger)
   return pg.types.getTypeParser(oid, format as 'text')
 }
+
+const parseTexts = pg.types.getTypeParser(INT8_ARRAY_OID as number, 'text') as (text: string) => unknown
 
 /** The driver hands 64-bit integers over as text; added up as text they would be a very different sum. */
 function safeInteger(text: string): number {

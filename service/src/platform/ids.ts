@@ -14,6 +14,14 @@ export function newId(prefix: string, nowMs: number): string {
   return `${prefix}_${base32(bytes)}`
 }
 
+/** When an id of `newId` was made; undefined for anything else. */
+export function timeInId(id: string): number | undefined {
+  const text = /^[a-z]+_([0-9a-hjkmnp-tv-z]{26})$/.exec(id)?.[1]
+  if (text === undefined) return undefined
+  // Two bits of padding and 48 of time are the first ten characters.
+  return [...text.slice(0, 10)].reduce((all, letter) => all * 32 + CROCKFORD.indexOf(letter), 0)
+}
+
 /** Asking the kernel for 16 bytes at a time costs more than the rest of a request id. No byte is handed out twice. */
 function takeRandom(size: number): Buffer {
   if (poolUsed + size > pool.length) {

@@ -50,6 +50,16 @@ export function createMetrics(version: string) {
       labelNames: ['part'],
       registers,
     }),
+    ordersDelivered: new Counter({
+      name: 'shopwire_orders_delivered_total',
+      help: 'Orders whose links all arrived.',
+      registers,
+    }),
+    poolsLow: new Counter({
+      name: 'shopwire_pool_low_warnings_total',
+      help: 'Times a pool of links fell below its warning mark.',
+      registers,
+    }),
     gauge(name: string, help: string, read: () => number) {
       new Gauge({
         name,

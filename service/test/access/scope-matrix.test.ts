@@ -8,9 +8,9 @@ import {
   scopes,
 } from '@shopwire/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { allEndpoints } from '../../src/edge/endpoints/index.ts'
-import type { Db } from '../../src/platform/db.ts'
+import { allEndpoints, type EndpointDeps } from '../../src/edge/endpoints/index.ts'
 import { asSuperuser } from '../../testing/database.ts'
+import { itemOf, putItems } from '../../testing/items.ts'
 import { openShop, type Shop, type TestKey } from '../../testing/shop.ts'
 
 /**
@@ -29,13 +29,14 @@ const bodies: Partial<Record<RouteName, readonly string[]>> = {
   postWebhookTest: ['{}'],
 }
 
-const mounted = allEndpoints(undefined as unknown as Db).map(({ name }) => name)
+const mounted = allEndpoints({} as EndpointDeps).map(({ name }) => name)
 
 describe('64 sets of scopes against every mounted route', () => {
   let shop: Shop
   let keys: TestKey[]
   beforeAll(async () => {
     shop = await openShop({ limits: { requestsMax: 1_000_000, ordersMax: 1_000_000 } })
+    await putItems(shop.db, [itemOf('12345678901234567')])
     keys = await Promise.all(
       subsets.map((subset) => (subset.length === 0 ? keyWithoutScopes() : shop.makeKey(subset))),
     )

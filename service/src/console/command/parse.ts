@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander'
+import { refuse } from '../../platform/trouble.ts'
 
 const LIST_MAX = 1_000
 
@@ -24,4 +25,31 @@ export function parseDollars(text: string): number {
 
 export function parseSignedDollars(text: string): number {
   return text.startsWith('-') ? -parseDollars(text.slice(1)) : parseDollars(text)
+}
+
+const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+export function parseDuration(text: string): number {
+  const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
+  if (count === undefined || Number(count) === 0) {
+    throw new InvalidArgumentError('must be a number and a unit, such as 30s, 90m, 2h or 7d.')
+  }
+  return Number(count) * (UNIT_MS[unit as string] as number)
+}
+
+/** An offset is asked for: a time without one means something else on every machine. */
+export function parseInstant(text: string): number {
+  const ms = /T.*(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(ms)) {
+    throw refuse(
+      'invalid_request',
+      `"${text}" is not a time such as 2026-12-24T22:00:00Z or 2026-12-24T23:00:00+01:00.`,
+    )
+  }
+  return ms
+}
+
+export function parseCount(text: string): number {
+  if (!/^(0|[1-9]\d{0,8})$/.test(text)) throw new InvalidArgumentError('must be a whole number, such as 50.')
+  return Number(text)
 }

@@ -1,9 +1,12 @@
 import { Command, CommanderError, Option } from 'commander'
 import { Refusal, Unavailable } from '../../platform/trouble.ts'
 import { accountCommands } from './accounts.ts'
+import { catalogueCommands } from './catalogue.ts'
 import { keyCommands } from './keys.ts'
 import { maintenanceCommands } from './maintenance.ts'
+import { orderCommands } from './orders.ts'
 import { storeCommands } from './store.ts'
+import { supplyCommands } from './supply.ts'
 import type { Workplace } from './workplace.ts'
 
 export const EXIT = { ok: 0, failed: 1, usage: 2, notFound: 4, conflict: 5, unavailable: 7 } as const
@@ -12,7 +15,7 @@ export const EXIT = { ok: 0, failed: 1, usage: 2, notFound: 4, conflict: 5, unav
 export async function runAdmin(workplace: Workplace, argv: readonly string[]): Promise<number> {
   const program = new Command('shopwire-admin')
     .description(
-      'Runs a Shopwire store: accounts, keys, money in, the shop door, the database. Every action is audited.',
+      'Runs a Shopwire store: accounts, keys, money in, the catalogue, the shop door, the database. Every action is audited.',
     )
     .addOption(new Option('--json', 'print one JSON object instead of text'))
     .exitOverride()
@@ -21,6 +24,9 @@ export async function runAdmin(workplace: Workplace, argv: readonly string[]): P
     .enablePositionalOptions(false)
   accountCommands(program, workplace)
   keyCommands(program, workplace)
+  catalogueCommands(program, workplace)
+  supplyCommands(program, workplace)
+  orderCommands(program, workplace)
   storeCommands(program, workplace)
   maintenanceCommands(program, workplace)
   for (const command of withDescendants(program)) {

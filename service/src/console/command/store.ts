@@ -1,6 +1,13 @@
 import type { Command } from 'commander'
-import { readStoreState, type StoreState } from '../../catalogue/store-state.ts'
-import { day, print } from './print.ts'
+import {
+  listStoreWindows,
+  readStoreState,
+  type StoreState,
+  type StoreWindow,
+} from '../../catalogue/store-state.ts'
+import { refuse } from '../../platform/trouble.ts'
+import { parseDuration, parseInstant } from './parse.ts'
+import { day, print, table } from './print.ts'
 import type { Workplace } from './workplace.ts'
 
 export function storeCommands(program: Command, workplace: Workplace): void {
@@ -10,8 +17,15 @@ export function storeCommands(program: Command, workplace: Workplace): void {
     .command('show')
     .description('open or closed, since when and why')
     .action(async (_options, command: Command) => {
-      const state = await readStoreState(workplace.deps().db)
-      print(command, workplace, state, () => describeStore(state))
+      const { db } = workplace.deps()
+      const [state, windows] = await Promise.all([readStoreState(db), listStoreWindows(db)])
+      print(command, workplace, { ...state, windows }, () =>
+        [
+          describeStore(state),
+          ...(state.is_open !== state.is_open_now ? ['A planned window keeps it closed right now.'] : []),
+          windowTable(windows),
+        ].join('\n'),
+      )
     })
 
   store
@@ -25,11 +39,60 @@ export function storeCommands(program: Command, workplace: Workplace): void {
   store
     .command('close')
     .requiredOption('--reason <text>', 'kept in the audit log')
-    .description('refuse new orders with 503; reads, quotes and replays go on')
+    .description('refuse new orders with 503 until "store open"; reads, quotes and replays go on')
     .action(async ({ reason }: { reason: string }, command: Command) => {
       const state = await workplace.operator().setStore(false, reason)
       print(command, workplace, state, () => describeStore(state))
     })
+
+  store
+    .command('plan')
+    .option('--from <time>', 'when it closes, as 2026-12-24T22:00:00Z; now by default')
+    .option('--until <time>', 'when it opens again')
+    .option('--for <duration>', 'how long, such as 90m or 2h, instead of --until', parseDuration)
+    .requiredOption('--reason <text>', 'kept in the audit log')
+    .description('close for a while, ahead of time; it opens again by itself')
+    .action(
+      async (options: { from?: string; until?: string; for?: number; reason: string }, command: Command) => {
+        const times = readWindow(options, workplace.deps().clock.nowMs())
+        const window = await workplace.operator().planWindow({ ...times, reason: options.reason })
+        print(
+          command,
+          workplace,
+          window,
+          () =>
+            `Planned ${window.id}: closed from ${day(window.closes_at)} to ${day(window.opens_at)} UTC.\n` +
+            `Call it off: shopwire-admin store unplan ${window.id}`,
+        )
+      },
+    )
+
+  store
+    .command('unplan')
+    .argument('<window>')
+    .description('call a planned window off, also one that has begun')
+    .action(async (id: string, _options, command: Command) => {
+      const window = await workplace.operator().cancelWindow(id)
+      print(command, workplace, window, () => `Called off ${window.id}.`)
+    })
+}
+
+/** A window may begin now and last so long, or begin and end at given times. */
+function readWindow(options: { from?: string; until?: string; for?: number }, nowMs: number) {
+  const closesMs = options.from === undefined ? nowMs : parseInstant(options.from)
+  if (options.for !== undefined)
+    return { closes_at: new Date(closesMs), opens_at: new Date(closesMs + options.for) }
+  if (options.until !== undefined)
+    return { closes_at: new Date(closesMs), opens_at: new Date(parseInstant(options.until)) }
+  throw refuse('invalid_request', 'Say when it ends: --until <time> or --for <duration>.')
+}
+
+function windowTable(windows: readonly StoreWindow[]): string {
+  return table(
+    ['WINDOW', 'CLOSES (UTC)', 'OPENS (UTC)', 'REASON'],
+    windows.map(({ id, closes_at, opens_at, reason }) => [id, day(closes_at), day(opens_at), reason]),
+    'No closing is planned.',
+  )
 }
 
 function describeStore({ is_open, reason, changed_at }: StoreState): string {

@@ -10,6 +10,8 @@ export interface Workplace {
   schemaMismatch(): Promise<string | undefined>
   describeConfig(): Record<string, string>
   configReference(): { name: string; default: string; meaning: string; secret: boolean }[]
+  /** Whether what production refuses is let through, such as a supplier without TLS. */
+  isDevelopment(): boolean
   encryptionKeys(): EncryptionKeys
   out(text: string): void
   err(text: string): void

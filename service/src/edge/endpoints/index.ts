@@ -1,8 +1,29 @@
+import type { LiveCatalogue } from '../../catalogue/live-catalogue.ts'
 import type { Db } from '../../platform/db.ts'
+import type { LinkVault } from '../../supply/gift-link.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { getBalance } from './balance.ts'
+import { getCatalogue, getCatalogueItem } from './catalogue.ts'
+import { getOrder, getOrders, postOrders } from './orders.ts'
 import { getPing } from './ping.ts'
+import { postQuote } from './quote.ts'
 import { getStatus } from './status.ts'
 
+export interface EndpointDeps {
+  readonly db: Db
+  readonly catalogue: LiveCatalogue
+  readonly vault: LinkVault
+}
+
 /** Every endpoint that is mounted. The scope matrix and the published contract grow with this list. */
-export const allEndpoints = (db: Db): Endpoint[] => [getStatus(db), getPing(), getBalance(db)]
+export const allEndpoints = ({ db, catalogue, vault }: EndpointDeps): Endpoint[] => [
+  getStatus(db),
+  getPing(),
+  getBalance(db),
+  getCatalogue(catalogue),
+  getCatalogueItem(catalogue),
+  postQuote(db),
+  postOrders(db, vault),
+  getOrders(db),
+  getOrder(db, vault),
+]

@@ -1,37 +1,61 @@
-import type { ServiceStatus } from '@shopwire/contract'
+import { type ServiceStatus, STATUS_CACHE_MS_MAX } from '@shopwire/contract'
 import { readStoreState } from '../../catalogue/store-state.ts'
+import { readBacklog } from '../../orders/backlog.ts'
 import type { Queryable } from '../../platform/db.ts'
 import { answer, endpoint } from '../endpoint.ts'
 
+/** A database that takes longer than this is reported as one that does not answer. */
 const SAMPLE_MS_MAX = 1_000
 
 /** Answers when all else fails: a database that is gone is something to report, not a reason to be silent. */
 export const getStatus = (db: Queryable) => {
   let sample: Promise<ServiceStatus> | undefined
   let sampledMs = 0
+  let queue = 0
+  let underWay: Promise<Sampled> | undefined
+
+  /** One look at a time, however long it takes: a slow database is not asked again by every caller. */
+  function look(): Promise<Sampled> {
+    underWay ??= Promise.all([readStoreState(db), readBacklog(db)])
+      .then(([{ is_open_now }, backlog]) => ({ isOpen: is_open_now, ...backlog }))
+      .finally(() => {
+        underWay = undefined
+      })
+    return underWay
+  }
+
+  async function takeSample(nowMs: number): Promise<ServiceStatus> {
+    const updated = new Date(nowMs).toISOString()
+    try {
+      const sampled = await within(SAMPLE_MS_MAX, look())
+      queue = sampled.queue
+      const isWell = sampled.isOpen && !sampled.isStuck
+      const store = sampled.isOpen ? 'open' : 'closed'
+      return { status: isWell ? 'operational' : 'degraded', api: 'up', store, queue, updated }
+    } catch {
+      // Nothing can be bought without the database, whatever the sign on the door says. The queue is the last one known.
+      return { status: 'degraded', api: 'unavailable', store: 'closed', queue, updated }
+    }
+  }
+
   return endpoint('getStatus', async ({ nowMs }) => {
-    if (sample === undefined || nowMs - sampledMs >= SAMPLE_MS_MAX || nowMs < sampledMs) {
+    if (sample === undefined || nowMs - sampledMs >= STATUS_CACHE_MS_MAX || nowMs < sampledMs) {
       sampledMs = nowMs
-      sample = takeSample(db, nowMs)
+      sample = takeSample(nowMs)
     }
     return answer(200, await sample)
   })
 }
 
-async function takeSample(db: Queryable, nowMs: number): Promise<ServiceStatus> {
-  const updated = new Date(nowMs).toISOString()
-  // No order can be waiting yet: there is no way to place one.
-  const queue = 0
-  try {
-    const { is_open } = await readStoreState(db)
-    return {
-      status: is_open ? 'operational' : 'degraded',
-      api: 'up',
-      store: is_open ? 'open' : 'closed',
-      queue,
-      updated,
-    }
-  } catch {
-    return { status: 'degraded', api: 'unavailable', store: 'closed', queue, updated }
-  }
+interface Sampled {
+  readonly isOpen: boolean
+  readonly queue: number
+  readonly isStuck: boolean
+}
+
+function within<Value>(ms: number, work: Promise<Value>): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('too slow')), ms)
+    work.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
 }

@@ -1,7 +1,7 @@
 import { JSON_DEPTH_MAX } from '@shopwire/contract'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { JsonError, type JsonValue, parseStrictJson } from '../../src/edge/strict-json.ts'
+import { JsonError, type JsonValue, parseStrictJson } from '../../src/platform/strict-json.ts'
 
 const parse = (text: string) => parseStrictJson(Buffer.from(text))
 

@@ -1,7 +1,22 @@
 import { JSON_DEPTH_MAX } from '@shopwire/contract'
 
-/** What a request body may hold. Numbers are whole; objects have no prototype, so no name in them is special. */
-export type JsonValue = null | boolean | number | string | JsonValue[] | { [name: string]: JsonValue }
+/** Numbers are whole; objects have no prototype, so no name in them is special. */
+export type JsonValue<Num = number> =
+  | null
+  | boolean
+  | Num
+  | string
+  | JsonValue<Num>[]
+  | { [name: string]: JsonValue<Num> }
+
+/** A number as it was written, for readers to whom 12345678901234567890 and what a double makes of it are not the same. */
+export class NumberToken {
+  readonly source: string
+
+  constructor(source: string) {
+    this.source = source
+  }
+}
 
 export class JsonError extends Error {
   override readonly name = 'JsonError'
@@ -21,9 +36,30 @@ export function parseStrictJson(bytes: Uint8Array): JsonValue {
   }
   if (text.charCodeAt(0) === BYTE_ORDER_MARK)
     throw new JsonError('The body begins with a byte order mark; leave it out.')
-  const reader = new Reader(text)
+  const reader = new Reader(text, 'body', wholeNumber)
   const value = reader.value(1)
   reader.end()
+  return value
+}
+
+/**
+ * The elements of a file that is one long array, or an object with nothing but that array under `member`, one after the
+ * other: a file of a million elements is never held as a million objects. As strict as above; numbers stay as written.
+ */
+export function* readStrictJsonList(text: string, member: string): Generator<JsonValue<NumberToken>> {
+  const reader = new Reader(text, 'file', (source) => new NumberToken(source))
+  const isWrapped = reader.skipIf('{')
+  if (isWrapped) reader.expectMember(member)
+  yield* reader.elements(isWrapped ? 2 : 1)
+  if (isWrapped) reader.expect('}')
+  reader.end()
+}
+
+function wholeNumber(token: string): number {
+  const value = Number(token)
+  if (!PLAIN_INTEGER.test(token) || !Number.isSafeInteger(value)) {
+    throw new JsonError(`${token.slice(0, 40)} is not a whole number in plain form, such as 12.`)
+  }
   return value
 }
 
@@ -44,19 +80,24 @@ const ESCAPES: Readonly<Record<string, string>> = {
 const NUMBER = /-?\d[\d.eE+-]*/y
 const PLAIN_INTEGER = /^(0|-?[1-9]\d*)$/
 
-class Reader {
+class Reader<Num> {
   readonly #text: string
+  /** What is being read, for messages. */
+  readonly #what: 'body' | 'file'
+  readonly #readNumber: (token: string) => Num
   #at = 0
 
-  constructor(text: string) {
+  constructor(text: string, what: 'body' | 'file', readNumber: (token: string) => Num) {
     this.#text = text
+    this.#what = what
+    this.#readNumber = readNumber
   }
 
-  value(depth: number): JsonValue {
+  value(depth: number): JsonValue<Num> {
     this.#space()
     const char = this.#text[this.#at]
     if (char === '{') return this.#object(depth)
-    if (char === '[') return this.#array(depth)
+    if (char === '[') return [...this.elements(depth)]
     if (char === '"') return this.#string()
     if (char === 't') return this.#word('true', true)
     if (char === 'f') return this.#word('false', false)
@@ -64,14 +105,41 @@ class Reader {
     return this.#number()
   }
 
+  *elements(depth: number): Generator<JsonValue<Num>> {
+    this.#deeper(depth)
+    this.expect('[')
+    this.#space()
+    if (this.#take(']')) return
+    do {
+      yield this.value(depth + 1)
+      this.#space()
+    } while (this.#take(','))
+    if (!this.#take(']')) throw this.#wrong('"," or "]"')
+  }
+
+  expectMember(name: string) {
+    this.#space()
+    if (this.#text[this.#at] !== '"' || this.#string() !== name) throw this.#wrong(`the name "${name}"`)
+    this.expect(':')
+  }
+
+  expect(char: string) {
+    if (!this.skipIf(char)) throw this.#wrong(`"${char}"`)
+  }
+
+  skipIf(char: string): boolean {
+    this.#space()
+    return this.#take(char)
+  }
+
   end() {
     this.#space()
     if (this.#at < this.#text.length) throw this.#wrong('one JSON value and nothing after it')
   }
 
-  #object(depth: number): JsonValue {
+  #object(depth: number): JsonValue<Num> {
     this.#deeper(depth)
-    const object: { [name: string]: JsonValue } = Object.create(null)
+    const object: { [name: string]: JsonValue<Num> } = Object.create(null)
     this.#at += 1
     this.#space()
     if (this.#take('}')) return object
@@ -87,20 +155,6 @@ class Reader {
     } while (this.#take(','))
     if (!this.#take('}')) throw this.#wrong('"," or "}"')
     return object
-  }
-
-  #array(depth: number): JsonValue {
-    this.#deeper(depth)
-    const array: JsonValue[] = []
-    this.#at += 1
-    this.#space()
-    if (this.#take(']')) return array
-    do {
-      array.push(this.value(depth + 1))
-      this.#space()
-    } while (this.#take(','))
-    if (!this.#take(']')) throw this.#wrong('"," or "]"')
-    return array
   }
 
   #string(): string {
@@ -139,14 +193,11 @@ class Reader {
     return meant
   }
 
-  #number(): number {
+  #number(): Num {
     NUMBER.lastIndex = this.#at
     const token = NUMBER.exec(this.#text)?.[0]
     if (token === undefined) throw this.#wrong('a JSON value')
-    const value = Number(token)
-    if (!PLAIN_INTEGER.test(token) || !Number.isSafeInteger(value)) {
-      throw new JsonError(`${token.slice(0, 40)} is not a whole number in plain form, such as 12.`)
-    }
+    const value = this.#readNumber(token)
     this.#at += token.length
     return value
   }
@@ -173,11 +224,15 @@ class Reader {
 
   #deeper(depth: number) {
     if (depth > JSON_DEPTH_MAX)
-      throw new JsonError(`The body is nested more than ${JSON_DEPTH_MAX} levels deep.`)
+      throw new JsonError(`The ${this.#what} is nested more than ${JSON_DEPTH_MAX} levels deep.`)
   }
 
   #wrong(expected: string): JsonError {
-    return new JsonError(`The body is not JSON: expected ${expected} at character ${this.#at + 1}.`)
+    const place =
+      this.#what === 'body'
+        ? `character ${this.#at + 1}`
+        : `line ${this.#text.slice(0, this.#at).split('\n').length}, character ${this.#at - this.#text.lastIndexOf('\n', this.#at - 1)}`
+    return new JsonError(`The ${this.#what} is not JSON: expected ${expected} at ${place}.`)
   }
 }
 

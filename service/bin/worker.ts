@@ -1,0 +1,84 @@
+#!/usr/bin/env node
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { describeConfig } from '../src/config.ts'
+import { createHealthServer } from '../src/edge/health-server.ts'
+import { createFulfilment, FULFIL_QUEUE } from '../src/orders/fulfil.ts'
+import { applyRefundRule } from '../src/orders/refund-rule.ts'
+import { systemClock } from '../src/platform/clock.ts'
+import { sql } from '../src/platform/db.ts'
+import { every } from '../src/platform/every.ts'
+import { createJobRunner } from '../src/platform/job-runner.ts'
+import { createLog } from '../src/platform/log.ts'
+import { createMetrics } from '../src/platform/metrics.ts'
+import { onShutdown } from '../src/platform/shutdown.ts'
+import { createLinkVault } from '../src/supply/gift-link.ts'
+import { createObtainer } from '../src/supply/obtain.ts'
+import { openDatabaseFrom, openKeyringFrom, startingConfig, untilSchemaFits, VERSION } from '../src/wiring.ts'
+
+const REFUND_RULE_EVERY_MS = 5_000
+/** Of the time an orderly stop may take, what jobs under way get. */
+const PATIENCE = 0.5
+
+const config = startingConfig()
+const log = createLog(config.SHOPWIRE_LOG_LEVEL)
+const metrics = createMetrics(VERSION)
+const db = openDatabaseFrom(config, 'shopwire-worker', log)
+const keyring = openKeyringFrom(config)
+const vault = createLinkVault(db, keyring)
+const clock = systemClock
+
+let notReady: string | undefined = 'starting'
+const orders = createJobRunner(db, {
+  queue: FULFIL_QUEUE,
+  concurrency: config.SHOPWIRE_WORKER_ORDERS,
+  log,
+  work: createFulfilment({ db, vault, clock, log, metrics, obtain: createObtainer({ db, keyring, clock }) }),
+})
+const refunds = every(
+  REFUND_RULE_EVERY_MS,
+  async () => {
+    const cancelled = await applyRefundRule(db, vault, clock.nowMs())
+    if (cancelled > 0) log.warn({ cancelled }, 'orders could not be delivered in time and were refunded')
+  },
+  (error) => log.warn({ err: error }, 'the refund rule could not be applied'),
+)
+const health = createHealthServer(metrics, {
+  async notReady() {
+    if (notReady !== undefined) return notReady
+    return db.one(sql`select 1 as ok`).then(
+      () => undefined,
+      () => 'the database does not answer',
+    )
+  },
+})
+
+onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
+  {
+    name: 'finish jobs',
+    run: () => {
+      notReady = 'shutting down'
+      return orders.stop(config.SHOPWIRE_SHUTDOWN_MS * PATIENCE)
+    },
+  },
+  { name: 'leave the refund rule', run: () => refunds.stop() },
+  { name: 'close database', run: () => db.close() },
+  {
+    name: 'close health',
+    run: () => {
+      health.close()
+      health.closeAllConnections()
+    },
+  },
+])
+
+log.info({ version: VERSION, config: describeConfig(config) }, 'starting')
+health.listen(config.SHOPWIRE_HEALTH_PORT, config.SHOPWIRE_HEALTH_HOST)
+await once(health, 'listening')
+await untilSchemaFits(db, log, (why) => {
+  notReady = why
+})
+orders.start()
+refunds.start()
+notReady = undefined
+log.info({ health_port: (health.address() as AddressInfo).port }, 'ready')

@@ -1,0 +1,22 @@
+-- Work to be done after a commit, written in that commit. A job that is being worked on has its run_at ahead, at the end of
+-- its lease; the worker keeps moving it while it lives. When a worker dies the job is simply due again.
+create table jobs (
+  account_id text not null references accounts (id),
+  queue text not null,
+  -- What the job is about, such as an order's id. One job per queue and subject.
+  subject text collate "C" not null,
+  -- Infinity: parked until somebody wakes it.
+  run_at timestamptz not null,
+  -- How often it was taken up; also the fence that shuts out a worker whose lease was lost.
+  attempts integer not null default 0,
+  -- Why it is not done yet, in words for an operator.
+  note text check (char_length(note) <= 500),
+  created_at timestamptz not null,
+  primary key (account_id, queue, subject)
+)
+-- Every job is updated and deleted within seconds: what it leaves behind has to go quickly or the next take reads it.
+with (autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+
+create index jobs_due on jobs (queue, run_at);
+
+grant select, insert, update, delete on jobs to shopwire_app;

@@ -1,0 +1,168 @@
+import type { Queryable, Tx } from '../platform/db.ts'
+import { refuse } from '../platform/trouble.ts'
+import { changesBetween, everyItem, type FieldChange } from './item.ts'
+import {
+  type ItemFacts,
+  type ItemRow,
+  lockCatalogue,
+  nextRevision,
+  selectItemsById,
+  takeFromSale,
+  upsertItems,
+} from './queries.ts'
+
+export interface ImportOptions {
+  /** The file is not the whole catalogue: what it does not name stays as it is. */
+  readonly isPartial: boolean
+  /** The operator has seen that most of the shop goes from sale and wants it so. */
+  readonly allowRemovals: boolean
+  readonly progress?: (done: { compared: number } | { written: number; toWrite: number }) => void
+}
+
+/** What differs between a file and the shop. An item can have changed and also be back on sale. */
+export interface Difference {
+  readonly added: ItemFacts[]
+  readonly changed: ChangedItem[]
+  readonly taken_from_sale: (NamedItem & { is_in_file: boolean })[]
+  readonly back_on_sale: NamedItem[]
+  /** Items of the file that the shop has just so. */
+  unchanged: number
+  /** Before anything is changed. */
+  for_sale_before: number
+}
+
+export interface NamedItem {
+  readonly id: string
+  readonly name: string
+}
+
+export interface ChangedItem extends NamedItem {
+  readonly changes: FieldChange[]
+}
+
+export interface Imported {
+  readonly difference: Difference
+  /** The shop's revision now; the same as before when nothing had to be changed. */
+  readonly revision: number
+}
+
+/** Statements have seconds, not minutes: each of them carries this many rows. */
+const BATCH = 5_000
+
+/** A file that was cut off must not empty the shop: from here on, half of it needs a word from the operator. */
+const REMOVALS_MIN = 10
+
+/** Changes nothing. */
+export async function compareCatalogue(
+  db: Queryable,
+  items: ReadonlyMap<string, ItemFacts>,
+  options: ImportOptions,
+): Promise<Difference> {
+  const { difference } = await compare(db, items, options)
+  return difference
+}
+
+/**
+ * Brings the shop to what the file says, under one revision or not at all. The comparison is made again here, behind the
+ * lock that every change takes: what was shown to the operator may be minutes old.
+ */
+export async function importCatalogue(
+  tx: Tx,
+  items: ReadonlyMap<string, ItemFacts>,
+  options: ImportOptions,
+  nowMs: number,
+): Promise<Imported> {
+  const before = await lockCatalogue(tx)
+  const { difference, toWrite, toTake } = await compare(tx, items, options)
+  const objection = objectionTo(difference, options)
+  if (objection) throw refuse('invalid_request', objection)
+  const rows = toWrite.length + toTake.length
+  if (rows === 0) return { difference, revision: before.revision }
+
+  const { revision } = await nextRevision(tx, new Date(nowMs))
+  let written = 0
+  const report = (batch: readonly unknown[]) => {
+    written += batch.length
+    options.progress?.({ written, toWrite: rows })
+  }
+  for (const batch of batchesOf(toWrite)) {
+    await upsertItems(tx, batch, revision)
+    report(batch)
+  }
+  for (const batch of batchesOf(toTake)) {
+    await takeFromSale(tx, batch, revision)
+    report(batch)
+  }
+  return { difference, revision }
+}
+
+/** Why this import would be refused, as far as the difference tells. */
+export function objectionTo(difference: Difference, options: ImportOptions): string | undefined {
+  const taken = difference.taken_from_sale.length
+  const isMuch = taken >= REMOVALS_MIN && taken * 2 > difference.for_sale_before
+  if (options.isPartial || options.allowRemovals || !isMuch) return undefined
+  return (
+    `This would take ${taken} of the ${difference.for_sale_before} items for sale from sale; nothing was changed. ` +
+    'If the file is not the whole catalogue, add --partial. If it was cut off, write it again. ' +
+    'If it is meant so, add --allow-removals.'
+  )
+}
+
+async function compare(db: Queryable, items: ReadonlyMap<string, ItemFacts>, options: ImportOptions) {
+  const difference: Difference = {
+    added: [],
+    changed: [],
+    taken_from_sale: [],
+    back_on_sale: [],
+    unchanged: 0,
+    for_sale_before: 0,
+  }
+  const toWrite: ItemFacts[] = []
+  const toTake: string[] = []
+  const unseen = new Set(items.keys())
+  let compared = 0
+  for await (const rows of options.isPartial ? itemsById(db, items) : everyItem(db)) {
+    for (const row of rows) {
+      const item = items.get(row.id)
+      if (row.is_for_sale) difference.for_sale_before += 1
+      if (item) {
+        unseen.delete(row.id)
+        if (noteChanges(difference, row, item)) toWrite.push(item)
+      } else if (row.is_for_sale) {
+        difference.taken_from_sale.push({ id: row.id, name: row.name, is_in_file: false })
+        toTake.push(row.id)
+      }
+    }
+    compared += rows.length
+    options.progress?.({ compared })
+  }
+  for (const id of unseen) {
+    const item = items.get(id) as ItemFacts
+    difference.added.push(item)
+    toWrite.push(item)
+  }
+  return { difference, toWrite, toTake }
+}
+
+/** Whether there are any. */
+function noteChanges(difference: Difference, row: ItemRow, item: ItemFacts): boolean {
+  const all = changesBetween(row, item)
+  if (all.length === 0) {
+    difference.unchanged += 1
+    return false
+  }
+  const { id, name } = item
+  const changes = all.filter(({ field }) => field !== 'is_for_sale')
+  if (changes.length > 0) difference.changed.push({ id, name, changes })
+  if (row.is_for_sale && !item.is_for_sale) difference.taken_from_sale.push({ id, name, is_in_file: true })
+  if (!row.is_for_sale && item.is_for_sale) difference.back_on_sale.push({ id, name })
+  return true
+}
+
+async function* itemsById(db: Queryable, items: ReadonlyMap<string, ItemFacts>): AsyncGenerator<ItemRow[]> {
+  for (const ids of batchesOf([...items.keys()])) yield await selectItemsById(db, ids)
+}
+
+function* batchesOf<Thing>(things: readonly Thing[]): Generator<Thing[]> {
+  for (let at = 0; at < things.length; at += BATCH) yield things.slice(at, at + BATCH)
+}

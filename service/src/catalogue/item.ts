@@ -1,0 +1,104 @@
+import type { Queryable, Tx } from '../platform/db.ts'
+import { refuse } from '../platform/trouble.ts'
+import { type ItemTexts, readItem, textsOf } from './import-file.ts'
+import {
+  type ItemFacts,
+  type ItemFilter,
+  type ItemRow,
+  lockCatalogue,
+  nextRevision,
+  selectItem,
+  selectItemsAfter,
+  selectRevision,
+  upsertItems,
+} from './queries.ts'
+
+export { type ItemFacts, type ItemRow, selectRevision as readRevision } from './queries.ts'
+
+export interface FieldChange {
+  readonly field: keyof ItemFacts
+  readonly old: unknown
+  readonly new: unknown
+}
+
+export interface ChangedOne {
+  readonly item: ItemRow
+  /** Empty when the item was so already. */
+  readonly changes: FieldChange[]
+  /** The shop's revision now. */
+  readonly revision: number
+}
+
+/** In the order of their ids as text. `after` continues a list: the last id seen. */
+export function listItems(db: Queryable, filter: ItemFilter, limit: number, after = ''): Promise<ItemRow[]> {
+  return selectItemsAfter(db, filter, after, limit)
+}
+
+const BATCH = 10_000
+
+/** All items, a batch at a time: a statement has seconds, not minutes. */
+export async function* everyItem(db: Queryable): AsyncGenerator<ItemRow[]> {
+  for (let after = ''; ; ) {
+    const batch = await selectItemsAfter(db, {}, after, BATCH)
+    if (batch.length > 0) yield batch
+    const last = batch.at(-1)
+    if (!last || batch.length < BATCH) return
+    after = last.id
+  }
+}
+
+/** With what keeps it from being bought at this moment; nothing does when the list is empty. */
+export async function showItem(db: Queryable, id: string): Promise<{ item: ItemRow; obstacles: string[] }> {
+  const item = await getItem(db, id)
+  const { now } = await selectRevision(db)
+  return { item, obstacles: obstaclesTo(item, now) }
+}
+
+/** Takes the new values as a file would spell them, so that one set of rules holds for both. */
+export async function setItem(tx: Tx, id: string, wanted: ItemTexts, nowMs: number): Promise<ChangedOne> {
+  const before = await lockCatalogue(tx)
+  const old = await getItem(tx, id)
+  const facts = readItem({ ...textsOf(old), ...wanted, id })
+  const changes = changesBetween(old, facts)
+  const item = { ...facts, has_supply: old.has_supply }
+  if (changes.length === 0) return { item, changes, revision: before.revision }
+  const { revision } = await nextRevision(tx, new Date(nowMs))
+  await upsertItems(tx, [facts], revision)
+  return { item, changes, revision }
+}
+
+export function changesBetween(old: ItemFacts, item: ItemFacts): FieldChange[] {
+  return FIELDS.filter((field) => comparable(old[field]) !== comparable(item[field])).map((field) => ({
+    field,
+    old: old[field],
+    new: item[field],
+  }))
+}
+
+const FIELDS = [
+  'name',
+  'type',
+  'collection',
+  'price_cents',
+  'image',
+  'available_until',
+  'is_for_sale',
+] as const satisfies (keyof ItemFacts)[]
+
+function comparable(value: string | number | boolean | Date | null) {
+  return value instanceof Date ? value.getTime() : value
+}
+
+export async function getItem(db: Queryable, id: string): Promise<ItemRow> {
+  const item = await selectItem(db, id)
+  if (!item) throw refuse('not_found', `There is no item ${id}. Look for it: shopwire-admin catalogue list`)
+  return item
+}
+
+function obstaclesTo({ is_for_sale, has_supply, available_until }: ItemRow, now: Date): string[] {
+  return [
+    ...(is_for_sale ? [] : ['not for sale']),
+    ...(has_supply ? [] : ['no supply']),
+    ...(available_until && available_until <= now ? [`sale ended ${available_until.toISOString()}`] : []),
+  ]
+}

@@ -1,0 +1,212 @@
+import {
+  CATALOGUE_LIMIT_DEFAULT,
+  CATALOGUE_OFFSET_DEFAULT,
+  type CataloguePage,
+  type CatalogueQuery,
+  type Item,
+} from '@shopwire/contract'
+import { LRUCache } from 'lru-cache'
+import { fold, ItemBlock, sortKey } from './item-block.ts'
+import type { ItemRow } from './queries.ts'
+
+/** Kept for the next page of the same search, counted in matches: a million items match some searches. */
+const REMEMBERED_MATCHES_MAX = 4_000_000
+
+/** Up to here the ends of sales are moved one by one; more of them are sorted anew. */
+const FEW = 1_000
+
+interface Filters {
+  /** Folded; empty for any. */
+  readonly name: string
+  readonly collection: string
+  readonly type: string | undefined
+}
+
+/**
+ * The whole catalogue in memory, at one revision. Reads never touch the database; a change is applied between two reads,
+ * so no page mixes two revisions. Items lie in blocks ordered by numeric id, so that one change among a million touches one
+ * block and nothing else has to be built anew.
+ */
+export class Snapshot {
+  revision = 0
+  #blocks: ItemBlock[] = []
+  readonly #byId = new Map<string, ItemRow>()
+  /** When each sale with an end ends, sorted; undefined until somebody asks. */
+  #ends: number[] | undefined
+  /** Types and collections repeat; one copy of each text is enough. */
+  readonly #texts = new Map<string, string>()
+  readonly #matches = new LRUCache<string, ItemRow[]>({
+    maxSize: REMEMBERED_MATCHES_MAX,
+    sizeCalculation: (matches) => matches.length + 1,
+  })
+
+  get size(): number {
+    return this.#byId.size
+  }
+
+  apply(changed: readonly ItemRow[], revision: number): void {
+    if (changed.length > FEW) this.#ends = undefined
+    for (const row of changed) {
+      const item: ItemRow = {
+        id: row.id,
+        name: row.name,
+        type: this.#one(row.type),
+        collection: this.#one(row.collection),
+        price_cents: row.price_cents,
+        image: row.image,
+        is_for_sale: row.is_for_sale,
+        has_supply: row.has_supply,
+        available_until: row.available_until,
+      }
+      this.#moveEnd(this.#byId.get(item.id), item)
+      this.#byId.set(item.id, item)
+      this.#put(item)
+    }
+    if (changed.length > 0) this.#matches.clear()
+    this.revision = revision
+  }
+
+  /** Changes with the revision, and when a sale has ended by the clock alone. */
+  etag(nowMs: number): string {
+    this.#ends ??= endsOf(this.#byId.values())
+    return `"${this.revision}-${countUpTo(this.#ends, nowMs)}"`
+  }
+
+  item(id: string, nowMs: number): Item | undefined {
+    const item = this.#byId.get(id)
+    return item && present(item, nowMs)
+  }
+
+  page(query: CatalogueQuery, nowMs: number): CataloguePage {
+    const { limit = CATALOGUE_LIMIT_DEFAULT, offset = CATALOGUE_OFFSET_DEFAULT } = query
+    const filters = { name: fold(query.search), collection: fold(query.category), type: query.type }
+    const isFiltered = filters.name !== '' || filters.collection !== '' || filters.type !== undefined
+    const matches = isFiltered ? this.#matching(filters) : undefined
+    const found = matches ? matches.slice(offset, offset + limit) : this.#slice(offset, limit)
+    const items = found.map((item) => present(item, nowMs))
+    return { items, count: items.length, total: matches?.length ?? this.size, limit, offset }
+  }
+
+  #slice(offset: number, limit: number): ItemRow[] {
+    const found: ItemRow[] = []
+    let skip = offset
+    for (const { items } of this.#blocks) {
+      if (found.length >= limit) break
+      if (skip < items.length) found.push(...items.slice(skip, skip + limit - found.length))
+      skip = Math.max(0, skip - items.length)
+    }
+    return found
+  }
+
+  #matching(filters: Filters): ItemRow[] {
+    const name = JSON.stringify([filters.name, filters.collection, filters.type])
+    let found = this.#matches.get(name)
+    if (!found) {
+      found = []
+      const isInCollection = collectionFilter(filters.collection)
+      for (const block of this.#blocks) {
+        for (const item of block.named(filters.name)) {
+          if (filters.type !== undefined && item.type !== filters.type) continue
+          if (isInCollection(item.collection)) found.push(item)
+        }
+      }
+      this.#matches.set(name, found)
+    }
+    return found
+  }
+
+  #put(item: ItemRow) {
+    const key = sortKey(item.id)
+    // Loading comes in order, so the end is looked at first.
+    const last = this.#blocks.at(-1)
+    if (!last) {
+      this.#blocks.push(new ItemBlock([item]))
+      return
+    }
+    const at = key >= sortKey(last.firstId) ? this.#blocks.length - 1 : this.#blockFor(key)
+    const block = this.#blocks[at] as ItemBlock
+    block.put(item)
+    const rest = block.splitIfFull()
+    if (rest) this.#blocks.splice(at + 1, 0, rest)
+  }
+
+  /** The last block that begins at or before the key, or the first. */
+  #blockFor(key: string): number {
+    let low = 0
+    let high = this.#blocks.length
+    while (high - low > 1) {
+      const middle = (low + high) >> 1
+      if (sortKey((this.#blocks[middle] as ItemBlock).firstId) <= key) low = middle
+      else high = middle
+    }
+    return low
+  }
+
+  #moveEnd(before: ItemRow | undefined, after: ItemRow) {
+    const [old, next] = [before?.available_until?.getTime(), after.available_until?.getTime()]
+    if (old === next || !this.#ends) return
+    if (old !== undefined) this.#ends.splice(countUpTo(this.#ends, old) - 1, 1)
+    if (next !== undefined) this.#ends.splice(countUpTo(this.#ends, next), 0, next)
+  }
+
+  #one<Text extends string>(text: Text): Text {
+    const known = this.#texts.get(text)
+    if (known === undefined) this.#texts.set(text, text)
+    return (known ?? text) as Text
+  }
+}
+
+export function isSellable(item: ItemRow, nowMs: number): boolean {
+  return (
+    item.is_for_sale &&
+    item.has_supply &&
+    (item.available_until === null || nowMs < item.available_until.getTime())
+  )
+}
+
+function present(item: ItemRow, nowMs: number): Item {
+  return {
+    id: item.id,
+    name: item.name,
+    type: item.type,
+    collection: item.collection,
+    price_cents: item.price_cents,
+    currency: 'USD',
+    image: item.image,
+    stock: null,
+    sellable: isSellable(item, nowMs),
+    available_until: item.available_until?.toISOString() ?? null,
+  }
+}
+
+/** There are far fewer collections than items: each is looked at once. */
+function collectionFilter(wanted: string): (collection: string) => boolean {
+  if (wanted === '') return () => true
+  const known = new Map<string, boolean>()
+  return (collection) => {
+    let isWanted = known.get(collection)
+    if (isWanted === undefined) {
+      isWanted = fold(collection).includes(wanted)
+      known.set(collection, isWanted)
+    }
+    return isWanted
+  }
+}
+
+function endsOf(items: Iterable<ItemRow>): number[] {
+  const ends: number[] = []
+  for (const { available_until } of items) if (available_until) ends.push(available_until.getTime())
+  return ends.sort((a, b) => a - b)
+}
+
+/** How many of the sorted numbers are at most `limit`. */
+function countUpTo(sorted: readonly number[], limit: number): number {
+  let low = 0
+  let high = sorted.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((sorted[middle] as number) <= limit) low = middle + 1
+    else high = middle
+  }
+  return low
+}

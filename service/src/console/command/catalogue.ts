@@ -1,0 +1,369 @@
+import { readFile } from 'node:fs/promises'
+import { createInterface } from 'node:readline/promises'
+import { buffer } from 'node:stream/consumers'
+import { type ItemType, itemTypes } from '@shopwire/contract'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { compareCatalogue, type Difference, type ImportOptions, objectionTo } from '../../catalogue/import.ts'
+import {
+  columns,
+  type FileFormat,
+  fileFormats,
+  type ItemTexts,
+  readCatalogueFile,
+  writeCatalogueFile,
+} from '../../catalogue/import-file.ts'
+import {
+  everyItem,
+  type FieldChange,
+  type ItemRow,
+  listItems,
+  readRevision,
+  showItem,
+} from '../../catalogue/item.ts'
+import { refuse } from '../../platform/trouble.ts'
+import { parseDollars, parseLimit } from './parse.ts'
+import { day, dollars, print, table } from './print.ts'
+import type { Workplace } from './workplace.ts'
+
+const LINES_PER_KIND_MAX = 20
+/** Below this the answer comes before a person wonders. */
+const PROGRESS_ITEMS_MIN = 20_000
+
+export function catalogueCommands(program: Command, workplace: Workplace): void {
+  const catalogue = program.command('catalogue').description('what is for sale, and for how much')
+  importCommand(catalogue, workplace)
+  exportCommand(catalogue, workplace)
+  listCommand(catalogue, workplace)
+  showCommand(catalogue, workplace)
+  setCommand(catalogue, workplace)
+}
+
+interface ImportFlags {
+  readonly format?: FileFormat
+  readonly partial?: true
+  readonly dryRun?: true
+  readonly yes?: true
+  readonly all?: true
+  readonly allowRemovals?: true
+}
+
+function importCommand(catalogue: Command, workplace: Workplace): void {
+  catalogue
+    .command('import')
+    .argument('<file>', 'JSON or CSV; "-" reads from standard input')
+    .addOption(formatOption('what the file is; by default it is looked at'))
+    .option('--partial', 'the file is not the whole catalogue: leave items alone that it does not name')
+    .option('--dry-run', 'show what would change and change nothing')
+    .option('--yes', 'at a terminal: do not ask')
+    .option('--all', `show every line, not the first ${LINES_PER_KIND_MAX} of a kind`)
+    .option('--allow-removals', 'even if most of what is for sale goes from sale')
+    .description('bring the shop to what a file says, whole or not at all')
+    .addHelpText(
+      'after',
+      [
+        '',
+        `CSV begins with the line ${columns.join(',')}; JSON is an array of objects with these names.`,
+        'image, available_until and for_sale may be left out and then mean none, never and true.',
+        'Items that the file does not name are taken from sale; none is ever deleted.',
+      ].join('\n'),
+    )
+    .action(async (file: string, flags: ImportFlags, command: Command) => {
+      const isJson = Boolean(command.optsWithGlobals().json)
+      const { items, warnings } = readCatalogueFile(await readBytes(file), flags.format)
+      for (const warning of warnings) workplace.err(`Warning: ${warning}\n`)
+      const options = importOptions(flags, workplace)
+      const difference = await compareCatalogue(workplace.deps().db, items, options)
+      const refused = objectionTo(difference, options) ?? null
+      if (!isJson) workplace.out(`${describeDifference(difference, Boolean(flags.all))}\n`)
+
+      if (flags.dryRun) {
+        const { revision } = await readRevision(workplace.deps().db)
+        const json = { applied: false, dry_run: true, revision, ...jsonOf(difference), refused, warnings }
+        return print(command, workplace, json, () =>
+          [...(refused ? [`It would be refused: ${refused}`] : []), 'Dry run: nothing was changed.'].join(
+            '\n',
+          ),
+        )
+      }
+      if (refused) throw refuse('invalid_request', refused)
+      if (!flags.yes && !isJson && !(await isAgreed(workplace))) {
+        return workplace.out('Nothing was changed.\n')
+      }
+      const done = await workplace.operator().importCatalogue(items, file, options)
+      const counts = countsOf(done.difference)
+      const isChanged = counts.added + counts.changed + counts.taken_from_sale + counts.back_on_sale > 0
+      const json = {
+        ...{ applied: isChanged, dry_run: false, revision: done.revision },
+        ...jsonOf(done.difference),
+        ...{ refused, warnings },
+      }
+      return print(command, workplace, json, () =>
+        [
+          ...(JSON.stringify(counts) === JSON.stringify(countsOf(difference))
+            ? []
+            : [
+                'Somebody else changed the catalogue meanwhile. What was done:',
+                describeDifference(done.difference, Boolean(flags.all)),
+              ]),
+          isChanged
+            ? `Done; the catalogue is at revision ${done.revision}.`
+            : `Nothing to change; the catalogue stays at revision ${done.revision}.`,
+        ].join('\n'),
+      )
+    })
+}
+
+function importOptions(flags: ImportFlags, { err }: Workplace): ImportOptions {
+  return {
+    isPartial: Boolean(flags.partial),
+    allowRemovals: Boolean(flags.allowRemovals),
+    progress(done) {
+      if ('compared' in done) {
+        if (done.compared >= PROGRESS_ITEMS_MIN) err(`${done.compared} items compared\n`)
+      } else if (done.toWrite >= PROGRESS_ITEMS_MIN) {
+        err(`${done.written} of ${done.toWrite} items written\n`)
+      }
+    },
+  }
+}
+
+async function readBytes(file: string): Promise<Uint8Array> {
+  if (file === '-') return buffer(process.stdin)
+  try {
+    return await readFile(file)
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const why = code === 'ENOENT' ? 'there is no such file' : message
+    throw refuse('invalid_request', `${file} cannot be read: ${why}. Check the path.`)
+  }
+}
+
+/** Scripts have said what they want by running the command; only a person at a terminal is asked. */
+async function isAgreed({ err }: Workplace): Promise<boolean> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return true
+  err('Apply this? [y/N] ')
+  const lines = createInterface({ input: process.stdin })
+  try {
+    for await (const line of lines) return /^y(es)?$/i.test(line.trim())
+    return false
+  } finally {
+    lines.close()
+  }
+}
+
+function countsOf({ added, changed, taken_from_sale, back_on_sale, unchanged }: Difference) {
+  return {
+    added: added.length,
+    changed: changed.length,
+    taken_from_sale: taken_from_sale.length,
+    back_on_sale: back_on_sale.length,
+    unchanged,
+  }
+}
+
+function jsonOf(difference: Difference) {
+  const { added, changed, taken_from_sale, back_on_sale } = difference
+  return { counts: countsOf(difference), added, changed, taken_from_sale, back_on_sale }
+}
+
+function describeDifference(difference: Difference, isWhole: boolean): string {
+  const { added, changed, taken_from_sale, back_on_sale, unchanged } = difference
+  const kind = <Entry>(title: string, entries: readonly Entry[], line: (entry: Entry) => string) => {
+    const shown = isWhole ? entries : entries.slice(0, LINES_PER_KIND_MAX)
+    const more = entries.length - shown.length
+    return [
+      `${title}: ${entries.length}`,
+      ...shown.map((entry) => `  ${line(entry)}`),
+      ...(more > 0 ? [`  and ${more} more (--all shows them)`] : []),
+    ]
+  }
+  return [
+    ...kind(
+      'Added',
+      added,
+      ({ id, name, price_cents, is_for_sale }) =>
+        `${id} ${name}, ${dollars(price_cents)}${is_for_sale ? '' : ', not for sale'}`,
+    ),
+    ...kind('Changed', changed, ({ id, name, changes }) => `${id} ${name}: ${describeChanges(changes)}`),
+    ...kind(
+      'Taken from sale',
+      taken_from_sale,
+      ({ id, name, is_in_file }) => `${id} ${name}${is_in_file ? '' : ' (not in the file)'}`,
+    ),
+    ...kind('Back on sale', back_on_sale, ({ id, name }) => `${id} ${name}`),
+    `Unchanged: ${unchanged}`,
+  ].join('\n')
+}
+
+function describeChanges(changes: readonly FieldChange[]): string {
+  return changes
+    .map(({ field, old, new: now }) => `${titleOf(field)} ${spelled(field, old)} → ${spelled(field, now)}`)
+    .join(', ')
+}
+
+function titleOf(field: FieldChange['field']): string {
+  if (field === 'price_cents') return 'price'
+  return field === 'is_for_sale' ? 'for_sale' : field
+}
+
+function spelled(field: FieldChange['field'], value: unknown): string {
+  if (value === null) return field === 'available_until' ? 'never' : 'none'
+  if (field === 'price_cents') return dollars(value as number)
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  return value instanceof Date ? value.toISOString() : JSON.stringify(value)
+}
+
+function exportCommand(catalogue: Command, workplace: Workplace): void {
+  catalogue
+    .command('export')
+    .addOption(formatOption('what to write').default('json'))
+    .description('write the whole catalogue in a form that import reads back; --json is the same as JSON')
+    .action(async ({ format }: { format: FileFormat }, command: Command) => {
+      const { db } = workplace.deps()
+      const before = await readRevision(db)
+      const isJson = Boolean(command.optsWithGlobals().json)
+      let count = 0
+      async function* counted() {
+        for await (const items of everyItem(db)) {
+          count += items.length
+          yield items
+        }
+      }
+      for await (const piece of writeCatalogueFile(counted(), isJson ? 'json' : format)) workplace.out(piece)
+      const after = await readRevision(db)
+      if (count === 0) workplace.err(`${NO_ITEMS}\n`)
+      if (after.revision !== before.revision) {
+        workplace.err(
+          `Warning: the catalogue changed while it was written (revision ${before.revision} → ${after.revision}); export it again for one moment's picture.\n`,
+        )
+      }
+    })
+}
+
+const NO_ITEMS = 'No items yet. See what a file would bring: shopwire-admin catalogue import <file> --dry-run'
+
+function listCommand(catalogue: Command, workplace: Workplace): void {
+  interface Flags {
+    readonly search?: string
+    readonly type?: ItemType
+    readonly notForSale?: true
+    readonly limit: number
+    readonly after: string
+  }
+  catalogue
+    .command('list')
+    .option('--search <text>', 'part of the name, in any case')
+    .addOption(new Option('--type <type>').choices(itemTypes))
+    .option('--not-for-sale', 'only what is not for sale')
+    .option('--limit <n>', 'how many', parseLimit, 50)
+    .option('--after <id>', 'continue after this item', '')
+    .description('items in the order of their ids')
+    .action(async ({ search, type, notForSale, limit, after }: Flags, command: Command) => {
+      const filter = { search: search?.normalize('NFC'), type, is_for_sale: notForSale ? false : undefined }
+      const items = await listItems(workplace.deps().db, filter, limit, after)
+      const next = items.length === limit ? items.at(-1)?.id : undefined
+      const isNarrowed = search !== undefined || type !== undefined || notForSale || after !== ''
+      print(command, workplace, { items, next: next ?? null }, () => {
+        const text = table(
+          ['ITEM', 'TYPE', 'PRICE', 'FOR SALE', 'UNTIL (UTC)', 'COLLECTION', 'NAME'],
+          items.map((item) => [
+            item.id,
+            item.type,
+            dollars(item.price_cents),
+            forSaleOf(item),
+            item.available_until ? day(item.available_until) : '',
+            item.collection,
+            item.name,
+          ]),
+          isNarrowed ? 'No item is like that. Leave options out to see more.' : NO_ITEMS,
+        )
+        return next ? `${text}\nMore: --after ${next}` : text
+      })
+    })
+}
+
+function forSaleOf({ is_for_sale, has_supply }: ItemRow): string {
+  if (!is_for_sale) return 'no'
+  return has_supply ? 'yes' : 'no supply'
+}
+
+function showCommand(catalogue: Command, workplace: Workplace): void {
+  catalogue
+    .command('show')
+    .argument('<item>')
+    .description('all about one item, and whether it can be bought now')
+    .action(async (id: string, _options, command: Command) => {
+      const { item, obstacles } = await showItem(workplace.deps().db, id)
+      const sellable = obstacles.length === 0
+      print(command, workplace, { item, sellable, obstacles }, () =>
+        [
+          `${item.id} ${item.name}`,
+          `Type        ${item.type}`,
+          `Collection  ${item.collection}`,
+          `Price       ${dollars(item.price_cents)}`,
+          `Image       ${item.image ?? 'none'}`,
+          `For sale    ${item.is_for_sale ? 'yes' : 'no'}`,
+          `Supply      ${item.has_supply ? 'yes' : 'no'}`,
+          `Until       ${item.available_until?.toISOString() ?? 'no end'}`,
+          `Sellable    ${sellable ? 'yes, now' : `no: ${obstacles.join(', ')}`}`,
+        ].join('\n'),
+      )
+    })
+}
+
+function setCommand(catalogue: Command, workplace: Workplace): void {
+  interface Flags {
+    readonly price?: number
+    readonly name?: string
+    readonly collection?: string
+    readonly until?: string
+    readonly forSale?: string
+  }
+  catalogue
+    .command('set')
+    .argument('<item>')
+    .option('--price <amount>', 'dollars and cents, such as 1.99', parseDollars)
+    .option('--name <text>')
+    .option('--collection <text>')
+    .option('--until <time>', 'when its sale ends, such as 2026-12-31T23:59:59Z, or "never"')
+    .option('--for-sale <yes|no>', 'whether it is offered', parseYesNo)
+    .description('change one item; the next import of a file overwrites it')
+    .action(async (id: string, flags: Flags, command: Command) => {
+      const { price, name, collection, until, forSale } = flags
+      const wanted: ItemTexts = {
+        ...(price !== undefined && { price_cents: String(price) }),
+        ...(name !== undefined && { name: name.trim() }),
+        ...(collection !== undefined && { collection: collection.trim() }),
+        ...(until !== undefined && { available_until: parseUntil(until) }),
+        ...(forSale !== undefined && { for_sale: forSale }),
+      }
+      if (Object.keys(wanted).length === 0) {
+        throw refuse(
+          'invalid_request',
+          'There is nothing to change. Say what: --price, --name, --collection, --until or --for-sale.',
+        )
+      }
+      const done = await workplace.operator().setItem(id, wanted)
+      print(command, workplace, done, () =>
+        done.changes.length === 0
+          ? `${id} ${done.item.name} is so already; the catalogue stays at revision ${done.revision}.`
+          : `${id} ${done.item.name}: ${describeChanges(done.changes)}\nThe catalogue is at revision ${done.revision}.`,
+      )
+    })
+}
+
+/** Answers as a catalogue file would spell it. */
+function parseYesNo(text: string): string {
+  if (text !== 'yes' && text !== 'no') throw new InvalidArgumentError('must be yes or no.')
+  return text === 'yes' ? 'true' : 'false'
+}
+
+/** In a file, no end is an empty field; on a command line, an empty text is a variable that was not set. */
+function parseUntil(text: string): string {
+  if (text === '') throw refuse('invalid_request', '--until is empty. Give a time, or "never".')
+  return text === 'never' ? '' : text
+}
+
+function formatOption(description: string): Option {
+  return new Option('--format <format>', description).choices(fileFormats)
+}

@@ -1,0 +1,149 @@
+import type { Command } from 'commander'
+import { getAccount } from '../../accounts/account.ts'
+import { listWaiting, type WaitingOrder } from '../../orders/backlog.ts'
+import type { OrderLineRow, OrderRow } from '../../orders/queries.ts'
+import { listOrders } from '../../orders/read-orders.ts'
+import { type RefundRule, readRefundRule } from '../../orders/refund-rule.ts'
+import { refuse } from '../../platform/trouble.ts'
+import { parseCount, parseDuration, parseLimit } from './parse.ts'
+import { day, dollars, print, table } from './print.ts'
+import { readLines } from './read-lines.ts'
+import type { Workplace } from './workplace.ts'
+
+export function orderCommands(program: Command, workplace: Workplace): void {
+  const orders = program.command('orders').description('what was bought, and whether it was delivered')
+
+  orders
+    .command('list')
+    .argument('<account>')
+    .option('--limit <n>', 'how many', parseLimit, 25)
+    .option('--offset <n>', 'skip so many', parseCount, 0)
+    .description('an account’s orders, newest first')
+    .action(async (account: string, paging: { limit: number; offset: number }, command: Command) => {
+      const { db } = workplace.deps()
+      await getAccount(db, account)
+      const page = await listOrders(db, account, paging)
+      print(command, workplace, page, () =>
+        table(
+          ['ORDER', 'TIME (UTC)', 'STATUS', 'TOTAL'],
+          page.orders.map((o) => [o.id, day(new Date(o.created_at)), o.status, dollars(o.total_cents)]),
+          'No orders yet.',
+        ),
+      )
+    })
+
+  orders
+    .command('waiting')
+    .option('--limit <n>', 'how many', parseLimit, 50)
+    .description('paid orders without their links, oldest first, and why')
+    .action(async ({ limit }: { limit: number }, command: Command) => {
+      const rows = await listWaiting(workplace.deps().db, limit)
+      print(command, workplace, { orders: rows }, () => waitingTable(rows))
+    })
+
+  orders
+    .command('show')
+    .argument('<order>')
+    .option('--reveal-links', 'print the links too; the audit log remembers that you looked')
+    .description('an order with its lines')
+    .action(async (id: string, { revealLinks }: { revealLinks?: true }, command: Command) => {
+      const operator = workplace.operator()
+      const order = await operator.showOrder(id)
+      const links = revealLinks ? await operator.revealLinks(id) : undefined
+      print(command, workplace, { ...order, ...(links && { links }) }, () =>
+        [describeOrder(order), ...(links ? ['', ...links] : [])].join('\n'),
+      )
+    })
+
+  orders
+    .command('deliver')
+    .argument('<order>')
+    .argument('<file>', 'the links it lacks, one a line in the order of its lines; "-" reads standard input')
+    .description('deliver an order by hand')
+    .action(async (id: string, file: string, _options, command: Command) => {
+      const done = await workplace.operator().deliverOrder(id, await readLines(file))
+      print(command, workplace, done, () =>
+        done.isNew ? `Delivered ${id}.` : `${id} was delivered before; nothing was done.`,
+      )
+    })
+
+  orders
+    .command('cancel')
+    .argument('<order>')
+    .requiredOption('--reason <text>', 'kept with the order')
+    .description('give up a paid order and return its money; final')
+    .action(async (id: string, { reason }: { reason: string }, command: Command) => {
+      if (reason.length === 0 || reason.length > 200)
+        throw refuse('invalid_request', 'A reason has 1 to 200 characters.')
+      const done = await workplace.operator().cancelOrder(id, reason)
+      print(command, workplace, done, () =>
+        done.isNew
+          ? `Cancelled ${id}; ${dollars(done.order.total_cents)} went back to ${done.order.account_id}.`
+          : `${id} was cancelled before; nothing was done.`,
+      )
+    })
+
+  orders
+    .command('retry')
+    .argument('<order>')
+    .description('try to fulfil an order now instead of at its next time')
+    .action(async (id: string, _options, command: Command) => {
+      const order = await workplace.operator().retryOrder(id)
+      print(command, workplace, order, () => `${id} is due now; "orders show ${id}" tells how it went.`)
+    })
+
+  const refunds = program.command('refunds').description('when orders that cannot be delivered are given up')
+
+  refunds
+    .command('rule')
+    .option('--cancel-after <duration>', 'such as 2d; "never" leaves it to an operator')
+    .description('show or set after how long an undelivered order is cancelled and refunded by itself')
+    .action(async ({ cancelAfter }: { cancelAfter?: string }, command: Command) => {
+      const rule =
+        cancelAfter === undefined
+          ? await readRefundRule(workplace.deps().db)
+          : await workplace
+              .operator()
+              .setRefundRule(cancelAfter === 'never' ? null : parseDuration(cancelAfter))
+      print(command, workplace, rule, () => describeRule(rule))
+    })
+}
+
+function describeOrder(order: OrderRow & { lines: readonly OrderLineRow[] }): string {
+  const end =
+    order.status === 'cancelled'
+      ? `cancelled ${day(order.cancelled_at as Date)} UTC: ${order.cancel_reason}`
+      : order.delivered_at
+        ? `delivered ${day(order.delivered_at)} UTC`
+        : 'paid, waiting for its links'
+  return [
+    `${order.id} of ${order.account_id}`,
+    `bought ${day(order.created_at)} UTC for ${dollars(order.total_cents)}; ${end}`,
+    '',
+    table(
+      ['ITEM', 'QTY', 'EACH', 'NAME'],
+      order.lines.map((line) => [line.id, String(line.qty), dollars(line.unit_price_cents), line.name]),
+      '',
+    ),
+  ].join('\n')
+}
+
+function waitingTable(rows: readonly WaitingOrder[]): string {
+  return table(
+    ['ORDER', 'SINCE (UTC)', 'TOTAL', 'TRIED', 'NEXT (UTC)', 'WHY'],
+    rows.map((row) => [
+      row.id,
+      day(row.created_at),
+      dollars(row.total_cents),
+      `${row.attempts}×`,
+      row.next_at ? day(row.next_at) : 'when woken',
+      row.note ?? 'not taken up yet: does a worker run?',
+    ]),
+    'Nothing waits: every order is delivered or cancelled.',
+  )
+}
+
+function describeRule({ cancel_after_ms }: RefundRule): string {
+  if (cancel_after_ms === null) return 'Undelivered orders wait until an operator delivers or cancels them.'
+  return `An order that is not delivered after ${cancel_after_ms / 60_000} minutes is cancelled and refunded.`
+}

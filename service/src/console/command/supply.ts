@@ -1,0 +1,209 @@
+import type { Command } from 'commander'
+import { refuse } from '../../platform/trouble.ts'
+import type { Loaded } from '../../supply/pool.ts'
+import { type ItemSupply, selectOpenRequests, selectSupplies } from '../../supply/queries.ts'
+import { listSuppliers, SUPPLIER_TIMEOUT_MS_DEFAULT } from '../../supply/suppliers.ts'
+import { parseCount, parseDuration, parseLimit } from './parse.ts'
+import { day, print, table } from './print.ts'
+import { readLines } from './read-lines.ts'
+import type { Workplace } from './workplace.ts'
+
+export function supplyCommands(program: Command, workplace: Workplace): void {
+  poolCommands(program, workplace)
+  supplierCommands(program, workplace)
+
+  const supply = program.command('supply').description('where the links of each item come from')
+
+  supply
+    .command('list')
+    .option('--limit <n>', 'how many', parseLimit, 200)
+    .option('--after <item>', 'continue after this item', '')
+    .description('items with a source of their own; all others are delivered by hand')
+    .action(async ({ limit, after }: { limit: number; after: string }, command: Command) => {
+      const rows = await selectSupplies(workplace.deps().db, after, limit)
+      print(command, workplace, { items: rows }, () => levels(rows))
+    })
+
+  supply
+    .command('set')
+    .argument('<item>')
+    .option('--source <source>', 'pool, supplier or hand')
+    .option('--supplier <name>', 'the supplier asked first')
+    .option('--fallback <name>', 'asked when the first has nothing or does not answer; "none" for nobody')
+    .option('--sku <text>', 'what the suppliers call the item; its id by default')
+    .option('--warn-below <n>', 'warn when fewer links are left in the pool', parseCount)
+    .description('say where an item comes from')
+    .action(
+      async (
+        item: string,
+        options: { source?: string; supplier?: string; fallback?: string; sku?: string; warnBelow?: number },
+        command: Command,
+      ) => {
+        const after = await workplace.operator().chooseSource(item, {
+          source: parseSource(options.source),
+          supplier: options.supplier,
+          fallback: options.fallback === 'none' ? null : options.fallback,
+          sku: options.sku,
+          warn_below: options.warnBelow,
+        })
+        print(command, workplace, after, () => `${item} comes from ${describeSource(after)}.`)
+      },
+    )
+}
+
+function poolCommands(program: Command, workplace: Workplace) {
+  const pool = program.command('pool').description('links loaded ahead, ready to be sold')
+
+  pool
+    .command('load')
+    .argument('<item>')
+    .argument('<file>', 'one link a line; "-" reads standard input')
+    .description('add links to an item’s pool; a link this store ever held is left out')
+    .action(async (item: string, file: string, _options, command: Command) => {
+      const links = await readLines(file)
+      if (links.length === 0) throw refuse('invalid_request', `"${file}" holds no links. Give one a line.`)
+      const progress =
+        links.length > PROGRESS_FROM ? (n: number) => workplace.err(`${n} links read\n`) : undefined
+      const loaded = await workplace.operator().loadPool(item, links, progress)
+      print(command, workplace, loaded, () => describeLoaded(item, loaded))
+    })
+
+  pool
+    .command('levels')
+    .option('--low', 'only pools below their warning mark or empty')
+    .option('--limit <n>', 'how many', parseLimit, 200)
+    .option('--after <item>', 'continue after this item', '')
+    .description('how many links are left per item')
+    .action(async ({ low, limit, after }: { low?: true; limit: number; after: string }, command: Command) => {
+      const rows = await selectSupplies(workplace.deps().db, after, limit)
+      const pools = rows.filter((row) => row.source === 'pool' || row.pool_left > 0)
+      const shown = low ? pools.filter((row) => stateOf(row) !== 'ok') : pools
+      print(command, workplace, { pools: shown }, () => levels(shown))
+    })
+}
+
+const PROGRESS_FROM = 5_000
+
+function supplierCommands(program: Command, workplace: Workplace) {
+  const suppliers = program
+    .command('suppliers')
+    .description('servers that make links when an order needs them')
+
+  suppliers
+    .command('create')
+    .argument('<name>', 'lower-case letters, digits and dashes')
+    .argument('<url>', 'where requests for links are sent; see docs/suppliers.md')
+    .option('--timeout <duration>', 'longest wait for an answer', parseDuration, SUPPLIER_TIMEOUT_MS_DEFAULT)
+    .description('add a supplier; prints the secret that signs our requests, once')
+    .action(async (name: string, url: string, { timeout }: { timeout: number }, command: Command) => {
+      const made = await workplace
+        .operator()
+        .createSupplier({ name, url, timeout_ms: timeout, allowHttp: workplace.isDevelopment() })
+      print(command, workplace, made, () =>
+        [
+          `Created supplier "${name}".`,
+          `Secret  ${made.secret}`,
+          'Give it to the supplier now: it is not shown again.',
+          `Next: shopwire-admin supply set <item> --supplier ${name}`,
+        ].join('\n'),
+      )
+    })
+
+  suppliers
+    .command('list')
+    .description('all suppliers')
+    .action(async (_options, command: Command) => {
+      const rows = await listSuppliers(workplace.deps().db)
+      print(command, workplace, { suppliers: rows }, () =>
+        table(
+          ['SUPPLIER', 'STATE', 'TIMEOUT', 'URL'],
+          rows.map((row) => [row.name, row.is_paused ? 'paused' : 'asked', `${row.timeout_ms} ms`, row.url]),
+          'No suppliers. Add one: shopwire-admin suppliers create <name> <url>',
+        ),
+      )
+    })
+
+  for (const [name, isPaused, description] of [
+    ['pause', true, 'ask nothing of it for now; its fallback takes over'],
+    ['resume', false, 'ask it again'],
+  ] as const) {
+    suppliers
+      .command(name)
+      .argument('<name>')
+      .description(description)
+      .action(async (supplier: string, _options, command: Command) => {
+        const row = await workplace.operator().pauseSupplier(supplier, isPaused)
+        print(
+          command,
+          workplace,
+          row,
+          () => `Supplier "${row.name}" is ${isPaused ? 'paused' : 'asked again'}.`,
+        )
+      })
+  }
+
+  suppliers
+    .command('unsettled')
+    .option('--limit <n>', 'how many', parseLimit, 50)
+    .description('requests that were sent and whose links never came: compare them with the supplier’s bill')
+    .action(async ({ limit }: { limit: number }, command: Command) => {
+      const rows = await selectOpenRequests(workplace.deps().db, limit)
+      print(command, workplace, { requests: rows }, () =>
+        table(
+          ['REQUEST', 'SUPPLIER', 'QTY', 'ASKED', 'LAST (UTC)', 'ERROR'],
+          rows.map((r) => [
+            `${r.order_id}-${r.line}`,
+            r.supplier,
+            String(r.qty),
+            `${r.attempts}×`,
+            day(r.last_at),
+            r.error ?? '',
+          ]),
+          'Everything that was asked for was given or refused.',
+        ),
+      )
+    })
+}
+
+function parseSource(text: string | undefined): ItemSupply['source'] | undefined {
+  if (text === undefined || text === 'pool' || text === 'supplier' || text === 'hand') return text
+  throw refuse('invalid_request', `"${text}" is not a source: choose pool, supplier or hand.`)
+}
+
+function describeLoaded(item: string, { loaded, known, pool_left }: Loaded): string {
+  const lines = [`Loaded ${loaded} links; the pool of ${item} holds ${pool_left}.`]
+  if (known.length > 0) {
+    const shown = known.slice(0, 20).join(', ')
+    lines.push(
+      `Left out ${known.length}, held before or twice in the list: line ${shown}${known.length > 20 ? ' …' : ''}.`,
+    )
+  }
+  return lines.join('\n')
+}
+
+function describeSource({ source, supplier, fallback, pool_left }: ItemSupply): string {
+  if (source === 'hand') return 'nowhere by itself: it is delivered by hand'
+  if (source === 'pool') return `its pool (${pool_left} links left)`
+  return `supplier "${supplier}"${fallback ? `, then "${fallback}"` : ''}`
+}
+
+function stateOf({ source, pool_left, warn_below }: ItemSupply): string {
+  if (source !== 'pool') return 'ok'
+  if (pool_left === 0) return 'EMPTY: not sellable'
+  return pool_left < warn_below ? 'LOW' : 'ok'
+}
+
+function levels(rows: readonly (ItemSupply & { name: string | null })[]): string {
+  return table(
+    ['ITEM', 'SOURCE', 'LEFT', 'WARN BELOW', 'STATE', 'NAME'],
+    rows.map((row) => [
+      row.item_id,
+      row.source === 'supplier' ? [row.supplier, row.fallback].filter(Boolean).join(' → ') : row.source,
+      String(row.pool_left),
+      String(row.warn_below),
+      stateOf(row),
+      row.name ?? '',
+    ]),
+    'Nothing here. Load links: shopwire-admin pool load <item> <file>',
+  )
+}

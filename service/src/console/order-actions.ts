@@ -1,0 +1,55 @@
+import { retryOrder } from '../orders/backlog.ts'
+import { findOrder, readWholeOrder, revealLinks } from '../orders/find-order.ts'
+import { cancelOrder, deliverByHand } from '../orders/finish.ts'
+import { type RefundRule, setRefundRule } from '../orders/refund-rule.ts'
+import type { Db } from '../platform/db.ts'
+import { refuse } from '../platform/trouble.ts'
+import type { LinkVault } from '../supply/gift-link.ts'
+import type { Act } from './act.ts'
+
+/** What an operator may do to orders. Links never get into the audit log, only how many there were. */
+export function orderActions(db: Db, vault: LinkVault, act: Act) {
+  return {
+    async showOrder(id: string) {
+      return readWholeOrder(db, await findOrder(db, id))
+    },
+
+    revealLinks: (id: string): Promise<string[]> =>
+      act('order.reveal_links', async (tx) => {
+        const order = await findOrder(tx, id)
+        const links = await revealLinks(tx, vault, order)
+        return { result: links, target: id, details: { account_id: order.account_id, links: links.length } }
+      }),
+
+    cancelOrder: (id: string, reason: string) =>
+      act('order.cancel', async (tx, nowMs) => {
+        const order = await findOrder(tx, id)
+        const result = await cancelOrder(tx, vault, order, reason, nowMs)
+        return { result, target: id, details: { account_id: order.account_id, reason, isNew: result.isNew } }
+      }),
+
+    deliverOrder: (id: string, links: readonly string[]) =>
+      act('order.deliver', async (tx, nowMs) => {
+        const order = await findOrder(tx, id)
+        const result = await deliverByHand(tx, vault, order, links, nowMs)
+        const details = { account_id: order.account_id, links: links.length, isNew: result.isNew }
+        return { result, target: id, details }
+      }),
+
+    retryOrder: (id: string) =>
+      act('order.retry', async (tx) => {
+        const order = await findOrder(tx, id)
+        const row = await readWholeOrder(tx, order)
+        if (row.status !== 'paid')
+          throw refuse('invalid_request', `Order ${id} is ${row.status}; there is nothing to try.`)
+        await retryOrder(tx, order.account_id, id)
+        return { result: row, target: id, details: { account_id: order.account_id } }
+      }),
+
+    setRefundRule: (cancel_after_ms: number | null): Promise<RefundRule> =>
+      act('refunds.rule', async (tx, nowMs) => {
+        const result = await setRefundRule(tx, cancel_after_ms, new Date(nowMs))
+        return { result, target: 'refunds', details: { cancel_after_ms } }
+      }),
+  }
+}

@@ -1,0 +1,38 @@
+import type { LiveCatalogue } from '../../catalogue/live-catalogue.ts'
+import { refuse } from '../../platform/trouble.ts'
+import { type Answer, answer, endpoint } from '../endpoint.ts'
+
+/** Callers may keep what they read and must ask whether it still holds. */
+const CACHE_CONTROL = 'private, no-cache'
+
+export const getCatalogue = (catalogue: LiveCatalogue) =>
+  endpoint('getCatalogue', async ({ query, ifNoneMatch }) => {
+    const { snapshot } = catalogue
+    const nowMs = catalogue.nowMs()
+    return unlessKnown(snapshot.etag(nowMs), ifNoneMatch, () => snapshot.page(query, nowMs))
+  })
+
+export const getCatalogueItem = (catalogue: LiveCatalogue) =>
+  endpoint('getCatalogueItem', async ({ id, ifNoneMatch }) => {
+    const { snapshot } = catalogue
+    const nowMs = catalogue.nowMs()
+    const item = snapshot.item(id, nowMs)
+    if (!item) throw refuse('not_found', 'There is no item with this id. GET /catalogue lists all there are.')
+    return unlessKnown(snapshot.etag(nowMs), ifNoneMatch, () => item)
+  })
+
+function unlessKnown<Body>(
+  etag: string,
+  known: string | undefined,
+  read: () => Body,
+): Answer<Body> | Answer<null> {
+  const headers = { etag, 'cache-control': CACHE_CONTROL }
+  return names(known, etag) ? answer(304, null, headers) : answer(200, read(), headers)
+}
+
+/** `*`, or a list with this tag in it. A proxy on the way may have marked ours as weak; it still names the same revision. */
+function names(list: string | undefined, etag: string): boolean {
+  if (list === undefined) return false
+  if (list.trim() === '*') return true
+  return list.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
+}

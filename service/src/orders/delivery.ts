@@ -1,0 +1,36 @@
+import type { Tx } from '../platform/db.ts'
+import { assert } from '../platform/trouble.ts'
+import type { LinkVault } from '../supply/gift-link.ts'
+import { recordOrderEvent } from '../webhooks/events.ts'
+import { insertOrderLink } from './link-queries.ts'
+import { updateDelivered } from './queries.ts'
+
+export interface OrderName {
+  readonly account_id: string
+  readonly order_id: string
+}
+
+/** Gives links to the open units of a line. They stay unseen until the whole order is delivered. */
+export async function keepLinks(
+  tx: Tx,
+  vault: LinkVault,
+  line: OrderName & { line: number },
+  /** Units of the line that have their link already. */
+  held: number,
+  links: readonly string[],
+  source: string,
+  nowMs: number,
+): Promise<void> {
+  for (const [n, link] of links.entries()) {
+    const place = { ...line, unit: held + n + 1 }
+    const sealed = await vault.sealForOrder(link, place)
+    await insertOrderLink(tx, { ...place, ...sealed, source, obtained_at: new Date(nowMs) })
+  }
+}
+
+/** paid → delivered, with its event. Every unit must have its link; the order's row must be locked and paid. */
+export async function finishDelivery(tx: Tx, order: OrderName, nowMs: number): Promise<void> {
+  const changed = await updateDelivered(tx, order.account_id, order.order_id, new Date(nowMs))
+  assert(changed === 1, `order ${order.order_id} was paid when it was delivered`)
+  await recordOrderEvent(tx, 'order.delivered', order, nowMs)
+}

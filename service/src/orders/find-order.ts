@@ -1,0 +1,28 @@
+import type { Queryable } from '../platform/db.ts'
+import { timeInId } from '../platform/ids.ts'
+import { refuse } from '../platform/trouble.ts'
+import type { LinkVault } from '../supply/gift-link.ts'
+import type { OrderName } from './delivery.ts'
+import { type OrderLineRow, type OrderRow, selectOrder, selectOrderOwner } from './queries.ts'
+import { openLinks } from './read-orders.ts'
+
+/** For operators, who are given an order's id and nothing else. */
+export async function findOrder(db: Queryable, id: string): Promise<OrderName> {
+  const madeMs = timeInId(id)
+  const found = madeMs === undefined ? undefined : await selectOrderOwner(db, id, new Date(madeMs))
+  if (!found) throw refuse('not_found', `There is no order ${id}.`)
+  return { account_id: found.account_id, order_id: id }
+}
+
+export async function readWholeOrder(
+  db: Queryable,
+  { account_id, order_id }: OrderName,
+): Promise<OrderRow & { lines: OrderLineRow[] }> {
+  const row = await selectOrder(db, account_id, order_id)
+  if (!row) throw refuse('not_found', `There is no order ${order_id}.`)
+  return row
+}
+
+/** The links themselves, for an operator who has said that this is what they want; recorded by whoever calls this. */
+export const revealLinks = (db: Queryable, vault: LinkVault, { account_id, order_id }: OrderName) =>
+  openLinks(db, vault, { account_id, id: order_id })

@@ -1,0 +1,110 @@
+import { lockMoney, refund } from '../ledger/transfer.ts'
+import type { Tx } from '../platform/db.ts'
+import { dropJob } from '../platform/jobs.ts'
+import { assert, refuse } from '../platform/trouble.ts'
+import { checkLink, type LinkVault } from '../supply/gift-link.ts'
+import { returnToPool } from '../supply/pool.ts'
+import { insertFingerprints, lockItemSupply } from '../supply/queries.ts'
+import { recordOrderEvent } from '../webhooks/events.ts'
+import { finishDelivery, keepLinks, type OrderName } from './delivery.ts'
+import { FULFIL_QUEUE } from './fulfil.ts'
+import { deleteOrderLinks } from './link-queries.ts'
+import { lockPaidOrder, type OrderRow, selectOpenLines, selectOrder, updateCancelled } from './queries.ts'
+
+/**
+ * paid → cancelled, and the money back, in one commit. Locks in the order of every money move: balance, then order. Links
+ * that were already put by go back to the pool; nobody has seen them. Cancelling twice is cancelling once.
+ */
+export async function cancelOrder(
+  tx: Tx,
+  vault: LinkVault,
+  order: OrderName,
+  reason: string,
+  nowMs: number,
+): Promise<{ order: OrderRow; isNew: boolean }> {
+  const { account_id, order_id } = order
+  await lockMoney(tx, account_id)
+  const paid = await lockPaidOrder(tx, account_id, order_id)
+  if (!paid) return { order: await finalOrder(tx, order, 'cancelled'), isNew: false }
+  await updateCancelled(tx, account_id, order_id, new Date(nowMs), reason)
+  await refund(tx, account_id, { order_id, amount_cents: paid.total_cents }, nowMs)
+  await recordOrderEvent(tx, 'order.cancelled', order, nowMs)
+  await giveBackLinks(tx, vault, order, nowMs)
+  await dropJob(tx, account_id, FULFIL_QUEUE, order_id)
+  return { order: await finalOrder(tx, order, 'cancelled'), isNew: true }
+}
+
+/** paid → delivered with links an operator brings: one for each unit that lacks one, in the order of the lines. */
+export async function deliverByHand(
+  tx: Tx,
+  vault: LinkVault,
+  order: OrderName,
+  links: readonly string[],
+  nowMs: number,
+): Promise<{ order: OrderRow; isNew: boolean }> {
+  const { account_id, order_id } = order
+  const paid = await lockPaidOrder(tx, account_id, order_id)
+  if (!paid) return { order: await finalOrder(tx, order, 'delivered'), isNew: false }
+  const open = await selectOpenLines(tx, account_id, order_id)
+  const missing = open.reduce((sum, line) => sum + line.missing, 0)
+  if (links.length !== missing) {
+    const wanted = open.map((line) => `${line.missing} of item ${line.item_id}`).join(', ')
+    throw refuse(
+      'invalid_request',
+      `The order lacks ${missing} links (${wanted}); ${links.length} were given.`,
+    )
+  }
+  const checked = links.map((link, n) => checkLink(link, `Link ${n + 1}`))
+  const hashes = await Promise.all(checked.map((link) => vault.fingerprint(link)))
+  const fresh = await insertFingerprints(tx, hashes, new Date(nowMs))
+  if (fresh.length < links.length) {
+    throw refuse(
+      'invalid_request',
+      'One of the links was held by this store before, or stands twice. Each is sold once.',
+    )
+  }
+  let at = 0
+  for (const line of open) {
+    const given = checked.slice(at, at + line.missing)
+    await keepLinks(tx, vault, { ...order, line: line.n }, line.held, given, 'hand', nowMs)
+    at += line.missing
+  }
+  await finishDelivery(tx, order, nowMs)
+  await dropJob(tx, account_id, FULFIL_QUEUE, order_id)
+  return { order: await finalOrder(tx, order, 'delivered'), isNew: true }
+}
+
+/** The order at its end, when that is the end that was asked for. */
+async function finalOrder(
+  tx: Tx,
+  { account_id, order_id }: OrderName,
+  wanted: OrderRow['status'],
+): Promise<OrderRow> {
+  const row = await selectOrder(tx, account_id, order_id)
+  if (!row) throw refuse('not_found', `Account ${account_id} has no order ${order_id}.`)
+  if (row.status !== wanted) {
+    throw refuse('idempotency_conflict', `Order ${order_id} is ${row.status} already; that is final.`)
+  }
+  return row
+}
+
+async function giveBackLinks(tx: Tx, vault: LinkVault, order: OrderName, nowMs: number) {
+  const held = await deleteOrderLinks(tx, order.account_id, order.order_id)
+  if (held.length === 0) return
+  const row = await selectOrder(tx, order.account_id, order.order_id)
+  assert(row, 'a locked order is there')
+  // All at once and sorted, as everyone does who touches several pools.
+  await lockItemSupply(
+    tx,
+    row.lines.map(({ id }) => id),
+  )
+  for (const line of row.lines) {
+    const ofLine = held.filter((link) => link.line === line.n)
+    const links = await Promise.all(
+      ofLine.map((link) =>
+        vault.openFromOrder(link.link_sealed, { ...order, line: line.n, unit: link.unit }),
+      ),
+    )
+    await returnToPool(tx, vault, line.id, links, nowMs)
+  }
+}

@@ -1,0 +1,125 @@
+import { createHash } from 'node:crypto'
+import {
+  type CartItem,
+  type Order,
+  type OrderRequest,
+  QTY_DEFAULT,
+  RETRY_AFTER_STORE_CLOSED_S,
+} from '@shopwire/contract'
+import type { Db } from '../platform/db.ts'
+import { newId } from '../platform/ids.ts'
+import { Refusal, refuse, Unavailable } from '../platform/trouble.ts'
+import { cartColumns } from '../quotes/price-cart.ts'
+import { totalExceeded } from '../quotes/quote.ts'
+import { callPlaceOrder, type Placed } from './queries.ts'
+
+/** Who pays, and the standing with which they were let in. */
+export interface Buyer {
+  readonly account_id: string
+  readonly key_id: string
+  readonly standing: number
+}
+
+export type Outcome =
+  | { readonly kind: 'bought'; readonly order: Order }
+  /** This key bought this cart before. */
+  | { readonly kind: 'earlier'; readonly order_id: string }
+
+const READMISSIONS_MAX = 3
+
+/**
+ * Buys the whole cart or nothing, in one round trip. An outcome we could not learn leaves as Unavailable, and the same key
+ * settles it. `readmit` answers with the buyer as it stands now, or refuses it.
+ */
+export async function placeOrder(
+  db: Db,
+  first: Buyer,
+  request: OrderRequest,
+  nowMs: number,
+  readmit: () => Promise<Buyer>,
+): Promise<Outcome> {
+  const order = {
+    order_id: newId('ord', nowMs),
+    transfer_id: newId('tr', nowMs),
+    event_id: newId('evt', nowMs),
+    created_at: new Date(nowMs),
+    idempotency_key: request.idempotency_key,
+    request_hash: hashCart(request.items),
+    cart: cartColumns(request.items),
+  }
+  let { account_id, key_id, standing } = first
+  for (let n = 0; n <= READMISSIONS_MAX; n += 1) {
+    const placed = await callPlaceOrder(db, { ...order, account_id, key_id, standing })
+    if (placed.verdict === 'bought') return { kind: 'bought', order: present(placed, request.items, nowMs) }
+    if (placed.verdict === 'earlier') return { kind: 'earlier', order_id: placed.order_id }
+    if (placed.verdict !== 'changed') throw refusalOf(placed)
+    ;({ account_id, key_id, standing } = await readmit())
+  }
+  throw new Unavailable('database', new Error('the account kept changing while it was buying'))
+}
+
+/**
+ * Two requests are the same when they would buy the same on the same condition: order of lines, spacing and a qty of one
+ * left out make no difference, another expected price does.
+ */
+function hashCart(items: readonly CartItem[]): Buffer {
+  const lines = items
+    .map(({ id, qty = QTY_DEFAULT, expected_price_cents = null }) => [id, qty, expected_price_cents] as const)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+  return createHash('sha256').update(JSON.stringify(lines)).digest()
+}
+
+function present(placed: Placed, items: readonly CartItem[], nowMs: number): Order {
+  return {
+    id: placed.order_id,
+    status: 'paid',
+    currency: 'USD',
+    total_cents: placed.total_cents,
+    created_at: new Date(nowMs).toISOString(),
+    delivered_at: null,
+    lines: items.map(({ id, qty = QTY_DEFAULT }, n) => ({
+      id,
+      name: placed.names[n] as string,
+      qty,
+      unit_price_cents: placed.unit_prices_cents[n] as number,
+    })),
+    links: [],
+  }
+}
+
+function refusalOf({ verdict, details, total_cents }: Placed): Refusal {
+  switch (verdict) {
+    case 'conflict':
+      return refuse(
+        'idempotency_conflict',
+        'This idempotency key has already bought another cart. Use a new key for a new purchase.',
+      )
+    case 'store_closed':
+      return new Refusal(
+        'store_closed',
+        'The store takes no new orders for now; nothing was bought. Try again with the same key when /status says it is open.',
+        {},
+        { 'retry-after': String(RETRY_AFTER_STORE_CLOSED_S) },
+      )
+    case 'item_unavailable':
+      return refuse(
+        'item_unavailable',
+        `Not for sale now: ${details}. Nothing was bought. POST /quote shows which lines can be.`,
+      )
+    case 'price_changed':
+      return refuse(
+        'price_changed',
+        `A price is not the expected one: ${details}. Nothing was bought. Ask your customer, then order with the new price.`,
+      )
+    case 'order_total_exceeded':
+      return totalExceeded(total_cents)
+    case 'insufficient_funds':
+      return refuse(
+        'insufficient_funds',
+        // Not how much is there: a key that may buy need not be one that may see the balance.
+        `The balance does not cover the ${total_cents} cents of this cart. Nothing was bought. Fund the account, then send the same request again.`,
+      )
+    default:
+      throw new Error(`place_order answered ${verdict}`)
+  }
+}

@@ -1,0 +1,144 @@
+import type { OrderLine, OrderStatus, OrderSummary } from '@shopwire/contract'
+import { type Db, type Queryable, sql, type Tx } from '../platform/db.ts'
+import type { CartColumns } from '../quotes/price-cart.ts'
+
+export interface OrderRow {
+  readonly account_id: string
+  readonly id: string
+  readonly status: OrderStatus
+  readonly total_cents: number
+  readonly created_at: Date
+  readonly delivered_at: Date | null
+  readonly cancelled_at: Date | null
+  readonly cancel_reason: string | null
+}
+
+export interface OrderLineRow extends OrderLine {
+  readonly n: number
+}
+
+export interface NewOrder {
+  readonly account_id: string
+  readonly standing: number
+  readonly key_id: string
+  readonly order_id: string
+  readonly transfer_id: string
+  readonly event_id: string
+  readonly created_at: Date
+  readonly idempotency_key: string
+  readonly request_hash: Buffer
+  readonly cart: CartColumns
+}
+
+/** See the function in the migrations for what each verdict means. */
+export interface Placed {
+  readonly verdict:
+    | 'bought'
+    | 'earlier'
+    | 'conflict'
+    | 'changed'
+    | 'store_closed'
+    | 'item_unavailable'
+    | 'price_changed'
+    | 'order_total_exceeded'
+    | 'insufficient_funds'
+  readonly order_id: string
+  readonly total_cents: number
+  readonly names: string[]
+  readonly unit_prices_cents: number[]
+  readonly details: string
+}
+
+export const callPlaceOrder = (db: Db, order: NewOrder) =>
+  db.commit<Placed>(sql`
+    select verdict, order_id, total_cents, names, unit_prices_cents, details
+      from place_order(${order.account_id}, ${order.standing}, ${order.key_id}, ${order.order_id}, ${order.transfer_id},
+                       ${order.event_id}, ${order.created_at}, ${order.idempotency_key}, ${order.request_hash},
+                       ${order.cart.ids}, ${order.cart.qtys}, ${order.cart.expected})`)
+
+export const selectOrder = (db: Queryable, account_id: string, id: string) =>
+  db.maybeOne<OrderRow & { lines: OrderLineRow[] }>(sql`
+    select account_id, id, status, total_cents, created_at, delivered_at, cancelled_at, cancel_reason,
+           (select json_agg(json_build_object('n', l.n, 'id', l.item_id, 'name', l.name, 'qty', l.qty,
+                                              'unit_price_cents', l.unit_price_cents) order by l.n)
+              from order_lines l
+             where l.account_id = o.account_id
+               and l.order_id = o.id) as lines
+      from orders o
+     where account_id = ${account_id}
+       and id = ${id}`)
+
+/** Newest first. Skipping reads the index alone; only the page itself is looked up. */
+export const selectOrders = (db: Queryable, account_id: string, limit: number, offset: number) =>
+  db.many<Pick<OrderSummary, 'id' | 'status' | 'total_cents'> & { created_at: Date }>(sql`
+    select o.id, o.status, o.total_cents, o.created_at
+      from (select p.id
+              from orders p
+             where p.account_id = ${account_id}
+             order by p.account_id desc, p.id desc
+             limit ${limit}
+            offset ${offset}) page
+      join orders o on o.account_id = ${account_id} and o.id = page.id
+     order by o.id desc`)
+
+export const selectOrderCount = (db: Queryable, account_id: string) =>
+  db.one<{ order_count: number }>(sql`
+    select order_count
+      from balances
+     where account_id = ${account_id}`)
+
+/** Both ends of an order go through here: only one of them can find it paid. */
+export const lockPaidOrder = (tx: Tx, account_id: string, id: string) =>
+  tx.maybeOne<OrderRow>(sql`
+    select account_id, id, status, total_cents, created_at, delivered_at, cancelled_at, cancel_reason
+      from orders
+     where account_id = ${account_id}
+       and id = ${id}
+       and status = 'paid'
+       for update`)
+
+export const updateDelivered = (tx: Tx, account_id: string, id: string, at: Date) =>
+  tx.run(sql`
+    update orders
+       set status = 'delivered',
+           delivered_at = greatest(${at}, created_at)
+     where account_id = ${account_id}
+       and id = ${id}
+       and status = 'paid'`)
+
+export const updateCancelled = (tx: Tx, account_id: string, id: string, at: Date, reason: string) =>
+  tx.run(sql`
+    update orders
+       set status = 'cancelled',
+           cancelled_at = greatest(${at}, created_at),
+           cancel_reason = ${reason}
+     where account_id = ${account_id}
+       and id = ${id}
+       and status = 'paid'`)
+
+/** A line that lacks links, and how many. */
+export interface OpenLine {
+  readonly n: number
+  readonly item_id: string
+  readonly held: number
+  readonly missing: number
+}
+
+export const selectOpenLines = (tx: Queryable, account_id: string, order_id: string) =>
+  tx.many<OpenLine>(sql`
+    select l.n, l.item_id, count(k.unit)::integer as held, (l.qty - count(k.unit))::integer as missing
+      from order_lines l
+      left join order_links k on k.account_id = l.account_id and k.order_id = l.order_id and k.line = l.n
+     where l.account_id = ${account_id}
+       and l.order_id = ${order_id}
+     group by l.n, l.item_id, l.qty
+    having l.qty > count(k.unit)
+     order by l.n`)
+
+/** By the order's id alone: the time in it leads to the few pages where the order can be. */
+export const selectOrderOwner = (db: Queryable, id: string, created_at: Date) =>
+  db.maybeOne<{ account_id: string }>(sql`
+    select account_id
+      from orders
+     where created_at = ${created_at}
+       and id = ${id}`)

@@ -1,0 +1,71 @@
+import {
+  ORDERS_LIMIT_DEFAULT,
+  ORDERS_OFFSET_DEFAULT,
+  type Order,
+  type OrdersPage,
+  type OrdersQuery,
+} from '@shopwire/contract'
+import type { Queryable } from '../platform/db.ts'
+import type { LinkVault } from '../supply/gift-link.ts'
+import { selectOrderLinks } from './link-queries.ts'
+import { type OrderLineRow, type OrderRow, selectOrder, selectOrderCount, selectOrders } from './queries.ts'
+
+/** The order as it stands now; undefined when this account has none of that id. Links only for those who may read them. */
+export async function readOrder(
+  db: Queryable,
+  vault: LinkVault,
+  account_id: string,
+  id: string,
+  { withLinks }: { withLinks: boolean },
+): Promise<Order | undefined> {
+  const row = await selectOrder(db, account_id, id)
+  if (!row) return undefined
+  const links = withLinks && row.status === 'delivered' ? await openLinks(db, vault, row) : []
+  return presentOrder(row, row.lines, links)
+}
+
+/** In the order of the lines, one per unit. */
+export async function openLinks(
+  db: Queryable,
+  vault: LinkVault,
+  { account_id, id: order_id }: Pick<OrderRow, 'account_id' | 'id'>,
+): Promise<string[]> {
+  const rows = await selectOrderLinks(db, account_id, order_id)
+  return Promise.all(
+    rows.map(({ line, unit, link_sealed }) =>
+      vault.openFromOrder(link_sealed, { account_id, order_id, line, unit }),
+    ),
+  )
+}
+
+export async function listOrders(
+  db: Queryable,
+  account_id: string,
+  { limit = ORDERS_LIMIT_DEFAULT, offset = ORDERS_OFFSET_DEFAULT }: OrdersQuery,
+): Promise<OrdersPage> {
+  const [{ order_count: total }, rows] = await Promise.all([
+    selectOrderCount(db, account_id),
+    selectOrders(db, account_id, limit, offset),
+  ])
+  const orders = rows.map(({ id, status, total_cents, created_at }) => ({
+    id,
+    status,
+    currency: 'USD' as const,
+    total_cents,
+    created_at: created_at.toISOString(),
+  }))
+  return { orders, total, limit, offset }
+}
+
+function presentOrder(row: OrderRow, lines: readonly OrderLineRow[], links: string[]): Order {
+  return {
+    id: row.id,
+    status: row.status,
+    currency: 'USD',
+    total_cents: row.total_cents,
+    created_at: row.created_at.toISOString(),
+    delivered_at: row.delivered_at?.toISOString() ?? null,
+    lines: lines.map(({ id, name, qty, unit_price_cents }) => ({ id, name, qty, unit_price_cents })),
+    links,
+  }
+}

@@ -1,0 +1,83 @@
+import { type Queryable, sql, type Tx } from './db.ts'
+
+/** One job in the hands of one worker. */
+export interface Job {
+  readonly account_id: string
+  readonly queue: string
+  readonly subject: string
+  /** Which taking up of the job this is; whoever took it up later has the say. */
+  readonly attempts: number
+  readonly created_at: Date
+}
+
+/** Another worker has the job now, because this one was silent for longer than its lease. What it was about to do is void. */
+export class LeaseLost extends Error {
+  override readonly name = 'LeaseLost'
+}
+
+/** Takes up jobs that are due. A lease is nothing but a later due time, so a dead worker gives its jobs back by dying. */
+export const takeJobs = (db: Queryable, queue: string, limit: number, leaseMs: number) =>
+  db.many<Job>(sql`
+    update jobs j
+       set run_at = clock_timestamp() + ${leaseMs}::integer * interval '1 ms',
+           attempts = j.attempts + 1
+      from (select account_id, subject
+              from jobs
+             where queue = ${queue}
+               and run_at <= clock_timestamp()
+             order by run_at
+             limit ${limit}
+               for update skip locked) due
+     where j.queue = ${queue}
+       and j.account_id = due.account_id
+       and j.subject = due.subject
+    returning j.account_id, j.queue, j.subject, j.attempts, j.created_at`)
+
+/** Moves the end of the leases; a job that somebody else took up meanwhile is left alone. */
+export const keepJobs = (db: Queryable, queue: string, jobs: readonly Job[], leaseMs: number) =>
+  db.run(sql`
+    update jobs j
+       set run_at = clock_timestamp() + ${leaseMs}::integer * interval '1 ms'
+      from unnest(${jobs.map(({ account_id }) => account_id)}::text[], ${jobs.map(({ subject }) => subject)}::text[],
+                  ${jobs.map(({ attempts }) => attempts)}::integer[]) as mine (account_id, subject, attempts)
+     where j.queue = ${queue}
+       and j.account_id = mine.account_id
+       and j.subject = mine.subject
+       and j.attempts = mine.attempts`)
+
+/** In the transaction of the work itself: both are done or neither is. */
+export async function finishJob(tx: Tx, job: Job): Promise<void> {
+  const removed = await tx.run(sql`
+    delete from jobs
+     where account_id = ${job.account_id}
+       and queue = ${job.queue}
+       and subject = ${job.subject}
+       and attempts = ${job.attempts}`)
+  if (removed === 0) throw new LeaseLost(`${job.queue} ${job.subject}`)
+}
+
+/** Tries again after a while; without one, when somebody wakes it. */
+export const postponeJob = (db: Queryable, job: Job, waitMs: number | undefined, note: string) =>
+  db.run(sql`
+    update jobs
+       set run_at = coalesce(clock_timestamp() + ${waitMs ?? null}::integer * interval '1 ms', 'infinity'),
+           note = left(${note}, 500)
+     where account_id = ${job.account_id}
+       and queue = ${job.queue}
+       and subject = ${job.subject}
+       and attempts = ${job.attempts}`)
+
+/** Due at once, whether it was waiting, parked or not there. A worker that has it in hand is shut out by the fence. */
+export const wakeJob = (tx: Queryable, account_id: string, queue: string, subject: string) =>
+  tx.run(sql`
+    insert into jobs as j (account_id, queue, subject, run_at, created_at)
+    values (${account_id}, ${queue}, ${subject}, clock_timestamp(), clock_timestamp())
+        on conflict (account_id, queue, subject) do update
+       set run_at = excluded.run_at`)
+
+export const dropJob = (tx: Tx, account_id: string, queue: string, subject: string) =>
+  tx.run(sql`
+    delete from jobs
+     where account_id = ${account_id}
+       and queue = ${queue}
+       and subject = ${subject}`)

@@ -1,0 +1,36 @@
+import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+import { type Db, sql } from './db.ts'
+import type { Keyring, RowBinding } from './encryption.ts'
+
+const KEY_BYTES = 32
+
+/**
+ * A key of the installation itself, made when it is first needed and kept, sealed, in the database: it has to stay the same
+ * for as long as the rows that were made with it, whatever happens to the configuration.
+ */
+export async function readOwnKey(db: Db, keyring: Keyring, name: string): Promise<KeyObject> {
+  const known = await selectKey(db, name)
+  if (known) return open(keyring, name, known.key_sealed)
+  const sealed = await keyring.seal(randomBytes(KEY_BYTES).toString('base64'), bindingOf(name))
+  await db.run(sql`
+    insert into own_keys (name, key_sealed, key_kek_id)
+    values (${name}, ${sealed.bytes}, ${sealed.kek_id})
+        on conflict do nothing`)
+  // Somebody else may have been first.
+  const kept = await selectKey(db, name)
+  return open(keyring, name, (kept as { key_sealed: Buffer }).key_sealed)
+}
+
+const selectKey = (db: Db, name: string) =>
+  db.maybeOne<{ key_sealed: Buffer }>(sql`
+    select key_sealed
+      from own_keys
+     where name = ${name}`)
+
+async function open(keyring: Keyring, name: string, sealed: Buffer): Promise<KeyObject> {
+  return createSecretKey(await keyring.open(sealed, bindingOf(name)), 'base64')
+}
+
+function bindingOf(name: string): RowBinding {
+  return { column: 'own_keys.key', account_id: '', row_id: name }
+}

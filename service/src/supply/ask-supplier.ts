@@ -1,0 +1,89 @@
+import { signWebhook } from '@shopwire/contract/signing'
+import { checkLink } from './gift-link.ts'
+
+/** What we ask a supplier for. The id makes it one request however often it is sent. */
+export interface SupplierAsk {
+  readonly id: string
+  readonly sku: string
+  readonly qty: number
+}
+
+export interface SupplierAddress {
+  readonly url: string
+  readonly secret: string
+  readonly timeout_ms: number
+}
+
+export type SupplierReply =
+  | { readonly kind: 'given'; readonly links: readonly string[] }
+  /** It will not give them, and said so. */
+  | { readonly kind: 'refused'; readonly error: string }
+  /** It is at work on them; asking again with the same id is right. */
+  | { readonly kind: 'later'; readonly error: string }
+  /** Nobody knows: no answer, or one that makes no sense. */
+  | { readonly kind: 'failed'; readonly error: string }
+
+const REPLY_BYTES_MAX = 64 * 1024
+
+/** One request, one reply, within the time limit. The protocol is described in docs/suppliers.md. */
+export async function askSupplier(
+  { url, secret, timeout_ms }: SupplierAddress,
+  ask: SupplierAsk,
+  nowMs: number,
+): Promise<SupplierReply> {
+  const body = Buffer.from(JSON.stringify({ id: ask.id, sku: ask.sku, qty: ask.qty }))
+  const timestamp = String(Math.floor(nowMs / 1000))
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      redirect: 'manual',
+      signal: AbortSignal.timeout(timeout_ms),
+      headers: {
+        'content-type': 'application/json',
+        'x-shopwire-timestamp': timestamp,
+        'x-shopwire-id': ask.id,
+        'x-shopwire-signature': signWebhook(secret, { timestamp, id: ask.id, body }),
+      },
+      body,
+    })
+    const text = await readCapped(response)
+    if (response.status === 200) return readLinks(text, ask.qty)
+    if (response.status === 202) return { kind: 'later', error: 'being_made' }
+    if (response.status === 409) return { kind: 'refused', error: 'out_of_stock' }
+    if (response.status === 422) return { kind: 'refused', error: 'unknown_sku' }
+    return { kind: 'failed', error: `http_${response.status}` }
+  } catch (error) {
+    return { kind: 'failed', error: failureOf(error) }
+  }
+}
+
+async function readCapped(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length
+    if (size > REPLY_BYTES_MAX) throw new Error('reply_too_large')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function readLinks(text: string, qty: number): SupplierReply {
+  try {
+    const { links } = JSON.parse(text) as { links?: unknown }
+    const isList = Array.isArray(links) && links.length === qty && new Set(links).size === qty
+    if (!isList) return { kind: 'failed', error: 'bad_reply' }
+    return { kind: 'given', links: links.map((link) => checkLink(String(link), 'A link of the supplier')) }
+  } catch {
+    return { kind: 'failed', error: 'bad_reply' }
+  }
+}
+
+/** A fixed vocabulary: what a stranger's server writes does not get into our records. */
+function failureOf(error: unknown): string {
+  const { name, message, cause } = error as Error & { cause?: { code?: string } }
+  if (name === 'TimeoutError') return 'timeout'
+  if (message === 'reply_too_large') return message
+  if (/CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO/.test(cause?.code ?? '')) return 'tls'
+  return 'connect'
+}

@@ -1,0 +1,78 @@
+import { createHmac, type KeyObject } from 'node:crypto'
+import type { Db } from '../platform/db.ts'
+import type { Keyring, RowBinding, Sealed } from '../platform/encryption.ts'
+import { readOwnKey } from '../platform/own-key.ts'
+import { refuse } from '../platform/trouble.ts'
+
+/** A link as it stands in a row: unreadable without our keys, recognisable by its fingerprint. */
+export interface SealedLink {
+  readonly link_sealed: Buffer
+  readonly link_kek_id: string
+  readonly link_hash: Buffer
+}
+
+export interface OrderPlace {
+  readonly account_id: string
+  readonly order_id: string
+  readonly line: number
+  readonly unit: number
+}
+
+export interface PoolPlace {
+  readonly item_id: string
+  readonly id: string
+}
+
+/** Seals gift links for the one row each of them may be opened in, and tells equal ones apart from new ones. */
+export interface LinkVault {
+  fingerprint(link: string): Promise<Buffer>
+  sealForPool(link: string, place: PoolPlace): Promise<SealedLink>
+  sealForOrder(link: string, place: OrderPlace): Promise<SealedLink>
+  openFromPool(sealed: Uint8Array, place: PoolPlace): Promise<string>
+  openFromOrder(sealed: Uint8Array, place: OrderPlace): Promise<string>
+}
+
+const LINK_LENGTH_MAX = 2_000
+
+export function createLinkVault(db: Db, keyring: Keyring): LinkVault {
+  let indexKey: Promise<KeyObject> | undefined
+  async function fingerprint(link: string) {
+    indexKey ??= readOwnKey(db, keyring, 'link-index')
+    const key = await indexKey.catch((error: unknown) => {
+      indexKey = undefined
+      throw error
+    })
+    return createHmac('sha256', key).update(link).digest()
+  }
+  async function seal(link: string, binding: RowBinding): Promise<SealedLink> {
+    const { bytes, kek_id }: Sealed = await keyring.seal(link, binding)
+    return { link_sealed: bytes, link_kek_id: kek_id, link_hash: await fingerprint(link) }
+  }
+  return {
+    fingerprint,
+    sealForPool: (link, place) => seal(link, poolBinding(place)),
+    sealForOrder: (link, place) => seal(link, orderBinding(place)),
+    openFromPool: (sealed, place) => keyring.open(sealed, poolBinding(place)),
+    openFromOrder: (sealed, place) => keyring.open(sealed, orderBinding(place)),
+  }
+}
+
+export function poolBinding({ item_id, id }: PoolPlace): RowBinding {
+  return { column: 'pool_links.link', account_id: '', row_id: `${item_id}/${id}` }
+}
+
+export function orderBinding({ account_id, order_id, line, unit }: OrderPlace): RowBinding {
+  return { column: 'order_links.link', account_id, row_id: `${order_id}/${line}/${unit}` }
+}
+
+/** What callers are given must be something they can open. The link itself is never repeated in the message. */
+export function checkLink(link: string, where: string): string {
+  const isUsable = link.length <= LINK_LENGTH_MAX && /^https:\/\/[!-~]+$/.test(link) && URL.canParse(link)
+  if (!isUsable) {
+    throw refuse(
+      'invalid_request',
+      `${where} is not a link: an absolute https:// URL of at most ${LINK_LENGTH_MAX} characters, without spaces.`,
+    )
+  }
+  return link
+}

@@ -1,0 +1,179 @@
+import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import type { PoolPlace, SealedLink } from './gift-link.ts'
+
+export type Source = 'pool' | 'supplier' | 'hand'
+
+export interface ItemSupply {
+  readonly item_id: string
+  readonly source: Source
+  readonly supplier: string | null
+  readonly fallback: string | null
+  readonly sku: string | null
+  readonly warn_below: number
+  readonly pool_left: number
+}
+
+/** Makes sure there is a row to lock; an item that nobody spoke of yet is delivered by hand. */
+export const ensureItemSupply = (tx: Tx, item_id: string, source: Source) =>
+  tx.run(sql`
+    insert into item_supply (item_id, source)
+    values (${item_id}, ${source})
+        on conflict (item_id) do nothing`)
+
+/** Held by everyone who adds to or takes from a pool; in the order of the ids, so that nobody waits in a circle. */
+export const lockItemSupply = (tx: Tx, item_ids: readonly string[]) =>
+  tx.many<ItemSupply>(sql`
+    select item_id, source, supplier, fallback, sku, warn_below, pool_left
+      from item_supply
+     where item_id = any(${item_ids})
+     order by item_id
+       for no key update`)
+
+export const selectItemSupply = (db: Queryable, item_ids: readonly string[]) =>
+  db.many<ItemSupply>(sql`
+    select item_id, source, supplier, fallback, sku, warn_below, pool_left
+      from item_supply
+     where item_id = any(${item_ids})`)
+
+export const selectSupplies = (db: Queryable, afterId: string, limit: number) =>
+  db.many<ItemSupply & { name: string | null }>(sql`
+    select s.item_id, s.source, s.supplier, s.fallback, s.sku, s.warn_below, s.pool_left, i.name
+      from item_supply s
+      left join items i on i.id = s.item_id
+     where s.item_id > ${afterId}
+     order by s.item_id
+     limit ${limit}`)
+
+export const updateItemSupply = (tx: Tx, supply: Omit<ItemSupply, 'pool_left'>) =>
+  tx.one<ItemSupply>(sql`
+    update item_supply
+       set source = ${supply.source},
+           supplier = ${supply.supplier},
+           fallback = ${supply.fallback},
+           sku = ${supply.sku},
+           warn_below = ${supply.warn_below}
+     where item_id = ${supply.item_id}
+    returning item_id, source, supplier, fallback, sku, warn_below, pool_left`)
+
+export const addToPoolLeft = (tx: Tx, item_id: string, change: number) =>
+  tx.one<{ pool_left: number; warn_below: number; source: Source }>(sql`
+    update item_supply
+       set pool_left = pool_left + ${change}
+     where item_id = ${item_id}
+    returning pool_left, warn_below, source`)
+
+/** Remembers links for ever; answers with those that were not known before. */
+export const insertFingerprints = (tx: Tx, hashes: readonly Buffer[], seen_at: Date) =>
+  tx.many<{ hash: Buffer }>(sql`
+    insert into link_fingerprints (hash, seen_at)
+    select hash, ${seen_at}
+      from unnest(${hashes}::bytea[]) as hash
+        on conflict do nothing
+    returning hash`)
+
+export type PoolLinkRow = PoolPlace & SealedLink
+
+export const insertPoolLinks = (tx: Tx, links: readonly PoolLinkRow[], loaded_at: Date) =>
+  tx.run(sql`
+    insert into pool_links (item_id, id, link_sealed, link_kek_id, link_hash, loaded_at)
+    select item_id, id, link_sealed, link_kek_id, link_hash, ${loaded_at}
+      from unnest(${links.map(({ item_id }) => item_id)}::text[], ${links.map(({ id }) => id)}::text[],
+                  ${links.map(({ link_sealed }) => link_sealed)}::bytea[],
+                  ${links.map(({ link_kek_id }) => link_kek_id)}::text[],
+                  ${links.map(({ link_hash }) => link_hash)}::bytea[])
+        as l (item_id, id, link_sealed, link_kek_id, link_hash)`)
+
+/** Oldest first. The lock of the item's supply row must be held. */
+export const takePoolLinks = (tx: Tx, item_id: string, limit: number) =>
+  tx.many<PoolPlace & { link_sealed: Buffer }>(sql`
+    delete from pool_links
+     where item_id = ${item_id}
+       and id in (select id
+                    from pool_links
+                   where item_id = ${item_id}
+                   order by id
+                   limit ${limit})
+    returning item_id, id, link_sealed`)
+
+export interface SupplierRow {
+  readonly name: string
+  readonly url: string
+  readonly secret_sealed: Buffer
+  readonly timeout_ms: number
+  readonly is_paused: boolean
+  readonly created_at: Date
+}
+
+export const insertSupplier = (tx: Tx, supplier: SupplierRow & { secret_kek_id: string }) =>
+  tx.run(sql`
+    insert into suppliers (name, url, secret_sealed, secret_kek_id, timeout_ms, created_at)
+    values (${supplier.name}, ${supplier.url}, ${supplier.secret_sealed}, ${supplier.secret_kek_id},
+            ${supplier.timeout_ms}, ${supplier.created_at})
+        on conflict do nothing`)
+
+export const selectSuppliers = (db: Queryable) =>
+  db.many<SupplierRow>(sql`
+    select name, url, secret_sealed, timeout_ms, is_paused, created_at
+      from suppliers
+     order by name`)
+
+export const selectSupplier = (db: Queryable, name: string) =>
+  db.maybeOne<SupplierRow>(sql`
+    select name, url, secret_sealed, timeout_ms, is_paused, created_at
+      from suppliers
+     where name = ${name}`)
+
+export const updateSupplierPaused = (tx: Tx, name: string, is_paused: boolean) =>
+  tx.run(sql`
+    update suppliers
+       set is_paused = ${is_paused}
+     where name = ${name}`)
+
+export interface SupplierRequest {
+  readonly account_id: string
+  readonly order_id: string
+  readonly line: number
+  readonly supplier: string
+  readonly qty: number
+  readonly state: 'asked' | 'given' | 'refused'
+  readonly attempts: number
+  readonly error: string | null
+  readonly first_at: Date
+  readonly last_at: Date
+}
+
+/** On record before anything is sent. The quantity of the first asking stays. */
+export const recordAsking = (
+  db: Queryable,
+  ask: Pick<SupplierRequest, 'account_id' | 'order_id' | 'line' | 'supplier' | 'qty'>,
+  at: Date,
+) =>
+  db.one<SupplierRequest>(sql`
+    insert into supplier_requests as r (account_id, order_id, line, supplier, qty, state, attempts, first_at, last_at)
+    values (${ask.account_id}, ${ask.order_id}, ${ask.line}, ${ask.supplier}, ${ask.qty}, 'asked', 1, ${at}, ${at})
+        on conflict (account_id, order_id, line, supplier) do update
+       set attempts = r.attempts + 1,
+           state = 'asked',
+           last_at = excluded.last_at
+    returning *`)
+
+export const recordReply = (
+  db: Queryable,
+  ask: Pick<SupplierRequest, 'account_id' | 'order_id' | 'line' | 'supplier' | 'state' | 'error'>,
+) =>
+  db.run(sql`
+    update supplier_requests
+       set state = ${ask.state},
+           error = left(${ask.error}, 200)
+     where account_id = ${ask.account_id}
+       and order_id = ${ask.order_id}
+       and line = ${ask.line}
+       and supplier = ${ask.supplier}`)
+
+export const selectOpenRequests = (db: Queryable, limit: number) =>
+  db.many<SupplierRequest>(sql`
+    select *
+      from supplier_requests
+     where state = 'asked'
+     order by last_at
+     limit ${limit}`)

@@ -1,0 +1,366 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { applyRefundRule } from '../../src/orders/refund-rule.ts'
+import { sql } from '../../src/platform/db.ts'
+import { itemOf, putItems, untilFollowed } from '../../testing/items.ts'
+import { openShop, type Shop } from '../../testing/shop.ts'
+import { startSupplier } from '../../testing/supplier.ts'
+import { startWorker } from '../../testing/worker.ts'
+
+let shop: Shop
+let worker: ReturnType<typeof startWorker>
+const lines: string[] = []
+beforeAll(async () => {
+  shop = await openShop({ limits: { requestsMax: 100_000, ordersMax: 100_000 } })
+  worker = startWorker(shop, { write: (line) => void lines.push(line) })
+})
+afterAll(async () => {
+  await worker.stop()
+  await shop.close()
+})
+
+let count = 0
+const fresh = (what: string) => {
+  count += 1
+  return `${what}-${count}-${'x'.repeat(8)}`
+}
+async function newItem(facts = {}) {
+  count += 1
+  const id = String(3 * 10 ** 16 + count * 8)
+  await untilFollowed(shop.catalogue, await putItems(shop.db, [itemOf(id, facts)]))
+  return id
+}
+const linksOf = (n: number) => Array.from({ length: n }, () => `https://gift.example/${fresh('link')}`)
+async function buy(...items: { id: string; qty?: number }[]) {
+  const { status, body } = await shop.call('POST', '/v1/orders', {
+    body: JSON.stringify({ items, idempotency_key: fresh('order') }),
+  })
+  expect(status, JSON.stringify(body)).toBe(201)
+  return body.id as string
+}
+const read = async (id: string) => (await shop.call('GET', `/v1/orders/${id}`)).body
+const untilStatus = (id: string, status: string) =>
+  expect.poll(async () => (await read(id)).status, { timeout: 10_000, interval: 20 }).toBe(status)
+const noteOf = async (id: string) =>
+  (await shop.db.maybeOne<{ note: string | null }>(sql`select note from jobs where subject = ${id}`))?.note
+const untilNote = (id: string, note: RegExp) =>
+  expect.poll(() => noteOf(id), { timeout: 10_000, interval: 20 }).toMatch(note)
+const balance = async () => (await shop.call('GET', '/v1/balance')).body.balance_cents as number
+const isSellable = async (id: string) => {
+  const { revision } = await shop.db.one<{ revision: number }>(sql`select revision from catalogue_state`)
+  await untilFollowed(shop.catalogue, revision)
+  return (await shop.call('GET', `/v1/catalogue/${id}`)).body.sellable as boolean
+}
+const eventsOf = async (id: string) =>
+  (
+    await shop.db.many<{ type: string }>(
+      sql`select type from events where order_id = ${id} order by created_at, type`,
+    )
+  ).map(({ type }) => type)
+
+const poolLeft = async (item: string) =>
+  (
+    await shop.db.one<{ left: number }>(
+      sql`select pool_left as left from item_supply where item_id = ${item}`,
+    )
+  ).left
+
+describe('from a pool', () => {
+  test('links arrive one per unit, in the order of the lines, oldest first; each is sold once', async () => {
+    const [first, second] = [await newItem(), await newItem()]
+    const [ofFirst, ofSecond] = [linksOf(3), linksOf(3)]
+    await shop.operator.loadPool(first, ofFirst)
+    await shop.operator.loadPool(second, ofSecond)
+    const id = await buy({ id: second, qty: 2 }, { id: first })
+    await untilStatus(id, 'delivered')
+    const order = await read(id)
+    expect(order.links).toEqual([ofSecond[0], ofSecond[1], ofFirst[0]])
+    expect(new Date(order.delivered_at).getTime()).toBeGreaterThanOrEqual(
+      new Date(order.created_at).getTime(),
+    )
+    expect(await eventsOf(id)).toEqual(['order.accepted', 'order.delivered'])
+    const again = await buy({ id: first })
+    await untilStatus(again, 'delivered')
+    expect((await read(again)).links).toEqual([ofFirst[1]])
+  })
+
+  test('a link this store has ever held is never taken in again', async () => {
+    const item = await newItem()
+    const links = linksOf(2)
+    expect(await shop.operator.loadPool(item, links)).toEqual({ loaded: 2, known: [], pool_left: 2 })
+    const more = [links[0], ...linksOf(1), links[1]] as string[]
+    expect(await shop.operator.loadPool(item, [...more, more[1] as string])).toEqual({
+      loaded: 1,
+      known: [1, 3, 4],
+      pool_left: 3,
+    })
+    const id = await buy({ id: item, qty: 3 })
+    await untilStatus(id, 'delivered')
+    expect(await shop.operator.loadPool(await newItem(), links)).toMatchObject({ loaded: 0, known: [1, 2] })
+  })
+
+  test('the last link takes the item from the shelves in the same commit; new ones put it back', async () => {
+    const item = await newItem()
+    await shop.operator.loadPool(item, linksOf(1))
+    expect(await isSellable(item)).toBe(true)
+    const id = await buy({ id: item })
+    await untilStatus(id, 'delivered')
+    expect(await isSellable(item)).toBe(false)
+    const refused = await shop.call('POST', '/v1/orders', {
+      body: JSON.stringify({ items: [{ id: item }], idempotency_key: fresh('order') }),
+    })
+    expect([refused.status, refused.body.error.type]).toEqual([409, 'item_unavailable'])
+    await shop.operator.loadPool(item, linksOf(1))
+    expect(await isSellable(item)).toBe(true)
+  })
+
+  test('a pool that is short keeps the order paid with its part put by, and loading it delivers', async () => {
+    const item = await newItem()
+    const [early, late] = [linksOf(1), linksOf(2)]
+    await shop.operator.loadPool(item, early)
+    const id = await buy({ id: item, qty: 3 })
+    await untilNote(id, /the pool is 2 short/)
+    expect(await read(id)).toMatchObject({ status: 'paid', links: [], delivered_at: null })
+    await shop.operator.loadPool(item, late)
+    await untilStatus(id, 'delivered')
+    expect((await read(id)).links).toEqual([...early, ...late])
+  })
+
+  test('falling below the mark is warned of once', async () => {
+    const item = await newItem()
+    await shop.operator.loadPool(item, linksOf(4))
+    await shop.operator.chooseSource(item, { warn_below: 3 })
+    for (let n = 0; n < 3; n += 1) await untilStatus(await buy({ id: item }), 'delivered')
+    const warnings = lines.filter((line) => line.includes('runs low') && line.includes(item))
+    expect(warnings.map((line) => JSON.parse(line).pool_left)).toEqual([2])
+  })
+
+  test('what is in the database is unreadable, and no link is ever logged', async () => {
+    const item = await newItem()
+    const [link = ''] = linksOf(1)
+    await shop.operator.loadPool(item, [link])
+    const id = await buy({ id: item })
+    await untilStatus(id, 'delivered')
+    const { found } = await shop.db.one<{ found: number }>(
+      sql`select count(*) as found from order_links where position('http'::bytea in link_sealed) > 0`,
+    )
+    expect(found).toBe(0)
+    expect(lines.join('')).not.toContain('gift.example')
+  })
+})
+
+describe('by hand', () => {
+  test('the order waits, says so, and is delivered with exactly the links it lacks', async () => {
+    const [pooled, byHand] = [await newItem(), await newItem()]
+    const [own] = linksOf(1) as [string]
+    await shop.operator.loadPool(pooled, [own])
+    const id = await buy({ id: byHand, qty: 2 }, { id: pooled })
+    await untilNote(id, /2 to be delivered by hand/)
+    const given = linksOf(2)
+    await expect(shop.operator.deliverOrder(id, linksOf(3))).rejects.toThrow(/lacks 2 links .* 3 were given/)
+    await expect(shop.operator.deliverOrder(id, [own, given[0] as string])).rejects.toThrow(
+      /held by this store before/,
+    )
+    await expect(shop.operator.deliverOrder(id, ['http://gift.example/a', 'x'])).rejects.toThrow(
+      /Link 1 is not a link/,
+    )
+    expect((await read(id)).status).toBe('paid')
+    expect(await shop.operator.deliverOrder(id, given)).toMatchObject({ isNew: true })
+    expect(await read(id)).toMatchObject({ status: 'delivered', links: [...given, own] })
+    expect(await shop.operator.deliverOrder(id, given)).toMatchObject({ isNew: false })
+    await expect(shop.operator.cancelOrder(id, 'too late')).rejects.toThrow(
+      /delivered already; that is final/,
+    )
+  })
+})
+
+describe('cancelling', () => {
+  test('gives all the money back in the same commit, once, with a reason', async () => {
+    const item = await newItem()
+    const before = await balance()
+    const id = await buy({ id: item, qty: 5 })
+    expect(await shop.operator.cancelOrder(id, 'out of stock')).toMatchObject({ isNew: true })
+    expect(await shop.operator.cancelOrder(id, 'again')).toMatchObject({ isNew: false })
+    expect(await balance()).toBe(before)
+    expect(await read(id)).toMatchObject({ status: 'cancelled', links: [], delivered_at: null })
+    expect(await eventsOf(id)).toEqual(['order.accepted', 'order.cancelled'])
+    await expect(shop.operator.deliverOrder(id, linksOf(5))).rejects.toThrow(
+      /cancelled already; that is final/,
+    )
+    const { reason } = await shop.db.one<{ reason: string }>(
+      sql`select cancel_reason as reason from orders where id = ${id}`,
+    )
+    expect(reason).toBe('out of stock')
+  })
+
+  test('puts links that were waiting for the rest back into their pool', async () => {
+    const [pooled, byHand] = [await newItem(), await newItem()]
+    const links = linksOf(2)
+    await shop.operator.loadPool(pooled, links)
+    const id = await buy({ id: pooled, qty: 2 }, { id: byHand })
+    await untilNote(id, /by hand/)
+    expect(await isSellable(pooled)).toBe(false)
+    await shop.operator.cancelOrder(id, 'not needed')
+    expect(await isSellable(pooled)).toBe(true)
+    const next = await buy({ id: pooled, qty: 2 })
+    await untilStatus(next, 'delivered')
+    expect((await read(next)).links.toSorted()).toEqual(links.toSorted())
+  })
+
+  test('happens by itself once an order has waited for longer than the rule says', async () => {
+    const item = await newItem()
+    const id = await buy({ id: item })
+    await untilNote(id, /by hand/)
+    expect(await applyRefundRule(shop.db, shop.vault, Date.now())).toBe(0)
+    await shop.operator.setRefundRule(3_600_000)
+    expect(await applyRefundRule(shop.db, shop.vault, Date.now())).toBe(0)
+    await shop.database.asOwner(
+      `update orders set created_at = now() - interval '61 minutes' where id = '${id}'`,
+    )
+    expect(await applyRefundRule(shop.db, shop.vault, Date.now())).toBe(1)
+    expect((await shop.call('GET', `/v1/orders/${id}`)).body.status).toBe('cancelled')
+    await shop.operator.setRefundRule(null)
+  })
+})
+
+describe('from a supplier', () => {
+  async function suppliedItem(options: { withFallback?: boolean; timeout_ms?: number } = {}) {
+    const { timeout_ms = 2_000 } = options
+    const [first, second] = [await startSupplier(fresh('first')), await startSupplier(fresh('second'))]
+    for (const supplier of [first, second]) {
+      const { name, url } = supplier
+      const { secret } = await shop.operator.createSupplier({ name, url, timeout_ms, allowHttp: true })
+      supplier.knows(secret)
+    }
+    const item = await newItem()
+    await shop.operator.chooseSource(item, {
+      supplier: first.name,
+      sku: 'SKU-7',
+      ...(options.withFallback && { fallback: second.name }),
+    })
+    const close = () => Promise.all([first.close(), second.close()])
+    return { item, first, second, close }
+  }
+
+  test('it is asked, signed, by our order and line, and its links are delivered', async () => {
+    const { item, first, close } = await suppliedItem()
+    const id = await buy({ id: await newItemWithPool() }, { id: item, qty: 2 })
+    await untilStatus(id, 'delivered')
+    expect(first.asked).toEqual([{ id: `${id}-2`, sku: 'SKU-7', qty: 2, isSigned: true }])
+    expect((await read(id)).links.slice(1)).toEqual(
+      [0, 1].map((n) => `https://gift.example/${first.name}/${id}-2/${n}`),
+    )
+    await close()
+  })
+
+  async function newItemWithPool() {
+    const item = await newItem()
+    await shop.operator.loadPool(item, linksOf(1))
+    return item
+  }
+
+  test.each([
+    ['fails', { status: 500 }, /http_500/],
+    ['makes no sense', { status: 200, body: { links: ['https://gift.example/only-one'] } }, /bad_reply/],
+    ['gives no links but texts', { status: 200, body: { links: ['a', 'b'] } }, /bad_reply/],
+    ['is still at work', { status: 202 }, /being_made/],
+    ['redirects', { status: 302 }, /http_302/],
+  ])('that %s is asked again with the same id until it gives', async (_what, answer, note) => {
+    const { item, first, close } = await suppliedItem()
+    first.answers(() => answer)
+    const id = await buy({ id: item, qty: 2 })
+    await untilNote(id, note)
+    expect((await read(id)).status).toBe('paid')
+    first.answers(undefined)
+    await shop.operator.retryOrder(id)
+    await untilStatus(id, 'delivered')
+    expect(new Set(first.asked.map((ask) => JSON.stringify(ask))).size).toBe(1)
+    await close()
+  })
+
+  test('that hangs is left after its time limit', async () => {
+    const { item, first, close } = await suppliedItem({ timeout_ms: 200 })
+    first.answers(() => ({ status: 200, hangs: true }))
+    const id = await buy({ id: item })
+    await untilNote(id, /timeout/)
+    first.answers(undefined)
+    await untilStatus(id, 'delivered')
+    await close()
+  })
+
+  test('whose answer was lost gives the same links again; none is delivered twice', async () => {
+    const { item, first, close } = await suppliedItem({ timeout_ms: 300 })
+    first.answers((ask) => ({ ...first.give(ask), hangs: true }))
+    const id = await buy({ id: item, qty: 3 })
+    await untilNote(id, /timeout/)
+    first.answers(undefined)
+    await untilStatus(id, 'delivered')
+    expect(new Set((await read(id)).links).size).toBe(3)
+    await close()
+  })
+
+  test('that has nothing hands over to the fallback at once', async () => {
+    const { item, first, second, close } = await suppliedItem({ withFallback: true })
+    first.answers(() => ({ status: 409 }))
+    const id = await buy({ id: item })
+    await untilStatus(id, 'delivered')
+    expect([first.asked.length, second.asked.length]).toEqual([1, 1])
+    expect((await read(id)).links[0]).toContain(second.name)
+    await close()
+  })
+
+  test('that is paused is not asked', async () => {
+    const { item, first, second, close } = await suppliedItem({ withFallback: true })
+    await shop.operator.pauseSupplier(first.name, true)
+    await untilStatus(await buy({ id: item }), 'delivered')
+    expect([first.asked.length, second.asked.length]).toEqual([0, 1])
+    await close()
+  })
+
+  test('that keeps failing is left alone, and its fallback takes over', async () => {
+    const { item, first, second, close } = await suppliedItem({ withFallback: true })
+    first.answers(() => ({ status: 503 }))
+    const ids = [await buy({ id: item }), await buy({ id: item }), await buy({ id: item })]
+    for (const id of ids) await untilStatus(id, 'delivered')
+    expect(first.asked.length).toBeGreaterThanOrEqual(5)
+    const askedBefore = first.asked.length
+    await untilStatus(await buy({ id: item }), 'delivered')
+    expect([first.asked.length, second.asked.length]).toEqual([askedBefore, 4])
+    const open = await shop.db.many(
+      sql`select 1 from supplier_requests where supplier = ${first.name} and state = 'asked'`,
+    )
+    expect(open.length).toBe(3)
+    await close()
+  })
+
+  test('that gives a link we sold before gives nothing', async () => {
+    const { item, first, close } = await suppliedItem()
+    const [link = ''] = linksOf(1)
+    first.answers(() => ({ status: 200, body: { links: [link] } }))
+    await untilStatus(await buy({ id: item }), 'delivered')
+    const id = await buy({ id: item })
+    await untilNote(id, /held before/)
+    expect((await read(id)).status).toBe('paid')
+    first.answers(undefined)
+    await shop.operator.retryOrder(id)
+    await untilStatus(id, 'delivered')
+    await close()
+  })
+
+  test('whose links come after the order was cancelled has filled the pool', async () => {
+    const { item, first, close } = await suppliedItem()
+    first.answers(async (ask) => {
+      await shop.operator.cancelOrder(ask.id.replace(/-1$/, ''), 'changed my mind')
+      return first.give(ask)
+    })
+    const before = await balance()
+    const id = await buy({ id: item, qty: 2 })
+    await expect.poll(() => poolLeft(item), { timeout: 5_000 }).toBe(2)
+    expect(await read(id)).toMatchObject({ status: 'cancelled', links: [] })
+    expect(await balance()).toBe(before)
+    first.answers(undefined)
+    const next = await buy({ id: item, qty: 2 })
+    await untilStatus(next, 'delivered')
+    expect(first.asked.length).toBe(1)
+    await close()
+  })
+})

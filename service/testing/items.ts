@@ -1,0 +1,32 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { LiveCatalogue } from '../src/catalogue/live-catalogue.ts'
+import { type ItemFacts, nextRevision, upsertItems } from '../src/catalogue/queries.ts'
+import type { Db } from '../src/platform/db.ts'
+
+/** An item worth a dollar, for sale, with whatever a test cares about put on top. */
+export function itemOf(id: string, facts: Partial<ItemFacts> = {}): ItemFacts {
+  return {
+    id,
+    name: `Item ${id}`,
+    type: 'decoration',
+    collection: 'Basics',
+    price_cents: 100,
+    image: null,
+    is_for_sale: true,
+    available_until: null,
+    ...facts,
+  }
+}
+
+/** Puts items on the shelves and answers with the new revision. */
+export function putItems(db: Db, items: readonly ItemFacts[]): Promise<number> {
+  return db.transaction(async (tx) => {
+    const { revision } = await nextRevision(tx, new Date())
+    await upsertItems(tx, items, revision)
+    return revision
+  })
+}
+
+export async function untilFollowed(catalogue: LiveCatalogue, revision: number): Promise<void> {
+  while (catalogue.snapshot.revision < revision) await sleep(10)
+}

@@ -1,0 +1,19 @@
+import { createFulfilment, FULFIL_QUEUE } from '../src/orders/fulfil.ts'
+import { systemClock } from '../src/platform/clock.ts'
+import { createJobRunner } from '../src/platform/job-runner.ts'
+import { createLog } from '../src/platform/log.ts'
+import { createMetrics } from '../src/platform/metrics.ts'
+import { createObtainer } from '../src/supply/obtain.ts'
+import type { Shop } from './shop.ts'
+
+/** The work of a worker process, inside this one. */
+export function startWorker({ db, keyring, vault }: Shop, logTo?: { write(line: string): void }) {
+  const log = logTo ? createLog('debug', logTo) : createLog('silent')
+  const metrics = createMetrics('test')
+  const clock = systemClock
+  const obtain = createObtainer({ db, keyring, clock })
+  const work = createFulfilment({ db, vault, clock, log, metrics, obtain })
+  const runner = createJobRunner(db, { queue: FULFIL_QUEUE, concurrency: 4, log, work })
+  runner.start()
+  return { metrics, stop: () => runner.stop(2_000) }
+}
