@@ -28,6 +28,7 @@ export interface ShopOptions {
   readonly admission?: AdmissionKind
   readonly limits?: Partial<AdmissionLimits>
   readonly clock?: Clock
+  readonly keyring?: Keyring
   /** Mounted besides or instead of the real ones: a way to drive a part of the edge that no real endpoint uses yet. */
   readonly endpoints?: (db: Db) => Endpoint[]
   readonly log?: { write(line: string): void }
@@ -51,7 +52,7 @@ export type Shop = Awaited<ReturnType<typeof openShop>>
 export async function openShop(options: ShopOptions = {}) {
   const database = await openTestDatabase()
   const { db } = database
-  const keyring = testKeyring()
+  const keyring = options.keyring ?? testKeyring()
   const clock = options.clock ?? systemClock
   const admission = createAdmission(options.admission ?? 'postgres', db, options.limits)
   await admission.open()

@@ -1,25 +1,21 @@
 import { scopes as allScopes, type Scope } from '@shopwire/contract'
-import type { Db, Queryable, Tx } from '../platform/db.ts'
+import type { Queryable, Tx } from '../platform/db.ts'
 import type { Keyring, RowBinding } from '../platform/encryption.ts'
 import { newOpaqueId, newSecret } from '../platform/ids.ts'
+import type { SealedColumn } from '../platform/rewrap.ts'
 import { refuse } from '../platform/trouble.ts'
 import { assertName, getAccount } from './account.ts'
 import {
   type ApiKey,
   bumpStanding,
-  countSecretsByKek,
   insertKey,
   type LiveKeyRow,
   selectKeys,
   selectLiveKey,
-  selectSecretsUnderOtherKeks,
   updateKeyRevoked,
-  updateSealedSecret,
 } from './queries.ts'
 
 export type { ApiKey, LiveKeyRow } from './queries.ts'
-
-const REWRAP_BATCH = 200
 
 /** The secret is returned here and nowhere else, ever. */
 export async function createKey(
@@ -69,27 +65,12 @@ export function openSecret(keyring: Keyring, key: LiveKeyRow): Promise<string> {
   return keyring.open(key.secret_sealed, secretBinding(key.account_id, key.key_id))
 }
 
-export const secretsByKek = countSecretsByKek
-
-/** Brings every key secret under the active encryption key, in small transactions beside running traffic. */
-export async function rewrapSecrets(
-  db: Db,
-  keyring: Keyring,
-  progress?: (done: number) => void,
-): Promise<number> {
-  for (let done = 0; ; ) {
-    const batch = await db.transaction(async (tx) => {
-      const rows = await selectSecretsUnderOtherKeks(tx, keyring.activeKekId, REWRAP_BATCH)
-      for (const row of rows) {
-        const sealed = await keyring.rewrap(row.secret_sealed, secretBinding(row.account_id, row.id))
-        await updateSealedSecret(tx, row.account_id, row.id, sealed.bytes, sealed.kek_id)
-      }
-      return rows.length
-    })
-    if (batch === 0) return done
-    done += batch
-    progress?.(done)
-  }
+/** For whoever moves sealed values to another encryption key. */
+export const apiKeySecrets: SealedColumn = {
+  table: 'api_keys',
+  keys: ['account_id', 'id'],
+  column: 'secret',
+  bindingOf: ({ account_id, id }) => secretBinding(String(account_id), String(id)),
 }
 
 function secretBinding(account_id: string, row_id: string): RowBinding {

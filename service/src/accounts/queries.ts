@@ -105,33 +105,3 @@ export const selectLiveKey = (db: Queryable, id: string) =>
       join accounts a on a.id = k.account_id
      where k.id = ${id}
        and k.revoked_at is null`)
-
-export const selectSecretsUnderOtherKeks = (tx: Queryable, kek_id: string, limit: number) =>
-  tx.many<{ account_id: string; id: string; secret_sealed: Buffer }>(sql`
-    select account_id, id, secret_sealed
-      from api_keys
-     where secret_kek_id <> ${kek_id}
-     order by account_id, id
-     limit ${limit}
-       for update`)
-
-export const updateSealedSecret = (
-  tx: Queryable,
-  account_id: string,
-  id: string,
-  sealed: Buffer,
-  kek_id: string,
-) =>
-  tx.run(sql`
-    update api_keys
-       set secret_sealed = ${sealed},
-           secret_kek_id = ${kek_id}
-     where account_id = ${account_id}
-       and id = ${id}`)
-
-export const countSecretsByKek = (db: Queryable) =>
-  db.many<{ kek_id: string; secrets: number }>(sql`
-    select secret_kek_id as kek_id, count(*) as secrets
-      from api_keys
-     group by secret_kek_id
-     order by secret_kek_id`)

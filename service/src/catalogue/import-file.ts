@@ -29,8 +29,8 @@ export interface CatalogueFile {
 }
 
 /** A text of ours ends near half a gigabyte, whatever memory there is. */
-export const FILE_BYTES_MAX = 500_000_000
-export const PRICE_CENTS_MAX = 100_000_000
+const FILE_BYTES_MAX = 500_000_000
+const PRICE_CENTS_MAX = 100_000_000
 const TEXT_LENGTH_MAX = 200
 const IMAGE_LENGTH_MAX = 2_000
 const PROBLEMS_SHOWN_MAX = 50
@@ -222,9 +222,8 @@ class FileItems {
 }
 
 /**
- * With the edge's own parser rather than `JSON.parse`: that one has rounded a numeric id before anybody can look (its
- * reviver shows the source, but only after building the whole file in memory twice), and takes the last of two equal
- * members without a word.
+ * With the parser that reads request bodies rather than `JSON.parse`, which takes the last of two equal members without
+ * a word. Its reviver could show how a numeric id was written, but only once the whole file stands in memory as objects.
  */
 function readJson(text: string, file: FileItems) {
   let place = 0
@@ -343,7 +342,10 @@ interface CsvRecord {
   readonly strayQuote: number | undefined
 }
 
-/** RFC 4180, and either line end. Every record knows its line, which is why no library reads it for us. */
+/**
+ * RFC 4180, and either line end. Small enough to be ours: a record knows the line it begins in, and a wrong one is a
+ * problem among others where a library would stop at the first.
+ */
 function* csvRecords(text: string): Generator<CsvRecord> {
   let at = 0
   let line = 1

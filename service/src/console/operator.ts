@@ -1,7 +1,7 @@
 import type { Scope } from '@shopwire/contract'
 import type { Admission } from '../access/admission.ts'
 import { type Account, createAccount, getAccount, setAccountStatus } from '../accounts/account.ts'
-import { type ApiKey, createKey, listKeys, revokeKey, rewrapSecrets } from '../accounts/api-key.ts'
+import { type ApiKey, apiKeySecrets, createKey, listKeys, revokeKey } from '../accounts/api-key.ts'
 import { type Imported, type ImportOptions, importCatalogue } from '../catalogue/import.ts'
 import type { ItemTexts } from '../catalogue/import-file.ts'
 import { type ChangedOne, type ItemFacts, setItem } from '../catalogue/item.ts'
@@ -17,7 +17,10 @@ import { recordAction } from '../platform/audit.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import type { Keyring } from '../platform/encryption.ts'
-import { createLinkVault } from '../supply/gift-link.ts'
+import { ownKeySecrets } from '../platform/own-key.ts'
+import { countByKek, rewrapColumn, type SealedColumn } from '../platform/rewrap.ts'
+import { createLinkVault, orderLinkSecrets, poolLinkSecrets } from '../supply/gift-link.ts'
+import { supplierSecrets } from '../supply/suppliers.ts'
 import type { Act } from './act.ts'
 import { orderActions } from './order-actions.ts'
 import { supplyActions } from './supply-actions.ts'
@@ -30,6 +33,18 @@ export interface OperatorDeps {
   /** Opened only by actions that must hold on the very next request. */
   admission(): Promise<Admission>
 }
+
+/** Everything that is kept sealed. What is missing here would be lost with the old key. */
+const SEALED: readonly SealedColumn[] = [
+  apiKeySecrets,
+  supplierSecrets,
+  ownKeySecrets,
+  poolLinkSecrets,
+  orderLinkSecrets,
+]
+
+/** How many values are under which encryption key. */
+export const countSealed = (db: Db) => countByKek(db, SEALED)
 
 export type Operator = ReturnType<typeof createOperator>
 
@@ -182,7 +197,11 @@ export function createOperator(deps: OperatorDeps, actor: string) {
       }),
 
     async rewrapSecrets(progress?: (done: number) => void): Promise<number> {
-      const rewrapped = await rewrapSecrets(db, deps.keyring, progress)
+      let rewrapped = 0
+      for (const column of SEALED) {
+        const before = rewrapped
+        rewrapped += await rewrapColumn(db, keyring, column, (done) => progress?.(before + done))
+      }
       await act('encryption.rewrap', async () => ({
         result: undefined,
         target: deps.keyring.activeKekId,

@@ -57,11 +57,18 @@ const INT8_ARRAY_OID = 1016
 export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statement {
   let known = statementsByTemplate.get(strings)
   if (!known) {
-    const text = strings.reduce((all, part, n) => `${all}$${n}${part}`)
-    known = { text, name: `sw_${createHash('sha256').update(text).digest('hex').slice(0, 16)}` }
+    known = statement(
+      strings.reduce((all, part, n) => `${all}$${n}${part}`),
+      [],
+    )
     statementsByTemplate.set(strings, known)
   }
   return { ...known, values }
+}
+
+/** For the rare text that is put together from names of ours. Nothing that came from outside may be part of it. */
+export function statement(text: string, values: readonly unknown[]): Statement {
+  return { text, values, name: `sw_${createHash('sha256').update(text).digest('hex').slice(0, 16)}` }
 }
 const statementsByTemplate = new WeakMap<TemplateStringsArray, { text: string; name: string }>()
 

@@ -1,6 +1,7 @@
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { type Db, sql } from './db.ts'
 import type { Keyring, RowBinding } from './encryption.ts'
+import type { SealedColumn } from './rewrap.ts'
 
 const KEY_BYTES = 32
 
@@ -19,6 +20,13 @@ export async function readOwnKey(db: Db, keyring: Keyring, name: string): Promis
   // Somebody else may have been first.
   const kept = await selectKey(db, name)
   return open(keyring, name, (kept as { key_sealed: Buffer }).key_sealed)
+}
+
+export const ownKeySecrets: SealedColumn = {
+  table: 'own_keys',
+  keys: ['name'],
+  column: 'key',
+  bindingOf: ({ name }) => bindingOf(String(name)),
 }
 
 const selectKey = (db: Db, name: string) =>

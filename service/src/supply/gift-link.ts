@@ -2,6 +2,7 @@ import { createHmac, type KeyObject } from 'node:crypto'
 import type { Db } from '../platform/db.ts'
 import type { Keyring, RowBinding, Sealed } from '../platform/encryption.ts'
 import { readOwnKey } from '../platform/own-key.ts'
+import type { SealedColumn } from '../platform/rewrap.ts'
 import { refuse } from '../platform/trouble.ts'
 
 /** A link as it stands in a row: unreadable without our keys, recognisable by its fingerprint. */
@@ -57,11 +58,31 @@ export function createLinkVault(db: Db, keyring: Keyring): LinkVault {
   }
 }
 
-export function poolBinding({ item_id, id }: PoolPlace): RowBinding {
+export const poolLinkSecrets: SealedColumn = {
+  table: 'pool_links',
+  keys: ['item_id', 'id'],
+  column: 'link',
+  bindingOf: ({ item_id, id }) => poolBinding({ item_id: String(item_id), id: String(id) }),
+}
+
+export const orderLinkSecrets: SealedColumn = {
+  table: 'order_links',
+  keys: ['account_id', 'order_id', 'line', 'unit'],
+  column: 'link',
+  bindingOf: ({ account_id, order_id, line, unit }) =>
+    orderBinding({
+      account_id: String(account_id),
+      order_id: String(order_id),
+      line: Number(line),
+      unit: Number(unit),
+    }),
+}
+
+function poolBinding({ item_id, id }: PoolPlace): RowBinding {
   return { column: 'pool_links.link', account_id: '', row_id: `${item_id}/${id}` }
 }
 
-export function orderBinding({ account_id, order_id, line, unit }: OrderPlace): RowBinding {
+function orderBinding({ account_id, order_id, line, unit }: OrderPlace): RowBinding {
   return { column: 'order_links.link', account_id, row_id: `${order_id}/${line}/${unit}` }
 }
 

@@ -1,6 +1,7 @@
 import type { Queryable, Tx } from '../platform/db.ts'
 import type { Keyring, RowBinding } from '../platform/encryption.ts'
 import { newSecret } from '../platform/ids.ts'
+import type { SealedColumn } from '../platform/rewrap.ts'
 import { refuse } from '../platform/trouble.ts'
 import {
   insertSupplier,
@@ -62,7 +63,14 @@ export function openSupplierSecret(keyring: Keyring, { name, secret_sealed }: Su
   return keyring.open(secret_sealed, secretBinding(name))
 }
 
-export function secretBinding(name: string): RowBinding {
+export const supplierSecrets: SealedColumn = {
+  table: 'suppliers',
+  keys: ['name'],
+  column: 'secret',
+  bindingOf: ({ name }) => secretBinding(String(name)),
+}
+
+function secretBinding(name: string): RowBinding {
   return { column: 'suppliers.secret', account_id: '', row_id: name }
 }
 

@@ -86,12 +86,12 @@ function importCommand(catalogue: Command, workplace: Workplace): void {
         )
       }
       if (refused) throw refuse('invalid_request', refused)
-      if (!flags.yes && !isJson && !(await isAgreed(workplace))) {
+      if (!flags.yes && !isJson && changesAnything(difference) && !(await isAgreed(workplace))) {
         return workplace.out('Nothing was changed.\n')
       }
       const done = await workplace.operator().importCatalogue(items, file, options)
       const counts = countsOf(done.difference)
-      const isChanged = counts.added + counts.changed + counts.taken_from_sale + counts.back_on_sale > 0
+      const isChanged = changesAnything(done.difference)
       const json = {
         ...{ applied: isChanged, dry_run: false, revision: done.revision },
         ...jsonOf(done.difference),
@@ -159,6 +159,11 @@ function countsOf({ added, changed, taken_from_sale, back_on_sale, unchanged }: 
     back_on_sale: back_on_sale.length,
     unchanged,
   }
+}
+
+function changesAnything(difference: Difference): boolean {
+  const { unchanged, ...changes } = countsOf(difference)
+  return Object.values(changes).some((count) => count > 0)
 }
 
 function jsonOf(difference: Difference) {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Command } from 'commander'
-import { secretsByKek } from '../../accounts/api-key.ts'
 import { listActions } from '../../platform/audit.ts'
+import { countSealed } from '../operator.ts'
 import { parseLimit } from './parse.ts'
 import { day, print, table } from './print.ts'
 import type { Workplace } from './workplace.ts'
@@ -46,10 +46,10 @@ export function maintenanceCommands(program: Command, workplace: Workplace): voi
 
   encryption
     .command('status')
-    .description('how many secrets are under which key')
+    .description('how many secrets and links are under which key')
     .action(async (_options, command: Command) => {
       const { keys, activeId } = workplace.encryptionKeys()
-      const counts = await secretsByKek(workplace.deps().db)
+      const counts = await countSealed(workplace.deps().db)
       const ids = [...new Set([...keys.keys(), ...counts.map(({ kek_id }) => kek_id)])]
       const rows = ids.map((id) => ({
         id,
@@ -68,7 +68,9 @@ export function maintenanceCommands(program: Command, workplace: Workplace): voi
 
   encryption
     .command('rewrap')
-    .description('bring every secret under the active key, beside running traffic; then the old key can go')
+    .description(
+      'bring every secret and link under the active key, beside running traffic; then the old key can go',
+    )
     .action(async (_options, command: Command) => {
       const rewrapped = await workplace
         .operator()

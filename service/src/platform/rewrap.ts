@@ -1,0 +1,48 @@
+import { type Db, statement } from './db.ts'
+import type { Keyring, RowBinding } from './encryption.ts'
+
+/** A column of sealed values: `<column>_sealed` beside `<column>_kek_id`, in rows known by their keys. */
+export interface SealedColumn {
+  readonly table: string
+  readonly keys: readonly string[]
+  readonly column: string
+  bindingOf(row: Readonly<Record<string, unknown>>): RowBinding
+}
+
+const BATCH = 200
+
+/** Brings every value of a column under the active encryption key, in small transactions beside running traffic. */
+export async function rewrapColumn(
+  db: Db,
+  keyring: Keyring,
+  { table, keys, column, bindingOf }: SealedColumn,
+  progress?: (done: number) => void,
+): Promise<number> {
+  const [sealed, kek_id] = [`${column}_sealed`, `${column}_kek_id`]
+  const columns = keys.join(', ')
+  const select = `select ${columns}, ${sealed} from ${table} where ${kek_id} <> $1 order by ${columns} limit ${BATCH} for update`
+  const isRow = keys.map((key, n) => `${key} = $${n + 3}`).join(' and ')
+  const update = `update ${table} set ${sealed} = $1, ${kek_id} = $2 where ${isRow}`
+  for (let done = 0; ; ) {
+    const batch = await db.transaction(async (tx) => {
+      const rows = await tx.many<Record<string, unknown>>(statement(select, [keyring.activeKekId]))
+      for (const row of rows) {
+        const moved = await keyring.rewrap(row[sealed] as Buffer, bindingOf(row))
+        await tx.run(statement(update, [moved.bytes, moved.kek_id, ...keys.map((key) => row[key])]))
+      }
+      return rows.length
+    })
+    if (batch === 0) return done
+    done += batch
+    progress?.(done)
+  }
+}
+
+export async function countByKek(
+  db: Db,
+  columns: readonly SealedColumn[],
+): Promise<{ kek_id: string; secrets: number }[]> {
+  const each = columns.map(({ table, column }) => `select ${column}_kek_id as kek_id from ${table}`)
+  const text = `select kek_id, count(*) as secrets from (${each.join(' union all ')}) all_values group by kek_id order by kek_id`
+  return db.many(statement(text, []))
+}

@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createAccount } from '../../src/accounts/account.ts'
+import { sql } from '../../src/platform/db.ts'
+import { createJobRunner, type JobEnd } from '../../src/platform/job-runner.ts'
+import {
+  finishJob,
+  type Job,
+  keepJobs,
+  LeaseLost,
+  postponeJob,
+  takeJobs,
+  wakeJob,
+} from '../../src/platform/jobs.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { openTestDatabase, type TestDatabase } from '../../testing/database.ts'
+
+const QUEUE = 'test'
+const LEASE_MS = 60_000
+
+let database: TestDatabase
+let account_id: string
+beforeAll(async () => {
+  database = await openTestDatabase()
+  account_id = (await database.db.transaction((tx) => createAccount(tx, 'Jobs', Date.now()))).id
+})
+afterAll(() => database.close())
+beforeEach(() => database.asOwner('delete from jobs'))
+
+const add = (subject: string) => wakeJob(database.db, account_id, QUEUE, subject)
+const take = (limit = 10, leaseMs = LEASE_MS) => takeJobs(database.db, QUEUE, limit, leaseMs)
+const finish = (job: Job) => database.db.transaction((tx) => finishJob(tx, job))
+const left = () =>
+  database.db.many<{ subject: string; note: string | null; due: boolean }>(
+    sql`select subject, note, run_at <= clock_timestamp() as due from jobs order by subject`,
+  )
+const only = (jobs: Job[]) => {
+  expect(jobs.length).toBe(1)
+  return jobs[0] as Job
+}
+
+describe('a lease', () => {
+  test('hides the job from others until it runs out; then it is anybody’s', async () => {
+    await add('a')
+    const first = only(await take(10, 1))
+    await expect.poll(() => left()).toEqual([{ subject: 'a', note: null, due: true }])
+    const second = only(await take())
+    expect([first.attempts, second.attempts]).toEqual([1, 2])
+    expect(await take()).toEqual([])
+  })
+
+  test('once lost shuts the first worker out: what it was about to commit is undone', async () => {
+    await add('a')
+    const slow = only(await take(10, 0))
+    const quick = only(await take())
+    await expect(finish(slow)).rejects.toThrow(LeaseLost)
+    expect(await postponeJob(database.db, slow, 0, 'late')).toBe(0)
+    expect(await keepJobs(database.db, QUEUE, [slow], 0)).toBe(0)
+    await finish(quick)
+    expect(await left()).toEqual([])
+  })
+
+  test('is kept for as long as its worker says so', async () => {
+    await add('a')
+    const job = only(await take(10, 0))
+    expect(await keepJobs(database.db, QUEUE, [job], LEASE_MS)).toBe(1)
+    expect(await take()).toEqual([])
+  })
+
+  test('two workers at once never take the same job', async () => {
+    await Promise.all(Array.from({ length: 100 }, (_, n) => add(`job ${n}`)))
+    const taken = (await Promise.all(Array.from({ length: 20 }, () => take(10)))).flat()
+    expect(taken.length).toBe(100)
+    expect(new Set(taken.map(({ subject }) => subject)).size).toBe(100)
+  })
+})
+
+describe('a runner', () => {
+  const log = createLog('silent')
+  const run = (work: (job: Job) => Promise<JobEnd>, concurrency = 4) => {
+    const runner = createJobRunner(database.db, { queue: QUEUE, concurrency, log, work })
+    runner.start()
+    return runner
+  }
+
+  test('takes up what is due within a moment, and no more at once than it may', async () => {
+    let atOnce = 0
+    let most = 0
+    const done: string[] = []
+    const runner = run(async (job) => {
+      atOnce += 1
+      most = Math.max(most, atOnce)
+      await new Promise((resolve) => setTimeout(resolve, 2))
+      await finish(job)
+      done.push(job.subject)
+      atOnce -= 1
+      return { kind: 'done' }
+    }, 3)
+    await Promise.all(Array.from({ length: 50 }, (_, n) => add(`job ${n}`)))
+    await expect.poll(() => done.length, { timeout: 5_000 }).toBe(50)
+    expect(most).toBeLessThanOrEqual(3)
+    await runner.stop(1_000)
+  })
+
+  test('tries again after the wait it was given, parks what waits for somebody, and remembers why', async () => {
+    const ends: JobEnd[] = [
+      { kind: 'again', waitMs: 30, note: 'not yet' },
+      { kind: 'parked', note: 'needs a hand' },
+    ]
+    const attempts: number[] = []
+    const runner = run(async (job) => {
+      attempts.push(job.attempts)
+      const end = ends.shift()
+      if (end) return end
+      await finish(job)
+      return { kind: 'done' }
+    })
+    await add('a')
+    await expect.poll(() => left()).toEqual([{ subject: 'a', note: 'needs a hand', due: false }])
+    await add('a')
+    await expect.poll(() => left()).toEqual([])
+    expect(attempts).toEqual([1, 2, 3])
+    await runner.stop(1_000)
+  })
+
+  test('puts a job that broke aside for a while and goes on with the others', async () => {
+    const runner = run(async (job) => {
+      if (job.subject === 'bad') throw new Error('a bug')
+      await finish(job)
+      return { kind: 'done' }
+    })
+    await add('bad')
+    await add('good')
+    await expect
+      .poll(() => left())
+      .toEqual([{ subject: 'bad', note: expect.stringContaining('our side'), due: false }])
+    await runner.stop(1_000)
+  })
+
+  test('gives back at once what does not end while it stops', async () => {
+    const hanging = Promise.withResolvers<JobEnd>()
+    const begun = Promise.withResolvers<void>()
+    const runner = run(() => {
+      begun.resolve()
+      return hanging.promise
+    })
+    await add('slow')
+    await begun.promise
+    await runner.stop(20)
+    expect((await left())[0]).toMatchObject({ subject: 'slow', due: true })
+    hanging.resolve({ kind: 'done' })
+  })
+})
