@@ -9,7 +9,7 @@ import { expect, test } from 'vitest'
 
 const READY_MS_MAX = 60_000
 
-test('npm run dev is ready within a minute, its signed request answers 200 when pasted, Ctrl-C leaves no process', async () => {
+test('npm run dev is ready within a minute, what it prints buys something when pasted, Ctrl-C leaves no process', async () => {
   const data = await mkdtemp(join(tmpdir(), 'shopwire-dev-'))
   // A server that may not run as root runs as another user, who must be able to get in.
   await chmod(data, 0o755)
@@ -30,10 +30,16 @@ test('npm run dev is ready within a minute, its signed request answers 200 when 
   })
   expect(performance.now() - startedMs).toBeLessThan(READY_MS_MAX)
 
-  const pasted = /^key=[\s\S]*?^curl .*$/m.exec(printed)?.[0] ?? ''
+  const pasted = /^key=[\s\S]*?^$/m.exec(printed)?.[0] ?? ''
   const { stdout } = await promisify(execFile)('bash', ['-c', pasted])
-  expect(stdout).toMatch(/^HTTP\/1\.1 200 OK/)
-  expect(stdout).toContain('"name":"Demo"')
+  expect(stdout.match(/^HTTP\/1\.1 .*$/gm)?.map((line) => line.trim())).toEqual([
+    'HTTP/1.1 200 OK',
+    'HTTP/1.1 201 Created',
+    'HTTP/1.1 200 OK',
+  ])
+  expect(stdout).toContain('"name":"Aurora Ring"')
+  expect(stdout).toContain('idempotent-replayed: true')
+  expect(stdout).toMatch(/"links":\["https:\/\/gift\.example\//)
 
   const ports = [...printed.matchAll(/http:\/\/127\.0\.0\.1:(\d+)\/(?:v1\/status|readyz)/g)].map(([, port]) =>
     Number(port),

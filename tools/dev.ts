@@ -1,18 +1,24 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { chmod, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { freePort, type Postgres, provisionDatabase, startPostgres, startRedis } from '@shopwire/engines'
 
 /**
- * From a clone to a running shop: a private database under .data/, migrated, a demo account with money and a key, the API
- * with reload. Ctrl-C stops all of it; the data stays until `npm run dev -- --reset`.
+ * From a clone to a running shop: a private database under .data/, migrated, a demo account with money and a key, a
+ * catalogue with links in its pools, the API and a worker with reload. Ctrl-C stops all of it; the data stays until `npm run dev -- --reset`.
  */
 const DEMO_BALANCE = '250.00'
+/** Links per item. */
+const DEMO_POOL = 20
+/** The first one in the demo catalogue. */
+const DEMO_ITEM = '1144058340327047001'
 const READY_MS_MAX = 30_000
-const BASE_PORTS = { api: 8080, health: 9090 }
+const BASE_PORTS = { api: 8080, health: 9090, worker: 9091 }
 /** Known to everyone, like the one in the service's configuration: production refuses it. */
 const DEVELOPMENT_KEY = `dev:${Buffer.from('shopwire development key, 32 byt').toString('base64')}`
 
@@ -53,7 +59,11 @@ async function start() {
     (pg) => `${pg.version}, port ${pg.port}, data in ${DATA}`,
   )
   const redis = options.admission === 'redis' ? await step('Redis', openRedis, (r) => r.url) : undefined
-  const ports = { api: await portNear(BASE_PORTS.api), health: await portNear(BASE_PORTS.health) }
+  const ports = {
+    api: await portNear(BASE_PORTS.api),
+    health: await portNear(BASE_PORTS.health),
+    worker: await portNear(BASE_PORTS.worker),
+  }
   const env = await settings(postgres, ports, redis?.url)
   await step(
     'Schema',
@@ -65,9 +75,15 @@ async function start() {
     () => seed(env, ports.api),
     (d) => `${d.account_id}, balance $${DEMO_BALANCE} at first`,
   )
-  const api = startApi(env)
-  running.push({ name: 'API', stop: () => ended(api) })
-  await untilReady(ports.health, api)
+  await step(
+    'Catalogue',
+    () => stock(env),
+    (count) => `${count} items with links in their pools`,
+  )
+  const api = startProgram('api', env)
+  const worker = startProgram('worker', { ...env, SHOPWIRE_HEALTH_PORT: String(ports.worker) })
+  running.push({ name: 'worker', stop: () => ended(worker) }, { name: 'API', stop: () => ended(api) })
+  await Promise.all([untilReady('API', ports.health, api), untilReady('worker', ports.worker, worker)])
   announce(demo, ports, (performance.now() - startedMs) / 1000)
 }
 
@@ -154,12 +170,13 @@ async function writeDemo({ account_id, key, secret }: Demo, port: number) {
   await chmod(DEMO_FILE, 0o600)
 }
 
-function admin(env: Record<string, string>, args: string[]): Record<string, unknown> {
+function admin(env: Record<string, string>, args: string[], input = ''): Record<string, unknown> {
   const command = ['service/bin/admin.ts', ...args, '--json']
   try {
     const out = execFileSync(process.execPath, command, {
       env: { ...process.env, ...env },
       encoding: 'utf8',
+      input,
       stdio: 'pipe',
     })
     return JSON.parse(out) as Record<string, unknown>
@@ -170,40 +187,58 @@ function admin(env: Record<string, string>, args: string[]): Record<string, unkn
   }
 }
 
-function startApi(env: Record<string, string>): ChildProcess {
-  const api = spawn(process.execPath, ['--watch', '--watch-preserve-output', 'service/bin/api.ts'], {
+/** What the demo shop sells. Imported as any catalogue is; pools are filled up to where they started. */
+async function stock(env: Record<string, string>): Promise<number> {
+  const file = new URL('./demo/catalogue.json', import.meta.url)
+  admin(env, ['catalogue', 'import', fileURLToPath(file)])
+  const items = JSON.parse(await readFile(file, 'utf8')) as { id: string }[]
+  const { pools } = admin(env, ['pool', 'levels']) as { pools: { item_id: string; pool_left: number }[] }
+  for (const { id } of items) {
+    const left = pools.find(({ item_id }) => item_id === id)?.pool_left ?? 0
+    const links = Array.from({ length: DEMO_POOL - left }, () => `https://gift.example/${randomUUID()}`)
+    if (left < DEMO_POOL / 2) admin(env, ['pool', 'load', id, '-'], links.join('\n'))
+  }
+  return items.length
+}
+
+function startProgram(name: 'api' | 'worker', env: Record<string, string>): ChildProcess {
+  const program = spawn(process.execPath, ['--watch', '--watch-preserve-output', `service/bin/${name}.ts`], {
     env: { ...process.env, ...env },
     // A session of its own: Ctrl-C reaches only us, and we stop it in order.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  for (const stream of [api.stdout, api.stderr]) createInterface({ input: stream }).on('line', printLine)
-  return api
+  for (const stream of [program.stdout, program.stderr]) {
+    createInterface({ input: stream }).on('line', (line) => printLine(name, line))
+  }
+  return program
 }
 
-/** The API writes JSON for machines; here a person reads along. */
-function printLine(line: string) {
+/** The programs write JSON for machines; here a person reads along. */
+function printLine(name: string, line: string) {
   if (isStopping) return
   try {
     const { level, time, msg, status, method, route, ms, error_type, err } = JSON.parse(line)
     const what = msg === 'request' ? `${status} ${method} ${route} ${ms} ms ${error_type ?? ''}` : msg
     if (msg !== 'starting')
-      say(`  ${String(time).slice(11, 19)}  ${level}  ${what} ${err?.message ?? ''}`.trimEnd())
+      say(
+        `  ${String(time).slice(11, 19)}  ${name.padEnd(6)}  ${level}  ${what} ${err?.message ?? ''}`.trimEnd(),
+      )
   } catch {
     say(`  ${line}`)
   }
 }
 
-async function untilReady(port: number, api: ChildProcess) {
+async function untilReady(name: string, port: number, program: ChildProcess) {
   const deadline = performance.now() + READY_MS_MAX
   let why = 'no answer'
-  while (performance.now() < deadline && api.exitCode === null) {
+  while (performance.now() < deadline && program.exitCode === null) {
     const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined)
     if (answer?.ok) return
     why = (await answer?.text()) ?? why
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  throw new Error(`The API did not become ready: ${why.trim()}. Its lines are above.`)
+  throw new Error(`The ${name} did not become ready: ${why.trim()}. Its lines are above.`)
 }
 
 function announce({ key, secret, account_id }: Demo, ports: typeof BASE_PORTS, seconds: number) {
@@ -212,17 +247,22 @@ function announce({ key, secret, account_id }: Demo, ports: typeof BASE_PORTS, s
 Ready in ${seconds.toFixed(1)} s.
 
   API       ${base}/v1/status
-  Health    http://127.0.0.1:${ports.health}/readyz   /livez   /metrics
+  Health    http://127.0.0.1:${ports.health}/readyz   /livez   /metrics   (worker: port ${ports.worker})
   Account   ${account_id}
   Key       ${key}   (with its secret in ${DEMO_FILE})
 
-A signed request. It signs when it runs, so it works whenever it is pasted:
+Buy something. It signs when it runs, so it works whenever it is pasted:
 
 key=${key} secret=${secret}
-ts=$(date +%s); nonce=$(openssl rand -hex 16)
-hash=$(printf '' | openssl dgst -sha256 -r | cut -d' ' -f1)
-sig=$(printf 'GET\\n/v1/ping\\n%s\\n%s\\n%s' "$ts" "$nonce" "$hash" | openssl dgst -sha256 -hmac "$secret" -r | cut -d' ' -f1)
-curl -i ${base}/v1/ping -H "X-Api-Key: $key" -H "X-Api-Timestamp: $ts" -H "X-Api-Nonce: $nonce" -H "X-Api-Signature: $sig"
+call() {  # call METHOD PATH [BODY]
+  ts=$(date +%s); nonce=$(openssl rand -hex 16); hash=$(printf '%s' "$3" | openssl dgst -sha256 -r | cut -d' ' -f1)
+  sig=$(printf '%s\\n%s\\n%s\\n%s\\n%s' "$1" "$2" "$ts" "$nonce" "$hash" | openssl dgst -sha256 -hmac "$secret" -r | cut -d' ' -f1)
+  curl -i -X "$1" ${base}"$2" \${3:+-d "$3"} -H "X-Api-Key: $key" -H "X-Api-Timestamp: $ts" -H "X-Api-Nonce: $nonce" -H "X-Api-Signature: $sig"
+}
+call GET '/v1/catalogue?limit=3'
+buy='{"items":[{"id":"${DEMO_ITEM}"}],"idempotency_key":"first-${Date.now()}"}'
+call POST /v1/orders "$buy"
+sleep 1; call POST /v1/orders "$buy"   # a replay: the same order, no new charge, and by now its link
 
 Reloads on every change. Ctrl-C stops everything; "npm run dev -- --reset" starts over.
 `)

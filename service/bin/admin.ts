@@ -9,6 +9,9 @@ import { createLog } from '../src/platform/log.ts'
 import { migrate, schemaMismatch } from '../src/platform/migrate.ts'
 import { MIGRATIONS, openAdmissionFrom, openDatabaseFrom, openKeyringFrom } from '../src/wiring.ts'
 
+/** A look at every row of a large shop takes minutes; no one else waits for it. */
+const PATIENT_STATEMENT_MS = 3_600_000
+
 const log = createLog('silent')
 const closing: (() => Promise<void>)[] = []
 
@@ -30,9 +33,17 @@ const deps = once((): OperatorDeps => {
   }
 })
 
+const patientDb = once(() => {
+  const patient = { ...config(), SHOPWIRE_DATABASE_STATEMENT_MS: PATIENT_STATEMENT_MS }
+  const db = openDatabaseFrom(patient, 'shopwire-admin', log)
+  closing.push(() => db.close())
+  return db
+})
+
 process.exitCode = await runAdmin(
   {
     deps,
+    patientDb,
     operator: () => createOperator(deps(), `cli:${userInfo().username}`),
     migrate: (report) => migrate(ownerUrl(config()), MIGRATIONS, report),
     schemaMismatch: () =>

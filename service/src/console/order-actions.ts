@@ -1,11 +1,17 @@
+import type { OrderRequest } from '@shopwire/contract'
+import { getAccount } from '../accounts/account.ts'
 import { retryOrder } from '../orders/backlog.ts'
 import { findOrder, readWholeOrder, revealLinks } from '../orders/find-order.ts'
 import { cancelOrder, deliverByHand } from '../orders/finish.ts'
+import { type Outcome, placeOrder } from '../orders/place-order.ts'
 import { type RefundRule, setRefundRule } from '../orders/refund-rule.ts'
 import type { Db } from '../platform/db.ts'
 import { refuse } from '../platform/trouble.ts'
 import type { LinkVault } from '../supply/gift-link.ts'
 import type { Act } from './act.ts'
+
+/** Stands where the id of the buying key stands otherwise. */
+const OPERATOR = 'operator'
 
 /** What an operator may do to orders. Links never get into the audit log, only how many there were. */
 export function orderActions(db: Db, vault: LinkVault, act: Act) {
@@ -13,6 +19,24 @@ export function orderActions(db: Db, vault: LinkVault, act: Act) {
     async showOrder(id: string) {
       return readWholeOrder(db, await findOrder(db, id))
     },
+
+    /** Buys for an account, by the same rules and with the same statement as a caller. */
+    placeOrder: (account_id: string, request: OrderRequest): Promise<Outcome> =>
+      act('order.place', async (tx, nowMs) => {
+        const { status, standing } = await getAccount(tx, account_id)
+        if (status !== 'active')
+          throw refuse('account_suspended', `Account ${account_id} is ${status}. Resume it first.`)
+        const buyer = { account_id, key_id: OPERATOR, standing }
+        const changed = async () => {
+          throw refuse(
+            'account_suspended',
+            'The account changed while it was buying. Look at it, then try again.',
+          )
+        }
+        const result = await placeOrder({ commit: tx.one }, buyer, request, nowMs, changed)
+        const id = result.kind === 'bought' ? result.order.id : result.order_id
+        return { result, target: id, details: { account_id, kind: result.kind } }
+      }),
 
     revealLinks: (id: string): Promise<string[]> =>
       act('order.reveal_links', async (tx) => {

@@ -32,7 +32,7 @@ const READMISSIONS_MAX = 3
  * settles it. `readmit` answers with the buyer as it stands now, or refuses it.
  */
 export async function placeOrder(
-  db: Db,
+  db: Pick<Db, 'commit'>,
   first: Buyer,
   request: OrderRequest,
   nowMs: number,

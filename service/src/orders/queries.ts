@@ -49,7 +49,7 @@ export interface Placed {
   readonly details: string
 }
 
-export const callPlaceOrder = (db: Db, order: NewOrder) =>
+export const callPlaceOrder = (db: Pick<Db, 'commit'>, order: NewOrder) =>
   db.commit<Placed>(sql`
     select verdict, order_id, total_cents, names, unit_prices_cents, details
       from place_order(${order.account_id}, ${order.standing}, ${order.key_id}, ${order.order_id}, ${order.transfer_id},

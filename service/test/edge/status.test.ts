@@ -1,6 +1,8 @@
 import { PUBLIC_REQUESTS_PER_WINDOW_MAX, ServiceStatus } from '@shopwire/contract'
 import { Ajv } from 'ajv'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { asSuperuser } from '../../testing/database.ts'
+import { itemOf, putItems } from '../../testing/items.ts'
 import { ask, openLine, requestBytes } from '../../testing/raw-http.ts'
 import { expectRefusal, faultsOf } from '../../testing/refusals.ts'
 import { openShop, type Shop, signedHeaders } from '../../testing/shop.ts'
@@ -57,6 +59,76 @@ test('a closed store makes it degraded', async () => {
   const body = JSON.parse((await status()).body)
   expect([body.status, body.api, body.store]).toEqual(['degraded', 'up', 'closed'])
   await shop.operator.setStore(true, null)
+})
+
+test('a planned window closes the store and opens it again by itself', async () => {
+  const now = Date.now()
+  const window = await shop.operator.planWindow({
+    closes_at: new Date(now - 1_000),
+    opens_at: new Date(now + 3_600_000),
+    reason: 'stock-taking',
+  })
+  nowMs += 1_000
+  expect(JSON.parse((await status()).body)).toMatchObject({ status: 'degraded', api: 'up', store: 'closed' })
+  await shop.database.asOwner(
+    `update store_windows set opens_at = clock_timestamp() where id = '${window.id}'`,
+  )
+  nowMs += 1_000
+  expect(JSON.parse((await status()).body)).toMatchObject({ status: 'operational', store: 'open' })
+  const ahead = await shop.operator.planWindow({
+    closes_at: new Date(now - 1_000),
+    opens_at: new Date(now + 3_600_000),
+    reason: 'again',
+  })
+  await shop.operator.cancelWindow(ahead.id)
+  nowMs += 1_000
+  expect(JSON.parse((await status()).body).store).toBe('open')
+})
+
+describe('the queue', () => {
+  test('counts orders that are paid and not delivered; work that nobody takes up makes it degraded', async () => {
+    const id = '10000000000000001'
+    await putItems(shop.db, [itemOf(id)])
+    const body = JSON.stringify({ items: [{ id, qty: 2 }], idempotency_key: 'in-the-queue' })
+    const { body: order } = await shop.call('POST', '/v1/orders', { body, nowMs })
+    nowMs += 1_000
+    expect(JSON.parse((await status()).body)).toMatchObject({ status: 'operational', queue: 1 })
+    await shop.database.asOwner(`update jobs set run_at = now() - interval '61 s'`)
+    nowMs += 1_000
+    expect(JSON.parse((await status()).body)).toMatchObject({
+      status: 'degraded',
+      api: 'up',
+      store: 'open',
+      queue: 1,
+    })
+    await shop.operator.cancelOrder(order.id, 'test')
+    nowMs += 1_000
+    expect(JSON.parse((await status()).body)).toMatchObject({ status: 'operational', queue: 0 })
+  })
+})
+
+test('a database that hangs is reported within seconds, and never waited for twice at once', async () => {
+  await asSuperuser(async (client) => {
+    await client.query('begin; lock table store_state')
+    nowMs += 1_000
+    const askedMs = performance.now()
+    const answers = await Promise.all(Array.from({ length: 20 }, () => status()))
+    expect(performance.now() - askedMs).toBeLessThan(3_000)
+    for (const answer of answers) {
+      expect(JSON.parse(answer.body)).toMatchObject({
+        status: 'degraded',
+        api: 'unavailable',
+        store: 'closed',
+      })
+    }
+    await client.query('rollback')
+  }, shop.database.superuserUrl)
+  await expect
+    .poll(async () => {
+      nowMs += 1_000
+      return JSON.parse((await status()).body).status
+    })
+    .toBe('operational')
 })
 
 test('a body is not taken', async () => {

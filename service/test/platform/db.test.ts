@@ -92,6 +92,13 @@ test('a statement past its time, a lock not given, no free connection: the world
   }
 })
 
+test('a commit that PostgreSQL reports with a warning is one whose outcome nobody knows (row 9)', async () => {
+  await database.asOwner(`create function warn() returns int language plpgsql as
+    $$ begin raise warning 'canceling wait for synchronous replication'; return 1; end $$`)
+  await expect(database.db.commit(sql`select warn() as n`)).rejects.toBeInstanceOf(Unavailable)
+  expect(await database.db.commit(sql`select 1 as n`)).toEqual({ n: 1 })
+})
+
 test('a server that is not there is the world, too', async () => {
   const db = quickly({ url: 'postgres://nobody:nothing@127.0.0.1:1/none' })
   await expect(db.one(sql`select 1`)).rejects.toBeInstanceOf(Unavailable)

@@ -1,4 +1,6 @@
-import type { Command } from 'commander'
+import { type CartItem, OrderRequest, repeatedItemId } from '@shopwire/contract'
+import { Ajv } from 'ajv'
+import { type Command, InvalidArgumentError } from 'commander'
 import { getAccount } from '../../accounts/account.ts'
 import { listWaiting, type WaitingOrder } from '../../orders/backlog.ts'
 import type { OrderLineRow, OrderRow } from '../../orders/queries.ts'
@@ -56,6 +58,24 @@ export function orderCommands(program: Command, workplace: Workplace): void {
     })
 
   orders
+    .command('place')
+    .argument('<account>')
+    .argument('<items...>', 'item, item:qty or item:qty:expected price in cents', parseCartItem)
+    .requiredOption('--key <text>', 'idempotency key: the same one again buys nothing new')
+    .description('buy for an account, as its own server would')
+    .action(
+      async (account: string, items: readonly CartItem[], { key }: { key: string }, command: Command) => {
+        const request = checkOrder({ items: [...items], idempotency_key: key })
+        const outcome = await workplace.operator().placeOrder(account, request)
+        print(command, workplace, outcome, () =>
+          outcome.kind === 'bought'
+            ? `Bought ${outcome.order.id} for ${dollars(outcome.order.total_cents)}.`
+            : `This key bought ${outcome.order_id} before; nothing was charged.`,
+        )
+      },
+    )
+
+  orders
     .command('deliver')
     .argument('<order>')
     .argument('<file>', 'the links it lacks, one a line in the order of its lines; "-" reads standard input')
@@ -107,6 +127,29 @@ export function orderCommands(program: Command, workplace: Workplace): void {
               .setRefundRule(cancelAfter === 'never' ? null : parseDuration(cancelAfter))
       print(command, workplace, rule, () => describeRule(rule))
     })
+}
+
+function parseCartItem(text: string, before: readonly CartItem[] = []): CartItem[] {
+  const [, id, qty, expected] = /^(\d{17,20})(?::([1-9]\d?))?(?::([1-9]\d{0,5}))?$/.exec(text) ?? []
+  if (id === undefined) throw new InvalidArgumentError('must be an item, such as 1144058340327047001 or …:2.')
+  const line = {
+    id,
+    ...(qty !== undefined && { qty: Number(qty) }),
+    ...(expected !== undefined && { expected_price_cents: Number(expected) }),
+  }
+  return [...before, line]
+}
+
+/** The contract's own rules: what a caller could not send, an operator cannot either. */
+function checkOrder(request: OrderRequest): OrderRequest {
+  const check = new Ajv({ strict: true }).compile(OrderRequest)
+  const [error] = check(request) ? [] : (check.errors ?? [])
+  if (error)
+    throw refuse('invalid_request', `${error.instancePath.slice(1) || 'The order'} ${error.message}.`)
+  const repeated = repeatedItemId(request.items)
+  if (repeated !== null)
+    throw refuse('invalid_request', `The item ${repeated} stands twice. Put it in one line with its qty.`)
+  return request
 }
 
 function describeOrder(order: OrderRow & { lines: readonly OrderLineRow[] }): string {

@@ -7,9 +7,18 @@ import { maintenanceCommands } from './maintenance.ts'
 import { orderCommands } from './orders.ts'
 import { storeCommands } from './store.ts'
 import { supplyCommands } from './supply.ts'
+import { RulesViolated, verifyCommand } from './verify.ts'
 import type { Workplace } from './workplace.ts'
 
-export const EXIT = { ok: 0, failed: 1, usage: 2, notFound: 4, conflict: 5, unavailable: 7 } as const
+export const EXIT = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  notFound: 4,
+  conflict: 5,
+  violated: 6,
+  unavailable: 7,
+} as const
 
 /** Runs one command line; answers with the exit code. Nothing is thrown at the person in front of the terminal. */
 export async function runAdmin(workplace: Workplace, argv: readonly string[]): Promise<number> {
@@ -29,6 +38,7 @@ export async function runAdmin(workplace: Workplace, argv: readonly string[]): P
   orderCommands(program, workplace)
   storeCommands(program, workplace)
   maintenanceCommands(program, workplace)
+  verifyCommand(program, workplace)
   for (const command of withDescendants(program)) {
     command.exitOverride().configureOutput({ writeOut: workplace.out, writeErr: workplace.err })
   }
@@ -60,6 +70,9 @@ function describe(error: unknown): { code: number; type: string; message: string
           ? EXIT.usage
           : EXIT.conflict
     return { code, type: error.type, message: error.message }
+  }
+  if (error instanceof RulesViolated) {
+    return { code: EXIT.violated, type: 'violated', message: error.message }
   }
   if (error instanceof Unavailable) {
     const reason = (error.cause as Error | undefined)?.message ?? ''

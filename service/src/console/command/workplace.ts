@@ -1,4 +1,5 @@
 import type { EncryptionKeys } from '../../config.ts'
+import type { Db } from '../../platform/db.ts'
 import type { MigrationReport } from '../../platform/migrate.ts'
 import type { Operator, OperatorDeps } from '../operator.ts'
 
@@ -6,6 +7,8 @@ import type { Operator, OperatorDeps } from '../operator.ts'
 export interface Workplace {
   operator(): Operator
   deps(): OperatorDeps
+  /** For statements that read whole tables: the same database with much more time. */
+  patientDb(): Db
   migrate(report: (line: string) => void): Promise<MigrationReport>
   schemaMismatch(): Promise<string | undefined>
   describeConfig(): Record<string, string>

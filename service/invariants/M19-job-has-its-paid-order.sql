@@ -1,0 +1,6 @@
+-- Every job to fulfil an order has an order that is still to be fulfilled.
+select j.subject
+  from jobs j
+  left join orders o on o.account_id = j.account_id and o.id = j.subject and o.status = 'paid'
+ where j.queue = 'fulfil'
+   and o.id is null;

@@ -1,0 +1,51 @@
+import type { Command } from 'commander'
+import { refuse } from '../../platform/trouble.ts'
+import { type Finding, readRules, verifyData } from '../verify.ts'
+import { print, table } from './print.ts'
+import type { Workplace } from './workplace.ts'
+
+/** Rules do not hold. Thrown after the findings were printed, for the exit code. */
+export class RulesViolated extends Error {
+  override readonly name = 'RulesViolated'
+}
+
+export function verifyCommand(program: Command, workplace: Workplace): void {
+  program
+    .command('verify')
+    .option('--rule <id>', 'only this one, such as M05')
+    .description('check that money, orders and links add up, beside running traffic; see docs/invariants.md')
+    .action(async ({ rule: wanted }: { rule?: string }, command: Command) => {
+      const all = await readRules()
+      const rules = wanted === undefined ? all : all.filter(({ id }) => id === wanted)
+      if (rules.length === 0) {
+        throw refuse(
+          'not_found',
+          `There is no rule ${wanted}. There are ${all.map(({ id }) => id).join(', ')}.`,
+        )
+      }
+      const findings = await verifyData(workplace.patientDb(), rules, ({ id, what }) =>
+        workplace.err(`${id}  ${what}\n`),
+      )
+      const violated = findings.filter(({ violations }) => violations > 0)
+      print(command, workplace, { ok: violated.length === 0, rules: findings }, () => describe(findings))
+      if (violated.length > 0) {
+        throw new RulesViolated(
+          `${violated.length} of ${rules.length} rules are violated: ${violated.map(({ rule }) => rule).join(', ')}. ` +
+            'Close the store and read docs/invariants.md before you change anything.',
+        )
+      }
+    })
+}
+
+function describe(findings: readonly Finding[]): string {
+  return table(
+    ['RULE', 'RESULT', 'TIME', 'WHERE'],
+    findings.map(({ rule, violations, ids, ms }) => [
+      rule,
+      violations === 0 ? 'ok' : `VIOLATED ${violations}×`,
+      `${ms} ms`,
+      violations > ids.length ? `${ids.join(', ')} …` : ids.join(', '),
+    ]),
+    '',
+  )
+}

@@ -1,0 +1,71 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { type Db, sql } from '../platform/db.ts'
+
+/** Something that must hold of the data: a query that finds nothing when it does. */
+export interface Rule {
+  readonly id: string
+  readonly what: string
+  readonly text: string
+}
+
+export interface Finding {
+  readonly rule: string
+  readonly what: string
+  readonly violations: number
+  /** Of the first few things that are wrong. Never a link. */
+  readonly ids: readonly string[]
+  readonly ms: number
+}
+
+const RULES = new URL('../../invariants/', import.meta.url)
+const FILE_NAME = /^([A-Z]\d\d)-[a-z0-9-]+\.sql$/
+const IDS_SHOWN = 5
+
+export async function readRules(): Promise<Rule[]> {
+  const names = (await readdir(RULES)).sort()
+  return Promise.all(
+    names.map(async (name) => {
+      const text = await readFile(new URL(name, RULES), 'utf8')
+      const [, id] = FILE_NAME.exec(name) ?? []
+      const [, what] = /^-- (.+)\n/.exec(text) ?? []
+      if (id === undefined || what === undefined) {
+        throw new Error(
+          `${name} is no rule: a name such as M01-what-holds.sql, and a first line that says it.`,
+        )
+      }
+      return { id, what, text: text.trimEnd().replace(/;$/, '') }
+    }),
+  )
+}
+
+/**
+ * Holds the data against the rules. All of them look at one moment, so orders that are placed meanwhile raise no false
+ * alarm; nothing is locked and nothing can be changed.
+ */
+export function verifyData(
+  db: Db,
+  rules: readonly Rule[],
+  progress: (rule: Rule) => void,
+): Promise<Finding[]> {
+  return db.transaction(async (tx) => {
+    await tx.run(sql`set transaction isolation level repeatable read, read only`)
+    const findings: Finding[] = []
+    for (const rule of rules) {
+      progress(rule)
+      const startedMs = performance.now()
+      const rows = await tx.many<{ id: string; violations: number }>({
+        name: `rule_${rule.id}`,
+        text: `select wrong_id::text as id, count(*) over () as violations from (\n${rule.text}\n) as wrong (wrong_id) order by 1 limit ${IDS_SHOWN}`,
+        values: [],
+      })
+      findings.push({
+        rule: rule.id,
+        what: rule.what,
+        violations: rows[0]?.violations ?? 0,
+        ids: rows.map(({ id }) => id),
+        ms: Math.round(performance.now() - startedMs),
+      })
+    }
+    return findings
+  })
+}

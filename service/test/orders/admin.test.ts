@@ -1,0 +1,203 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { EXIT, runAdmin } from '../../src/console/command/program.ts'
+import type { Workplace } from '../../src/console/command/workplace.ts'
+import { systemClock } from '../../src/platform/clock.ts'
+import { itemOf, putItems } from '../../testing/items.ts'
+import { openShop, type Shop } from '../../testing/shop.ts'
+import { startWorker } from '../../testing/worker.ts'
+
+const [pooled, byHand] = ['10000000000000001', '10000000000000002'] as const
+let shop: Shop
+let worker: ReturnType<typeof startWorker>
+let folder: string
+beforeAll(async () => {
+  shop = await openShop()
+  worker = startWorker(shop)
+  folder = await mkdtemp(join(tmpdir(), 'shopwire-admin-'))
+  await putItems(shop.db, [itemOf(pooled), itemOf(byHand, { price_cents: 250 })])
+})
+afterAll(async () => {
+  await rm(folder, { recursive: true })
+  await worker.stop()
+  await shop.close()
+})
+
+async function admin(...args: string[]) {
+  let out = ''
+  let err = ''
+  const { db, keyring, admission, operator } = shop
+  const workplace = {
+    deps: () => ({ db, keyring, clock: systemClock, cell: 'c1', admission: async () => admission }),
+    operator: () => operator,
+    isDevelopment: () => false,
+    out: (text: string) => {
+      out += text
+    },
+    err: (text: string) => {
+      err += text
+    },
+  } as unknown as Workplace
+  const code = await runAdmin(workplace, args)
+  return { code, out, err, json: () => JSON.parse(out) }
+}
+async function fileOf(...lines: string[]) {
+  const path = join(folder, `${lines.length}-${performance.now()}.txt`)
+  await writeFile(path, `${lines.join('\n')}\n`)
+  return path
+}
+let keys = 0
+async function bought(...items: string[]) {
+  keys += 1
+  const { json } = await admin(
+    'orders',
+    'place',
+    shop.account.id,
+    ...items,
+    '--key',
+    `admin-key-${keys}`,
+    '--json',
+  )
+  return json().order.id as string
+}
+const status = async (id: string) => (await admin('orders', 'show', id, '--json')).json().status
+
+describe('orders', () => {
+  test('an operator buys for an account by the same rules; the same key buys once', async () => {
+    const buy = () => admin('orders', 'place', shop.account.id, `${byHand}:2:250`, '--key', 'same-key-1')
+    expect(await buy()).toMatchObject({
+      code: EXIT.ok,
+      out: expect.stringMatching(/^Bought ord_\w+ for \$5\.00/),
+    })
+    expect(await buy()).toMatchObject({
+      code: EXIT.ok,
+      out: expect.stringMatching(/before; nothing was charged/),
+    })
+    const dear = await admin('orders', 'place', shop.account.id, `${byHand}:1:9`, '--key', 'another-key')
+    expect(dear).toMatchObject({ code: EXIT.conflict, err: expect.stringContaining('not the expected one') })
+    for (const [item, key] of [
+      ['123', 'valid-key-1'],
+      [`${byHand}:11`, 'valid-key-1'],
+      [byHand, 'short'],
+    ] as const) {
+      expect((await admin('orders', 'place', shop.account.id, item, '--key', key)).code).toBe(EXIT.usage)
+    }
+    const twice = await admin('orders', 'place', shop.account.id, byHand, byHand, '--key', 'valid-key-2')
+    expect(twice).toMatchObject({ code: EXIT.usage, err: expect.stringContaining('stands twice') })
+  })
+
+  test('what waits says why; delivered by hand it is no longer there', async () => {
+    const id = await bought(`${byHand}:2`)
+    await expect
+      .poll(async () => (await admin('orders', 'waiting')).out)
+      .toMatch(new RegExp(`${id}.*2 to be delivered by hand`))
+    const wrong = await admin('orders', 'deliver', id, await fileOf('https://gift.example/one'))
+    expect(wrong).toMatchObject({ code: EXIT.usage, err: expect.stringContaining('lacks 2 links') })
+    const links = ['https://gift.example/h1', 'https://gift.example/h2']
+    expect((await admin('orders', 'deliver', id, await fileOf(...links))).out).toBe(`Delivered ${id}.\n`)
+    expect((await admin('orders', 'waiting')).out).not.toContain(id)
+    const shown = await admin('orders', 'show', id)
+    expect(shown.out).toMatch(/delivered \d{4}-/)
+    expect(shown.out).not.toContain('gift.example')
+    expect((await admin('orders', 'show', id, '--reveal-links')).out).toContain(links.join('\n'))
+    const { json } = await admin('audit', '--target', id, '--json')
+    expect(json().actions.map(({ action }: { action: string }) => action)).toEqual([
+      'order.reveal_links',
+      'order.deliver',
+      'order.place',
+    ])
+    expect(JSON.stringify(json())).not.toContain('gift.example')
+  })
+
+  test('cancelling says where the money went, and is final', async () => {
+    const id = await bought(byHand)
+    expect((await admin('orders', 'cancel', id, '--reason', 'sold out')).out).toBe(
+      `Cancelled ${id}; $2.50 went back to ${shop.account.id}.\n`,
+    )
+    expect((await admin('orders', 'cancel', id, '--reason', 'again')).out).toMatch(/cancelled before/)
+    expect((await admin('orders', 'deliver', id, await fileOf('https://gift.example/late'))).code).toBe(
+      EXIT.conflict,
+    )
+    expect((await admin('orders', 'retry', id)).code).toBe(EXIT.usage)
+    expect((await admin('orders', 'show', id)).out).toContain('cancelled')
+  })
+
+  test.each(['ord_00000000000000000000000000', 'nonsense', ''])('there is no order "%s"', async (id) => {
+    expect((await admin('orders', 'show', id)).code).toBe(EXIT.notFound)
+  })
+})
+
+describe('pools', () => {
+  test('are loaded from a file, filled orders go out, levels tell', async () => {
+    const links = ['https://gift.example/p1', 'https://gift.example/p2', 'https://gift.example/p1']
+    const loaded = await admin('pool', 'load', pooled, await fileOf(...links))
+    expect(loaded.out).toMatch(/Loaded 2 links; the pool of \d+ holds 2\.\nLeft out 1, .* line 3\./)
+    await admin('supply', 'set', pooled, '--warn-below', '2')
+    const id = await bought(pooled)
+    await expect.poll(() => status(id)).toBe('delivered')
+    expect((await admin('pool', 'levels', '--low')).out).toMatch(new RegExp(`${pooled} +pool +1 +2 +LOW`))
+    const last = await bought(pooled)
+    await expect.poll(() => status(last)).toBe('delivered')
+    expect((await admin('pool', 'levels')).out).toContain('EMPTY: not sellable')
+  })
+
+  test('a bad line is named by its number, never shown', async () => {
+    const file = await fileOf('https://gift.example/good', 'ftp://gift.example/secret')
+    const refused = await admin('pool', 'load', pooled, file)
+    expect(refused).toMatchObject({ code: EXIT.usage, err: expect.stringContaining('Line 2 is not a link') })
+    expect(refused.err).not.toContain('secret')
+    expect((await admin('pool', 'load', '99999999999999999', file)).code).not.toBe(EXIT.ok)
+    expect((await admin('pool', 'load', pooled, '/nowhere')).err).toContain('ENOENT')
+  })
+})
+
+describe('suppliers, windows, rules', () => {
+  test('a supplier needs TLS, shows its secret once, and can be paused', async () => {
+    expect((await admin('suppliers', 'create', 'plain', 'http://acme.example/')).code).toBe(EXIT.usage)
+    const made = await admin('suppliers', 'create', 'acme', 'https://acme.example/links')
+    expect(made.out).toMatch(/Secret {2}sup_[\w-]{43}/)
+    expect((await admin('suppliers', 'create', 'acme', 'https://acme.example/')).err).toContain('already')
+    const listed = await admin('suppliers', 'list', '--json')
+    expect(JSON.stringify(listed.json())).not.toMatch(/sup_|sealed/)
+    expect((await admin('suppliers', 'pause', 'acme')).out).toContain('paused')
+    expect((await admin('suppliers', 'pause', 'nobody')).code).toBe(EXIT.notFound)
+    expect((await admin('supply', 'set', byHand, '--supplier', 'acme', '--fallback', 'acme')).code).toBe(
+      EXIT.usage,
+    )
+    expect((await admin('supply', 'set', byHand, '--supplier', 'acme', '--sku', 'X')).out).toContain(
+      'supplier "acme"',
+    )
+    expect((await admin('supply', 'set', byHand, '--source', 'hand')).out).toContain('by hand')
+    expect((await admin('supply', 'set', byHand, '--source', 'magic')).code).toBe(EXIT.usage)
+  })
+
+  test('windows are planned, listed and called off', async () => {
+    const planned = await admin(
+      'store',
+      'plan',
+      '--from',
+      '2099-12-24T22:00:00Z',
+      '--for',
+      '2h',
+      '--reason',
+      'party',
+    )
+    expect(planned.out).toContain('closed from 2099-12-24 22:00:00 to 2099-12-25 00:00:00 UTC')
+    const [, id = ''] = /store unplan (\S+)/.exec(planned.out) ?? []
+    expect((await admin('store', 'show')).out).toContain('party')
+    expect((await admin('store', 'unplan', id)).code).toBe(EXIT.ok)
+    expect((await admin('store', 'show')).out).toContain('No closing is planned.')
+    for (const times of [['--from', 'tomorrow', '--for', '1h'], ['--until', '2001-01-01T00:00:00Z'], []]) {
+      expect((await admin('store', 'plan', ...times, '--reason', 'x')).code).toBe(EXIT.usage)
+    }
+  })
+
+  test('the refund rule is shown and set', async () => {
+    expect((await admin('refunds', 'rule')).out).toContain('until an operator')
+    expect((await admin('refunds', 'rule', '--cancel-after', '2d')).out).toContain('2880 minutes')
+    expect((await admin('refunds', 'rule', '--cancel-after', 'soon')).code).toBe(EXIT.usage)
+    expect((await admin('refunds', 'rule', '--cancel-after', 'never')).out).toContain('until an operator')
+  })
+})
