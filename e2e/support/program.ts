@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
-/** The service is met only as an operator meets it: three programs, an environment, exit codes and what they print. */
-export type ProgramName = 'api' | 'admin' | 'migrate'
+/** The service is met only as an operator meets it: its programs, an environment, exit codes and what they print. */
+export type ProgramName = 'api' | 'worker' | 'admin' | 'migrate'
 
 export type Settings = Readonly<Record<string, string>>
 

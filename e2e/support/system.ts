@@ -8,9 +8,9 @@ import {
   startRedis,
   startRedisCluster,
 } from '@shopwire/engines'
-import { type Api, startApi } from './api-process.ts'
 import { type Ended, runProgram, type Settings } from './program.ts'
 import { psql } from './psql.ts'
+import { type Api, startApi } from './server-process.ts'
 import { ownerSettings, settingsFor } from './settings.ts'
 import type { Key } from './signed-request.ts'
 

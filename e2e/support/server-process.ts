@@ -1,13 +1,11 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { freePorts } from '@shopwire/engines'
-import { capture, type Settings, spawnProgram } from './program.ts'
+import { capture, type ProgramName, type Settings, spawnProgram } from './program.ts'
 import { until } from './until.ts'
 
-/** One API process on ports of its own, which it keeps over restarts. */
-export interface Api {
-  readonly port: number
-  readonly url: string
+/** One long-running process of the service on ports of its own, which it keeps over restarts. */
+export interface ServerProcess {
   readonly healthUrl: string
   pid(): number | undefined
   /** Everything printed so far, by all its lives. */
@@ -22,11 +20,26 @@ export interface Api {
   readiness(): Promise<number | undefined>
 }
 
+export interface Api extends ServerProcess {
+  readonly port: number
+  readonly url: string
+}
+
+export async function startApi(settings: Settings): Promise<Api> {
+  const [port = 0] = await freePorts(1)
+  const server = await startServer('api', { ...settings, SHOPWIRE_PORT: String(port) })
+  return { ...server, port, url: `http://127.0.0.1:${port}` }
+}
+
+export function startWorker(settings: Settings): Promise<ServerProcess> {
+  return startServer('worker', settings)
+}
+
 const READY_MS_MAX = 60_000
 const LOG_TAIL = 3_000
 
-export async function startApi(settings: Settings): Promise<Api> {
-  const [port = 0, healthPort = 0] = await freePorts(2)
+async function startServer(name: ProgramName, settings: Settings): Promise<ServerProcess> {
+  const [healthPort = 0] = await freePorts(1)
   const healthUrl = `http://127.0.0.1:${healthPort}`
   const lives: (() => string)[] = []
   let current = settings
@@ -43,16 +56,14 @@ export async function startApi(settings: Settings): Promise<Api> {
       },
       () => undefined,
     )
-  const api: Api = {
-    port,
-    url: `http://127.0.0.1:${port}`,
+  const server: ServerProcess = {
     healthUrl,
     pid: () => (isGone() ? undefined : child?.pid),
     logs,
     readiness,
     crash: () => (isGone() && !isAsked ? logs().slice(-LOG_TAIL) : undefined),
     async kill(signal) {
-      if (!child || isGone()) throw new Error('this API process is not running')
+      if (!child || isGone()) throw new Error(`this ${name} process is not running`)
       isAsked = true
       const exited = once(child, 'exit')
       child.kill(signal)
@@ -60,20 +71,16 @@ export async function startApi(settings: Settings): Promise<Api> {
       return code
     },
     async start(changed = {}) {
-      if (!isGone()) throw new Error('this API process is already running')
+      if (!isGone()) throw new Error(`this ${name} process is already running`)
       current = { ...current, ...changed }
       isAsked = false
-      child = spawnProgram('api', [], {
-        ...current,
-        SHOPWIRE_PORT: String(port),
-        SHOPWIRE_HEALTH_PORT: String(healthPort),
-      })
+      child = spawnProgram(name, [], { ...current, SHOPWIRE_HEALTH_PORT: String(healthPort) })
       lives.push(capture(child, 'stdout'), capture(child, 'stderr'))
       const isReady = async () => isGone() || (await readiness()) === 200
-      await until(isReady, READY_MS_MAX, () => `an API process is not ready:\n${logs().slice(-LOG_TAIL)}`)
-      if (isGone()) throw new Error(`an API process ended at its start:\n${logs().slice(-LOG_TAIL)}`)
+      await until(isReady, READY_MS_MAX, () => `a process is not ready:\n${logs().slice(-LOG_TAIL)}`)
+      if (isGone()) throw new Error(`a process ended at its start:\n${logs().slice(-LOG_TAIL)}`)
     },
   }
-  await api.start()
-  return api
+  await server.start()
+  return server
 }
