@@ -15,7 +15,7 @@ const WORKSPACES = {
   contract: [],
   engines: [],
   service: ['contract'],
-  e2e: ['contract', 'engines'],
+  e2e: ['contract', 'engines', 'proof'],
   proof: ['contract', 'engines'],
   tools: ['contract', 'engines'],
 }

@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config'
 
 const SECOND = 1_000
 
-/** Contract and engines stand alone; the service's tests share one private PostgreSQL and Redis; e2e runs whole processes. */
+/** Contract and engines stand alone; the service's tests share one private PostgreSQL and Redis; proof and e2e run programs. */
 export default defineConfig({
   test: {
     projects: [
@@ -18,6 +18,14 @@ export default defineConfig({
           globalSetup: [new URL('./service/testing/global-setup.ts', import.meta.url).pathname],
           testTimeout: 30 * SECOND,
           hookTimeout: 30 * SECOND,
+        },
+      },
+      {
+        test: {
+          name: 'proof',
+          root: 'proof',
+          include: ['test/**/*.test.ts'],
+          testTimeout: 60 * SECOND,
         },
       },
       {

@@ -3,8 +3,9 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { describeConfig } from '../src/config.ts'
 import { createHealthServer } from '../src/edge/health-server.ts'
-import { createFulfilment, FULFIL_QUEUE } from '../src/orders/fulfil.ts'
+import { createFulfilment } from '../src/orders/fulfil.ts'
 import { applyRefundRule } from '../src/orders/refund-rule.ts'
+import { FULFIL_QUEUE } from '../src/orders/waiting.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import { sql } from '../src/platform/db.ts'
 import { every } from '../src/platform/every.ts'
@@ -14,7 +15,14 @@ import { createMetrics } from '../src/platform/metrics.ts'
 import { onShutdown } from '../src/platform/shutdown.ts'
 import { createLinkVault } from '../src/supply/gift-link.ts'
 import { createObtainer } from '../src/supply/obtain.ts'
-import { openDatabaseFrom, openKeyringFrom, startingConfig, untilSchemaFits, VERSION } from '../src/wiring.ts'
+import {
+  openDatabaseFrom,
+  openKeyringFrom,
+  startingConfig,
+  untilAnswered,
+  untilSchemaFits,
+  VERSION,
+} from '../src/wiring.ts'
 
 const REFUND_RULE_EVERY_MS = 5_000
 /** Of the time an orderly stop may take, what jobs under way get. */
@@ -28,17 +36,25 @@ const keyring = openKeyringFrom(config)
 const vault = createLinkVault(db, keyring)
 const clock = systemClock
 
+/** The part of the hands that one supplier may keep busy. */
+const SUPPLIER_SHARE = 0.5
+
+const asksMax = Math.max(1, Math.floor(config.SHOPWIRE_WORKER_ORDERS * SUPPLIER_SHARE))
+const obtain = createObtainer({ db, keyring, clock, asksMax })
+
 let notReady: string | undefined = 'starting'
 const orders = createJobRunner(db, {
   queue: FULFIL_QUEUE,
   concurrency: config.SHOPWIRE_WORKER_ORDERS,
   log,
-  work: createFulfilment({ db, vault, clock, log, metrics, obtain: createObtainer({ db, keyring, clock }) }),
+  work: createFulfilment({ db, vault, clock, log, metrics, obtain }),
 })
 const refunds = every(
   REFUND_RULE_EVERY_MS,
   async () => {
-    const cancelled = await applyRefundRule(db, vault, clock.nowMs())
+    const cancelled = await applyRefundRule(db, vault, clock.nowMs(), (order_id, err) =>
+      log.error({ err, order_id }, 'an overdue order could not be refunded'),
+    )
     if (cancelled > 0) log.warn({ cancelled }, 'orders could not be delivered in time and were refunded')
   },
   (error) => log.warn({ err: error }, 'the refund rule could not be applied'),
@@ -75,9 +91,11 @@ onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
 log.info({ version: VERSION, config: describeConfig(config) }, 'starting')
 health.listen(config.SHOPWIRE_HEALTH_PORT, config.SHOPWIRE_HEALTH_HOST)
 await once(health, 'listening')
-await untilSchemaFits(db, log, (why) => {
+const tell = (why: string) => {
   notReady = why
-})
+}
+await untilSchemaFits(db, log, tell)
+await untilAnswered('database', log, tell, () => vault.open())
 orders.start()
 refunds.start()
 notReady = undefined

@@ -1,5 +1,4 @@
--- Work to be done after a commit, written in that commit. A job that is being worked on has its run_at ahead, at the end of
--- its lease; the worker keeps moving it while it lives. When a worker dies the job is simply due again.
+-- Work to be done after a commit, written in that commit.
 create table jobs (
   account_id text not null references accounts (id),
   queue text not null,
@@ -7,8 +6,12 @@ create table jobs (
   subject text collate "C" not null,
   -- Infinity: parked until somebody wakes it.
   run_at timestamptz not null,
+  -- A worker has it until then, and keeps moving this while it lives. When the worker dies the job is simply free again.
+  leased_until timestamptz,
   -- How often it was taken up; also the fence that shuts out a worker whose lease was lost.
   attempts integer not null default 0,
+  -- Somebody woke it since it was taken up: whatever the worker decides, it is to be looked at again.
+  is_woken boolean not null default false,
   -- Why it is not done yet, in words for an operator.
   note text check (char_length(note) <= 500),
   created_at timestamptz not null,

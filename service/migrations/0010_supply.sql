@@ -65,16 +65,22 @@ create table order_links (
 
 create index order_links_kek on order_links (link_kek_id);
 
--- What suppliers were asked for, and how it ended. `asked` without an end is money we may owe: an operator can look it up.
+-- What suppliers were asked for, and how it ended. `given` only once the links are in our rows; `asked` without an end is
+-- money we may owe, and an operator can look it up.
 create table supplier_requests (
   account_id text not null,
   order_id text collate "C" not null,
   line smallint not null,
   supplier text not null,
+  -- Part of the request's id. Grows when the supplier has refused: what comes then is another request.
+  round smallint not null default 1,
   -- Asked for once and for all: a repeated request must be the same request.
+  sku text not null,
   qty smallint not null check (qty between 1 and 10),
   state text not null check (state in ('asked', 'given', 'refused')),
   attempts integer not null,
+  -- Askings that were left without an answer.
+  failures integer not null default 0,
   error text check (char_length(error) <= 200),
   first_at timestamptz not null,
   last_at timestamptz not null,

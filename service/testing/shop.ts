@@ -59,6 +59,7 @@ export async function openShop(options: ShopOptions = {}) {
   const catalogue = liveCatalogue(db, () => {})
   await catalogue.open()
   const vault = createLinkVault(db, keyring)
+  await vault.open()
   const parts = { db, keyring, admission, catalogue, vault, clock, options }
   const operator = createOperator(
     { db, keyring, clock, cell: 'c1', admission: async () => admission },

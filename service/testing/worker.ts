@@ -1,4 +1,5 @@
-import { createFulfilment, FULFIL_QUEUE } from '../src/orders/fulfil.ts'
+import { createFulfilment } from '../src/orders/fulfil.ts'
+import { FULFIL_QUEUE } from '../src/orders/waiting.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import { createJobRunner } from '../src/platform/job-runner.ts'
 import { createLog } from '../src/platform/log.ts'
@@ -11,7 +12,7 @@ export function startWorker({ db, keyring, vault }: Shop, logTo?: { write(line: 
   const log = logTo ? createLog('debug', logTo) : createLog('silent')
   const metrics = createMetrics('test')
   const clock = systemClock
-  const obtain = createObtainer({ db, keyring, clock })
+  const obtain = createObtainer({ db, keyring, clock, asksMax: 4 })
   const work = createFulfilment({ db, vault, clock, log, metrics, obtain })
   const runner = createJobRunner(db, { queue: FULFIL_QUEUE, concurrency: 4, log, work })
   runner.start()

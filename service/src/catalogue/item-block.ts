@@ -3,10 +3,23 @@ import type { ItemRow } from './queries.ts'
 
 const ITEMS_MAX = 8_192
 
-/** A run of items next to each other in numeric order, with their names in one text: one search instead of thousands. */
+/** Pieces of this length are what a block remembers of its names, each as one of so many bits. */
+const PIECE_LENGTH = 5
+const PIECE_BITS = 18
+
+interface Names {
+  readonly text: string
+  readonly starts: Uint32Array
+  readonly pieces: Uint32Array
+}
+
+/**
+ * A run of items next to each other in numeric order, with their names in one text: one search instead of thousands. Most
+ * blocks need not even be searched: a name with the wanted text in it would have left all of that text's pieces here.
+ */
 export class ItemBlock {
   readonly items: ItemRow[]
-  #names: { text: string; starts: Uint32Array } | undefined
+  #names: Names | undefined
 
   constructor(items: ItemRow[]) {
     this.items = items
@@ -16,10 +29,22 @@ export class ItemBlock {
     return (this.items[0] as ItemRow).id
   }
 
+  get isFull(): boolean {
+    return this.items.length >= ITEMS_MAX
+  }
+
+  isBefore(id: string): boolean {
+    return comesBefore((this.items.at(-1) as ItemRow).id, id)
+  }
+
   /** Adds the item, or puts it in the place of the one with its id. */
   put(item: ItemRow): void {
     this.#names = undefined
-    const at = this.#placeOf(sortKey(item.id))
+    if (this.isBefore(item.id)) {
+      this.items.push(item)
+      return
+    }
+    const at = this.#placeOf(item.id)
     const isKnown = this.items[at]?.id === item.id
     this.items.splice(at, isKnown ? 1 : 0, item)
   }
@@ -31,35 +56,37 @@ export class ItemBlock {
   }
 
   /** Items whose name contains the folded text, in order. */
-  *named(part: string): Generator<ItemRow> {
-    if (part === '') {
-      yield* this.items
-      return
-    }
-    const { text, starts } = this.#index()
+  named(part: string): readonly ItemRow[] {
+    if (part === '') return this.items
+    const { text, starts, pieces } = this.index()
+    const found: ItemRow[] = []
+    if (!hasPieces(pieces, part)) return found
     let place = 0
     for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, starts[place + 1])) {
       place = startBefore(starts, at, place)
-      yield this.items[place] as ItemRow
+      found.push(this.items[place] as ItemRow)
     }
+    return found
   }
 
-  #index() {
+  /** What a search needs, made now if it is not there yet. */
+  index(): Names {
     if (!this.#names) {
       const names = this.items.map(({ name }) => fold(name))
       const starts = new Uint32Array(names.length + 1)
       for (const [n, name] of names.entries()) starts[n + 1] = (starts[n] as number) + name.length + 1
-      this.#names = { text: names.join(BETWEEN_NAMES), starts }
+      const text = names.join(BETWEEN_NAMES)
+      this.#names = { text, starts, pieces: piecesOf(text) }
     }
     return this.#names
   }
 
-  #placeOf(key: string): number {
+  #placeOf(id: string): number {
     let low = 0
     let high = this.items.length
     while (low < high) {
       const middle = (low + high) >> 1
-      if (sortKey((this.items[middle] as ItemRow).id) < key) low = middle + 1
+      if (comesBefore((this.items[middle] as ItemRow).id, id)) low = middle + 1
       else high = middle
     }
     return low
@@ -74,10 +101,38 @@ export function fold(text = ''): string {
   return text.normalize('NFC').toLowerCase()
 }
 
-/** Text order would put 9 behind 10; as numbers, ids of 20 digits would lose some of them. */
-export function sortKey(id: string): string {
+/** As numbers: text order would put 9 behind 10, and a double would lose digits. */
+export function comesBefore(one: string, other: string): boolean {
+  if (one.length === other.length) return one < other
+  return sortKey(one) < sortKey(other)
+}
+
+function sortKey(id: string): string {
   // Ids of the same value (leading zeros) are told apart by their length.
   return id.padStart(ITEM_ID_LENGTH_MAX, '0') + id.length
+}
+
+function piecesOf(text: string): Uint32Array {
+  const pieces = new Uint32Array(1 << (PIECE_BITS - 5))
+  for (let at = 0; at + PIECE_LENGTH <= text.length; at += 1) {
+    const bit = pieceBit(text, at)
+    pieces[bit >> 5] = (pieces[bit >> 5] as number) | (1 << (bit & 31))
+  }
+  return pieces
+}
+
+function hasPieces(pieces: Uint32Array, part: string): boolean {
+  for (let at = 0; at + PIECE_LENGTH <= part.length; at += 1) {
+    const bit = pieceBit(part, at)
+    if (((pieces[bit >> 5] as number) & (1 << (bit & 31))) === 0) return false
+  }
+  return true
+}
+
+function pieceBit(text: string, at: number): number {
+  let mixed = 0
+  for (let n = 0; n < PIECE_LENGTH; n += 1) mixed = Math.imul(mixed ^ text.charCodeAt(at + n), 0x9e3779b1)
+  return mixed >>> (32 - PIECE_BITS)
 }
 
 /** The last place, from `from` on, whose start is at or before the position. */

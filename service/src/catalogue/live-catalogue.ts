@@ -1,8 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Db } from '../platform/db.ts'
+import { Unavailable } from '../platform/trouble.ts'
 import { selectItemsSince, selectRevision } from './queries.ts'
 import { Snapshot } from './snapshot.ts'
 
-/** The catalogue as this process serves it: never more than a second behind the database. */
+/** The catalogue as this process serves it: within a second of the database, while there is one to follow. */
 export interface LiveCatalogue {
   /** Ask for it anew for every request: a large change puts another in its place. */
   readonly snapshot: Snapshot
@@ -26,6 +28,7 @@ export function liveCatalogue(db: Db, onError: (error: unknown) => void): LiveCa
   let snapshot = new Snapshot()
   let clockAheadMs = 0
   let timer: NodeJS.Timeout | undefined
+  let isLoaded = false
   let isClosed = false
 
   async function look() {
@@ -37,6 +40,7 @@ export function liveCatalogue(db: Db, onError: (error: unknown) => void): LiveCa
     const changed = await selectItemsSince(db, { revision: snapshot.revision, id: LAST_ID }, BATCH)
     if (changed.length < BATCH) snapshot.apply(changed, revision)
     else snapshot = await load(db, revision)
+    isLoaded = true
   }
 
   function lookAgain() {
@@ -46,6 +50,8 @@ export function liveCatalogue(db: Db, onError: (error: unknown) => void): LiveCa
 
   return {
     get snapshot() {
+      // An empty shop would be a lie that callers act on.
+      if (!isLoaded) throw new Unavailable('catalogue', new Error('the catalogue has not been read yet'))
       return snapshot
     },
     nowMs: () => Date.now() + clockAheadMs,
@@ -63,12 +69,17 @@ export function liveCatalogue(db: Db, onError: (error: unknown) => void): LiveCa
 /** A change of this size would hold up requests if it were applied at once: it is built aside, bit by bit. */
 async function load(db: Db, revision: number): Promise<Snapshot> {
   const snapshot = new Snapshot()
-  let after = { revision: 0, id: '' }
+  let batch = await selectItemsSince(db, { revision: 0, id: '' }, BATCH)
   for (;;) {
-    const batch = await selectItemsSince(db, after, BATCH)
-    snapshot.apply(batch, revision)
     const last = batch.at(-1)
-    if (!last || batch.length < BATCH) return snapshot
-    after = last
+    if (!last || batch.length < BATCH) break
+    // The database reads the next ones while these are put in their places: a turn later, when it has been asked.
+    const [next] = await Promise.all([
+      selectItemsSince(db, last, BATCH),
+      nextTurn().then(() => snapshot.apply(batch, revision)),
+    ])
+    batch = next
   }
+  snapshot.apply(batch, revision)
+  return snapshot
 }

@@ -6,7 +6,7 @@ import {
   type Item,
 } from '@shopwire/contract'
 import { LRUCache } from 'lru-cache'
-import { fold, ItemBlock, sortKey } from './item-block.ts'
+import { comesBefore, fold, ItemBlock } from './item-block.ts'
 import type { ItemRow } from './queries.ts'
 
 /** Kept for the next page of the same search, counted in matches: a million items match some searches. */
@@ -58,7 +58,7 @@ export class Snapshot {
         has_supply: row.has_supply,
         available_until: row.available_until,
       }
-      this.#moveEnd(this.#byId.get(item.id), item)
+      if (this.#ends) moveEnd(this.#ends, this.#byId.get(item.id), item)
       this.#byId.set(item.id, item)
       this.#put(item)
     }
@@ -116,37 +116,31 @@ export class Snapshot {
   }
 
   #put(item: ItemRow) {
-    const key = sortKey(item.id)
     // Loading comes in order, so the end is looked at first.
     const last = this.#blocks.at(-1)
-    if (!last) {
+    if (!last || (last.isFull && last.isBefore(item.id))) {
+      // While loading nobody waits for this; the first search would.
+      last?.index()
       this.#blocks.push(new ItemBlock([item]))
       return
     }
-    const at = key >= sortKey(last.firstId) ? this.#blocks.length - 1 : this.#blockFor(key)
+    const at = comesBefore(item.id, last.firstId) ? this.#blockFor(item.id) : this.#blocks.length - 1
     const block = this.#blocks[at] as ItemBlock
     block.put(item)
     const rest = block.splitIfFull()
     if (rest) this.#blocks.splice(at + 1, 0, rest)
   }
 
-  /** The last block that begins at or before the key, or the first. */
-  #blockFor(key: string): number {
+  /** The last block that begins at or before the id, or the first. */
+  #blockFor(id: string): number {
     let low = 0
     let high = this.#blocks.length
     while (high - low > 1) {
       const middle = (low + high) >> 1
-      if (sortKey((this.#blocks[middle] as ItemBlock).firstId) <= key) low = middle
-      else high = middle
+      if (comesBefore(id, (this.#blocks[middle] as ItemBlock).firstId)) high = middle
+      else low = middle
     }
     return low
-  }
-
-  #moveEnd(before: ItemRow | undefined, after: ItemRow) {
-    const [old, next] = [before?.available_until?.getTime(), after.available_until?.getTime()]
-    if (old === next || !this.#ends) return
-    if (old !== undefined) this.#ends.splice(countUpTo(this.#ends, old) - 1, 1)
-    if (next !== undefined) this.#ends.splice(countUpTo(this.#ends, next), 0, next)
   }
 
   #one<Text extends string>(text: Text): Text {
@@ -197,6 +191,13 @@ function endsOf(items: Iterable<ItemRow>): number[] {
   const ends: number[] = []
   for (const { available_until } of items) if (available_until) ends.push(available_until.getTime())
   return ends.sort((a, b) => a - b)
+}
+
+function moveEnd(ends: number[], before: ItemRow | undefined, after: ItemRow): void {
+  const [old, next] = [before?.available_until?.getTime(), after.available_until?.getTime()]
+  if (old === next) return
+  if (old !== undefined) ends.splice(countUpTo(ends, old) - 1, 1)
+  if (next !== undefined) ends.splice(countUpTo(ends, next), 0, next)
 }
 
 /** How many of the sorted numbers are at most `limit`. */

@@ -82,7 +82,7 @@ export function createOperator(deps: OperatorDeps, actor: string) {
 
   return {
     ...orderActions(db, vault, act),
-    ...supplyActions(keyring, vault, act),
+    ...supplyActions(keyring, vault, clock, act),
 
     createAccount: (name: string): Promise<Account> =>
       act('account.create', async (tx, nowMs) => {

@@ -1,10 +1,11 @@
 import type { OrderRequest } from '@shopwire/contract'
 import { getAccount } from '../accounts/account.ts'
-import { retryOrder } from '../orders/backlog.ts'
 import { findOrder, readWholeOrder, revealLinks } from '../orders/find-order.ts'
 import { cancelOrder, deliverByHand } from '../orders/finish.ts'
 import { type Outcome, placeOrder } from '../orders/place-order.ts'
+import { lockPaidOrder } from '../orders/queries.ts'
 import { type RefundRule, setRefundRule } from '../orders/refund-rule.ts'
+import { retryOrder } from '../orders/waiting.ts'
 import type { Db } from '../platform/db.ts'
 import { refuse } from '../platform/trouble.ts'
 import type { LinkVault } from '../supply/gift-link.ts'
@@ -41,29 +42,38 @@ export function orderActions(db: Db, vault: LinkVault, act: Act) {
     revealLinks: (id: string): Promise<string[]> =>
       act('order.reveal_links', async (tx) => {
         const order = await findOrder(tx, id)
+        const { status } = await readWholeOrder(tx, order)
+        // Until then they are nobody's: a cancellation would put them back on sale.
+        if (status !== 'delivered')
+          throw refuse('invalid_request', `Order ${id} is ${status}; it has no links to show.`)
         const links = await revealLinks(tx, vault, order)
         return { result: links, target: id, details: { account_id: order.account_id, links: links.length } }
       }),
 
-    cancelOrder: (id: string, reason: string) =>
-      act('order.cancel', async (tx, nowMs) => {
+    async cancelOrder(id: string, reason: string) {
+      await vault.open()
+      return act('order.cancel', async (tx, nowMs) => {
         const order = await findOrder(tx, id)
         const result = await cancelOrder(tx, vault, order, reason, nowMs)
         return { result, target: id, details: { account_id: order.account_id, reason, isNew: result.isNew } }
-      }),
+      })
+    },
 
-    deliverOrder: (id: string, links: readonly string[]) =>
-      act('order.deliver', async (tx, nowMs) => {
+    async deliverOrder(id: string, links: readonly string[]) {
+      await vault.open()
+      return act('order.deliver', async (tx, nowMs) => {
         const order = await findOrder(tx, id)
         const result = await deliverByHand(tx, vault, order, links, nowMs)
         const details = { account_id: order.account_id, links: links.length, isNew: result.isNew }
         return { result, target: id, details }
-      }),
+      })
+    },
 
     retryOrder: (id: string) =>
       act('order.retry', async (tx) => {
         const order = await findOrder(tx, id)
-        const row = await readWholeOrder(tx, order)
+        // Locked: an order that ends meanwhile would be left with a job that nobody needs.
+        const row = (await lockPaidOrder(tx, order.account_id, id)) ?? (await readWholeOrder(tx, order))
         if (row.status !== 'paid')
           throw refuse('invalid_request', `Order ${id} is ${row.status}; there is nothing to try.`)
         await retryOrder(tx, order.account_id, id)

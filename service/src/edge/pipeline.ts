@@ -88,7 +88,8 @@ export async function runPipeline(
       authorise(fresh, scope)
       return fresh
     },
-    nowMs,
+    // Not the time of the headers: a body may take its time to arrive, and what happens now happens now.
+    nowMs: deps.clock.nowMs(),
   } as AnyCall)
 }
 

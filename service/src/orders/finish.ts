@@ -4,12 +4,13 @@ import { dropJob } from '../platform/jobs.ts'
 import { assert, refuse } from '../platform/trouble.ts'
 import { checkLink, type LinkVault } from '../supply/gift-link.ts'
 import { returnToPool } from '../supply/pool.ts'
-import { insertFingerprints, lockItemSupply } from '../supply/queries.ts'
+import { lockItemSupply } from '../supply/queries.ts'
+import { rememberLinks } from '../supply/remember-links.ts'
 import { recordOrderEvent } from '../webhooks/events.ts'
 import { finishDelivery, keepLinks, type OrderName } from './delivery.ts'
-import { FULFIL_QUEUE } from './fulfil.ts'
 import { deleteOrderLinks } from './link-queries.ts'
 import { lockPaidOrder, type OrderRow, selectOpenLines, selectOrder, updateCancelled } from './queries.ts'
+import { FULFIL_QUEUE, wakeOrdersOf } from './waiting.ts'
 
 /**
  * paid → cancelled, and the money back, in one commit. Locks in the order of every money move: balance, then order. Links
@@ -55,9 +56,9 @@ export async function deliverByHand(
     )
   }
   const checked = links.map((link, n) => checkLink(link, `Link ${n + 1}`))
-  const hashes = await Promise.all(checked.map((link) => vault.fingerprint(link)))
-  const fresh = await insertFingerprints(tx, hashes, new Date(nowMs))
-  if (fresh.length < links.length) {
+  const hashes = checked.map((link) => vault.fingerprint(link))
+  const isNew = await rememberLinks(tx, hashes, nowMs)
+  if (isNew.includes(false)) {
     throw refuse(
       'invalid_request',
       'One of the links was held by this store before, or stands twice. Each is sold once.',
@@ -106,5 +107,6 @@ async function giveBackLinks(tx: Tx, vault: LinkVault, order: OrderName, nowMs: 
       ),
     )
     await returnToPool(tx, vault, line.id, links, nowMs)
+    if (links.length > 0) await wakeOrdersOf(tx, line.id)
   }
 }

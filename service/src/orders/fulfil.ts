@@ -1,17 +1,23 @@
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import type { JobEnd } from '../platform/job-runner.ts'
-import { dropJob, finishJob, type Job } from '../platform/jobs.ts'
+import { assertLease, dropJob, finishJob, type Job } from '../platform/jobs.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { LinkVault } from '../supply/gift-link.ts'
 import type { ObtainFromSuppliers } from '../supply/obtain.ts'
 import { returnToPool, takeFromPool } from '../supply/pool.ts'
-import { type ItemSupply, insertFingerprints, lockItemSupply, selectItemSupply } from '../supply/queries.ts'
+import {
+  type ItemSupply,
+  lockItemSupply,
+  recordEnd,
+  SOLD_BEFORE,
+  selectItemSupply,
+} from '../supply/queries.ts'
+import { rememberLinks } from '../supply/remember-links.ts'
 import { finishDelivery, keepLinks } from './delivery.ts'
 import { lockPaidOrder, type OpenLine, selectOpenLines } from './queries.ts'
-
-export const FULFIL_QUEUE = 'fulfil'
+import { wakeOrdersOf } from './waiting.ts'
 
 export interface FulfilDeps {
   readonly db: Db
@@ -29,7 +35,14 @@ const WAIT_MS_MAX = 300_000
 interface Brought {
   readonly line: OpenLine
   readonly links: readonly string[]
-  readonly source: string
+  readonly supplier: string
+}
+
+interface Settled {
+  /** Lines that still lack links; none once the order is at its end. */
+  readonly open: readonly OpenLine[]
+  /** Of what was brought, how many this store had held before. */
+  readonly soldBefore: number
 }
 
 /**
@@ -37,74 +50,72 @@ interface Brought {
  * transaction; suppliers are asked with no transaction open. A part already obtained stays with the order.
  */
 export function createFulfilment(deps: FulfilDeps): (job: Job) => Promise<JobEnd> {
-  const { db } = deps
+  const { db, log } = deps
+
   return async (job) => {
-    let open = await db.transaction((tx) => settle(deps, tx, job))
+    let { open } = await db.transaction((tx) => settle(deps, tx, job))
     const supplies = await suppliesOf(db, open)
     const notes: string[] = []
-    for (const line of open) {
-      const supply = supplies.get(line.item_id)
-      if (supply?.source !== 'supplier') continue
-      const obtained = await deps.obtain({
+    for (const { n } of open) {
+      // Settling one line may have filled another, or found the order at its end.
+      const line = open.find((still) => still.n === n)
+      const supply = line && supplies.get(line.item_id)
+      if (!line || supply?.source !== 'supplier') continue
+      const need = {
         account_id: job.account_id,
         order_id: job.subject,
-        line: line.n,
+        line: n,
         supply,
         missing: line.missing,
-      })
+      }
+      const obtained = await deps.obtain(need)
       if (obtained.kind === 'not yet') {
         notes.push(`item ${line.item_id}: ${obtained.note}`)
         continue
       }
-      const brought = { line, links: obtained.links, source: obtained.supplier }
-      try {
-        open = await db.transaction((tx) => settle(deps, tx, job, brought))
-      } catch (error) {
-        if (!(error instanceof SoldBefore)) throw error
-        deps.log.error({ order_id: job.subject, supplier: obtained.supplier }, error.message)
-        notes.push(`item ${line.item_id}: supplier ${obtained.supplier}: ${error.message}`)
+      const { links, supplier } = obtained
+      const settled = await db.transaction((tx) => settle(deps, tx, job, { line, links, supplier }))
+      open = settled.open
+      if (settled.soldBefore > 0) {
+        const what = `gave ${settled.soldBefore} links that this store has held before`
+        log.error({ order_id: job.subject, supplier }, `a supplier ${what}`)
+        notes.push(`item ${line.item_id}: supplier ${supplier} ${what}`)
       }
     }
     if (open.length === 0) return { kind: 'done' }
-    const [stuck, waiting] = split(open, (line) => supplies.get(line.item_id)?.source === 'supplier')
+    const isSupplied = (line: OpenLine) => supplies.get(line.item_id)?.source === 'supplier'
+    const stuck = open.filter((line) => !isSupplied(line))
     const why = [...notes, ...stuck.map((line) => describe(line, supplies.get(line.item_id)))].join('; ')
-    if (waiting.length === 0) return { kind: 'parked', note: why }
+    if (stuck.length === open.length) return { kind: 'parked', note: why }
     const waitMs = Math.min(WAIT_MS_MAX, WAIT_MS_MIN * 2 ** (job.attempts - 1))
-    deps.log.info({ order_id: job.subject, attempts: job.attempts, wait_ms: waitMs, why }, 'an order waits')
+    log.info({ order_id: job.subject, attempts: job.attempts, wait_ms: waitMs, why }, 'an order waits')
     return { kind: 'again', waitMs, note: why }
   }
 }
 
-/** Puts links to the order, as many as there are, and delivers it when none is missing. Answers with what is. */
-async function settle(deps: FulfilDeps, tx: Tx, job: Job, brought?: Brought): Promise<OpenLine[]> {
+/** Puts links to the order, as many as there are, and delivers it when none is missing. */
+async function settle(deps: FulfilDeps, tx: Tx, job: Job, brought?: Brought): Promise<Settled> {
   const { vault, clock, metrics } = deps
   const nowMs = clock.nowMs()
   const order = { account_id: job.account_id, order_id: job.subject }
   const isPaid = await lockPaidOrder(tx, order.account_id, order.order_id)
-  if (!isPaid) {
-    // Cancelled or delivered by somebody else. What a supplier gave us meanwhile is ours to sell.
-    if (brought) {
-      await rememberNew(vault, tx, brought.links, nowMs)
-      await returnToPool(tx, vault, brought.line.item_id, brought.links, nowMs)
-    }
-    // Whoever ended the order may have removed the job already; nobody needs it now.
-    await dropJob(tx, job.account_id, job.queue, job.subject)
-    return []
-  }
-  const open = await selectOpenLines(tx, order.account_id, order.order_id)
+  // Whoever has the job now asks the same and gets the same; what we bring would look like links sold before.
+  if (isPaid && brought) await assertLease(tx, job)
+  const open = isPaid ? await selectOpenLines(tx, order.account_id, order.order_id) : []
+  const items = [...open, ...(brought ? [brought.line] : [])].map(({ item_id }) => item_id)
   // All of them at once and sorted: two orders with the same items never wait for each other in a circle.
-  const supplies = await lockItemSupply(
-    tx,
-    open.map(({ item_id }) => item_id),
-  )
+  const supplies = await lockItemSupply(tx, items)
+  let fresh = brought ? await takeIn(tx, vault, order, brought, nowMs) : []
+  const soldBefore = (brought?.links.length ?? 0) - fresh.length
+
   const still: OpenLine[] = []
   for (const line of open) {
     let { held, missing } = line
+    const place = { ...order, line: line.n }
     if (brought?.line.n === line.n) {
-      await rememberNew(vault, tx, brought.links, nowMs)
-      const kept = brought.links.slice(0, missing)
-      await keepLinks(tx, vault, { ...order, line: line.n }, held, kept, brought.source, nowMs)
-      await returnToPool(tx, vault, line.item_id, brought.links.slice(missing), nowMs)
+      const kept = fresh.slice(0, missing)
+      await keepLinks(tx, vault, place, held, kept, brought.supplier, nowMs)
+      fresh = fresh.slice(kept.length)
       held += kept.length
       missing -= kept.length
     }
@@ -112,29 +123,43 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, brought?: Brought): Pr
     if (missing > 0 && supply && supply.source !== 'hand') {
       const taken = await takeFromPool(tx, vault, supply, missing, nowMs)
       if (taken.isLow) warnOfPool(deps, line.item_id, taken.pool_left)
-      await keepLinks(tx, vault, { ...order, line: line.n }, held, taken.links, 'pool', nowMs)
+      await keepLinks(tx, vault, place, held, taken.links, 'pool', nowMs)
       held += taken.links.length
       missing -= taken.links.length
     }
     if (missing > 0) still.push({ ...line, held, missing })
   }
-  if (still.length === 0) {
+  if (brought && fresh.length > 0) {
+    // The line was filled, or the order has come to its end, while the supplier was at work. What it made is ours to sell.
+    await returnToPool(tx, vault, brought.line.item_id, fresh, nowMs)
+    await wakeOrdersOf(tx, brought.line.item_id)
+  }
+  if (!isPaid) {
+    // Whoever ended the order may have removed the job already; nobody needs it now.
+    await dropJob(tx, job.account_id, job.queue, job.subject)
+  } else if (still.length === 0) {
     await finishJob(tx, job)
     await finishDelivery(tx, order, nowMs)
     metrics.ordersDelivered.inc()
   }
-  return still
+  return { open: still, soldBefore }
 }
 
-/** A supplier that gives a link twice has given nothing: the order waits, and an operator reads why. */
-class SoldBefore extends Error {
-  override readonly name = 'SoldBefore'
-}
-
-async function rememberNew(vault: LinkVault, tx: Tx, links: readonly string[], nowMs: number) {
-  const hashes = await Promise.all(links.map((link) => vault.fingerprint(link)))
-  const fresh = await insertFingerprints(tx, hashes, new Date(nowMs))
-  if (fresh.length < links.length) throw new SoldBefore('gave a link that this store has held before')
+/** Of what a supplier gave, the links that are new to this store; the request has come to its end with them. */
+async function takeIn(
+  tx: Tx,
+  vault: LinkVault,
+  order: { account_id: string; order_id: string },
+  { line, links, supplier }: Brought,
+  nowMs: number,
+): Promise<string[]> {
+  const hashes = links.map((link) => vault.fingerprint(link))
+  const isNew = await rememberLinks(tx, hashes, nowMs)
+  const fresh = links.filter((_, n) => isNew[n])
+  const isWhole = fresh.length === links.length
+  const request = { ...order, line: line.n, supplier }
+  await recordEnd(tx, request, isWhole ? 'given' : 'refused', isWhole ? null : SOLD_BEFORE)
+  return fresh
 }
 
 function warnOfPool({ log, metrics }: FulfilDeps, item_id: string, pool_left: number) {
@@ -155,8 +180,4 @@ function describe({ item_id, missing }: OpenLine, supply: ItemSupply | undefined
   return supply?.source === 'pool'
     ? `item ${item_id}: the pool is ${missing} short`
     : `item ${item_id}: ${missing} to be delivered by hand`
-}
-
-function split<Value>(values: readonly Value[], isSecond: (value: Value) => boolean): [Value[], Value[]] {
-  return [values.filter((value) => !isSecond(value)), values.filter(isSecond)]
 }

@@ -78,9 +78,12 @@ export function openDatabase(options: DatabaseOptions, onIdleError: (error: Erro
     application_name: options.application_name,
     max: options.connectionsMax,
     connectionTimeoutMillis: options.connectMsMax,
-    statement_timeout: options.statementMsMax,
-    lock_timeout: options.lockMsMax,
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,
+    // A transaction-pooling proxy refuses these at the door; there the role carries them (see docs/operating.md).
+    ...(options.namedStatements && {
+      statement_timeout: options.statementMsMax,
+      lock_timeout: options.lockMsMax,
+      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,
+    }),
     // The server's own limit comes first; this one is for a server or a network that has gone silent.
     query_timeout: options.statementMsMax + CLIENT_GRACE_MS,
     keepAlive: true,
@@ -127,9 +130,8 @@ export function openDatabase(options: DatabaseOptions, onIdleError: (error: Erro
     try {
       return await work(client)
     } catch (error) {
-      const translated = translate(error)
-      if (translated instanceof Unavailable) broken = translated
-      throw translated
+      if (leavesSessionInDoubt(error)) broken = error
+      throw error
     } finally {
       client.release(broken)
     }
@@ -138,14 +140,14 @@ export function openDatabase(options: DatabaseOptions, onIdleError: (error: Erro
   async function attempt<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
     return connected(async (client) => {
       try {
-        await client.query('begin')
+        await control(client, 'begin')
         const result = await work({ ...runner(client), inTransaction: true })
-        await certainly(client, () => client.query('commit'))
+        const { command } = await certainly(client, () => control(client, 'commit'))
+        // A transaction that has failed answers "commit" with success and rolls back.
+        assert(command === 'COMMIT', 'nothing inside a transaction swallows a database error')
         return result
       } catch (error) {
-        await client.query('rollback').catch((rollbackError: Error) => {
-          throw new Unavailable('database', rollbackError)
-        })
+        if (!leavesSessionInDoubt(error)) await control(client, 'rollback')
         throw error
       }
     })
@@ -191,6 +193,17 @@ async function certainly<Result>(client: pg.PoolClient, commit: () => Promise<Re
   }
 }
 
+function control(client: pg.PoolClient, command: 'begin' | 'commit' | 'rollback') {
+  return client.query(command).catch((error: unknown) => {
+    throw translate(error)
+  })
+}
+
+/** What the server itself reported leaves its session as it was; anything else may have left anything. */
+function leavesSessionInDoubt(error: unknown): error is Unavailable {
+  return error instanceof Unavailable && !(error.cause instanceof pg.DatabaseError)
+}
+
 function typeParser(oid: number, format?: 'text' | 'binary') {
   if (oid === INT8_OID) return safeInteger
   if (oid === INT8_ARRAY_OID) return (text: string) => (parseTexts(text) as string[]).map(safeInteger)
@@ -222,7 +235,8 @@ function translate(error: unknown): unknown {
   }
   if (!(error instanceof Error)) return error
   const { code } = error as NodeJS.ErrnoException
-  const isNetwork = code !== undefined && /^(E[A-Z]+|UND_|HPE_)/.test(code)
+  // The system's own codes (ECONNRESET); those with an underscore (ERR_INVALID_ARG_TYPE) are mistakes of ours.
+  const isNetwork = code !== undefined && /^E[A-Z0-9]+$/.test(code)
   const isDriver = /timeout|Connection terminated|connection error|not queryable|server closed/i.test(
     error.message,
   )

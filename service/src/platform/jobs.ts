@@ -15,16 +15,21 @@ export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
 }
 
-/** Takes up jobs that are due. A lease is nothing but a later due time, so a dead worker gives its jobs back by dying. */
+/**
+ * Takes up jobs that are due and in nobody's hands. The clock is asked in a sub-select, once: as a volatile function it
+ * could not be compared by the index, and every job there is would be read.
+ */
 export const takeJobs = (db: Queryable, queue: string, limit: number, leaseMs: number) =>
   db.many<Job>(sql`
     update jobs j
-       set run_at = clock_timestamp() + ${leaseMs}::integer * interval '1 ms',
-           attempts = j.attempts + 1
+       set leased_until = clock_timestamp() + ${leaseMs}::integer * interval '1 ms',
+           attempts = j.attempts + 1,
+           is_woken = false
       from (select account_id, subject
               from jobs
              where queue = ${queue}
-               and run_at <= clock_timestamp()
+               and run_at <= (select clock_timestamp())
+               and (leased_until is null or leased_until <= clock_timestamp())
              order by run_at
              limit ${limit}
                for update skip locked) due
@@ -33,17 +38,18 @@ export const takeJobs = (db: Queryable, queue: string, limit: number, leaseMs: n
        and j.subject = due.subject
     returning j.account_id, j.queue, j.subject, j.attempts, j.created_at`)
 
-/** Moves the end of the leases; a job that somebody else took up meanwhile is left alone. */
+/** Moves the end of the leases; a job that was given back or taken over meanwhile is left alone. */
 export const keepJobs = (db: Queryable, queue: string, jobs: readonly Job[], leaseMs: number) =>
   db.run(sql`
     update jobs j
-       set run_at = clock_timestamp() + ${leaseMs}::integer * interval '1 ms'
+       set leased_until = clock_timestamp() + ${leaseMs}::integer * interval '1 ms'
       from unnest(${jobs.map(({ account_id }) => account_id)}::text[], ${jobs.map(({ subject }) => subject)}::text[],
                   ${jobs.map(({ attempts }) => attempts)}::integer[]) as mine (account_id, subject, attempts)
      where j.queue = ${queue}
        and j.account_id = mine.account_id
        and j.subject = mine.subject
-       and j.attempts = mine.attempts`)
+       and j.attempts = mine.attempts
+       and j.leased_until is not null`)
 
 /** In the transaction of the work itself: both are done or neither is. */
 export async function finishJob(tx: Tx, job: Job): Promise<void> {
@@ -56,24 +62,42 @@ export async function finishJob(tx: Tx, job: Job): Promise<void> {
   if (removed === 0) throw new LeaseLost(`${job.queue} ${job.subject}`)
 }
 
-/** Tries again after a while; without one, when somebody wakes it. */
+/** Whether the job is still in the hands that took it up. */
+export async function assertLease(tx: Tx, job: Job): Promise<void> {
+  const mine = await tx.maybeOne(sql`
+    select attempts
+      from jobs
+     where account_id = ${job.account_id}
+       and queue = ${job.queue}
+       and subject = ${job.subject}
+       and attempts = ${job.attempts}
+       for update`)
+  if (!mine) throw new LeaseLost(`${job.queue} ${job.subject}`)
+}
+
+/** Gives the job back, to be tried after a while; without one, when somebody wakes it. Who was woken meanwhile is due now. */
 export const postponeJob = (db: Queryable, job: Job, waitMs: number | undefined, note: string) =>
   db.run(sql`
     update jobs
-       set run_at = coalesce(clock_timestamp() + ${waitMs ?? null}::integer * interval '1 ms', 'infinity'),
+       set run_at = case
+             when is_woken then clock_timestamp()
+             else coalesce(clock_timestamp() + ${waitMs ?? null}::integer * interval '1 ms', 'infinity')
+           end,
+           leased_until = null,
            note = left(${note}, 500)
      where account_id = ${job.account_id}
        and queue = ${job.queue}
        and subject = ${job.subject}
        and attempts = ${job.attempts}`)
 
-/** Due at once, whether it was waiting, parked or not there. A worker that has it in hand is shut out by the fence. */
+/** Due at once, whether it was waiting, parked or not there. If a worker has it, it is looked at again after that. */
 export const wakeJob = (tx: Queryable, account_id: string, queue: string, subject: string) =>
   tx.run(sql`
     insert into jobs as j (account_id, queue, subject, run_at, created_at)
     values (${account_id}, ${queue}, ${subject}, clock_timestamp(), clock_timestamp())
         on conflict (account_id, queue, subject) do update
-       set run_at = excluded.run_at`)
+       set run_at = least(j.run_at, excluded.run_at),
+           is_woken = true`)
 
 export const dropJob = (tx: Tx, account_id: string, queue: string, subject: string) =>
   tx.run(sql`

@@ -20,20 +20,28 @@ export async function rewrapColumn(
 ): Promise<number> {
   const [sealed, kek_id] = [`${column}_sealed`, `${column}_kek_id`]
   const columns = keys.join(', ')
-  const select = `select ${columns}, ${sealed} from ${table} where ${kek_id} <> $1 order by ${columns} limit ${BATCH} for update`
-  const isRow = keys.map((key, n) => `${key} = $${n + 3}`).join(' and ')
-  const update = `update ${table} set ${sealed} = $1, ${kek_id} = $2 where ${isRow}`
+  const places = (from: number) => keys.map((_, n) => `$${n + from}`).join(', ')
+  // Goes through the table once, by its key: what is already moved is not looked for again in every batch.
+  const select = (isFirst: boolean) =>
+    `select ${columns}, ${sealed} from ${table} where ${kek_id} <> $1 ` +
+    `${isFirst ? '' : `and (${columns}) > (${places(2)}) `}order by ${columns} limit ${BATCH} for update`
+  const update = `update ${table} set ${sealed} = $1, ${kek_id} = $2 where (${columns}) = (${places(3)})`
+  const keysOf = (row: Record<string, unknown>) => keys.map((key) => row[key])
+  let last: unknown[] = []
   for (let done = 0; ; ) {
-    const batch = await db.transaction(async (tx) => {
-      const rows = await tx.many<Record<string, unknown>>(statement(select, [keyring.activeKekId]))
-      for (const row of rows) {
+    const rows = await db.transaction(async (tx) => {
+      const batch = await tx.many<Record<string, unknown>>(
+        statement(select(last.length === 0), [keyring.activeKekId, ...last]),
+      )
+      for (const row of batch) {
         const moved = await keyring.rewrap(row[sealed] as Buffer, bindingOf(row))
-        await tx.run(statement(update, [moved.bytes, moved.kek_id, ...keys.map((key) => row[key])]))
+        await tx.run(statement(update, [moved.bytes, moved.kek_id, ...keysOf(row)]))
       }
-      return rows.length
+      return batch
     })
-    if (batch === 0) return done
-    done += batch
+    if (rows.length === 0) return done
+    last = keysOf(rows.at(-1) as Record<string, unknown>)
+    done += rows.length
     progress?.(done)
   }
 }

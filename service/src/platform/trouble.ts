@@ -32,7 +32,7 @@ export function refuse(type: ErrorType, message: string, facts?: Record<string, 
 
 export class Unavailable extends Error {
   override readonly name = 'Unavailable'
-  /** Which part did not answer: `database` or `admission`. */
+  /** Which part did not answer: `database`, `admission` or `catalogue`. */
   readonly part: string
 
   constructor(part: string, cause: unknown) {

@@ -3,7 +3,7 @@ import type { Db } from '../platform/db.ts'
 import type { Keyring, RowBinding, Sealed } from '../platform/encryption.ts'
 import { readOwnKey } from '../platform/own-key.ts'
 import type { SealedColumn } from '../platform/rewrap.ts'
-import { refuse } from '../platform/trouble.ts'
+import { assert, refuse } from '../platform/trouble.ts'
 
 /** A link as it stands in a row: unreadable without our keys, recognisable by its fingerprint. */
 export interface SealedLink {
@@ -26,7 +26,10 @@ export interface PoolPlace {
 
 /** Seals gift links for the one row each of them may be opened in, and tells equal ones apart from new ones. */
 export interface LinkVault {
-  fingerprint(link: string): Promise<Buffer>
+  /** Reads the key of the fingerprints. Before any transaction: it needs a connection of its own. */
+  open(): Promise<void>
+  /** The same for two spellings of one address. */
+  fingerprint(link: string): Buffer
   sealForPool(link: string, place: PoolPlace): Promise<SealedLink>
   sealForOrder(link: string, place: OrderPlace): Promise<SealedLink>
   openFromPool(sealed: Uint8Array, place: PoolPlace): Promise<string>
@@ -36,20 +39,21 @@ export interface LinkVault {
 const LINK_LENGTH_MAX = 2_000
 
 export function createLinkVault(db: Db, keyring: Keyring): LinkVault {
-  let indexKey: Promise<KeyObject> | undefined
-  async function fingerprint(link: string) {
-    indexKey ??= readOwnKey(db, keyring, 'link-index')
-    const key = await indexKey.catch((error: unknown) => {
-      indexKey = undefined
-      throw error
-    })
-    return createHmac('sha256', key).update(link).digest()
+  let indexKey: KeyObject | undefined
+  const fingerprint = (link: string) => {
+    assert(indexKey, 'the vault was opened before links were taken in')
+    const url = new URL(link)
+    url.hash = ''
+    return createHmac('sha256', indexKey).update(url.href).digest()
   }
   async function seal(link: string, binding: RowBinding): Promise<SealedLink> {
     const { bytes, kek_id }: Sealed = await keyring.seal(link, binding)
-    return { link_sealed: bytes, link_kek_id: kek_id, link_hash: await fingerprint(link) }
+    return { link_sealed: bytes, link_kek_id: kek_id, link_hash: fingerprint(link) }
   }
   return {
+    async open() {
+      indexKey ??= await readOwnKey(db, keyring, 'link-index')
+    },
     fingerprint,
     sealForPool: (link, place) => seal(link, poolBinding(place)),
     sealForOrder: (link, place) => seal(link, orderBinding(place)),

@@ -8,14 +8,15 @@ import {
   addToPoolLeft,
   ensureItemSupply,
   type ItemSupply,
-  insertFingerprints,
   insertPoolLinks,
   lockItemSupply,
   type PoolLinkRow,
   takePoolLinks,
 } from './queries.ts'
+import { rememberLinks } from './remember-links.ts'
 
-const INSERT_BATCH = 1_000
+const BATCH = 1_000
+const POSITION_DIGITS = 7
 
 export interface Loaded {
   readonly loaded: number
@@ -24,35 +25,47 @@ export interface Loaded {
   readonly pool_left: number
 }
 
-/** Puts links where orders of the item are filled from. A link this store has ever held is left out. */
-export async function loadPool(
-  tx: Tx,
+/** Links sealed and ready to go in. Made before the transaction: sealing takes its time, and orders wait for the lock. */
+export async function preparePool(
   vault: LinkVault,
   item_id: string,
   links: readonly string[],
   nowMs: number,
   progress?: (done: number) => void,
+): Promise<PoolLinkRow[]> {
+  // Sold in the order they were loaded: by load, then by position in it.
+  const load = newId('pl', nowMs)
+  const rows: PoolLinkRow[] = []
+  for (const [n, link] of links.entries()) {
+    const place = { item_id, id: `${load}-${String(n).padStart(POSITION_DIGITS, '0')}` }
+    rows.push({ ...place, ...(await vault.sealForPool(link, place)) })
+    if (rows.length % BATCH === 0) progress?.(rows.length)
+  }
+  return rows
+}
+
+/** Puts links where orders of the item are filled from. A link this store has ever held is left out. */
+export async function loadPool(
+  tx: Tx,
+  item_id: string,
+  rows: readonly PoolLinkRow[],
+  nowMs: number,
 ): Promise<Loaded> {
   if (!(await selectItem(tx, item_id)))
     throw refuse('not_found', `There is no item ${item_id}. Import it first.`)
   await ensureItemSupply(tx, item_id, 'pool')
   await lockItemSupply(tx, [item_id])
   const known: number[] = []
-  for (let from = 0; from < links.length; from += INSERT_BATCH) {
-    const batch = links.slice(from, from + INSERT_BATCH)
-    const fresh = await withoutKnown(tx, vault, batch, nowMs)
-    await putIntoPool(
-      tx,
-      vault,
-      item_id,
-      [...fresh].map((n) => batch[n] as string),
-      nowMs,
-    )
-    for (const n of batch.keys()) if (!fresh.has(n)) known.push(from + n + 1)
-    progress?.(Math.min(links.length, from + INSERT_BATCH))
+  for (let from = 0; from < rows.length; from += BATCH) {
+    const batch = rows.slice(from, from + BATCH)
+    const hashes = batch.map(({ link_hash }) => link_hash)
+    const isNew = await rememberLinks(tx, hashes, nowMs)
+    const fresh = batch.filter((_, n) => isNew[n])
+    if (fresh.length > 0) await insertPoolLinks(tx, fresh, new Date(nowMs))
+    for (const [n, wasNew] of isNew.entries()) if (!wasNew) known.push(from + n + 1)
   }
-  const pool_left = await countChange(tx, item_id, links.length - known.length, nowMs)
-  return { loaded: links.length - known.length, known, pool_left }
+  const pool_left = await countChange(tx, item_id, rows.length - known.length, nowMs)
+  return { loaded: rows.length - known.length, known, pool_left }
 }
 
 /** Links that an order gave up, or got one too many of. They are on record already. */
@@ -66,7 +79,7 @@ export async function returnToPool(
   if (links.length === 0) return
   await ensureItemSupply(tx, item_id, 'hand')
   await lockItemSupply(tx, [item_id])
-  await putIntoPool(tx, vault, item_id, links, nowMs)
+  await insertPoolLinks(tx, await preparePool(vault, item_id, links, nowMs), new Date(nowMs))
   await countChange(tx, item_id, links.length, nowMs)
 }
 
@@ -92,38 +105,6 @@ export async function takeFromPool(
   rows.sort((a, b) => (a.id < b.id ? -1 : 1))
   const links = await Promise.all(rows.map((row) => vault.openFromPool(row.link_sealed, row)))
   return { links, isLow: pool_left >= warn_below && left < warn_below, pool_left: left }
-}
-
-/** Remembers each link; answers with the positions of those that are new. */
-async function withoutKnown(
-  tx: Tx,
-  vault: LinkVault,
-  links: readonly string[],
-  nowMs: number,
-): Promise<Set<number>> {
-  const hashes = await Promise.all(links.map((link) => vault.fingerprint(link)))
-  const inserted = await insertFingerprints(tx, hashes, new Date(nowMs))
-  const unseen = new Set(inserted.map(({ hash }) => hash.toString('hex')))
-  // Deleting as we go makes the second of two equal links a known one.
-  return new Set([...hashes.keys()].filter((n) => unseen.delete((hashes[n] as Buffer).toString('hex'))))
-}
-
-async function putIntoPool(
-  tx: Tx,
-  vault: LinkVault,
-  item_id: string,
-  links: readonly string[],
-  nowMs: number,
-) {
-  // Sold in the order they were loaded: by batch, then by position in it.
-  const batch = newId('pl', nowMs)
-  const rows: PoolLinkRow[] = await Promise.all(
-    links.map(async (link, n) => {
-      const place = { item_id, id: `${batch}-${String(n).padStart(4, '0')}` }
-      return { ...place, ...(await vault.sealForPool(link, place)) }
-    }),
-  )
-  if (rows.length > 0) await insertPoolLinks(tx, rows, new Date(nowMs))
 }
 
 /** An item that is filled from an empty pool cannot be bought, from the same commit on. */

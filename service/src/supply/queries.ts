@@ -134,37 +134,73 @@ export interface SupplierRequest {
   readonly order_id: string
   readonly line: number
   readonly supplier: string
+  readonly round: number
+  readonly sku: string
   readonly qty: number
   readonly state: 'asked' | 'given' | 'refused'
   readonly attempts: number
+  readonly failures: number
   readonly error: string | null
   readonly first_at: Date
   readonly last_at: Date
 }
 
-/** On record before anything is sent. The quantity of the first asking stays. */
+export type RequestName = Pick<SupplierRequest, 'account_id' | 'order_id' | 'line' | 'supplier'>
+
+/**
+ * On record before anything is sent. While a request is open its sku and quantity stay what they were first; after a
+ * refusal a new one begins.
+ */
 export const recordAsking = (
   db: Queryable,
-  ask: Pick<SupplierRequest, 'account_id' | 'order_id' | 'line' | 'supplier' | 'qty'>,
+  ask: RequestName & Pick<SupplierRequest, 'sku' | 'qty'>,
   at: Date,
 ) =>
   db.one<SupplierRequest>(sql`
-    insert into supplier_requests as r (account_id, order_id, line, supplier, qty, state, attempts, first_at, last_at)
-    values (${ask.account_id}, ${ask.order_id}, ${ask.line}, ${ask.supplier}, ${ask.qty}, 'asked', 1, ${at}, ${at})
+    insert into supplier_requests as r (account_id, order_id, line, supplier, sku, qty, state, attempts, first_at, last_at)
+    values (${ask.account_id}, ${ask.order_id}, ${ask.line}, ${ask.supplier}, ${ask.sku}, ${ask.qty}, 'asked', 1, ${at}, ${at})
         on conflict (account_id, order_id, line, supplier) do update
-       set attempts = r.attempts + 1,
+       set round = case when r.state = 'refused' then r.round + 1 else r.round end,
+           sku = case when r.state = 'refused' then excluded.sku else r.sku end,
+           qty = case when r.state = 'refused' then excluded.qty else r.qty end,
+           failures = case when r.state = 'refused' then 0 else r.failures end,
+           attempts = r.attempts + 1,
            state = 'asked',
            last_at = excluded.last_at
     returning *`)
 
-export const recordReply = (
+/** The end of a request whose links this store had held before. */
+export const SOLD_BEFORE = 'sold_before'
+
+export const selectRequest = (db: Queryable, ask: RequestName) =>
+  db.maybeOne<SupplierRequest>(sql`
+    select *
+      from supplier_requests
+     where account_id = ${ask.account_id}
+       and order_id = ${ask.order_id}
+       and line = ${ask.line}
+       and supplier = ${ask.supplier}`)
+
+export const recordFailure = (db: Queryable, ask: RequestName, error: string, counts: boolean) =>
+  db.run(sql`
+    update supplier_requests
+       set error = ${error},
+           failures = failures + ${counts ? 1 : 0}
+     where account_id = ${ask.account_id}
+       and order_id = ${ask.order_id}
+       and line = ${ask.line}
+       and supplier = ${ask.supplier}`)
+
+export const recordEnd = (
   db: Queryable,
-  ask: Pick<SupplierRequest, 'account_id' | 'order_id' | 'line' | 'supplier' | 'state' | 'error'>,
+  ask: RequestName,
+  state: 'given' | 'refused',
+  error: string | null,
 ) =>
   db.run(sql`
     update supplier_requests
-       set state = ${ask.state},
-           error = left(${ask.error}, 200)
+       set state = ${state},
+           error = ${error}
      where account_id = ${ask.account_id}
        and order_id = ${ask.order_id}
        and line = ${ask.line}

@@ -15,6 +15,8 @@ export type Supplier = Omit<SupplierRow, 'secret_sealed'>
 
 const NAME_FORM = /^[a-z0-9][a-z0-9-]{0,39}$/
 export const SUPPLIER_TIMEOUT_MS_DEFAULT = 10_000
+const TIMEOUT_MS_MIN = 100
+const TIMEOUT_MS_MAX = 60_000
 
 /** The secret that signs our requests is returned here and nowhere else, ever. */
 export async function createSupplier(
@@ -26,6 +28,12 @@ export async function createSupplier(
   const { name, timeout_ms } = wanted
   if (!NAME_FORM.test(name)) {
     throw refuse('invalid_request', 'A supplier’s name is 1 to 40 lower-case letters, digits and dashes.')
+  }
+  if (!Number.isInteger(timeout_ms) || timeout_ms < TIMEOUT_MS_MIN || timeout_ms > TIMEOUT_MS_MAX) {
+    throw refuse(
+      'invalid_request',
+      `A supplier’s time limit is ${TIMEOUT_MS_MIN} ms to ${TIMEOUT_MS_MAX / 1000} s.`,
+    )
   }
   const url = checkUrl(wanted.url, wanted.allowHttp)
   const secret = newSecret('sup')
@@ -82,7 +90,7 @@ function publicPart({ name, url, timeout_ms, is_paused, created_at }: SupplierRo
 function checkUrl(text: string, allowHttp: boolean): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   const isAllowed = url?.protocol === 'https:' || (allowHttp && url?.protocol === 'http:')
-  if (!url || !isAllowed || url.username !== '' || url.hash !== '') {
+  if (!url || !isAllowed || url.username !== '' || url.password !== '' || url.hash !== '') {
     throw refuse(
       'invalid_request',
       'A supplier’s URL is an https:// address without credentials and fragment.',

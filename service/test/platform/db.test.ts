@@ -110,6 +110,19 @@ test('a mistake in our own SQL is ours', async () => {
   await expect(database.db.one(sql`select nonsense`)).rejects.toMatchObject({ code: '42703' })
 })
 
+test('a mistake of ours inside a transaction stays ours', async () => {
+  const mistake = Object.assign(new TypeError('not a string'), { code: 'ERR_INVALID_ARG_TYPE' })
+  await expect(database.db.transaction(() => Promise.reject(mistake))).rejects.toBe(mistake)
+})
+
+test('a transaction whose error was swallowed does not pass for committed', async () => {
+  const swallowing = database.db.transaction(async (tx) => {
+    await tx.run(sql`update pairs set n = n + 1 where id = 1`)
+    await tx.run(sql`select nonsense`).catch(() => {})
+  })
+  await expect(swallowing).rejects.toThrow(/swallows/)
+})
+
 test('a connection that was cut is not used again', async () => {
   const db = quickly({ connectionsMax: 1 })
   const { pid } = await db.one<{ pid: number }>(sql`select pg_backend_pid() as pid`)

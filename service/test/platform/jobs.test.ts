@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createAccount } from '../../src/accounts/account.ts'
-import { sql } from '../../src/platform/db.ts'
+import { type Queryable, type Statement, sql } from '../../src/platform/db.ts'
 import { createJobRunner, type JobEnd } from '../../src/platform/job-runner.ts'
 import {
   finishJob,
@@ -12,7 +12,7 @@ import {
   wakeJob,
 } from '../../src/platform/jobs.ts'
 import { createLog } from '../../src/platform/log.ts'
-import { openTestDatabase, type TestDatabase } from '../../testing/database.ts'
+import { asSuperuser, openTestDatabase, type TestDatabase } from '../../testing/database.ts'
 
 const QUEUE = 'test'
 const LEASE_MS = 60_000
@@ -33,6 +33,18 @@ const left = () =>
   database.db.many<{ subject: string; note: string | null; due: boolean }>(
     sql`select subject, note, run_at <= clock_timestamp() as due from jobs order by subject`,
   )
+/** The statement itself, for asking the planner about it. */
+const takeJobsStatement = () => {
+  let caught: Statement | undefined
+  const catcher = {
+    many: async (statement: Statement) => {
+      caught = statement
+      return []
+    },
+  }
+  void takeJobs(catcher as unknown as Queryable, QUEUE, 10, LEASE_MS)
+  return caught as unknown as { text: string; values: unknown[] }
+}
 const only = (jobs: Job[]) => {
   expect(jobs.length).toBe(1)
   return jobs[0] as Job
@@ -64,6 +76,38 @@ describe('a lease', () => {
     const job = only(await take(10, 0))
     expect(await keepJobs(database.db, QUEUE, [job], LEASE_MS)).toBe(1)
     expect(await take()).toEqual([])
+  })
+
+  test('a job woken while it is worked on is due again, whatever its worker decides', async () => {
+    await add('a')
+    const job = only(await take())
+    await add('a')
+    expect(await take()).toEqual([])
+    await postponeJob(database.db, job, undefined, 'found nothing')
+    expect(only(await take()).attempts).toBe(2)
+  })
+
+  test('keeping a lease does not undo that the job was given back', async () => {
+    await add('a')
+    const job = only(await take())
+    await postponeJob(database.db, job, 0, 'later')
+    expect(await keepJobs(database.db, QUEUE, [job], LEASE_MS)).toBe(0)
+    expect(only(await take()).attempts).toBe(2)
+  })
+
+  test('taking up looks only at what is due, however much is parked', async () => {
+    await database.asOwner(
+      `insert into jobs (account_id, queue, subject, run_at, created_at)
+       select '${account_id}', '${QUEUE}', 'parked ' || n, 'infinity', now() from generate_series(1, 20000) n`,
+    )
+    await database.asOwner('analyze jobs')
+    const plan = await asSuperuser(async (client) => {
+      const { text, values } = takeJobsStatement()
+      const { rows } = await client.query(`explain (analyze, format json) ${text}`, values)
+      return JSON.stringify(rows)
+    }, database.superuserUrl)
+    expect(plan).toMatch(/"Index Cond":"[^"]*run_at <=/)
+    expect(plan).not.toMatch(/"Rows Removed by (?:Filter|Index Recheck)":[1-9]\d{2}/)
   })
 
   test('two workers at once never take the same job', async () => {

@@ -98,6 +98,28 @@ describe('from a pool', () => {
     expect(await shop.operator.loadPool(await newItem(), links)).toMatchObject({ loaded: 0, known: [1, 2] })
   })
 
+  test('another spelling of a link is the same link', async () => {
+    const item = await newItem()
+    const [link = ''] = linksOf(1)
+    const spelled = link.replace('https://gift.example/', 'https://GIFT.example:443/')
+    expect(await shop.operator.loadPool(item, [link, spelled, `${link}#again`])).toMatchObject({
+      loaded: 1,
+      known: [2, 3],
+    })
+  })
+
+  test('links that a cancellation returns go to the order that has waited for them', async () => {
+    const item = await newItem()
+    await shop.operator.loadPool(item, linksOf(1))
+    const greedy = await buy({ id: item, qty: 2 })
+    await untilNote(greedy, /1 short/)
+    await shop.database.asOwner(`update items set has_supply = true where id = '${item}'`)
+    const modest = await buy({ id: item })
+    await untilNote(modest, /1 short/)
+    await shop.operator.cancelOrder(greedy, 'test')
+    await untilStatus(modest, 'delivered')
+  })
+
   test('the last link takes the item from the shelves in the same commit; new ones put it back', async () => {
     const item = await newItem()
     await shop.operator.loadPool(item, linksOf(1))
@@ -149,6 +171,14 @@ describe('from a pool', () => {
 })
 
 describe('by hand', () => {
+  test('links are shown to an operator only once the order is delivered', async () => {
+    const [pooled, byHand] = [await newItem(), await newItem()]
+    await shop.operator.loadPool(pooled, linksOf(1))
+    const id = await buy({ id: pooled }, { id: byHand })
+    await untilNote(id, /by hand/)
+    await expect(shop.operator.revealLinks(id)).rejects.toThrow(/paid; it has no links to show/)
+  })
+
   test('the order waits, says so, and is delivered with exactly the links it lacks', async () => {
     const [pooled, byHand] = [await newItem(), await newItem()]
     const [own] = linksOf(1) as [string]
@@ -174,6 +204,10 @@ describe('by hand', () => {
 })
 
 describe('cancelling', () => {
+  const throwIt = (_id: string, error: unknown) => {
+    throw error
+  }
+
   test('gives all the money back in the same commit, once, with a reason', async () => {
     const item = await newItem()
     const before = await balance()
@@ -210,13 +244,13 @@ describe('cancelling', () => {
     const item = await newItem()
     const id = await buy({ id: item })
     await untilNote(id, /by hand/)
-    expect(await applyRefundRule(shop.db, shop.vault, Date.now())).toBe(0)
+    expect(await applyRefundRule(shop.db, shop.vault, Date.now(), throwIt)).toBe(0)
     await shop.operator.setRefundRule(3_600_000)
-    expect(await applyRefundRule(shop.db, shop.vault, Date.now())).toBe(0)
+    expect(await applyRefundRule(shop.db, shop.vault, Date.now(), throwIt)).toBe(0)
     await shop.database.asOwner(
       `update orders set created_at = now() - interval '61 minutes' where id = '${id}'`,
     )
-    expect(await applyRefundRule(shop.db, shop.vault, Date.now())).toBe(1)
+    expect(await applyRefundRule(shop.db, shop.vault, Date.now(), throwIt)).toBe(1)
     expect((await shop.call('GET', `/v1/orders/${id}`)).body.status).toBe('cancelled')
     await shop.operator.setRefundRule(null)
   })
@@ -343,6 +377,101 @@ describe('from a supplier', () => {
     first.answers(undefined)
     await shop.operator.retryOrder(id)
     await untilStatus(id, 'delivered')
+    await close()
+  })
+
+  test('asked for one line fills the pool when a load has filled that line meanwhile', async () => {
+    const { item: first, first: slow, close } = await suppliedItem()
+    const other = await newItem()
+    await shop.operator.chooseSource(other, { supplier: slow.name })
+    const byHand = await newItem()
+    // While the first line is asked for, the second one's pool is loaded: settling the first takes from it.
+    slow.answers(async (ask) => {
+      if (ask.id.endsWith('-1')) await shop.operator.loadPool(other, linksOf(1))
+      return slow.give(ask)
+    })
+    const id = await buy({ id: first }, { id: other }, { id: byHand })
+    await untilNote(id, /by hand/)
+    expect(slow.asked.map((ask) => ask.id)).toEqual([`${id}-1`])
+    await shop.operator.cancelOrder(id, 'test')
+    expect([await poolLeft(first), await poolLeft(other)]).toEqual([1, 1])
+    await close()
+  })
+
+  test('is not asked for the rest of an order that has come to its end', async () => {
+    const { item, first, close } = await suppliedItem()
+    const other = await newItem()
+    await shop.operator.chooseSource(other, { supplier: first.name })
+    first.answers(async (ask) => {
+      await shop.operator.cancelOrder(ask.id.replace(/-\d$/, ''), 'test')
+      return first.give(ask)
+    })
+    const id = await buy({ id: item }, { id: other })
+    await expect.poll(() => poolLeft(item)).toBe(1)
+    expect(first.asked.map((ask) => ask.id)).toEqual([`${id}-1`])
+    await close()
+  })
+
+  test('that is still making them is waited for, not passed over', async () => {
+    const { item, first, second, close } = await suppliedItem({ withFallback: true })
+    first.answers(() => ({ status: 202 }))
+    const id = await buy({ id: item })
+    for (let n = 1; n <= 4; n += 1) {
+      await expect.poll(() => first.asked.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(n)
+      await shop.operator.retryOrder(id)
+    }
+    first.answers(undefined)
+    await untilStatus(id, 'delivered')
+    expect(second.asked).toEqual([])
+    await close()
+  })
+
+  test('stays on record as asked until its links are in our rows', async () => {
+    const { item, first, close } = await suppliedItem()
+    const states: string[] = []
+    first.answers(async (ask) => {
+      const rows = await shop.db.many<{ state: string }>(
+        sql`select state from supplier_requests where supplier = ${first.name}`,
+      )
+      states.push(...rows.map(({ state }) => state))
+      return first.give(ask)
+    })
+    await untilStatus(await buy({ id: item }), 'delivered')
+    const after = await shop.db.one(sql`select state from supplier_requests where supplier = ${first.name}`)
+    expect([states, after]).toEqual([['asked'], { state: 'given' }])
+    await close()
+  })
+
+  test('that gives one new and one old link has given one; the rest comes from the fallback', async () => {
+    const { item, first, second, close } = await suppliedItem({ withFallback: true })
+    const [old = '', fresh1 = ''] = linksOf(2)
+    first.answers(() => ({ status: 200, body: { links: [old] } }))
+    await untilStatus(await buy({ id: item }), 'delivered')
+    first.answers(() => ({ status: 200, body: { links: [old, fresh1] } }))
+    const id = await buy({ id: item, qty: 2 })
+    await untilStatus(id, 'delivered')
+    const { links } = await read(id)
+    expect([links[0], links[1].includes(second.name), second.asked[0]?.qty]).toEqual([fresh1, true, 1])
+    await close()
+  })
+
+  test('is sent the sku of the first asking; after a refusal another request begins', async () => {
+    const { item, first, close } = await suppliedItem()
+    first.answers(() => ({ status: 500 }))
+    const id = await buy({ id: item })
+    await untilNote(id, /http_500/)
+    await shop.operator.chooseSource(item, { sku: 'SKU-8' })
+    await expect.poll(() => first.asked.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(2)
+    expect(new Set(first.asked.map(({ id: asked, sku }) => `${asked} ${sku}`))).toEqual(
+      new Set([`${id}-1 SKU-7`]),
+    )
+    first.answers(() => ({ status: 422 }))
+    await shop.operator.retryOrder(id)
+    await untilNote(id, /unknown_sku/)
+    first.answers(undefined)
+    await shop.operator.retryOrder(id)
+    await untilStatus(id, 'delivered')
+    expect(first.asked.at(-1)).toMatchObject({ id: `${id}-1-2`, sku: 'SKU-8' })
     await close()
   })
 

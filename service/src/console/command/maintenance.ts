@@ -49,7 +49,7 @@ export function maintenanceCommands(program: Command, workplace: Workplace): voi
     .description('how many secrets and links are under which key')
     .action(async (_options, command: Command) => {
       const { keys, activeId } = workplace.encryptionKeys()
-      const counts = await countSealed(workplace.deps().db)
+      const counts = await countSealed(workplace.patientDb())
       const ids = [...new Set([...keys.keys(), ...counts.map(({ kek_id }) => kek_id)])]
       const rows = ids.map((id) => ({
         id,

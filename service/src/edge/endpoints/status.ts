@@ -1,6 +1,6 @@
 import { type ServiceStatus, STATUS_CACHE_MS_MAX } from '@shopwire/contract'
 import { readStoreState } from '../../catalogue/store-state.ts'
-import { readBacklog } from '../../orders/backlog.ts'
+import { readBacklog } from '../../orders/waiting.ts'
 import type { Queryable } from '../../platform/db.ts'
 import { answer, endpoint } from '../endpoint.ts'
 

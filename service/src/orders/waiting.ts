@@ -1,7 +1,9 @@
 import { type Queryable, sql } from '../platform/db.ts'
 import { wakeJob } from '../platform/jobs.ts'
-import { FULFIL_QUEUE } from './fulfil.ts'
 import type { OrderRow } from './queries.ts'
+
+/** Orders that are paid and wait for their links: how many, why, and how to get them moving. */
+export const FULFIL_QUEUE = 'fulfil'
 
 export interface Backlog {
   /** Orders that are paid and not delivered. */
@@ -18,7 +20,8 @@ export const readBacklog = (db: Queryable) =>
     select (select count(*) from orders where status = 'paid') as queue,
            exists (select from jobs
                     where queue = ${FULFIL_QUEUE}
-                      and run_at < clock_timestamp() - ${STUCK_S}::integer * interval '1 s') as "isStuck"`)
+                      and run_at < (select clock_timestamp() - ${STUCK_S}::integer * interval '1 s')
+                      and (leased_until is null or leased_until <= clock_timestamp())) as "isStuck"`)
 
 export interface WaitingOrder extends Pick<OrderRow, 'account_id' | 'id' | 'total_cents' | 'created_at'> {
   /** Null: parked until somebody does something. */
@@ -42,13 +45,13 @@ export const listWaiting = (db: Queryable, limit: number) =>
 export const retryOrder = (db: Queryable, account_id: string, order_id: string) =>
   wakeJob(db, account_id, FULFIL_QUEUE, order_id)
 
-/** Something came in for an item: the orders that were parked for want of it are due again. */
+/** Something came in for an item: the orders that wait for it are to be looked at, also those a worker has in hand. */
 export const wakeOrdersOf = (db: Queryable, item_id: string) =>
   db.run(sql`
     update jobs j
-       set run_at = clock_timestamp()
+       set run_at = least(j.run_at, clock_timestamp()),
+           is_woken = true
      where j.queue = ${FULFIL_QUEUE}
-       and j.run_at = 'infinity'
        and exists (select from order_lines l
                     where l.account_id = j.account_id
                       and l.order_id = j.subject

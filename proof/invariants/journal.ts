@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto'
+import {
+  BASE_PATH,
+  type CartItem,
+  ORDER_ATTEMPTS_PER_WINDOW_MAX,
+  type OrderRequest,
+  QTY_DEFAULT,
+  REQUESTS_PER_WINDOW_MAX,
+} from '@shopwire/contract'
+
+/** A request as it leaves. */
+export interface Sent {
+  readonly account_id: string
+  readonly key_id: string
+  readonly method: string
+  /** Without the query. */
+  readonly path: string
+  readonly nonce: string
+  /** What POST /orders asks for. */
+  readonly order?: OrderRequest
+}
+
+/** What came back. The body is looked at here and not kept: it may hold links. */
+export interface Answered {
+  readonly status: number
+  readonly body: unknown
+  /** Whether the answer said that it tells of an earlier purchase. */
+  readonly replayed?: boolean
+}
+
+/** A row of t_calls, which the rules read. */
+export interface Call {
+  seq: number
+  account_id: string
+  key_id: string
+  method: string
+  path: string
+  nonce: string
+  idempotency_key: string | null
+  /** In PostgreSQL's spelling of bytes. */
+  request_hash: string | null
+  sent_at: Date
+  received_at: Date | null
+  /** Null: no answer came, and what became of the request is unknown. */
+  status: number | null
+  order_id: string | null
+  n_links: number
+  balance_cents: number | null
+  replayed: boolean
+}
+
+export interface Limits {
+  readonly requestsMax: number
+  readonly ordersMax: number
+}
+
+const CONTRACT_LIMITS: Limits = {
+  requestsMax: REQUESTS_PER_WINDOW_MAX,
+  ordersMax: ORDER_ATTEMPTS_PER_WINDOW_MAX,
+}
+
+/**
+ * What callers asked and were told, to be held against what the database says. It has to know every call to the shop: an
+ * order that nobody here asked for is a violation.
+ */
+export class Journal {
+  readonly limits: Limits
+  readonly calls: Call[] = []
+  readonly revocations: { key_id: string; returned_at: Date }[] = []
+
+  /** Limits other than the contract's are for races, which would wait for most of their time otherwise. */
+  constructor(limits: Partial<Limits> = {}) {
+    this.limits = { ...CONTRACT_LIMITS, ...limits }
+  }
+
+  /** Right before the first byte leaves. A call that is never answered stays one whose outcome nobody knows. */
+  sent({ account_id, key_id, method, path, nonce, order }: Sent) {
+    const call: Call = {
+      seq: this.calls.length + 1,
+      account_id,
+      key_id,
+      method,
+      path,
+      nonce,
+      idempotency_key: order?.idempotency_key ?? null,
+      request_hash: order ? `\\x${hashCart(order.items)}` : null,
+      sent_at: new Date(),
+      received_at: null,
+      status: null,
+      order_id: null,
+      n_links: 0,
+      balance_cents: null,
+      replayed: false,
+    }
+    this.calls.push(call)
+    return {
+      /** Right after the last byte came. */
+      answered({ status, body, replayed = false }: Answered): void {
+        const told = status < 400 ? (body as { id?: string; links?: unknown[]; balance_cents?: number }) : {}
+        Object.assign(call, {
+          received_at: new Date(),
+          status,
+          order_id: path.startsWith(ORDERS) ? (told.id ?? null) : null,
+          n_links: told.links?.length ?? 0,
+          balance_cents: told.balance_cents ?? null,
+          replayed,
+        })
+      },
+    }
+  }
+
+  /** Right after the command that revoked the key returned. */
+  revoked(key_id: string): void {
+    this.revocations.push({ key_id, returned_at: new Date() })
+  }
+}
+
+const ORDERS = `${BASE_PATH}/orders`
+
+/** Written anew from the contract's words and not taken from the service: two readings of one rule have to agree. */
+function hashCart(items: readonly CartItem[]): string {
+  const lines = items.map(({ id, qty, expected_price_cents }) => [
+    id,
+    qty ?? QTY_DEFAULT,
+    expected_price_cents ?? null,
+  ])
+  lines.sort(([a], [b]) => (String(a) < String(b) ? -1 : 1))
+  return createHash('sha256').update(JSON.stringify(lines)).digest('hex')
+}

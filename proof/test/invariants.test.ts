@@ -1,0 +1,602 @@
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runProgram } from '../bench/children.ts'
+import { checkInvariants, readRules } from '../invariants/index.ts'
+import { type Call, Journal } from '../invariants/journal.ts'
+import { BY_HAND, FROM_POOL, openSmallShop, type SmallShop } from '../invariants/small-shop.ts'
+
+/** A state that must not be: how to bring it about, and what the checker has to say. */
+interface Plant {
+  readonly rule: string
+  readonly wrong: string
+  /** Statements, run as superuser. */
+  readonly sql: string
+  /** Asked before the statements run: the id the rule has to name. */
+  readonly id: string
+  /** Rules that this state cannot but break as well. */
+  readonly also?: readonly string[]
+}
+
+interface JournalPlant {
+  readonly rule: string
+  readonly wrong: string
+  /** Answers with the id the rule has to name. */
+  change(calls: Call[]): string
+  readonly also?: readonly string[]
+}
+
+const ADMIN = fileURLToPath(new URL('../../service/bin/admin.ts', import.meta.url))
+const OPEN_MS_MAX = 180_000
+
+const ACCOUNT = '(select min(id) from accounts)'
+const DELIVERED = `(select min(id) from orders where status = 'delivered')`
+const OWN_DELIVERED = `(select min(id) from orders where status = 'delivered' and account_id = ${ACCOUNT})`
+const CANCELLED = `(select id from orders where status = 'cancelled')`
+const PAID = `(select min(id) from orders where status = 'paid')`
+const POOL_LINK = `(select min(item_id || '/' || id) from pool_links)`
+
+const plants: readonly Plant[] = [
+  {
+    rule: 'M01',
+    wrong: 'a balance that moved without a transfer',
+    sql: `update balances set balance_cents = balance_cents + 1 where account_id = ${ACCOUNT}`,
+    id: ACCOUNT,
+    also: ['M12'],
+  },
+  {
+    rule: 'M02',
+    wrong: 'an account that owes',
+    sql: `alter table balances drop constraint balances_balance_cents_check;
+          insert into accounts (id, name, created_at) values ('acct_owes', 'Owes', now());
+          insert into balances (account_id, balance_cents) values ('acct_owes', -1)`,
+    id: `'acct_owes'`,
+    also: ['M01', 'M12'],
+  },
+  {
+    rule: 'M02',
+    wrong: 'an account that once owed',
+    sql: `${dropChecks('transfers')};
+          update transfers set balance_after_cents = -1 where account_id = ${ACCOUNT} and seq = 2`,
+    id: `${ACCOUNT} || '/2'`,
+    also: ['M03'],
+  },
+  {
+    rule: 'M03',
+    wrong: 'a statement that adds up wrongly in the middle',
+    sql: `update transfers set balance_after_cents = balance_after_cents + 1 where account_id = ${ACCOUNT} and seq = 2`,
+    id: `${ACCOUNT} || '/2'`,
+  },
+  {
+    rule: 'M04',
+    wrong: 'a key that bought twice',
+    sql: `alter table orders drop constraint orders_account_id_idempotency_key_key;
+          update orders set idempotency_key = 'the-same-key' where account_id = ${ACCOUNT}`,
+    id: `(select min(id) from orders where account_id = ${ACCOUNT})`,
+  },
+  {
+    rule: 'M05',
+    wrong: 'an order that was paid with less than its total',
+    sql: `update orders set total_cents = total_cents + 1 where id = ${DELIVERED}`,
+    id: DELIVERED,
+    also: ['M08'],
+  },
+  {
+    rule: 'M05',
+    wrong: 'an order that was paid twice',
+    sql: `drop index transfers_order_once; ${zeroTransfer('order', 'customer', 'house:sales', OWN_DELIVERED)}`,
+    id: OWN_DELIVERED,
+  },
+  {
+    rule: 'M06',
+    wrong: 'a payment for an order that does not exist',
+    sql: zeroTransfer('order', 'customer', 'house:sales', `'ord_none'`),
+    id: `${ACCOUNT} || '/' || (select transfer_count + 1 from balances where account_id = ${ACCOUNT})`,
+  },
+  {
+    rule: 'M07',
+    wrong: 'a refund of an order that was delivered',
+    sql: zeroTransfer('refund', 'house:sales', 'customer', OWN_DELIVERED),
+    id: OWN_DELIVERED,
+  },
+  {
+    rule: 'M07',
+    wrong: 'a cancelled order whose money stayed here',
+    sql: `update transfers set kind = 'adjustment', debit = 'house:adjustments', order_id = null where kind = 'refund'`,
+    id: CANCELLED,
+  },
+  {
+    rule: 'M08',
+    wrong: 'lines that do not add up to the total',
+    sql: `update order_lines set unit_price_cents = unit_price_cents + 1 where order_id = ${DELIVERED} and n = 1`,
+    id: DELIVERED,
+  },
+  {
+    rule: 'M08',
+    wrong: 'two lines of one item',
+    sql: `update order_lines set item_id = '${FROM_POOL}' where order_id = ${CANCELLED}`,
+    id: CANCELLED,
+  },
+  {
+    rule: 'M09',
+    wrong: 'a delivered order without the time of its delivery',
+    sql: `${dropChecks('orders')}; update orders set delivered_at = null where id = ${DELIVERED}`,
+    id: DELIVERED,
+  },
+  {
+    rule: 'M09',
+    wrong: 'an order delivered before it was bought',
+    sql: `${dropChecks('orders')};
+          update orders set delivered_at = created_at - interval '1 s' where id = ${DELIVERED}`,
+    id: DELIVERED,
+  },
+  {
+    rule: 'M10',
+    wrong: 'a delivered order that lacks a link',
+    sql: `delete from order_links where order_id = ${DELIVERED} and unit = 1`,
+    id: DELIVERED,
+  },
+  {
+    rule: 'M10',
+    wrong: 'a link for a unit that was not bought',
+    sql: `update order_links set unit = 10 where order_id = ${DELIVERED} and unit = 1`,
+    id: DELIVERED,
+  },
+  {
+    rule: 'M10',
+    wrong: 'a cancelled order that kept a link',
+    sql: `insert into link_fingerprints (hash, seen_at) values ('kept', now());
+          insert into order_links (account_id, order_id, line, unit, link_sealed, link_kek_id, link_hash, source, obtained_at)
+          select account_id, id, 1, 1, 'sealed', 'proof', 'kept', 'hand', now() from orders where id = ${CANCELLED}`,
+    id: CANCELLED,
+  },
+  {
+    rule: 'M11',
+    wrong: 'a link that was sold twice',
+    sql: `alter table order_links drop constraint order_links_link_hash_key;
+          update order_links set link_hash = (select link_hash from order_links where order_id = ${DELIVERED} and unit = 1)
+           where order_id = ${DELIVERED}`,
+    id: DELIVERED,
+  },
+  {
+    rule: 'M12',
+    wrong: 'money that belongs to nobody',
+    sql: `alter table balances drop constraint balances_account_id_fkey;
+          insert into balances (account_id, balance_cents) values ('acct_none', 5)`,
+    id: `'all accounts'`,
+  },
+  {
+    rule: 'M13',
+    wrong: 'a transfer that is gone from the count',
+    sql: `update balances set transfer_count = transfer_count - 1 where account_id = ${ACCOUNT}`,
+    id: ACCOUNT,
+  },
+  {
+    rule: 'M13',
+    wrong: 'a gap in the numbers of a statement',
+    sql: `update transfers t set seq = seq + 1
+            from balances b
+           where b.account_id = t.account_id and t.seq = b.transfer_count and t.account_id = ${ACCOUNT}`,
+    id: ACCOUNT,
+  },
+  {
+    rule: 'M14',
+    wrong: 'an order that is gone from the count',
+    sql: `update balances set order_count = order_count - 1 where account_id = ${ACCOUNT}`,
+    id: ACCOUNT,
+  },
+  {
+    rule: 'M15',
+    wrong: 'a pool that promises more than it has',
+    sql: `update item_supply set pool_left = pool_left + 1 where item_id = '${FROM_POOL}'`,
+    id: `'${FROM_POOL}'`,
+  },
+  {
+    rule: 'M15',
+    wrong: 'links in a pool that nobody counts',
+    sql: `delete from item_supply where item_id = '${FROM_POOL}'`,
+    id: `'${FROM_POOL}'`,
+  },
+  {
+    rule: 'M16',
+    wrong: 'a sold link that is still in the pool',
+    sql: `update pool_links
+             set link_hash = (select link_hash from order_links where order_id = ${DELIVERED} and unit = 1)
+           where id = (select min(id) from pool_links)`,
+    id: DELIVERED,
+  },
+  {
+    rule: 'M17',
+    wrong: 'a link that the store has forgotten',
+    sql: `alter table order_links drop constraint order_links_link_hash_fkey;
+          delete from link_fingerprints
+           where hash = (select link_hash from order_links where order_id = ${DELIVERED} and unit = 1)`,
+    id: DELIVERED,
+  },
+  {
+    rule: 'M17',
+    wrong: 'a link in a pool that the store has forgotten',
+    sql: `alter table pool_links drop constraint pool_links_link_hash_fkey;
+          delete from link_fingerprints where hash = (select link_hash from pool_links order by id limit 1)`,
+    id: POOL_LINK,
+  },
+  {
+    rule: 'M18',
+    wrong: 'a paid order that nobody will deliver',
+    sql: `delete from jobs where subject = ${PAID}`,
+    id: PAID,
+  },
+  {
+    rule: 'M19',
+    wrong: 'work on an order that is done',
+    sql: `insert into jobs (account_id, queue, subject, run_at, created_at)
+          select account_id, 'fulfil', id, 'infinity', now() from orders where id = ${DELIVERED}`,
+    id: DELIVERED,
+  },
+  {
+    rule: 'M20',
+    wrong: 'an order at another time than its id says',
+    sql: `update orders set created_at = created_at - interval '1 ms' where id = ${PAID}`,
+    id: PAID,
+  },
+  {
+    rule: 'M21',
+    wrong: 'an item held back for want of links that it does not need',
+    sql: `update items set has_supply = false where id = '${BY_HAND}'`,
+    id: `'${BY_HAND}'`,
+  },
+  {
+    rule: 'M21',
+    wrong: 'an item that is sold from an empty pool',
+    sql: `delete from pool_links; update item_supply set pool_left = 0`,
+    id: `'${FROM_POOL}'`,
+  },
+  {
+    rule: 'W01',
+    wrong: 'a delivery that callers are never told of',
+    sql: `delete from events where type = 'order.delivered' and order_id = ${DELIVERED}`,
+    id: DELIVERED,
+  },
+  {
+    rule: 'W01',
+    wrong: 'a cancellation that never was',
+    sql: `insert into events (account_id, id, type, order_id, created_at)
+          select account_id, 'evt_planted', 'order.cancelled', id, now() from orders where id = ${DELIVERED}`,
+    id: DELIVERED,
+  },
+  {
+    rule: 'W01',
+    wrong: 'news of an order that does not exist',
+    sql: `insert into events (account_id, id, type, order_id, created_at)
+          values (${ACCOUNT}, 'evt_planted', 'order.accepted', 'ord_none', now())`,
+    id: `'ord_none'`,
+  },
+  {
+    rule: 'S02',
+    wrong: 'a link that lies open in its row',
+    sql: `update order_links set link_sealed = 'v1 https://gift.example/open' where order_id = ${DELIVERED} and unit = 1`,
+    id: `${DELIVERED} || '/1/1'`,
+  },
+  {
+    rule: 'S02',
+    wrong: 'a link that lies open in its pool',
+    sql: `update pool_links set link_sealed = 'v1 https://gift.example/open' where id = (select min(id) from pool_links)`,
+    id: POOL_LINK,
+  },
+]
+
+const journalPlants: readonly JournalPlant[] = [
+  {
+    rule: 'A01',
+    wrong: 'a caller told of an order that is not there',
+    change(calls) {
+      const call = boughtOnce(calls)
+      call.order_id = 'ord_none'
+      return String(call.seq)
+    },
+  },
+  {
+    rule: 'A02',
+    wrong: 'a key told twice that it bought just now',
+    change(calls) {
+      const again = one(calls, ({ replayed }) => replayed)
+      Object.assign(again, { status: 201, replayed: false })
+      return String(one(calls, ({ idempotency_key: key }) => key === again.idempotency_key).seq)
+    },
+  },
+  {
+    rule: 'A03',
+    wrong: 'an order that nobody asked for',
+    change(calls) {
+      const call = boughtOnce(calls)
+      calls.splice(calls.indexOf(call), 1)
+      return String(call.order_id)
+    },
+  },
+  {
+    rule: 'A04',
+    wrong: 'success for a key with another cart',
+    change(calls) {
+      const call = one(calls, ({ replayed }) => replayed)
+      call.request_hash = '\\x00'
+      return String(call.seq)
+    },
+  },
+  {
+    rule: 'A05',
+    wrong: 'an order from a key that was only refused',
+    change(calls) {
+      const call = boughtOnce(calls)
+      const { order_id } = call
+      Object.assign(call, { status: 402, order_id: null })
+      return String(order_id)
+    },
+    also: ['A03'],
+  },
+  {
+    rule: 'A06',
+    wrong: 'a nonce that was let in twice',
+    change(calls) {
+      const call = one(calls, ({ path }) => path === '/v1/balance')
+      add(calls, call)
+      return String(call.seq)
+    },
+  },
+  {
+    rule: 'A07',
+    wrong: 'links shown to a key that may not read orders',
+    change(calls) {
+      const { key_id } = one(calls, ({ status }) => status === 401)
+      const call = one(calls, (other) => other.key_id === key_id)
+      call.n_links = 1
+      return String(call.seq)
+    },
+  },
+  {
+    rule: 'A08',
+    wrong: 'success for a key after its revocation',
+    change(calls) {
+      const call = one(calls, ({ status }) => status === 401)
+      // Times are whole milliseconds: in the one in which the command returned, nobody knows which came first.
+      const sent_at = after(call.sent_at, 1)
+      Object.assign(call, { method: 'GET', path: '/v1/ping', status: 200, sent_at })
+      return String(call.seq)
+    },
+  },
+  {
+    rule: 'A09',
+    wrong: 'an order shown to another account',
+    change(calls) {
+      const { account_id, order_id } = boughtOnce(calls)
+      const stranger = one(calls, (call) => call.account_id !== account_id)
+      return String(add(calls, { ...stranger, ...fresh(), path: `/v1/orders/${order_id}`, order_id }).seq)
+    },
+  },
+  {
+    rule: 'A10',
+    wrong: 'a 121st request within a minute',
+    change: (calls) => burst(calls, 121, { method: 'GET', path: '/v1/ping', status: 200 }),
+  },
+  {
+    rule: 'A11',
+    wrong: 'a 21st attempt to order within a minute',
+    change: (calls) => burst(calls, 21, { method: 'POST', path: '/v1/orders', status: 409 }),
+  },
+  {
+    rule: 'A12',
+    wrong: 'a balance that the account never had',
+    change(calls) {
+      const call = one(calls, ({ path }) => path === '/v1/balance')
+      call.balance_cents = Number(call.balance_cents) + 1
+      return String(call.seq)
+    },
+  },
+]
+
+let shop: SmallShop
+let clones = 0
+
+beforeAll(async () => {
+  shop = await openSmallShop()
+}, OPEN_MS_MAX)
+afterAll(() => shop?.stop())
+
+it('a shop in which everything has happened once violates nothing', async () => {
+  expect(await checkInvariants(shop.urlOf(), shop.journal)).toEqual([])
+})
+
+it('every rule has a state here that breaks it', async () => {
+  const rules = await readRules({ withJournal: true })
+  const broken = new Set([...plants, ...journalPlants].map(({ rule }) => rule))
+  expect([...broken].sort()).toEqual(rules.map(({ id }) => id).sort())
+})
+
+describe('what the database says', () => {
+  it.each(plants)('$rule catches $wrong', async ({ rule, sql, id, also = [] }) => {
+    await inClone(async (url, client) => {
+      const { rows } = await client.query<{ id: string }>(`select ${id} as id`)
+      await client.query(sql)
+      const found = await checkInvariants(url)
+      expect(found.map((violation) => violation.rule).sort()).toEqual([rule, ...also].sort())
+      expect(found.find((violation) => violation.rule === rule)?.ids).toContain(rows[0]?.id)
+    })
+  })
+})
+
+describe('what callers were told', () => {
+  it.each(journalPlants)('$rule catches $wrong', async ({ rule, change, also = [] }) => {
+    const journal = copyOf(shop.journal)
+    const id = change(journal.calls)
+    const found = await checkInvariants(shop.urlOf(), journal)
+    expect(found.map((violation) => violation.rule).sort()).toEqual([rule, ...also].sort())
+    expect(found.find((violation) => violation.rule === rule)?.ids).toEqual([id])
+  })
+
+  it('a revocation that nobody wrote down counts after ten seconds', async () => {
+    const journal = copyOf(shop.journal)
+    const [revoked] = journal.revocations.splice(0)
+    const call = one(journal.calls, ({ status }) => status === 401)
+    const succeed = (ms: number) => {
+      const at = after(revoked?.returned_at as Date, ms)
+      Object.assign(call, { method: 'GET', path: '/v1/ping', status: 200, sent_at: at, received_at: at })
+      return checkInvariants(shop.urlOf(), journal)
+    }
+    expect(await succeed(1)).toEqual([])
+    expect(await succeed(10_001)).toMatchObject([{ rule: 'A08', ids: [String(call.seq)] }])
+  })
+
+  it('a limit that is used up and not exceeded is no violation, however slow an answer was', async () => {
+    const journal = copyOf(shop.journal)
+    burst(journal.calls, 120, { method: 'GET', path: '/v1/ping', status: 200 })
+    const first = journal.calls.at(-120) as Call
+    // Counted when it was sent and answered half a minute later; its place in the window is free again after a minute.
+    first.received_at = after(first.sent_at, 30_000)
+    add(journal.calls, {
+      ...first,
+      ...fresh(),
+      sent_at: after(first.sent_at, 60_001),
+      received_at: after(first.sent_at, 60_002),
+    })
+    expect(await checkInvariants(shop.urlOf(), journal)).toEqual([])
+  })
+
+  it('a raised limit is the one that counts', async () => {
+    const journal = new Journal({ requestsMax: 121 })
+    journal.calls.push(...shop.journal.calls)
+    burst(journal.calls, 121, { method: 'GET', path: '/v1/ping', status: 200 })
+    expect(await checkInvariants(shop.urlOf(), journal)).toEqual([])
+  })
+
+  it('a balance read beside an order may be the one before it or the one after it', async () => {
+    const journal = copyOf(shop.journal)
+    const before = one(journal.calls, ({ path }) => path === '/v1/balance')
+    const order = one(journal.calls, (call) => call.status === 201 && call.account_id === before.account_id)
+    const beside = { sent_at: order.received_at as Date, received_at: order.received_at }
+    add(journal.calls, { ...before, ...fresh(), ...beside })
+    add(journal.calls, {
+      ...before,
+      ...fresh(),
+      ...beside,
+      balance_cents: Number(before.balance_cents) - 200,
+    })
+    expect(await checkInvariants(shop.urlOf(), journal)).toEqual([])
+    const late = after(order.received_at as Date, 1)
+    const stale = add(journal.calls, { ...before, ...fresh(), sent_at: late, received_at: late })
+    expect(await checkInvariants(shop.urlOf(), journal)).toMatchObject([
+      { rule: 'A12', ids: [String(stale.seq)] },
+    ])
+  })
+})
+
+describe('shopwire-admin verify', () => {
+  const verify = (url: string, ...args: string[]) =>
+    runProgram(process.execPath, [ADMIN, 'verify', ...args], { ...shop.env, SHOPWIRE_DATABASE_URL: url })
+
+  it('ends with 0 and says of every rule that it holds, as the application role', async () => {
+    const printed = JSON.parse(await verify(shop.env.SHOPWIRE_DATABASE_URL, '--json'))
+    expect(printed.ok).toBe(true)
+    const rules = await readRules({ withJournal: false })
+    expect(printed.rules.map((finding: { rule: string }) => finding.rule)).toEqual(rules.map(({ id }) => id))
+  })
+
+  it('ends with 6 and names rule and place when something is wrong', async () => {
+    await inClone(async (url, client) => {
+      await client.query(`update item_supply set pool_left = pool_left + 1 where item_id = '${FROM_POOL}'`)
+      const outcome = await verify(url).catch((error: Error) => error.message)
+      expect(outcome).toContain('ended with 6')
+      expect(outcome).toMatch(/1 of \d+ rules are violated: M15\./)
+      expect(outcome).toMatch(new RegExp(`M15 +VIOLATED 1× +\\d+ ms +${FROM_POOL}`))
+      await expect(verify(url, '--rule', 'M14')).resolves.toMatch(/^RULE.*\nM14 +ok/)
+    })
+  })
+
+  it('knows no rule that is not there', async () => {
+    await expect(verify(shop.urlOf(), '--rule', 'M99')).rejects.toThrow('ended with 4')
+  })
+})
+
+/** Works on a copy of the shop's database that is gone afterwards. */
+async function inClone(work: (url: string, client: pg.Client) => Promise<void>): Promise<void> {
+  clones += 1
+  const name = `planted_${clones}`
+  await asSuperuser(shop.urlOf('postgres'), (client) =>
+    client.query(`create database ${name} template shopwire`),
+  )
+  try {
+    await asSuperuser(shop.urlOf(name), (client) => work(shop.urlOf(name), client))
+  } finally {
+    await asSuperuser(shop.urlOf('postgres'), (client) => client.query(`drop database ${name} with (force)`))
+  }
+}
+
+async function asSuperuser(url: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+/** Moves no money, so that only the order it names is wrong. */
+function zeroTransfer(kind: string, debit: string, credit: string, order_id: string): string {
+  return `with counted as (
+            update balances set transfer_count = transfer_count + 1 where account_id = ${ACCOUNT} returning *
+          )
+          insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, created_at)
+          select account_id, transfer_count, 'tr_planted', '${kind}', '${debit}', '${credit}', 0, balance_cents, ${order_id}, now()
+            from counted`
+}
+
+function dropChecks(table: string): string {
+  return `do $$
+          declare name text;
+          begin
+            for name in select conname from pg_constraint where conrelid = '${table}'::regclass and contype = 'c' loop
+              execute format('alter table ${table} drop constraint %I', name);
+            end loop;
+          end $$`
+}
+
+function copyOf({ calls, revocations }: Journal): Journal {
+  const copy = new Journal()
+  copy.calls.push(...calls.map((call) => ({ ...call })))
+  copy.revocations.push(...revocations)
+  return copy
+}
+
+function one(calls: readonly Call[], isIt: (call: Call) => boolean): Call {
+  const found = calls.find(isIt)
+  if (!found) throw new Error('the small shop has no such call')
+  return found
+}
+
+/** A purchase that was asked for a single time. */
+function boughtOnce(calls: readonly Call[]): Call {
+  const repeated = new Set(calls.filter(({ replayed }) => replayed).map(({ order_id }) => order_id))
+  return one(calls, ({ status, order_id }) => status === 201 && !repeated.has(order_id))
+}
+
+function add(calls: Call[], call: Call): Call {
+  const added = { ...call, seq: calls.length + 1 }
+  calls.push(added)
+  return added
+}
+
+/** So many calls, a millisecond apart, an hour after all others. Answers with the number of the first. */
+function burst(calls: Call[], count: number, what: Partial<Call>): string {
+  const model = one(calls, ({ status }) => status === 200)
+  const startAt = after(model.sent_at, 3_600_000)
+  const added = Array.from({ length: count }, (_, n) => {
+    const at = after(startAt, n)
+    return add(calls, { ...model, order_id: null, ...what, ...fresh(), sent_at: at, received_at: at })
+  })
+  return String(added[0]?.seq)
+}
+
+const fresh = () => ({ nonce: crypto.randomUUID(), n_links: 0, idempotency_key: null })
+
+function after(at: Date, ms: number): Date {
+  return new Date(at.getTime() + ms)
+}
