@@ -23,12 +23,12 @@ export async function openSession(url: string) {
     printed += chunk.toString()
   })
   return {
-    async run(statements: string): Promise<void> {
+    async run(statements: string, msMax = REPLY_MS_MAX): Promise<void> {
       const done = randomBytes(8).toString('hex')
       child.stdin.write(`${statements}\n\\echo ${done}\n`)
       await until(
         () => printed.includes(done),
-        REPLY_MS_MAX,
+        msMax,
         () => `psql did not finish: ${statements}`,
       )
     },

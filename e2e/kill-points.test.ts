@@ -1,0 +1,187 @@
+import type { OrderRequest } from '@shopwire/contract'
+import { expect, type TestContext, test } from 'vitest'
+import { type Buyer, newOrder, unlessLost } from './support/buyer.ts'
+import { type Answer, connect } from './support/connection.ts'
+import { outcomeOf, tally } from './support/load.ts'
+import { type PostgresProxy, startPostgresProxy, type Trap } from './support/postgres-proxy.ts'
+import { keepReserve } from './support/reserve.ts'
+import { type Api, startApi } from './support/server-process.ts'
+import { limitless, openShop, type Shop } from './support/shop.ts'
+import { type System, type SystemOptions, startSystem } from './support/system.ts'
+
+const IS_LONG = process.env.SHOPWIRE_LONG === '1'
+const KILLS = IS_LONG ? 200 : 50
+const TEST_MS_MAX = IS_LONG ? 1_800_000 : 400_000
+const IN_FLIGHT = 3
+const WARM = 3
+const PRICE_CENTS = 100
+
+test(`an API process killed before its orders reach the database, ${KILLS} times: nothing was bought, the same keys buy once`, {
+  timeout: TEST_MS_MAX,
+}, async (context) => {
+  const { shop, seen, settled } = await killApis(context, 'held')
+  // Nothing reached the database, so it is the second try that buys.
+  expect(tallyOf(seen)).toEqual({})
+  expect(tallyOf(settled)).toEqual({ '201': KILLS * IN_FLIGHT })
+  await shop.expectCleanBooks()
+})
+
+test(`an API process killed between the commit and its answer, ${KILLS} times: the same keys tell of what was bought`, {
+  timeout: TEST_MS_MAX,
+}, async (context) => {
+  const { shop, seen, settled } = await killApis(context, 'unanswered')
+  expect(tallyOf(seen)).toEqual({})
+  expect(tallyOf(settled)).toEqual({ '200': KILLS * IN_FLIGHT })
+  await shop.expectCleanBooks()
+})
+
+/** A process of its own for every kill; the one that lives on is asked by the callers afterwards. */
+async function killApis(context: TestContext, how: Trap['how']) {
+  const { system, shop, buyers, item } = await openStore(context, { admission: 'postgres' }, 1)
+  const [buyer] = buyers as [Buyer]
+  const survivor = await startApi(system.settings)
+  const victims = keepReserve(WARM, KILLS, () => startVictim(system), end)
+  context.onTestFinished(async () => {
+    await victims.close()
+    await survivor.kill('SIGKILL')
+  })
+  const seen: Answer[] = []
+  const settled: Answer[] = []
+  for (let n = 0; n < KILLS; n += 1) {
+    const { api, proxy } = await victims.take()
+    const orders = Array.from({ length: IN_FLIGHT }, () => newOrder({ id: item }))
+    const trapped = proxy.trap({ how, count: IN_FLIGHT, isMeant: isOrder })
+    const answering = orders.map((order) => sendTo(api.port, buyer, order))
+    await trapped
+    await api.kill('SIGKILL')
+    seen.push(...(await Promise.all(answering)).filter((answer) => answer !== undefined))
+    settled.push(...(await Promise.all(orders.map((order) => buyer.settle(survivor.port, order)))))
+    await proxy.close()
+  }
+  await expectAllListed(survivor.port, buyer, settled)
+  return { shop, seen, settled }
+}
+
+interface Victim {
+  readonly api: Api
+  readonly proxy: PostgresProxy
+}
+
+async function startVictim({ settings, postgres, database }: System): Promise<Victim> {
+  const proxy = await startPostgresProxy(postgres)
+  const api = await startApi({ ...settings, SHOPWIRE_DATABASE_URL: proxy.url(database.appUrl) })
+  return { api, proxy }
+}
+
+async function end({ api, proxy }: Victim): Promise<void> {
+  const crash = api.crash()
+  if (crash !== undefined) throw new Error(`an API process ended by itself:\n${crash}`)
+  await api.kill('SIGKILL')
+  await proxy.close()
+}
+
+test(`PostgreSQL killed while orders commit, ${KILLS} times: what was answered is kept, and every key buys once`, {
+  timeout: TEST_MS_MAX,
+}, async (context) => {
+  // With nonces elsewhere: a PostgreSQL that lost them lets nobody in for two seconds, fifty times over.
+  const { system, shop, buyers, item } = await openStore(context, { admission: 'redis' }, 4)
+  const { api, proxy } = await startVictim(system)
+  context.onTestFinished(() => end({ api, proxy }))
+  const seen: Answer[] = []
+  const settled: Answer[] = []
+  let lost = 0
+  for (let n = 0; n < KILLS; n += 1) {
+    const orders = buyers.flatMap((buyer) =>
+      Array.from({ length: IN_FLIGHT }, () => ({ buyer, order: newOrder({ id: item }) })),
+    )
+    // The kill goes through all moments from the arrival of the first order to the answer of the last.
+    const passed = proxy.trap({ how: 'passed', count: 1 + (n % orders.length), isMeant: isOrder })
+    const answering = orders.map(({ buyer, order }) => sendTo(api.port, buyer, order))
+    const caught = await passed
+    waitBusily((n % DELAYS) * DELAY_MS)
+    process.kill(caught.at(-1)?.backendPid as number, 'SIGKILL')
+    await system.postgres.kill9()
+    const answers = await Promise.all(answering)
+    lost += answers.filter((answer) => answer === undefined).length
+    seen.push(...answers.filter((answer) => answer !== undefined))
+    await system.postgres.start()
+    const ends = await Promise.all(orders.map(({ buyer, order }) => buyer.settle(api.port, order)))
+    for (const [at, answer] of answers.entries()) {
+      // Who was told of an order is told of the same one again.
+      if (answer?.status === 201)
+        expect(ends[at]).toMatchObject({ status: 200, body: { id: answer.body.id } })
+    }
+    settled.push(...ends)
+  }
+  await context.annotate(JSON.stringify({ seen: tallyOf(seen), lost, settled: tallyOf(settled) }))
+  expect(
+    Object.keys(tallyOf(seen)).filter((kind) => !['201', '503 service_unavailable'].includes(kind)),
+  ).toEqual([])
+  const listed = await Promise.all(buyers.map((buyer) => buyer.listOrders(api.port)))
+  expect(
+    listed
+      .flat()
+      .map(({ id }) => id)
+      .sort(),
+  ).toEqual(settled.map(({ body }) => body.id).sort())
+  await shop.expectCleanBooks()
+})
+
+/** An order takes a few milliseconds in the database: its last ones are met too. */
+const DELAYS = 7
+const DELAY_MS = 0.7
+
+/** A timer would come a millisecond late, which is most of what there is to hit. */
+function waitBusily(ms: number): void {
+  const deadline = performance.now() + ms
+  while (performance.now() < deadline);
+}
+
+/** A store with one thing to sell and no API process yet. */
+async function openStore(
+  { onTestFinished }: TestContext,
+  options: Pick<SystemOptions, 'admission'>,
+  buyerCount: number,
+): Promise<{ system: System; shop: Shop; buyers: Buyer[]; item: string }> {
+  const system = await startSystem({
+    ...options,
+    apis: 0,
+    settings: {
+      ...limitless,
+      SHOPWIRE_REDIS_TIMEOUT_MS: '10000',
+      SHOPWIRE_LOG_LEVEL: 'warn',
+    },
+  })
+  onTestFinished(() => system.stop())
+  const shop = await openShop(system)
+  onTestFinished(() => shop.close())
+  const [item = ''] = await shop.sell(PRICE_CENTS)
+  const buyers = await Promise.all(
+    Array.from({ length: buyerCount }, () => shop.openBuyer(PRICE_CENTS * KILLS * IN_FLIGHT)),
+  )
+  return { system, shop, buyers, item }
+}
+
+function isOrder(statement: string): boolean {
+  return statement.includes('from place_order(')
+}
+
+/** Undefined when the connection ended without an answer. */
+async function sendTo(port: number, buyer: Buyer, order: OrderRequest): Promise<Answer | undefined> {
+  const via = await connect(port)
+  try {
+    return await buyer.place(via, order).catch(unlessLost)
+  } finally {
+    via.close()
+  }
+}
+
+async function expectAllListed(port: number, buyer: Buyer, settled: readonly Answer[]): Promise<void> {
+  const listed = await buyer.listOrders(port)
+  expect(listed.map(({ id }) => id).sort()).toEqual(settled.map(({ body }) => body.id).sort())
+  expect(await buyer.readBalance(port)).toBe(0)
+}
+
+function tallyOf(answers: readonly Answer[]): Record<string, number> {
+  return tally(answers.map((answer) => outcomeOf(0, answer)))
+}
