@@ -114,6 +114,7 @@ $$;
 
 CREATE FUNCTION public.place_order(p_account_id text, p_standing bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) RETURNS record
     LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 declare
   c_total_max constant bigint := 500000;
@@ -214,7 +215,8 @@ CREATE FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected big
            else 'ok'
          end
     from unnest(p_ids, p_qtys, p_expected) with ordinality as c (id, qty, expected, n)
-    left join items i on i.id = c.id
+    -- One look-up per line, whatever the planner believes about the size of a cart.
+    left join lateral (select * from items where items.id = c.id limit 1) i on true
    order by c.n
 $$;
 
@@ -236,16 +238,20 @@ end
 $$;
 
 CREATE FUNCTION public.store_is_open() RETURNS boolean
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     AS $$
-  select s.is_open
-         and not exists (
-           select from store_windows w
-            where w.cancelled_at is null
-              and w.closes_at <= clock_timestamp()
-              and w.opens_at > clock_timestamp()
-         )
-    from store_state s
+begin
+  return (
+    select s.is_open
+           and not exists (
+             select from store_windows w
+              where w.cancelled_at is null
+                and w.closes_at <= clock_timestamp()
+                and w.opens_at > clock_timestamp()
+           )
+      from store_state s
+  );
+end
 $$;
 
 CREATE TABLE public.accounts (

@@ -5,10 +5,18 @@ import { fileURLToPath } from 'node:url'
 import { requestHeaders } from '@shopwire/contract'
 import { signRequest } from '@shopwire/contract/signing'
 import { runProgram, type Server } from './children.ts'
+import { median } from './figures.ts'
 
 export interface Signer {
   readonly key_id: string
   readonly hmacKey: KeyObject
+}
+
+export interface Unsigned {
+  readonly method: 'GET' | 'POST'
+  readonly target: string
+  /** JSON in ASCII. */
+  readonly body?: string
 }
 
 export interface RequestFile {
@@ -32,7 +40,6 @@ export interface Result {
 const SCRIPT = fileURLToPath(new URL('./load.lua', import.meta.url))
 const CONNECTIONS = 64
 const THREADS = 1
-const NOTHING = new Uint8Array()
 const WRITE_EVERY = 1_000
 
 export function assertWrk(): void {
@@ -41,21 +48,21 @@ export function assertWrk(): void {
 }
 
 /**
- * Writes `count` signed GET requests, the signers in turn, all dated now: not ahead of the server's clock, which would take
- * it the longer way, and good for a minute.
+ * Writes `count` signed requests, the signers in turn, all dated now: not ahead of the server's clock, which would take it
+ * the longer way, and good for a minute.
  */
 export function writeRequests(
   path: string,
-  target: string,
   signers: readonly Signer[],
   count: number,
+  make: () => Unsigned,
 ): RequestFile {
   const timestamp = String(Math.floor(Date.now() / 1000))
   const file = openSync(path, 'w')
   let length = 0
   let batch = ''
   for (let n = 0; n < count; n += 1) {
-    const request = signedRequest(signers[n % signers.length] as Signer, target, timestamp)
+    const request = signedRequest(signers[n % signers.length] as Signer, make(), timestamp)
     if (length !== 0 && request.length !== length) throw new Error('requests differ in length')
     length = request.length
     batch += request
@@ -68,27 +75,33 @@ export function writeRequests(
   return { path, length, count }
 }
 
-export function signedHeaders(signer: Signer, target: string, timestamp: string): Record<string, string> {
+export function signedHeaders(
+  signer: Signer,
+  { method, target, body = '' }: Unsigned,
+  timestamp: string,
+): Record<string, string> {
   const nonce = randomBytes(16).toString('hex')
   return {
     [requestHeaders.key]: signer.key_id,
     [requestHeaders.timestamp]: timestamp,
     [requestHeaders.nonce]: nonce,
     [requestHeaders.signature]: signRequest(signer.hmacKey, {
-      method: 'GET',
+      method,
       target,
       timestamp,
       nonce,
-      body: NOTHING,
+      body: Buffer.from(body),
     }),
+    ...(body === '' ? {} : { 'content-type': 'application/json', 'content-length': String(body.length) }),
   }
 }
 
-function signedRequest(signer: Signer, target: string, timestamp: string): string {
-  const lines = Object.entries(signedHeaders(signer, target, timestamp)).map(
+function signedRequest(signer: Signer, request: Unsigned, timestamp: string): string {
+  const lines = Object.entries(signedHeaders(signer, request, timestamp)).map(
     ([name, value]) => `${name}: ${value}\r\n`,
   )
-  return `GET ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\n${lines.join('')}\r\n`
+  const { method, target, body = '' } = request
+  return `${method} ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\n${lines.join('')}\r\n${body}`
 }
 
 /** One run of wrk with the requests of a file. Anything but an answer with 2xx to every request is a failure. */
@@ -132,4 +145,28 @@ export async function runLoad(
     failures: seen.not_2xx,
     cpuUs: (1000 * cpuMs) / seen.requests,
   }
+}
+
+export function medianResult(results: readonly Result[]): Result {
+  const of = (field: keyof Result): number => median(results.map((result) => result[field]))
+  return {
+    perSecond: of('perSecond'),
+    requests: of('requests'),
+    p50Ms: of('p50Ms'),
+    p99Ms: of('p99Ms'),
+    cpuUs: of('cpuUs'),
+    failures: of('failures'),
+  }
+}
+
+export const HEADINGS = ['requests/s', '   p50 ms', '   p99 ms', '   CPU us', '  not 2xx'].join('')
+
+export function columns({ perSecond, p50Ms, p99Ms, cpuUs, failures }: Result): string {
+  return [
+    perSecond.toFixed(0).padStart(10),
+    p50Ms.toFixed(2).padStart(9),
+    p99Ms.toFixed(2).padStart(9),
+    (Number.isNaN(cpuUs) ? '-' : cpuUs.toFixed(0)).padStart(9),
+    String(failures).padStart(9),
+  ].join('')
 }

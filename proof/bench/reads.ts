@@ -2,13 +2,24 @@ import { openSync, readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { BASE_PATH, ORDER_ATTEMPTS_PER_WINDOW_MAX } from '@shopwire/contract'
-import { freePort } from '@shopwire/engines'
+import { freePort, startPostgres } from '@shopwire/engines'
+import { startApi } from './api.ts'
 import { endAll, type Server, startServer, temporaryFolder } from './children.ts'
-import { assertWrk, type Result, runLoad, signedHeaders, writeRequests } from './load.ts'
+import { rounded, say } from './figures.ts'
+import {
+  assertWrk,
+  columns,
+  HEADINGS,
+  medianResult,
+  type Result,
+  runLoad,
+  signedHeaders,
+  writeRequests,
+} from './load.ts'
 import type { BenchOptions } from './options.ts'
 import { profileWhile } from './profile.ts'
 import type { FloorSettings } from './reads/floor-server.ts'
-import { BIN, openShop, type Shop } from './reads/shop.ts'
+import { openShop, REQUESTS_PER_MINUTE, type Shop } from './shop.ts'
 
 /** Something that answers GET /ping, and what is known of its speed. */
 interface Contender {
@@ -24,12 +35,18 @@ const FLOOR_SERVER = fileURLToPath(new URL('./reads/floor-server.ts', import.met
 const ADMISSION_LUA = fileURLToPath(new URL('../../service/src/access/admission.lua', import.meta.url))
 /** As the service's default is, SHOPWIRE_DATABASE_CONNECTIONS. */
 const DATABASE_CONNECTIONS = 10
+/**
+ * Enough that an account's window holds about what the contract allows by the end of a run. With a handful the windows
+ * would grow to thousands of stamps, and reading them would hide everything else.
+ */
+const ACCOUNTS = 200
 const WARM_UP_SECONDS = 3
 const SETTLE_MS = 500
 /** More than one process can admit. Signing too many requests costs a second or two; too few cost the run. */
 const SIGNED_PER_SECOND = 25_000
 const BARE_PER_SECOND_MIN = 30_000
 const PROFILE_ENTRIES = 15
+const NAME_WIDTH = 22
 
 /**
  * How much of what is possible the signed GET /ping keeps. On each store the service is held against a server that does only
@@ -40,7 +57,12 @@ export async function reads({ seconds, rounds, profile }: BenchOptions): Promise
   assertWrk()
   const folder = temporaryFolder()
   say('starting PostgreSQL and Redis')
-  const shop = await openShop(folder, say)
+  const postgres = await startPostgres()
+  const shop = await openShop(
+    folder,
+    { postgres, database: 'shopwire', accounts: ACCOUNTS, keys: ACCOUNTS, scopes: 'read' },
+    say,
+  )
   try {
     say('starting the five servers')
     const contenders = await startContenders(shop, folder, profile)
@@ -58,18 +80,14 @@ export async function reads({ seconds, rounds, profile }: BenchOptions): Promise
   } finally {
     endAll()
     await shop.close()
+    await postgres.stop()
   }
 }
 
 async function startContenders(shop: Shop, folder: string, profile: boolean): Promise<Contender[]> {
   const log = openSync(`${folder}/api.log`, 'a')
-  const onPostgres = await startApi(shop, { SHOPWIRE_ADMISSION: 'postgres' }, log, profile)
-  const onRedis = await startApi(
-    shop,
-    { SHOPWIRE_ADMISSION: 'redis', SHOPWIRE_REDIS_URLS: shop.redisUrl },
-    log,
-    profile,
-  )
+  const onPostgres = await startApi(shop, 'postgres', log, profile)
+  const onRedis = await startApi(shop, 'redis', log, profile)
   await shop.beginMemory()
   // The others answer what the service answers, byte by byte.
   const body = await fetchPing(shop, onPostgres.port)
@@ -89,32 +107,6 @@ async function startContenders(shop: Shop, folder: string, profile: boolean): Pr
   ]
 }
 
-/** Default settings but for the addresses and the limit, which a load of this size would run into; the log goes to a file. */
-async function startApi(
-  shop: Shop,
-  admission: Record<string, string>,
-  log: number,
-  profile: boolean,
-): Promise<Server> {
-  const port = await freePort()
-  const healthPort = await freePort()
-  const env = {
-    ...shop.env,
-    ...admission,
-    SHOPWIRE_HOST: '127.0.0.1',
-    SHOPWIRE_PORT: String(port),
-    SHOPWIRE_HEALTH_HOST: '127.0.0.1',
-    SHOPWIRE_HEALTH_PORT: String(healthPort),
-  }
-  const args = [...(profile ? ['--inspect=127.0.0.1:0'] : []), `${BIN}api.ts`]
-  return startServer(args, env, {
-    port,
-    readyUrl: `http://127.0.0.1:${healthPort}/readyz`,
-    isReady: (status) => status === 200,
-    stdout: log,
-  })
-}
-
 async function startFloorServer(
   shop: Shop,
   folder: string,
@@ -130,7 +122,7 @@ async function startFloorServer(
     connectionsMax: DATABASE_CONNECTIONS,
     redisUrl: shop.redisUrl,
     admissionLua: readFileSync(ADMISSION_LUA, 'utf8'),
-    requestsMax: shop.requestsMax,
+    requestsMax: REQUESTS_PER_MINUTE,
     ordersMax: ORDER_ATTEMPTS_PER_WINDOW_MAX,
     keys: shop.keys.map(({ key_id, secret, account_id, standing }) => ({
       key_id,
@@ -158,7 +150,7 @@ async function fetchPing(shop: Shop, port: number): Promise<string> {
   if (!key) throw new Error('there are no keys')
   const timestamp = String(Math.floor(Date.now() / 1000))
   const response = await fetch(`http://127.0.0.1:${port}${TARGET}`, {
-    headers: signedHeaders(key, TARGET, timestamp),
+    headers: signedHeaders(key, { method: 'GET', target: TARGET }, timestamp),
   })
   const body = await response.text()
   if (response.status !== 200) throw new Error(`GET ${TARGET} answered ${response.status}: ${body}`)
@@ -172,7 +164,7 @@ async function measure(shop: Shop, folder: string, contender: Contender, seconds
   const path = `${folder}/requests`
   // The bare server does not mind being asked the same again.
   const count = SIGNED_PER_SECOND * (admission === 'none' ? 1 : seconds)
-  const requests = writeRequests(path, TARGET, shop.keys, count)
+  const requests = writeRequests(path, shop.keys, count, () => ({ method: 'GET', target: TARGET }))
   const result = await runLoad(server, { ...requests, isOnce: admission !== 'none' }, seconds).catch(
     (error: Error) => {
       throw new Error(`${contender.name}: ${error.message}\n${server.complaints()}`)
@@ -209,7 +201,7 @@ async function printProfiles(
 }
 
 function print(contenders: readonly Contender[]): void {
-  const medians = contenders.map(({ results }) => medianOf(results))
+  const medians = contenders.map(({ results }) => medianResult(results))
   say(`\n${''.padEnd(NAME_WIDTH)} ${HEADINGS}`)
   for (const [n, { name }] of contenders.entries()) {
     say(`${name.padEnd(NAME_WIDTH)} ${columns(medians[n] as Result)}`)
@@ -226,48 +218,14 @@ function print(contenders: readonly Contender[]): void {
       ? `wrk drove the bare server at less than ${BARE_PER_SECOND_MIN}/s: this machine is slow, or busy with other work.`
       : `wrk drove the bare server at ${Math.round(a)}/s, so it is not what holds back the others.`,
   )
-  const ratio = (one: number, other: number) => Math.round((1000 * one) / other) / 1000
   say('')
   say(
     JSON.stringify({
       bench: 'reads',
-      ratio_redis: ratio(cRedis, bRedis),
-      ratio_postgres: ratio(cPostgres, bPostgres),
-      of_bare_redis: ratio(cRedis, a),
-      of_bare_postgres: ratio(cPostgres, a),
+      ratio_redis: rounded(cRedis / bRedis),
+      ratio_postgres: rounded(cPostgres / bPostgres),
+      of_bare_redis: rounded(cRedis / a),
+      of_bare_postgres: rounded(cPostgres / a),
     }),
   )
-}
-
-function medianOf(results: readonly Result[]): Result {
-  const median = (field: keyof Result): number => {
-    const sorted = results.map((result) => result[field]).sort((a, b) => a - b)
-    const middle = (sorted.length - 1) / 2
-    return ((sorted[Math.floor(middle)] as number) + (sorted[Math.ceil(middle)] as number)) / 2
-  }
-  return {
-    perSecond: median('perSecond'),
-    requests: median('requests'),
-    p50Ms: median('p50Ms'),
-    p99Ms: median('p99Ms'),
-    cpuUs: median('cpuUs'),
-    failures: median('failures'),
-  }
-}
-
-const NAME_WIDTH = 22
-const HEADINGS = ['requests/s', '   p50 ms', '   p99 ms', '   CPU us', '  not 2xx'].join('')
-
-function columns({ perSecond, p50Ms, p99Ms, cpuUs, failures }: Result): string {
-  return [
-    perSecond.toFixed(0).padStart(10),
-    p50Ms.toFixed(2).padStart(9),
-    p99Ms.toFixed(2).padStart(9),
-    (Number.isNaN(cpuUs) ? '-' : cpuUs.toFixed(0)).padStart(9),
-    String(failures).padStart(9),
-  ].join('')
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`)
 }

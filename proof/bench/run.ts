@@ -1,8 +1,10 @@
 import { parseArgs } from 'node:util'
-import type { BenchOptions } from './options.ts'
+import { growth } from './growth.ts'
+import { type BenchOptions, scales } from './options.ts'
+import { orders } from './orders.ts'
 import { reads } from './reads.ts'
 
-const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<void>>> = { reads }
+const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<void>>> = { reads, orders, growth }
 /** A signature lives for a minute, and signing comes before the run. */
 const SECONDS_MAX = 30
 const ROUNDS_MAX = 100
@@ -13,7 +15,7 @@ try {
   if (bench) {
     await bench(options)
   } else {
-    process.stderr.write(`usage: npm run bench -- <name> [--seconds N] [--rounds N] [--profile]\n`)
+    process.stderr.write('usage: npm run bench -- <name> [options]; proof/bench/README.md has them\n')
     process.stderr.write(`names: ${Object.keys(BENCHES).join(', ')}\n`)
     process.exitCode = 2
   }
@@ -31,6 +33,9 @@ function readCommandLine(): { name: string; options: BenchOptions } {
       seconds: { type: 'string', default: '8' },
       rounds: { type: 'string', default: '3' },
       profile: { type: 'boolean', default: false },
+      worker: { type: 'boolean', default: false },
+      scale: { type: 'string', default: 'full' },
+      plot: { type: 'boolean', default: false },
     },
   })
   return {
@@ -39,8 +44,17 @@ function readCommandLine(): { name: string; options: BenchOptions } {
       seconds: wholeNumber('--seconds', values.seconds, SECONDS_MAX),
       rounds: wholeNumber('--rounds', values.rounds, ROUNDS_MAX),
       profile: values.profile,
+      worker: values.worker,
+      scale: oneOf('--scale', values.scale, scales),
+      plot: values.plot,
     },
   }
+}
+
+function oneOf<Word extends string>(option: string, text: string, words: readonly Word[]): Word {
+  const word = words.find((each) => each === text)
+  if (word) return word
+  throw Object.assign(new Error(`${option} must be one of ${words.join(', ')}`), { code: 'CANNOT_BEGIN' })
 }
 
 function wholeNumber(option: string, text: string, max: number): number {

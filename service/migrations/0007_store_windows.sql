@@ -17,15 +17,20 @@ grant select, insert, update on store_windows to shopwire_app;
 -- The one answer to "does the shop take orders?", for orders and for /status.
 create function store_is_open()
 returns boolean
-language sql stable as $$
-  select s.is_open
-         and not exists (
-           select from store_windows w
-            where w.cancelled_at is null
-              and w.closes_at <= clock_timestamp()
-              and w.opens_at > clock_timestamp()
-         )
-    from store_state s
+-- Not plain SQL: that would be planned anew with every order.
+language plpgsql stable as $$
+begin
+  return (
+    select s.is_open
+           and not exists (
+             select from store_windows w
+              where w.cancelled_at is null
+                and w.closes_at <= clock_timestamp()
+                and w.opens_at > clock_timestamp()
+           )
+      from store_state s
+  );
+end
 $$;
 
 revoke execute on function store_is_open from public;

@@ -91,6 +91,9 @@ export function openDatabase(options: DatabaseOptions, onIdleError: (error: Erro
     types: { getTypeParser: typeParser },
   })
   pool.on('error', onIdleError)
+  // The pool listens to idle connections only. One that is lost while in use tells its query as well; unheard here, it would
+  // end the process.
+  pool.on('connect', (client) => client.on('error', () => {}))
 
   const runner = (client: pg.Pool | pg.PoolClient): Queryable => {
     const query = async (statement: Statement) => {

@@ -48,8 +48,9 @@ export function createJobRunner(db: Db, { queue, concurrency, log, work }: JobRu
     } catch (error) {
       if (error instanceof LeaseLost) return log.warn({ queue, subject: job.subject }, 'a job was taken over')
       if (error instanceof Unavailable) {
-        // The lease runs out by itself; there may be no database to tell.
-        return log.warn({ err: error, queue, subject: job.subject }, 'a job was interrupted')
+        log.warn({ err: error, queue, subject: job.subject }, 'a job was interrupted')
+        // There may be no database to tell; then the lease runs out by itself.
+        return void (await postponeJob(db, job, TROUBLE_MS, `interrupted: ${error.message}`).catch(() => {}))
       }
       log.error({ err: error, queue, subject: job.subject }, 'a job failed')
       await postponeJob(db, job, BROKEN_WAIT_MS, 'failed on our side; see the log').catch(() => {})

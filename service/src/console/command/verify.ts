@@ -38,7 +38,8 @@ export function verifyCommand(program: Command, workplace: Workplace): void {
 }
 
 function describe(findings: readonly Finding[]): string {
-  return table(
+  const isClean = findings.every(({ violations }) => violations === 0)
+  const results = table(
     ['RULE', 'RESULT', 'TIME', 'WHERE'],
     findings.map(({ rule, violations, ids, ms }) => [
       rule,
@@ -48,4 +49,5 @@ function describe(findings: readonly Finding[]): string {
     ]),
     '',
   )
+  return isClean ? `${results}\nAll ${findings.length} rules hold.` : results
 }

@@ -1,10 +1,11 @@
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { provisionDatabase, startPostgres, startRedis } from '@shopwire/engines'
+import { type Postgres, provisionDatabase, startRedis } from '@shopwire/engines'
 import { Redis } from 'ioredis'
 import pg from 'pg'
-import { runProgram } from '../children.ts'
+import { runProgram } from './children.ts'
+import { accountIdSql } from './seed.ts'
 
 export interface BenchKey {
   readonly key_id: string
@@ -16,25 +17,34 @@ export interface BenchKey {
 
 export type Shop = Awaited<ReturnType<typeof openShop>>
 
-export const BIN = fileURLToPath(new URL('../../../service/bin/', import.meta.url))
+export const BIN = fileURLToPath(new URL('../../service/bin/', import.meta.url))
 
-/**
- * Enough that an account's window holds about what the contract allows by the end of a run. With a handful the windows
- * would grow to thousands of stamps, and reading them would hide everything else.
- */
-const ACCOUNTS = 200
 /** Far from any run of ours: what is measured is the counting, not the refusing. */
-const REQUESTS_PER_MINUTE = 1_000_000
+export const REQUESTS_PER_MINUTE = 1_000_000
 const LOST_S_AGO = 3_600
 
-/** A private PostgreSQL and Redis with a migrated shop in it, accounts and one key each. */
-export async function openShop(folder: string, report: (line: string) => void) {
-  const [postgres, redisServer] = await Promise.all([startPostgres(), startRedis()])
-  const { ownerUrl, appUrl } = await provisionDatabase(postgres, 'shopwire')
+export interface ShopOptions {
+  readonly postgres: Postgres
+  readonly database: string
+  readonly accounts: number
+  /** How many of the accounts get a key; they lie evenly among the others. */
+  readonly keys: number
+  readonly scopes: 'read' | 'ordering'
+}
+
+/** A migrated shop in a database of its own, with a private Redis, accounts, and keys for some of them. */
+export async function openShop(
+  folder: string,
+  { postgres, database, accounts, keys: keyCount, scopes }: ShopOptions,
+  report: (line: string) => void,
+) {
+  const redisServer = await startRedis()
+  const { ownerUrl, appUrl } = await provisionDatabase(postgres, database)
   const env = {
     SHOPWIRE_DATABASE_URL: appUrl,
     SHOPWIRE_ENCRYPTION_KEYS: `bench:${randomBytes(32).toString('base64')}`,
     SHOPWIRE_REQUESTS_PER_MINUTE: String(REQUESTS_PER_MINUTE),
+    SHOPWIRE_ORDER_ATTEMPTS_PER_MINUTE: String(REQUESTS_PER_MINUTE),
     NODE_COMPILE_CACHE: `${folder}/compiled`,
   }
   await runProgram(process.execPath, [`${BIN}migrate.ts`], { ...env, SHOPWIRE_DATABASE_OWNER_URL: ownerUrl })
@@ -42,13 +52,18 @@ export async function openShop(folder: string, report: (line: string) => void) {
   const owner = new pg.Client({ connectionString: ownerUrl })
   await owner.connect()
   const redis = new Redis(redisServer.url)
-  report(`making ${ACCOUNTS} accounts and keys`)
-  const keys = await makeKeys(owner, env)
+  report(`making ${accounts} accounts and ${keyCount} keys`)
+  await owner.query(
+    `insert into accounts (id, name, created_at)
+     select ${accountIdSql('n')}, 'Bench', now()
+       from generate_series(1, ${accounts}) n`,
+  )
+  const keys = await makeKeys(owner, env, scopes, Math.floor(accounts / keyCount))
   return {
     env,
+    owner,
     appUrl,
     redisUrl: redisServer.url,
-    requestsMax: REQUESTS_PER_MINUTE,
     keys,
     beginMemory: () => beginMemory(redis, keys),
     forget: () => forget(owner, redis),
@@ -56,25 +71,35 @@ export async function openShop(folder: string, report: (line: string) => void) {
     async close() {
       redis.disconnect()
       await owner.end()
-      await Promise.all([postgres.stop(), redisServer.stop()])
+      await redisServer.stop()
     },
   }
 }
 
-/** The accounts by SQL; the keys by the admin command, because only the service can seal a secret. */
-async function makeKeys(owner: pg.Client, env: Record<string, string>): Promise<BenchKey[]> {
+/** By the admin command, because only the service can seal a secret. */
+async function makeKeys(
+  owner: pg.Client,
+  env: Record<string, string>,
+  scopes: string,
+  everyNth: number,
+): Promise<BenchKey[]> {
   const { rows: accounts } = await owner.query<{ id: string }>(
-    `insert into accounts (id, name, created_at)
-     select 'acct_' || lpad(n::text, 26, '0'), 'Bench', now()
-       from generate_series(1, $1::integer) n
-     returning id`,
-    [ACCOUNTS],
+    'select id from accounts where right(id, 26)::bigint % $1 = 0 order by id',
+    [everyNth],
   )
   const keys: Omit<BenchKey, 'standing'>[] = []
   const next = accounts.values()
   const make = async () => {
     for (const { id: account_id } of next) {
-      const args = [`${BIN}admin.ts`, 'keys', 'create', account_id, '--name=bench', '--scopes=read', '--json']
+      const args = [
+        `${BIN}admin.ts`,
+        'keys',
+        'create',
+        account_id,
+        '--name=bench',
+        `--scopes=${scopes}`,
+        '--json',
+      ]
       const { key, secret } = JSON.parse(await runProgram(process.execPath, args, env)) as {
         key: { id: string }
         secret: string

@@ -1,0 +1,254 @@
+import { randomInt, randomUUID } from 'node:crypto'
+import { openSync, writeFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { BASE_PATH, FILTER_LENGTH_MAX } from '@shopwire/contract'
+import { startPostgres } from '@shopwire/engines'
+import { startApi } from './api.ts'
+import { endAll, type Server, temporaryFolder } from './children.ts'
+import { median, quantile, rounded, say } from './figures.ts'
+import { createClient } from './growth/client.ts'
+import { type Measured, plot } from './growth/plot.ts'
+import type { Unsigned } from './load.ts'
+import type { BenchOptions } from './options.ts'
+import { cart, itemId, itemName, type ShopSize, seed } from './seed.ts'
+import { type BenchKey, openShop, type Shop } from './shop.ts'
+
+/** A shop of one size, the process that serves it, and what we need to know to ask it something. */
+interface Side {
+  readonly size: ShopSize
+  readonly shop: Shop
+  readonly server: Server
+  readonly client: ReturnType<typeof createClient>
+  readonly orderIds: ReadonlyMap<string, readonly string[]>
+}
+
+interface Operation {
+  readonly name: string
+  /** In the last line. */
+  readonly field: string
+  ask(side: Side, key: BenchKey): Unsigned
+}
+
+const SMALL: ShopSize = { accounts: 1_000, orders: 10_000, items: 2_000 }
+const LARGE: Readonly<Record<BenchOptions['scale'], ShopSize>> = {
+  small: { accounts: 10_000, orders: 100_000, items: 50_000 },
+  full: { accounts: 100_000, orders: 5_000_000, items: 1_000_000 },
+}
+const KEYS = 40
+const SLICES = 40
+const WARM_UP_SLICES = 5
+const REQUESTS_PER_SLICE = 15
+const PRICE_CHANGES = 10
+const SPREAD_MS = 1_000
+const LOOK_EVERY_MS = 5
+const REPEATED_SEARCH = 'falcon'
+const PLOT = fileURLToPath(new URL('../../docs/growth.svg', import.meta.url))
+
+/** Pages of a length that the small shop can fill too: an answer twice as long would look like growth. */
+const OPERATIONS: readonly Operation[] = [
+  {
+    name: 'order',
+    field: 'order',
+    ask: ({ size }) => ({
+      method: 'POST',
+      target: `${BASE_PATH}/orders`,
+      body: JSON.stringify({
+        idempotency_key: randomUUID(),
+        items: cart(randomInt(size.items), size.items).map((id) => ({ id })),
+      }),
+    }),
+  },
+  { name: 'order list', field: 'order_list', ask: () => get('/orders?limit=10') },
+  {
+    name: 'order get',
+    field: 'order_get',
+    ask: ({ orderIds }, { account_id }) => get(`/orders/${any(orderIds.get(account_id) ?? [])}`),
+  },
+  { name: 'catalogue page', field: 'catalogue_page', ask: () => get('/catalogue') },
+  {
+    name: 'search, repeated',
+    field: 'search_repeated',
+    ask: () => get(`/catalogue?limit=20&search=${REPEATED_SEARCH}`),
+  },
+  // The name of one item among all: nobody asked for it before, and hardly anything else matches.
+  {
+    name: 'search, fresh',
+    field: 'search_fresh',
+    ask: ({ size }) =>
+      get(`/catalogue?limit=20&search=${encodeURIComponent(itemName(1 + randomInt(size.items)))}`),
+  },
+  // The slowest of a dozen shapes we tried: like the numbers in many names, and in none of them.
+  {
+    name: `search, ${FILTER_LENGTH_MAX} characters`,
+    field: 'search_worst',
+    ask: () =>
+      get(`/catalogue?limit=20&search=${String(randomInt(1e5, 1e6)).padStart(FILTER_LENGTH_MAX, '1')}`),
+  },
+  { name: 'item', field: 'item', ask: ({ size }) => get(`/catalogue/${itemId(1 + randomInt(size.items))}`) },
+]
+
+/**
+ * What a shop's size does to the time of one answer. A small and a large shop lie on the same server, each with a process of
+ * its own, and are asked in turns, a few requests at a time: whatever else the machine does falls on both.
+ */
+export async function growth({ scale, plot: isPlotted }: BenchOptions): Promise<void> {
+  const folder = temporaryFolder()
+  say('starting PostgreSQL')
+  // Seeding is one large transaction on tables it emptied itself; at this level it need not be logged.
+  const postgres = await startPostgres({ settings: { wal_level: 'minimal', max_wal_senders: '0' } })
+  const shops: Shop[] = []
+  try {
+    const open = async (database: string, size: ShopSize) => {
+      const { accounts } = size
+      shops.push(
+        await openShop(folder, { postgres, database, accounts, keys: KEYS, scopes: 'ordering' }, say),
+      )
+      return openSide(folder, database, shops.at(-1) as Shop, size)
+    }
+    const small = await open('small', SMALL)
+    const large = await open('large', LARGE[scale])
+    say(
+      `ready after ${(small.server.readyMs / 1000).toFixed(1)} s with ${small.size.items} items, ` +
+        `${(large.server.readyMs / 1000).toFixed(1)} s with ${large.size.items}`,
+    )
+    const residentMb = [small.server.residentMb(), large.server.residentMb()]
+    const measured = await measureAll(small, large)
+    const visibleMs = await changePrices(large)
+    const quotients = print(measured)
+    const memory = (mb: number) => `${mb.toFixed(0)} MB`
+    say('')
+    say(`API memory, ${small.size.items} items: ${memory(residentMb[0] as number)} when ready`)
+    say(
+      `API memory, ${large.size.items} items: ${memory(residentMb[1] as number)} when ready, ${memory(large.server.residentMb())} after the run`,
+    )
+    say(
+      `a changed price is seen after ${median(visibleMs).toFixed(0)} ms, ${Math.max(...visibleMs).toFixed(0)} ms at most`,
+    )
+    if (scale === 'full' || isPlotted) {
+      writeFileSync(PLOT, plot(measured, small.size, large.size))
+      say('docs/growth.svg is written')
+    }
+    say('')
+    say(
+      JSON.stringify({
+        bench: 'growth',
+        worst: Math.max(...Object.values(quotients)),
+        scale,
+        ...quotients,
+        ready_s: rounded(large.server.readyMs / 1000, 2),
+        resident_mb: rounded(residentMb[1] as number, 0),
+        price_visible_ms: rounded(Math.max(...visibleMs), 0),
+      }),
+    )
+  } finally {
+    endAll()
+    for (const shop of shops) await shop.close()
+    await postgres.stop()
+  }
+}
+
+async function openSide(folder: string, database: string, shop: Shop, size: ShopSize): Promise<Side> {
+  await seed(shop.owner, size, say)
+  const { rows } = await shop.owner.query<{ account_id: string; ids: string[] }>(
+    'select account_id, array_agg(id) as ids from orders where account_id = any($1) group by account_id',
+    [shop.keys.map(({ account_id }) => account_id)],
+  )
+  const log = openSync(`${folder}/${database}.log`, 'a')
+  // The first process on a new Redis waits until its memory counts as whole. How long a start takes, the second one tells.
+  const first = await startApi(shop, 'redis', log)
+  await first.kill()
+  await shop.beginMemory()
+  const server = await startApi(shop, 'redis', log)
+  return {
+    size,
+    shop,
+    server,
+    client: createClient(server.port),
+    orderIds: new Map(rows.map(({ account_id, ids }) => [account_id, ids])),
+  }
+}
+
+async function measureAll(small: Side, large: Side): Promise<Measured[]> {
+  const measured = OPERATIONS.map(({ name, field }) => ({
+    name,
+    field,
+    smallMs: [] as number[],
+    largeMs: [] as number[],
+  }))
+  say(`measuring ${SLICES} slices of ${REQUESTS_PER_SLICE} requests each`)
+  for (let slice = -WARM_UP_SLICES; slice < SLICES; slice += 1) {
+    for (const [n, operation] of OPERATIONS.entries()) {
+      const { smallMs, largeMs } = measured[n] as (typeof measured)[number]
+      const turns = [
+        { side: small, into: smallMs },
+        { side: large, into: largeMs },
+      ]
+      if (slice % 2 === 0) turns.reverse()
+      for (const { side, into } of turns) {
+        const times = await measureSlice(side, operation)
+        if (slice >= 0) into.push(...times)
+      }
+    }
+  }
+  return measured
+}
+
+async function measureSlice({ client, shop, ...side }: Side, operation: Operation): Promise<number[]> {
+  const times: number[] = []
+  for (let n = 0; n < REQUESTS_PER_SLICE; n += 1) {
+    const key = any(shop.keys)
+    const { ms } = await client.ask(key, operation.ask({ client, shop, ...side }, key))
+    times.push(ms)
+  }
+  return times
+}
+
+/** How long after a commit somewhere else the process serves the new price. */
+async function changePrices({ shop, client, size }: Side): Promise<number[]> {
+  const times: number[] = []
+  const key = any(shop.keys)
+  for (let price = 1_001; price <= 1_000 + PRICE_CHANGES; price += 1) {
+    const id = itemId(1 + randomInt(size.items))
+    // The process looks at its own times; a change right after it has looked would always wait the longest.
+    await sleep(randomInt(SPREAD_MS))
+    await shop.owner.query('begin')
+    await shop.owner.query('update catalogue_state set revision = revision + 1, changed_at = now()')
+    await shop.owner.query(
+      'update items set price_cents = $2, revision = (select revision from catalogue_state) where id = $1',
+      [id, price],
+    )
+    await shop.owner.query('commit')
+    const committed = performance.now()
+    for (;;) {
+      const { body } = await client.ask(key, get(`/catalogue/${id}`))
+      if ((JSON.parse(body) as { price_cents: number }).price_cents === price) break
+      await sleep(LOOK_EVERY_MS)
+    }
+    times.push(performance.now() - committed)
+  }
+  return times
+}
+
+function print(measured: readonly Measured[]): Record<string, number> {
+  const quotients: Record<string, number> = {}
+  say(`\n${''.padEnd(24)}    small p50      p99    large p50      p99   large/small`)
+  for (const { name, field, smallMs, largeMs } of measured) {
+    const quotient = median(largeMs) / median(smallMs)
+    quotients[field] = rounded(quotient, 2)
+    const times = [smallMs, largeMs].map(
+      (all) => `${median(all).toFixed(2).padStart(13)}${quantile(all, 0.99).toFixed(2).padStart(9)}`,
+    )
+    say(`${name.padEnd(24)}${times.join('')}${quotient.toFixed(2).padStart(14)}`)
+  }
+  say('milliseconds at one request at a time')
+  return quotients
+}
+
+function get(path: string): Unsigned {
+  return { method: 'GET', target: BASE_PATH + path }
+}
+
+function any<Thing>(things: readonly Thing[]): Thing {
+  return things[randomInt(things.length)] as Thing
+}

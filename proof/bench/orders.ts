@@ -1,0 +1,333 @@
+import { randomBytes, randomInt } from 'node:crypto'
+import { existsSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { BASE_PATH } from '@shopwire/contract'
+import { findPostgres, type Postgres, startPostgres } from '@shopwire/engines'
+import pg from 'pg'
+import { startApi, startWorker } from './api.ts'
+import { endAll, familyCpuMs, runProgram, type Server, temporaryFolder } from './children.ts'
+import { median, quantile, rounded, say } from './figures.ts'
+import { createClient } from './growth/client.ts'
+import { assertWrk, runLoad, type Unsigned, writeRequests } from './load.ts'
+import type { BenchOptions } from './options.ts'
+import { profileWhile } from './profile.ts'
+import { accountIdSql, cart, cartSql, type ShopSize, seed } from './seed.ts'
+import { type BenchKey, openShop, type Shop } from './shop.ts'
+
+/** A way to place orders, and what is known of its speed. */
+interface Contender {
+  readonly name: string
+  readonly server?: Server
+  run(seconds: number): Promise<Speed>
+  readonly speeds: Speed[]
+}
+
+interface Speed {
+  readonly orders: number
+  readonly perSecond: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  /** CPU time for one order. */
+  readonly apiUs: number
+  readonly postgresUs: number
+}
+
+const SIZE: ShopSize = { accounts: 1_000, orders: 10_000, items: 2_000 }
+/** Of the accounts, those that buy, here and there. A key takes a process to make, so not all have one. */
+const BUYERS = 200
+const TARGET = `${BASE_PATH}/orders`
+/** As many as one API process has, SHOPWIRE_DATABASE_CONNECTIONS. */
+const DATABASE_CONNECTIONS = 10
+const WARM_UP_SECONDS = 3
+const SETTLE_MS = 500
+const LOOK_EVERY_MS = 10
+/** More than one process can sell. */
+const SIGNED_PER_SECOND = 8_000
+const PROFILE_ENTRIES = 25
+
+/**
+ * How much of what PostgreSQL itself can do is left of POST /orders. pgbench sends the service's own statement over as many
+ * connections as the service has; wrk sends signed requests to one API process. All in turn, on the same data, which grows.
+ */
+export async function orders({ seconds, rounds, profile, worker }: BenchOptions): Promise<void> {
+  assertWrk()
+  const folder = temporaryFolder()
+  say('starting PostgreSQL and Redis')
+  const postgres = await startPostgres()
+  const shop = await openShop(
+    folder,
+    { postgres, database: 'shopwire', accounts: SIZE.accounts, keys: BUYERS, scopes: 'ordering' },
+    say,
+  )
+  try {
+    await seed(shop.owner, SIZE, say)
+    const log = openSync(`${folder}/service.log`, 'a')
+    const onRedis = await startApi(shop, 'redis', log, profile)
+    const onPostgres = await startApi(shop, 'postgres', log, profile)
+    await shop.beginMemory()
+    const script = bareScript(await captureStatement(postgres, shop, onRedis), shop.keys)
+    writeFileSync(`${folder}/bare.sql`, script)
+    const http = (server: Server) => (length: number) => overHttp(postgres, shop, folder, server, length)
+    const contenders: Contender[] = [
+      { name: 'a  pgbench', run: (length) => bare(postgres, shop, folder, length), speeds: [] },
+      { name: 'b  HTTP, Redis', server: onRedis, run: http(onRedis), speeds: [] },
+      { name: 'b  HTTP, PostgreSQL', server: onPostgres, run: http(onPostgres), speeds: [] },
+    ]
+    if (worker) {
+      contenders.push({
+        name: 'c  b on Redis, worker',
+        run: (length) => besideWorker(shop, log, () => http(onRedis)(length)),
+        speeds: [],
+      })
+    }
+    say(
+      `warming them up; ${worker ? 'in a and b' : 'throughout'} nothing takes up what was bought, jobs pile up`,
+    )
+    for (const contender of contenders) await contender.run(WARM_UP_SECONDS)
+    for (let round = 1; round <= rounds; round += 1) {
+      for (const { name, run, speeds } of contenders) {
+        const speed = await run(seconds)
+        speeds.push(speed)
+        say(`round ${round}  ${name.padEnd(NAME_WIDTH)}${columns(speed)}`)
+      }
+    }
+    if (profile) await printProfiles(contenders, seconds)
+    print(contenders)
+  } finally {
+    endAll()
+    await shop.close()
+    await postgres.stop()
+  }
+}
+
+/**
+ * The text of the order statement as the service sends it. We hold the balance that an order needs; the order waits, and
+ * the server tells what it waits with. Nothing of the service is read or configured for it.
+ */
+async function captureStatement(postgres: Postgres, shop: Shop, server: Server): Promise<string> {
+  const [key] = shop.keys as [BenchKey]
+  const client = createClient(server.port)
+  const url = new URL(postgres.superuserUrl)
+  url.pathname = '/shopwire'
+  const observer = new pg.Client({ connectionString: url.href })
+  await observer.connect()
+  await shop.owner.query('begin')
+  await shop.owner.query('select from balances where account_id = $1 for update', [key.account_id])
+  const bought = client.ask(key, order())
+  // It fails only when the wait below does, which then says why.
+  bought.catch(() => {})
+  const deadline = performance.now() + 1_500
+  let text: string | undefined
+  while (text === undefined && performance.now() < deadline) {
+    await sleep(LOOK_EVERY_MS)
+    const { rows } = await observer.query<{ query: string }>(
+      `select query from pg_stat_activity where application_name = 'shopwire-api' and wait_event_type = 'Lock'`,
+    )
+    text = rows[0]?.query
+  }
+  await shop.owner.query('rollback')
+  await bought
+  client.close()
+  await observer.end()
+  if (text === undefined) throw new Error('the order statement was not seen')
+  return text
+}
+
+/**
+ * The captured statement for pgbench: each parameter becomes an expression that makes a fresh value. The service sends values
+ * ready made, so this side does a little more.
+ */
+function bareScript(statement: string, keys: readonly BenchKey[]): string {
+  const [{ standing }] = keys as [BenchKey]
+  const id = (prefix: string) => `'${prefix}_' || left(replace(gen_random_uuid()::text, '-', ''), 26)`
+  const parameters = [
+    accountIdSql(`:buyer * ${SIZE.accounts / BUYERS}`),
+    String(standing),
+    `'${keys[0]?.key_id}'`,
+    id('ord'),
+    id('tr'),
+    id('evt'),
+    `date_trunc('milliseconds', clock_timestamp())`,
+    'gen_random_uuid()::text',
+    'sha256(gen_random_uuid()::text::bytea)',
+    `array[${cartSql(':first', SIZE.items).join(', ')}]`,
+    'array[1, 1, 1]',
+    'array[null, null, null]::bigint[]',
+  ]
+  const places = new Set(statement.match(/\$\d+/g))
+  if (!statement.includes('place_order(') || places.size !== parameters.length) {
+    throw new Error(`the order statement is not the one this bench knows:\n${statement}`)
+  }
+  const text = statement.replace(/\$(\d+)/g, (_, n) => parameters[Number(n) - 1] as string)
+  return `\\set buyer random(1, ${BUYERS})\n\\set first random(0, ${SIZE.items - 1})\n${text.trim().replace(/\s*\n\s*/g, ' ')};\n`
+}
+
+async function bare(postgres: Postgres, shop: Shop, folder: string, seconds: number): Promise<Speed> {
+  const own = join(findPostgres(), 'pgbench')
+  const args = [
+    '--no-vacuum',
+    '--protocol=prepared',
+    `--client=${DATABASE_CONNECTIONS}`,
+    `--time=${seconds}`,
+    `--file=${folder}/bare.sql`,
+    '--log',
+    `--log-prefix=${folder}/bare-log`,
+    shop.appUrl,
+  ]
+  const { result: printed, ...used } = await counted(postgres, shop, () =>
+    runProgram(existsSync(own) ? own : 'pgbench', args),
+  )
+  const [, orders] = /actually processed: (\d+)/.exec(printed) ?? []
+  const [, perSecond] = /tps = ([\d.]+)/.exec(printed) ?? []
+  assertBought('pgbench', used.bought, Number(orders))
+  const times = takeTimes(folder)
+  return {
+    orders: Number(orders),
+    perSecond: Number(perSecond),
+    p50Ms: quantile(times, 0.5),
+    p99Ms: quantile(times, 0.99),
+    apiUs: Number.NaN,
+    postgresUs: used.postgresUs,
+  }
+}
+
+/** pgbench writes one line per transaction; the third field is its time in microseconds. */
+function takeTimes(folder: string): number[] {
+  const times: number[] = []
+  for (const name of readdirSync(folder).filter((each) => each.startsWith('bare-log.'))) {
+    for (const line of readFileSync(`${folder}/${name}`, 'utf8').split('\n')) {
+      if (line !== '') times.push(Number(line.split(' ')[2]) / 1000)
+    }
+    rmSync(`${folder}/${name}`)
+  }
+  return times
+}
+
+async function overHttp(
+  postgres: Postgres,
+  shop: Shop,
+  folder: string,
+  server: Server,
+  seconds: number,
+): Promise<Speed> {
+  await shop.forget()
+  const requests = writeRequests(`${folder}/requests`, shop.keys, SIGNED_PER_SECOND * seconds, order)
+  const { result, ...used } = await counted(postgres, shop, () =>
+    runLoad(server, { ...requests, isOnce: true }, seconds),
+  )
+  assertBought('HTTP', used.bought, result.requests)
+  return {
+    orders: result.requests,
+    perSecond: result.perSecond,
+    p50Ms: result.p50Ms,
+    p99Ms: result.p99Ms,
+    apiUs: result.cpuUs,
+    postgresUs: used.postgresUs,
+  }
+}
+
+/** What the work bought, and what that cost PostgreSQL. */
+async function counted<Result>(postgres: Postgres, shop: Shop, work: () => Promise<Result>) {
+  const ordersBefore = await countOrders(shop)
+  const cpuMsBefore = familyCpuMs(postgres.pid())
+  const result = await work()
+  // What wrk left behind is finished first, or it would fall into the next run.
+  await sleep(SETTLE_MS)
+  const bought = (await countOrders(shop)) - ordersBefore
+  return { result, bought, postgresUs: (1000 * (familyCpuMs(postgres.pid()) - cpuMsBefore)) / bought }
+}
+
+async function countOrders({ owner }: Shop): Promise<number> {
+  const { rows } = await owner.query<{ count: string }>('select sum(order_count) as count from balances')
+  return Number(rows[0]?.count)
+}
+
+/** Those on the way when the run stopped were bought too and not counted, so there may be more orders than answers. */
+function assertBought(name: string, bought: number, answered: number): void {
+  if (bought < answered) throw new Error(`${name}: ${answered} answers for ${bought} orders`)
+}
+
+/** No item has a supply, so the worker looks at every order and parks it for someone to deliver by hand. */
+async function besideWorker(shop: Shop, log: number, run: () => Promise<Speed>): Promise<Speed> {
+  await shop.owner.query('truncate jobs')
+  const worker = await startWorker(shop, log)
+  try {
+    return await run()
+  } finally {
+    await worker.kill()
+  }
+}
+
+function order(): Unsigned {
+  const items = cart(randomInt(SIZE.items), SIZE.items).map((id) => ({ id }))
+  return {
+    method: 'POST',
+    target: TARGET,
+    body: JSON.stringify({ idempotency_key: randomBytes(16).toString('hex'), items }),
+  }
+}
+
+async function printProfiles(contenders: readonly Contender[], seconds: number): Promise<void> {
+  for (const { name, server, run } of contenders) {
+    if (!server) continue
+    say(`\n${name}: share of its time, by function`)
+    const entries = await profileWhile(server.complaints(), () => run(seconds))
+    for (const { place, percent } of entries.slice(0, PROFILE_ENTRIES)) {
+      say(`${percent.toFixed(1).padStart(6)} %  ${place}`)
+    }
+  }
+}
+
+function print(contenders: readonly Contender[]): void {
+  say(`\n${''.padEnd(NAME_WIDTH)}${HEADINGS}`)
+  const medians = contenders.map(({ speeds }) => medianSpeed(speeds))
+  for (const [n, { name }] of contenders.entries()) {
+    say(`${name.padEnd(NAME_WIDTH)}${columns(medians[n] as Speed)}`)
+  }
+  const [bareSpeeds, ...others] = contenders.map(({ speeds }) => speeds) as [Speed[], ...Speed[][]]
+  // Neighbours in time are compared: what slowed down a whole round says nothing about the service.
+  const [ratio, ratio_postgres, ratio_worker] = others.map((speeds) =>
+    rounded(median(speeds.map(({ perSecond }, n) => perSecond / (bareSpeeds[n] as Speed).perSecond))),
+  )
+  const [onBare, onHttp] = medians as [Speed, Speed]
+  say('')
+  say(
+    JSON.stringify({
+      bench: 'orders',
+      ratio,
+      ratio_postgres,
+      ...(ratio_worker === undefined ? {} : { ratio_worker }),
+      bare_per_s: rounded(onBare.perSecond, 0),
+      http_per_s: rounded(onHttp.perSecond, 0),
+      p50_ms: rounded(onHttp.p50Ms, 2),
+      p99_ms: rounded(onHttp.p99Ms, 2),
+    }),
+  )
+}
+
+function medianSpeed(speeds: readonly Speed[]): Speed {
+  const of = (field: keyof Speed): number => median(speeds.map((speed) => speed[field]))
+  return {
+    orders: of('orders'),
+    perSecond: of('perSecond'),
+    p50Ms: of('p50Ms'),
+    p99Ms: of('p99Ms'),
+    apiUs: of('apiUs'),
+    postgresUs: of('postgresUs'),
+  }
+}
+
+const NAME_WIDTH = 22
+const HEADINGS = ['  orders/s', '   p50 ms', '   p99 ms', '  API CPU us', '  PostgreSQL CPU us'].join('')
+
+function columns({ perSecond, p50Ms, p99Ms, apiUs, postgresUs }: Speed): string {
+  const whole = (value: number) => (Number.isNaN(value) ? '-' : value.toFixed(0))
+  return [
+    whole(perSecond).padStart(10),
+    p50Ms.toFixed(2).padStart(9),
+    p99Ms.toFixed(2).padStart(9),
+    whole(apiUs).padStart(12),
+    whole(postgresUs).padStart(19),
+  ].join('')
+}

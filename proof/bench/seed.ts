@@ -1,0 +1,166 @@
+import type pg from 'pg'
+
+/** How large a shop is. Every account has the same number of orders, and every order three lines. */
+export interface ShopSize {
+  readonly accounts: number
+  readonly orders: number
+  readonly items: number
+}
+
+/** More than any run of ours spends. */
+const BALANCE_CENTS = 1_000_000_000_000
+const ORDER_EVERY_MS = 6_000
+/** Delivered orders have no gift links, which only the service could seal; the newest ones still wait for theirs. */
+const PAID_SHARE = 0.001
+const FILLED = ['items', 'balances', 'orders', 'order_lines', 'transfers', 'events']
+
+/**
+ * Fills a migrated shop whose accounts exist. Rows lie in the order of time, as in a shop that grew, so one account's are far
+ * apart. Indexes and keys are dropped and made again: adding to them row by row would take most of an hour at full size.
+ */
+export async function seed(owner: pg.Client, size: ShopSize, report: (line: string) => void): Promise<void> {
+  const began = performance.now()
+  await owner.query('begin')
+  // Only for this transaction. Sorting millions of keys on disk would take longer than everything else.
+  await owner.query(`set local maintenance_work_mem = '1GB'`)
+  await owner.query(HELPERS)
+  const { drops, makes } = await constraintsAndIndexes(owner)
+  for (const drop of drops) await owner.query(drop)
+  await owner.query(`truncate ${FILLED.join(', ')}`)
+  for (const insert of insertsFor(size)) await owner.query(insert)
+  for (const make of makes) await owner.query(make)
+  await owner.query('commit')
+  await owner.query('vacuum (analyze)')
+  report(
+    `seeded ${size.accounts} accounts, ${size.orders} orders, ${size.items} items in ${((performance.now() - began) / 1000).toFixed(0)} s`,
+  )
+}
+
+/** The id of the item with this number, from 1. All are of one length. */
+export function itemId(n: number): string {
+  return String(ITEM_ID_BASE + ITEM_ID_STEP * BigInt(n))
+}
+const ITEM_ID_BASE = 100_000_000_000_000_000n
+const ITEM_ID_STEP = 1_000_003n
+
+/** The same in SQL, for an expression that is the number. */
+export function itemIdSql(n: string): string {
+  return `(${ITEM_ID_BASE} + ${ITEM_ID_STEP} * (${n}))::text`
+}
+
+/** Three different items, as far apart as the catalogue is wide. */
+export function cartSql(first: string, items: number): string[] {
+  const third = Math.floor(items / 3)
+  return [0, third, 2 * third].map((far) => itemIdSql(`1 + ((${first})::bigint + ${far}) % ${items}`))
+}
+
+export function cart(first: number, items: number): string[] {
+  const third = Math.floor(items / 3)
+  return [0, third, 2 * third].map((far) => itemId(1 + ((first + far) % items)))
+}
+
+/** The name of the item with this number. */
+export function itemName(n: number): string {
+  return `${ADJECTIVES[n % 40]} ${NOUNS[Math.floor(n / 40) % 40]} ${n}`
+}
+const ADJECTIVES =
+  'Amber Ancient Arctic Azure Blazing Brass Broken Bright Cobalt Copper Coral Cosmic Crimson Crystal Dark Distant Dusty Eastern Electric Emerald Faded Frozen Gentle Gilded Golden Hidden Hollow Ivory Jade Lunar Midnight Misty Neon Northern Opal Pale Quiet Royal Silver Velvet'.split(
+    ' ',
+  )
+const NOUNS =
+  'Anchor Arrow Badge Banner Beacon Bloom Bridge Candle Castle Cloud Comet Compass Crown Dragon Ember Falcon Feather Forest Fountain Galaxy Garden Harbor Hammer Lantern Lotus Mask Meadow Mirror Moon Orbit Phoenix River Rocket Sail Shield Spark Storm Tower Wave Wolf'.split(
+    ' ',
+  )
+
+export function accountIdSql(n: string): string {
+  return `'acct_' || lpad((${n})::text, 26, '0')`
+}
+
+/**
+ * Ids have the form of the service's: a UUIDv7 in Crockford's base32, of which the first ten characters are the time. The
+ * rest is hexadecimal and not all of base32, which makes it quick; the version and the variant are in their places.
+ */
+const HELPERS = `
+  create function pg_temp.id_at(prefix text, at_ms bigint, salt text) returns text language sql immutable as $$
+    select prefix || '_' || ${Array.from({ length: 10 }, (_, n) => `substr('0123456789abcdefghjkmnpqrstvwxyz', ((at_ms >> ${45 - 5 * n}) & 31)::integer + 1, 1)`).join(' || ')}
+           || 'e' || overlay(left(md5(salt), 14) placing '8' from 3 for 0)
+  $$;
+  create function pg_temp.time_of(at_ms bigint) returns timestamptz language sql immutable as $$
+    select to_timestamp(at_ms / 1000::double precision)
+  $$;
+  create function pg_temp.item_name(n bigint) returns text language sql immutable as $$
+    select (${words(ADJECTIVES)})[n % 40 + 1] || ' ' || (${words(NOUNS)})[n / 40 % 40 + 1] || ' ' || n
+  $$;
+  create function pg_temp.price(n bigint) returns bigint language sql immutable as $$
+    select 100 + n % 900
+  $$;`
+
+function words(all: readonly string[]): string {
+  return `array['${all.join("','")}']`
+}
+
+function insertsFor({ accounts, orders, items }: ShopSize): string[] {
+  const ordersEach = orders / accounts
+  const firstMs = Date.now() - 3_600_000 - orders * ORDER_EVERY_MS
+  const paidFrom = orders - Math.ceil(orders * PAID_SHARE)
+  // Both factors are prime and divide none of our sizes: every account and every item gets its turn.
+  const account = accountIdSql(`1 + n * 7919 % ${accounts}`)
+  const item = (line: string) => `(1 + (3 * n + ${line}) * 104729 % ${items})`
+  const numbered = `(select n, ${firstMs} + n * ${ORDER_EVERY_MS} as at_ms from generate_series(0::bigint, ${orders - 1}) n) s`
+  return [
+    `insert into items (id, name, type, collection, price_cents, image, is_for_sale, available_until, revision)
+     select ${itemIdSql('n')}, pg_temp.item_name(n), (array['decoration', 'effect', 'nameplate', 'bundle'])[n % 4 + 1],
+            'Collection ' || n % 500, pg_temp.price(n), 'https://images.example/items/' || n || '.png', true,
+            case when n % 20 = 0 then now() + interval '30 days' end, 2
+       from generate_series(1::bigint, ${items}) n`,
+    'update catalogue_state set revision = 2, changed_at = now()',
+    `insert into balances (account_id, balance_cents, transfer_count, order_count)
+     select ${accountIdSql('n')}, ${BALANCE_CENTS}, ${ordersEach + 1}, ${ordersEach}
+       from generate_series(1, ${accounts}) n`,
+    `insert into orders (account_id, id, idempotency_key, request_hash, status, total_cents, key_id, created_at, delivered_at)
+     select ${account}, pg_temp.id_at('ord', at_ms, n::text), 'seed-' || lpad(n::text, 12, '0'), sha256(n::text::bytea),
+            case when n < ${paidFrom} then 'delivered' else 'paid' end,
+            ${[1, 2, 3].map((line) => `pg_temp.price${item(String(line))}`).join(' + ')},
+            'key_c1_seed', pg_temp.time_of(at_ms), case when n < ${paidFrom} then pg_temp.time_of(at_ms + 2000) end
+       from ${numbered}`,
+    `insert into order_lines (account_id, order_id, n, item_id, name, qty, unit_price_cents)
+     select account_id, id, line, ${itemIdSql(item('line'))}, pg_temp.item_name${item('line')}, 1, pg_temp.price${item('line')}
+       from (select account_id, id, right(idempotency_key, 12)::bigint as n from orders) o,
+            generate_series(1, 3) line`,
+    `insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, created_at)
+     select ${accountIdSql('n')}, 1, pg_temp.id_at('tr', ${firstMs}, n::text), 'funding', 'house:cash', 'customer',
+            ${BALANCE_CENTS}, ${BALANCE_CENTS}, pg_temp.time_of(${firstMs})
+       from generate_series(1, ${accounts}) n`,
+    `insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, created_at)
+     select account_id, 2 + right(idempotency_key, 12)::bigint / ${accounts}, 'tr_' || right(id, 26), 'order', 'customer',
+            'house:sales', total_cents, ${BALANCE_CENTS} - total_cents, id, created_at
+       from orders`,
+    `insert into events (account_id, id, type, order_id, created_at)
+     select account_id, 'evt_' || right(id, 26), 'order.accepted', id, created_at from orders`,
+    `insert into events (account_id, id, type, order_id, created_at)
+     select account_id, 'evt_' || left(right(id, 26), 25) || 'g', 'order.delivered', id, delivered_at
+       from orders
+      where delivered_at is not null`,
+  ]
+}
+
+/** Statements that take keys and indexes from the tables we fill, and those that put them back as they were. */
+async function constraintsAndIndexes(owner: pg.Client): Promise<{ drops: string[]; makes: string[] }> {
+  // Foreign keys are the first to go and the last to come: they stand on the others, also from tables that we do not fill.
+  const { rows } = await owner.query<{ drop: string; make: string }>(
+    `select format('alter table %s drop constraint %I', conrelid::regclass, conname) as drop,
+            format('alter table %s add constraint %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) as make,
+            case contype when 'f' then 1 else 2 end as turn
+       from pg_constraint
+      where contype in ('p', 'u', 'f')
+        and (conrelid = any($1::regclass[]) or (contype = 'f' and confrelid = any($1::regclass[])))
+      union all
+     select format('drop index %s', indexrelid::regclass), pg_get_indexdef(indexrelid), 2
+       from pg_index i
+      where indrelid = any($1::regclass[])
+        and not exists (select from pg_constraint c where c.conindid = i.indexrelid)
+      order by turn`,
+    [FILLED],
+  )
+  return { drops: rows.map(({ drop }) => drop), makes: rows.map(({ make }) => make).reverse() }
+}
