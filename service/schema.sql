@@ -196,8 +196,7 @@ begin
   insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, created_at)
   values (p_account_id, v_transfers + 1, p_transfer_id, 'order', 'customer', 'house:sales', total_cents,
           v_balance - total_cents, p_order_id, p_created_at);
-  insert into events (account_id, id, type, order_id, created_at)
-  values (p_account_id, p_event_id, 'order.accepted', p_order_id, p_created_at);
+  perform record_event(p_account_id, p_event_id, 'order.accepted', p_order_id, null, p_created_at);
   insert into jobs (account_id, queue, subject, run_at, created_at)
   values (p_account_id, 'fulfil', p_order_id, clock_timestamp(), p_created_at);
 end
@@ -234,6 +233,32 @@ begin
   get diagnostics purged = row_count;
   delete from witnessed_nonces where signed_at <= p_signed_to;
   return purged;
+end
+$$;
+
+CREATE FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+declare
+  v_endpoint_id text;
+begin
+  insert into events (account_id, id, type, order_id, revision, created_at)
+  values (p_account_id, p_event_id, p_type, p_order_id, p_revision, p_created_at);
+  select e.id
+    into v_endpoint_id
+    from webhook_endpoints e
+   where e.account_id = p_account_id
+     and e.ended_at is null
+     for share;
+  if found then
+    insert into deliveries (account_id, endpoint_id, event_id, created_at, next_at)
+    values (p_account_id, v_endpoint_id, p_event_id, p_created_at, clock_timestamp());
+    insert into jobs as j (account_id, queue, subject, run_at, created_at)
+    values (p_account_id, 'deliver', v_endpoint_id, clock_timestamp(), p_created_at)
+        on conflict (account_id, queue, subject) do update
+       set run_at = least(j.run_at, excluded.run_at),
+           is_woken = true;
+  end if;
 end
 $$;
 
@@ -318,13 +343,44 @@ CREATE TABLE public.catalogue_state (
     CONSTRAINT catalogue_state_only_row_check CHECK (only_row)
 );
 
+CREATE TABLE public.deliveries (
+    account_id text NOT NULL,
+    endpoint_id text NOT NULL COLLATE pg_catalog."C",
+    event_id text NOT NULL COLLATE pg_catalog."C",
+    state text DEFAULT 'pending'::text NOT NULL,
+    attempts smallint DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    next_at timestamp with time zone NOT NULL,
+    done_at timestamp with time zone,
+    CONSTRAINT deliveries_attempts_check CHECK (((attempts >= 0) AND (attempts <= 12))),
+    CONSTRAINT deliveries_check CHECK (((state = 'pending'::text) = (done_at IS NULL))),
+    CONSTRAINT deliveries_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'cancelled'::text])))
+);
+
+CREATE TABLE public.delivery_attempts (
+    account_id text NOT NULL,
+    endpoint_id text NOT NULL COLLATE pg_catalog."C",
+    event_id text NOT NULL COLLATE pg_catalog."C",
+    n smallint NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    status smallint,
+    error text,
+    remote_address inet,
+    CONSTRAINT delivery_attempts_error_check CHECK ((char_length(error) <= 50))
+);
+
 CREATE TABLE public.events (
     account_id text NOT NULL,
     id text NOT NULL COLLATE pg_catalog."C",
     type text NOT NULL,
     order_id text COLLATE pg_catalog."C",
+    revision bigint,
     created_at timestamp with time zone NOT NULL,
+    body_sealed bytea,
+    body_kek_id text,
     CONSTRAINT events_check CHECK (((type ~~ 'order.%'::text) = (order_id IS NOT NULL))),
+    CONSTRAINT events_check1 CHECK (((type = 'catalogue.changed'::text) = (revision IS NOT NULL))),
     CONSTRAINT events_type_check CHECK ((type = ANY (ARRAY['order.accepted'::text, 'order.delivered'::text, 'order.cancelled'::text, 'catalogue.changed'::text, 'test'::text])))
 );
 
@@ -552,6 +608,29 @@ END),
     CONSTRAINT transfers_seq_check CHECK ((seq > 0))
 );
 
+CREATE TABLE public.webhook_endpoints (
+    account_id text NOT NULL,
+    id text NOT NULL COLLATE pg_catalog."C",
+    url text NOT NULL,
+    set_by text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone,
+    last_delivered_at timestamp with time zone,
+    last_failure_at timestamp with time zone,
+    last_error text,
+    CONSTRAINT webhook_endpoints_last_error_check CHECK ((char_length(last_error) <= 50)),
+    CONSTRAINT webhook_endpoints_url_check CHECK ((char_length(url) <= 2048))
+);
+
+CREATE TABLE public.webhook_secrets (
+    account_id text NOT NULL,
+    id text NOT NULL COLLATE pg_catalog."C",
+    secret_sealed bytea NOT NULL,
+    secret_kek_id text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    ends_at timestamp with time zone
+);
+
 CREATE TABLE public.witnessed_nonces (
     account_id text NOT NULL,
     key_id text NOT NULL,
@@ -579,6 +658,12 @@ ALTER TABLE ONLY public.balances
 
 ALTER TABLE ONLY public.catalogue_state
     ADD CONSTRAINT catalogue_state_pkey PRIMARY KEY (only_row);
+
+ALTER TABLE ONLY public.deliveries
+    ADD CONSTRAINT deliveries_pkey PRIMARY KEY (account_id, endpoint_id, event_id);
+
+ALTER TABLE ONLY public.delivery_attempts
+    ADD CONSTRAINT delivery_attempts_pkey PRIMARY KEY (account_id, endpoint_id, event_id, n);
 
 ALTER TABLE ONLY public.events
     ADD CONSTRAINT events_pkey PRIMARY KEY (account_id, id);
@@ -643,6 +728,12 @@ ALTER TABLE ONLY public.suppliers
 ALTER TABLE ONLY public.transfers
     ADD CONSTRAINT transfers_pkey PRIMARY KEY (account_id, seq);
 
+ALTER TABLE ONLY public.webhook_endpoints
+    ADD CONSTRAINT webhook_endpoints_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.webhook_secrets
+    ADD CONSTRAINT webhook_secrets_pkey PRIMARY KEY (account_id, id);
+
 ALTER TABLE ONLY public.witnessed_nonces
     ADD CONSTRAINT witnessed_nonces_pkey PRIMARY KEY (account_id, key_id, nonce);
 
@@ -651,6 +742,12 @@ CREATE INDEX api_keys_id ON public.api_keys USING btree (id);
 CREATE INDEX api_keys_kek ON public.api_keys USING btree (secret_kek_id);
 
 CREATE INDEX audit_log_target ON public.audit_log USING btree (target, id);
+
+CREATE INDEX deliveries_due ON public.deliveries USING btree (account_id, endpoint_id, next_at, event_id) WHERE (state = 'pending'::text);
+
+CREATE INDEX deliveries_failed ON public.deliveries USING btree (account_id, endpoint_id) WHERE (state = 'failed'::text);
+
+CREATE INDEX events_kek ON public.events USING btree (body_kek_id) WHERE (body_kek_id IS NOT NULL);
 
 CREATE UNIQUE INDEX events_order_once ON public.events USING btree (account_id, order_id, type) WHERE (order_id IS NOT NULL);
 
@@ -676,6 +773,10 @@ CREATE UNIQUE INDEX transfers_order_once ON public.transfers USING btree (accoun
 
 CREATE UNIQUE INDEX transfers_reference_once ON public.transfers USING btree (account_id, kind, reference) WHERE (reference IS NOT NULL);
 
+CREATE UNIQUE INDEX webhook_endpoints_live ON public.webhook_endpoints USING btree (account_id) WHERE (ended_at IS NULL);
+
+CREATE UNIQUE INDEX webhook_secrets_current ON public.webhook_secrets USING btree (account_id) WHERE (ends_at IS NULL);
+
 CREATE INDEX witnessed_nonces_signed_at ON public.witnessed_nonces USING btree (signed_at);
 
 ALTER TABLE ONLY public.api_keys
@@ -683,6 +784,15 @@ ALTER TABLE ONLY public.api_keys
 
 ALTER TABLE ONLY public.balances
     ADD CONSTRAINT balances_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.deliveries
+    ADD CONSTRAINT deliveries_account_id_endpoint_id_fkey FOREIGN KEY (account_id, endpoint_id) REFERENCES public.webhook_endpoints(account_id, id);
+
+ALTER TABLE ONLY public.deliveries
+    ADD CONSTRAINT deliveries_account_id_event_id_fkey FOREIGN KEY (account_id, event_id) REFERENCES public.events(account_id, id);
+
+ALTER TABLE ONLY public.delivery_attempts
+    ADD CONSTRAINT delivery_attempts_account_id_endpoint_id_event_id_fkey FOREIGN KEY (account_id, endpoint_id, event_id) REFERENCES public.deliveries(account_id, endpoint_id, event_id);
 
 ALTER TABLE ONLY public.events
     ADD CONSTRAINT events_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
@@ -717,6 +827,12 @@ ALTER TABLE ONLY public.supplier_requests
 ALTER TABLE ONLY public.transfers
     ADD CONSTRAINT transfers_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
 
+ALTER TABLE ONLY public.webhook_endpoints
+    ADD CONSTRAINT webhook_endpoints_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.webhook_secrets
+    ADD CONSTRAINT webhook_secrets_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
 GRANT USAGE ON SCHEMA public TO shopwire_app;
 
 REVOKE ALL ON FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) FROM PUBLIC;
@@ -733,6 +849,9 @@ GRANT ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expect
 
 REVOKE ALL ON FUNCTION public.purge_nonces(p_signed_to bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.purge_nonces(p_signed_to bigint) TO shopwire_app;
+
+REVOKE ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_app;
 
 REVOKE ALL ON FUNCTION public.store_is_open() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_app;
@@ -751,7 +870,15 @@ GRANT SELECT,INSERT,UPDATE ON TABLE public.balances TO shopwire_app;
 
 GRANT SELECT,UPDATE ON TABLE public.catalogue_state TO shopwire_app;
 
+GRANT SELECT,INSERT,UPDATE ON TABLE public.deliveries TO shopwire_app;
+
+GRANT SELECT,INSERT ON TABLE public.delivery_attempts TO shopwire_app;
+
 GRANT SELECT,INSERT ON TABLE public.events TO shopwire_app;
+
+GRANT UPDATE(body_sealed) ON TABLE public.events TO shopwire_app;
+
+GRANT UPDATE(body_kek_id) ON TABLE public.events TO shopwire_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.item_supply TO shopwire_app;
 
@@ -802,5 +929,9 @@ GRANT SELECT,INSERT,UPDATE ON TABLE public.supplier_requests TO shopwire_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.suppliers TO shopwire_app;
 
 GRANT SELECT,INSERT ON TABLE public.transfers TO shopwire_app;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_endpoints TO shopwire_app;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_secrets TO shopwire_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.witnessed_nonces TO shopwire_app;

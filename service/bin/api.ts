@@ -64,7 +64,7 @@ const edge = createEdge(
       }),
     },
   },
-  allEndpoints({ db, catalogue, vault: createLinkVault(db, keyring) }),
+  allEndpoints({ db, catalogue, vault: createLinkVault(db, keyring), keyring }),
 )
 const health = createHealthServer(metrics, {
   async notReady() {

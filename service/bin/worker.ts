@@ -3,18 +3,22 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { describeConfig } from '../src/config.ts'
 import { createHealthServer } from '../src/edge/health-server.ts'
+import { composeEvent } from '../src/orders/compose-event.ts'
 import { createFulfilment } from '../src/orders/fulfil.ts'
 import { applyRefundRule } from '../src/orders/refund-rule.ts'
 import { FULFIL_QUEUE } from '../src/orders/waiting.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import { sql } from '../src/platform/db.ts'
 import { every } from '../src/platform/every.ts'
+import { openGuardedLine } from '../src/platform/guarded-client.ts'
 import { createJobRunner } from '../src/platform/job-runner.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
 import { onShutdown } from '../src/platform/shutdown.ts'
 import { createLinkVault } from '../src/supply/gift-link.ts'
 import { createObtainer } from '../src/supply/obtain.ts'
+import { createDelivery } from '../src/webhooks/deliver.ts'
+import { DELIVER_QUEUE } from '../src/webhooks/endpoint.ts'
 import {
   openDatabaseFrom,
   openKeyringFrom,
@@ -49,6 +53,19 @@ const orders = createJobRunner(db, {
   log,
   work: createFulfilment({ db, vault, clock, log, metrics, obtain }),
 })
+const deliveries = createJobRunner(db, {
+  queue: DELIVER_QUEUE,
+  concurrency: config.SHOPWIRE_WORKER_ENDPOINTS,
+  log,
+  work: createDelivery({
+    db,
+    keyring,
+    clock,
+    openLine: openGuardedLine,
+    compose: (event) => composeEvent(db, vault, event),
+    random: Math.random,
+  }),
+})
 const refunds = every(
   REFUND_RULE_EVERY_MS,
   async () => {
@@ -72,9 +89,10 @@ const health = createHealthServer(metrics, {
 onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
   {
     name: 'finish jobs',
-    run: () => {
+    run: async () => {
       notReady = 'shutting down'
-      return orders.stop(config.SHOPWIRE_SHUTDOWN_MS * PATIENCE)
+      const patienceMs = config.SHOPWIRE_SHUTDOWN_MS * PATIENCE
+      await Promise.all([orders.stop(patienceMs), deliveries.stop(patienceMs)])
     },
   },
   { name: 'leave the refund rule', run: () => refunds.stop() },
@@ -97,6 +115,7 @@ const tell = (why: string) => {
 await untilSchemaFits(db, log, tell)
 await untilAnswered('database', log, tell, () => vault.open())
 orders.start()
+deliveries.start()
 refunds.start()
 notReady = undefined
 log.info({ health_port: (health.address() as AddressInfo).port }, 'ready')

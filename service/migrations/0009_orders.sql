@@ -53,14 +53,32 @@ create table events (
   id text collate "C" not null,
   type text not null check (type in ('order.accepted', 'order.delivered', 'order.cancelled', 'catalogue.changed', 'test')),
   order_id text collate "C",
+  -- Of catalogue.changed.
+  revision bigint,
   created_at timestamptz not null,
   primary key (account_id, id),
-  check ((type like 'order.%') = (order_id is not null))
+  check ((type like 'order.%') = (order_id is not null)),
+  check ((type = 'catalogue.changed') = (revision is not null))
 );
 
 create unique index events_order_once on events (account_id, order_id, type) where order_id is not null;
 
 grant select, insert on events to shopwire_app;
+
+-- Every event goes through here, in the transaction that makes it true.
+create function record_event(
+  p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamptz
+)
+returns void
+language plpgsql as $$
+begin
+  insert into events (account_id, id, type, order_id, revision, created_at)
+  values (p_account_id, p_event_id, p_type, p_order_id, p_revision, p_created_at);
+end
+$$;
+
+revoke execute on function record_event from public;
+grant execute on function record_event to shopwire_app;
 
 -- Buys a whole cart or nothing, in one round trip. Locks the account's balance first, like every money move. Verdicts:
 --   bought        order, lines, transfer, balance, event and job are written
@@ -160,8 +178,7 @@ begin
   insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, created_at)
   values (p_account_id, v_transfers + 1, p_transfer_id, 'order', 'customer', 'house:sales', total_cents,
           v_balance - total_cents, p_order_id, p_created_at);
-  insert into events (account_id, id, type, order_id, created_at)
-  values (p_account_id, p_event_id, 'order.accepted', p_order_id, p_created_at);
+  perform record_event(p_account_id, p_event_id, 'order.accepted', p_order_id, null, p_created_at);
   insert into jobs (account_id, queue, subject, run_at, created_at)
   values (p_account_id, 'fulfil', p_order_id, clock_timestamp(), p_created_at);
 end

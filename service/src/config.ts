@@ -129,6 +129,13 @@ const schema = z.object({
     .max(1_000)
     .default(8)
     .describe('orders one worker process fulfils at a time'),
+  SHOPWIRE_WORKER_ENDPOINTS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(10_000)
+    .default(64)
+    .describe('webhook endpoints one worker process delivers to at a time'),
   SHOPWIRE_SHUTDOWN_DELAY_MS: milliseconds
     .default(5_000)
     .describe('time between /readyz turning and closing the door'),

@@ -187,7 +187,6 @@ export function testKeyring(): Keyring {
 }
 
 interface Parts extends EndpointDeps {
-  readonly keyring: Keyring
   readonly admission: Admission
   readonly clock: Clock
   readonly options: ShopOptions

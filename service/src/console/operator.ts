@@ -21,6 +21,8 @@ import { ownKeySecrets } from '../platform/own-key.ts'
 import { countByKek, rewrapColumn, type SealedColumn } from '../platform/rewrap.ts'
 import { createLinkVault, orderLinkSecrets, poolLinkSecrets } from '../supply/gift-link.ts'
 import { supplierSecrets } from '../supply/suppliers.ts'
+import { eventBodies } from '../webhooks/deliver.ts'
+import { webhookSecrets } from '../webhooks/endpoint.ts'
 import type { Act } from './act.ts'
 import { orderActions } from './order-actions.ts'
 import { supplyActions } from './supply-actions.ts'
@@ -41,6 +43,8 @@ const SEALED: readonly SealedColumn[] = [
   ownKeySecrets,
   poolLinkSecrets,
   orderLinkSecrets,
+  webhookSecrets,
+  eventBodies,
 ]
 
 /** How many values are under which encryption key. */

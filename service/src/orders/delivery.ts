@@ -1,7 +1,7 @@
 import type { Tx } from '../platform/db.ts'
 import { assert } from '../platform/trouble.ts'
 import type { LinkVault } from '../supply/gift-link.ts'
-import { recordOrderEvent } from '../webhooks/events.ts'
+import { recordEvent } from '../webhooks/events.ts'
 import { insertOrderLink } from './link-queries.ts'
 import { updateDelivered } from './queries.ts'
 
@@ -32,5 +32,5 @@ export async function keepLinks(
 export async function finishDelivery(tx: Tx, order: OrderName, nowMs: number): Promise<void> {
   const changed = await updateDelivered(tx, order.account_id, order.order_id, new Date(nowMs))
   assert(changed === 1, `order ${order.order_id} was paid when it was delivered`)
-  await recordOrderEvent(tx, 'order.delivered', order, nowMs)
+  await recordEvent(tx, { type: 'order.delivered', ...order }, nowMs)
 }

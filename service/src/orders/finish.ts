@@ -6,7 +6,7 @@ import { checkLink, type LinkVault } from '../supply/gift-link.ts'
 import { returnToPool } from '../supply/pool.ts'
 import { lockItemSupply } from '../supply/queries.ts'
 import { rememberLinks } from '../supply/remember-links.ts'
-import { recordOrderEvent } from '../webhooks/events.ts'
+import { recordEvent } from '../webhooks/events.ts'
 import { finishDelivery, keepLinks, type OrderName } from './delivery.ts'
 import { deleteOrderLinks } from './link-queries.ts'
 import { lockPaidOrder, type OrderRow, selectOpenLines, selectOrder, updateCancelled } from './queries.ts'
@@ -29,7 +29,7 @@ export async function cancelOrder(
   if (!paid) return { order: await finalOrder(tx, order, 'cancelled'), isNew: false }
   await updateCancelled(tx, account_id, order_id, new Date(nowMs), reason)
   await refund(tx, account_id, { order_id, amount_cents: paid.total_cents }, nowMs)
-  await recordOrderEvent(tx, 'order.cancelled', order, nowMs)
+  await recordEvent(tx, { type: 'order.cancelled', account_id, order_id }, nowMs)
   await giveBackLinks(tx, vault, order, nowMs)
   await dropJob(tx, account_id, FULFIL_QUEUE, order_id)
   return { order: await finalOrder(tx, order, 'cancelled'), isNew: true }

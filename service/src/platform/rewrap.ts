@@ -50,7 +50,10 @@ export async function countByKek(
   db: Db,
   columns: readonly SealedColumn[],
 ): Promise<{ kek_id: string; secrets: number }[]> {
-  const each = columns.map(({ table, column }) => `select ${column}_kek_id as kek_id from ${table}`)
+  const each = columns.map(
+    ({ table, column }) =>
+      `select ${column}_kek_id as kek_id from ${table} where ${column}_kek_id is not null`,
+  )
   const text = `select kek_id, count(*) as secrets from (${each.join(' union all ')}) all_values group by kek_id order by kek_id`
   return db.many(statement(text, []))
 }

@@ -25,7 +25,7 @@ const subsets: Scope[][] = Array.from({ length: 2 ** scopes.length }, (_, bits) 
 const bodies: Partial<Record<RouteName, readonly string[]>> = {
   postQuote: ['{"items":[{"id":"12345678901234567"}]}'],
   postOrders: ['{"items":[{"id":"12345678901234567"}],"idempotency_key":"matrix-1"}'],
-  postWebhook: ['{"url":null}', '{"url":"https://example.com/hook"}'],
+  postWebhook: ['{"url":null}', '{"url":"https://93.184.216.34/hook"}'],
   postWebhookTest: ['{}'],
 }
 
@@ -74,7 +74,8 @@ describe('64 sets of scopes against every mounted route', () => {
             key,
             ...(body && { body }),
           })
-          const isRight = isAllowed ? status < 400 || status === 404 : status === 403
+          // Whoever may ask is answered by the business: not found, nothing to test, too many already.
+          const isRight = isAllowed ? ![401, 403].includes(status) && status < 500 : status === 403
           const isNamed = isAllowed || answer.error.type === 'insufficient_scope'
           return isRight && isNamed ? undefined : { subset, status, answer }
         }),

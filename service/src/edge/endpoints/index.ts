@@ -1,5 +1,6 @@
 import type { LiveCatalogue } from '../../catalogue/live-catalogue.ts'
 import type { Db } from '../../platform/db.ts'
+import type { Keyring } from '../../platform/encryption.ts'
 import type { LinkVault } from '../../supply/gift-link.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { getBalance } from './balance.ts'
@@ -8,15 +9,17 @@ import { getOrder, getOrders, postOrders } from './orders.ts'
 import { getPing } from './ping.ts'
 import { postQuote } from './quote.ts'
 import { getStatus } from './status.ts'
+import { deleteWebhook, getWebhook, postWebhook, postWebhookTest } from './webhook.ts'
 
 export interface EndpointDeps {
   readonly db: Db
   readonly catalogue: LiveCatalogue
   readonly vault: LinkVault
+  readonly keyring: Keyring
 }
 
 /** Every endpoint that is mounted. The scope matrix and the published contract grow with this list. */
-export const allEndpoints = ({ db, catalogue, vault }: EndpointDeps): Endpoint[] => [
+export const allEndpoints = ({ db, catalogue, vault, keyring }: EndpointDeps): Endpoint[] => [
   getStatus(db),
   getPing(),
   getBalance(db),
@@ -26,4 +29,8 @@ export const allEndpoints = ({ db, catalogue, vault }: EndpointDeps): Endpoint[]
   postOrders(db, vault),
   getOrders(db),
   getOrder(db, vault),
+  getWebhook(db),
+  postWebhook(db, keyring),
+  deleteWebhook(db),
+  postWebhookTest(db),
 ]

@@ -1,0 +1,126 @@
+import {
+  RATE_WINDOW_S,
+  WEBHOOK_TESTS_QUEUED_MAX,
+  type WebhookConfiguration,
+  type WebhookHealth,
+} from '@shopwire/contract'
+import type { Queryable, Tx } from '../platform/db.ts'
+import type { Keyring, RowBinding } from '../platform/encryption.ts'
+import { newId, newSecret } from '../platform/ids.ts'
+import { dropJob } from '../platform/jobs.ts'
+import type { SealedColumn } from '../platform/rewrap.ts'
+import { Refusal, refuse } from '../platform/trouble.ts'
+import { recordEvent } from './events.ts'
+import {
+  countPendingTests,
+  type EndpointRow,
+  endEndpoint,
+  endSecret,
+  insertEndpoint,
+  insertSecret,
+  lockAccount,
+  lockEndpoint,
+  selectHealth,
+} from './queries.ts'
+
+export const DELIVER_QUEUE = 'deliver'
+
+export async function readHealth(db: Queryable, account_id: string): Promise<WebhookHealth> {
+  const row = await selectHealth(db, account_id)
+  return {
+    webhook_url: row?.url ?? null,
+    pending: row?.pending ?? 0,
+    failed: row?.failed ?? 0,
+    last_delivered_at: row?.last_delivered_at?.toISOString() ?? null,
+    last_failure_at: row?.last_failure_at?.toISOString() ?? null,
+    last_error: row?.last_error ?? null,
+  }
+}
+
+/**
+ * Sends events to `url` from now on. The same URL again changes nothing; another one ends the old destination and what was
+ * queued for it, and keeps the secret; the first one comes with a new secret, shown here and never again.
+ */
+export async function setEndpoint(
+  tx: Tx,
+  keyring: Keyring,
+  wanted: { account_id: string; url: string; set_by: string },
+  nowMs: number,
+): Promise<WebhookConfiguration> {
+  const { account_id, url, set_by } = wanted
+  await lockAccount(tx, account_id)
+  const before = await lockEndpoint(tx, account_id)
+  if (before?.url === url) return readHealth(tx, account_id)
+  const secret = before ? undefined : await newSigningSecret(tx, keyring, account_id, nowMs)
+  if (before) await end(tx, before, nowMs)
+  await insertEndpoint(tx, { account_id, id: newId('whe', nowMs), url, set_by, created_at: new Date(nowMs) })
+  const health = await readHealth(tx, account_id)
+  return secret === undefined ? health : { ...health, secret }
+}
+
+/** Stops deliveries. Without an endpoint there is nothing to stop, and that is fine. */
+export async function stopEndpoint(tx: Tx, account_id: string, nowMs: number): Promise<WebhookHealth> {
+  await lockAccount(tx, account_id)
+  const before = await lockEndpoint(tx, account_id)
+  if (before) {
+    await end(tx, before, nowMs)
+    await endSecret(tx, account_id, new Date(nowMs))
+  }
+  return readHealth(tx, account_id)
+}
+
+export async function queueTest(tx: Tx, account_id: string, nowMs: number): Promise<void> {
+  const endpoint = await lockEndpoint(tx, account_id)
+  if (!endpoint) {
+    throw refuse(
+      'webhook_not_configured',
+      'There is no endpoint to send a test to. Set one with POST /webhook first.',
+    )
+  }
+  const { tests } = await countPendingTests(tx, account_id, endpoint.id, WEBHOOK_TESTS_QUEUED_MAX)
+  if (tests >= WEBHOOK_TESTS_QUEUED_MAX) {
+    throw new Refusal(
+      'rate_limited',
+      `${tests} tests are on their way already. Wait until some of them have arrived, or look at last_error in GET /webhook.`,
+      {},
+      { 'retry-after': String(RATE_WINDOW_S) },
+    )
+  }
+  await recordEvent(tx, { account_id, type: 'test' }, nowMs)
+}
+
+/** For whoever moves sealed values to another encryption key. */
+export const webhookSecrets: SealedColumn = {
+  table: 'webhook_secrets',
+  keys: ['account_id', 'id'],
+  column: 'secret',
+  bindingOf: ({ account_id, id }) => secretBinding(String(account_id), String(id)),
+}
+
+export function secretBinding(account_id: string, id: string): RowBinding {
+  return { column: 'webhook_secrets.secret', account_id, row_id: id }
+}
+
+async function newSigningSecret(
+  tx: Tx,
+  keyring: Keyring,
+  account_id: string,
+  nowMs: number,
+): Promise<string> {
+  const id = newId('whs', nowMs)
+  const secret = newSecret('whsec')
+  const { bytes, kek_id } = await keyring.seal(secret, secretBinding(account_id, id))
+  await insertSecret(tx, {
+    account_id,
+    id,
+    secret_sealed: bytes,
+    secret_kek_id: kek_id,
+    created_at: new Date(nowMs),
+  })
+  return secret
+}
+
+async function end(tx: Tx, endpoint: EndpointRow, nowMs: number) {
+  await endEndpoint(tx, endpoint, new Date(nowMs))
+  await dropJob(tx, endpoint.account_id, DELIVER_QUEUE, endpoint.id)
+}

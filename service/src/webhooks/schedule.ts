@@ -1,0 +1,23 @@
+import {
+  WEBHOOK_ATTEMPTS_MAX,
+  WEBHOOK_DELAY_S_MAX,
+  WEBHOOK_FIRST_DELAY_S,
+  WEBHOOK_HORIZON_S,
+  WEBHOOK_JITTER_PERCENT_MAX,
+} from '@shopwire/contract'
+
+/**
+ * When a delivery that has failed `n` times is tried next, or undefined when it is given up. The wait doubles from a minute
+ * to an hour and counts from the end of the attempt; jitter is only ever added.
+ */
+export function nextAttemptMs(
+  n: number,
+  finishedMs: number,
+  createdMs: number,
+  random: number,
+): number | undefined {
+  if (n >= WEBHOOK_ATTEMPTS_MAX) return undefined
+  const delayS = Math.min(WEBHOOK_FIRST_DELAY_S * 2 ** (n - 1), WEBHOOK_DELAY_S_MAX)
+  const nextMs = finishedMs + delayS * 1000 * (1 + (random * WEBHOOK_JITTER_PERCENT_MAX) / 100)
+  return nextMs > createdMs + WEBHOOK_HORIZON_S * 1000 ? undefined : nextMs
+}

@@ -1,0 +1,53 @@
+import { isIP } from 'node:net'
+import { AddressBlocked, bare, checkedAddress } from '../platform/guarded-client.ts'
+import { isPublicAddress } from '../platform/public-address.ts'
+import { type Refusal, refuse } from '../platform/trouble.ts'
+
+/** Of those above 1023, the ones browsers refuse to talk to: mail, chat and the like, which HTTP could be made to speak. */
+const BAD_PORTS = new Set([
+  1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697,
+  10080,
+])
+const PRIVATE_NAMES = /(^|\.)(localhost|local|internal|intranet|lan|home|corp|home\.arpa|test|invalid|onion)$/
+
+/**
+ * The URL as it will be dialled, or a refusal that says why. Names are resolved as well: one that stands for a private address
+ * today is refused today. That a name is let through here decides nothing later; every delivery checks again.
+ */
+export async function checkWebhookUrl(text: string): Promise<string> {
+  if (!URL.canParse(text)) throw notAllowed('it is not a URL')
+  const url = new URL(text)
+  if (url.username !== '' || url.password !== '') throw notAllowed('it carries credentials')
+  if (url.hash !== '' || text.includes('#')) throw notAllowed('it carries a fragment')
+  if (!isPortAllowed(url)) throw notAllowed(`port ${url.port} is not one we deliver to`)
+  await checkHost(bare(url.hostname))
+  return url.href
+}
+
+async function checkHost(host: string) {
+  if (isIP(host)) {
+    if (!isPublicAddress(host)) throw notAllowed('its address is not a public one')
+    return
+  }
+  const name = host.replace(/\.$/, '')
+  if (!name.includes('.') || PRIVATE_NAMES.test(name)) throw notAllowed('its host is not a public name')
+  try {
+    await checkedAddress(host)
+  } catch (error) {
+    if (error instanceof AddressBlocked) throw notAllowed('its host stands for an address that is not public')
+    if ((error as NodeJS.ErrnoException).code === 'ENOTFOUND') throw notAllowed('its host is not known')
+    // A resolver that is not well today says nothing about the host. Deliveries look again.
+  }
+}
+
+function isPortAllowed({ port }: URL): boolean {
+  if (port === '') return true
+  return Number(port) >= 1024 && !BAD_PORTS.has(Number(port))
+}
+
+function notAllowed(why: string): Refusal {
+  return refuse(
+    'webhook_url_not_allowed',
+    `This URL cannot receive events: ${why}. Use a public HTTPS address, port 443 or from 1024 on.`,
+  )
+}

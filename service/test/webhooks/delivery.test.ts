@@ -1,0 +1,298 @@
+import { webhookHeaders } from '@shopwire/contract'
+import { verifyWebhook } from '@shopwire/contract/signing'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { composeEvent } from '../../src/orders/compose-event.ts'
+import { sql } from '../../src/platform/db.ts'
+import type { OpenLine, Sent } from '../../src/platform/guarded-client.ts'
+import { type Job, takeJobs } from '../../src/platform/jobs.ts'
+import { createDelivery } from '../../src/webhooks/deliver.ts'
+import { DELIVER_QUEUE } from '../../src/webhooks/endpoint.ts'
+import { itemOf, putItems } from '../../testing/items.ts'
+import { openShop, type Shop, type TestKey } from '../../testing/shop.ts'
+
+/**
+ * What is sent, and when. Time is ours here, so the receiver is a function; whom the real line dials and whom it never dials
+ * is tested from outside, on real sockets.
+ */
+const ITEM = '10000000000000001'
+const URL_HERE = 'https://93.184.216.34/hook'
+const MINUTE_S = 60
+const HOUR_S = 3_600
+
+interface Got {
+  readonly atMs: number
+  readonly url: string
+  readonly headers: Record<string, string>
+  readonly body: string
+}
+
+let shop: Shop
+let key: TestKey
+let account_id: string
+let secret: string
+let nowMs: number
+let got: Got[]
+let answer: () => Promise<Sent>
+const ACCEPTED: Sent = { error: null, status: 200, remote_address: '93.184.216.34' }
+const FAILED: Sent = { error: 'http_500', status: 500, remote_address: '93.184.216.34' }
+
+beforeAll(async () => {
+  shop = await openShop({ limits: { requestsMax: 1_000_000, ordersMax: 1_000_000 } })
+  await putItems(shop.db, [itemOf(ITEM)])
+})
+afterAll(() => shop.close())
+beforeEach(async () => {
+  account_id = (await shop.operator.createAccount('Receiver')).id
+  await shop.operator.fundAccount(account_id, { amount_cents: 10_000, reference: 'x' })
+  key = await shop.makeKey(undefined, account_id)
+  got = []
+  answer = async () => ACCEPTED
+  secret = (await configure(URL_HERE)).secret
+  nowMs = Date.now()
+})
+
+const configure = async (url: string | null) =>
+  (await shop.call('POST', '/v1/webhook', { key, body: JSON.stringify({ url }) })).body
+let orders = 0
+async function buy() {
+  orders += 1
+  const body = JSON.stringify({ items: [{ id: ITEM }], idempotency_key: `delivery-${orders}` })
+  const { id } = (await shop.call('POST', '/v1/orders', { key, body })).body
+  nowMs = Math.max(nowMs, Date.now() + 1_000)
+  return id as string
+}
+const health = async () => (await shop.call('GET', '/v1/webhook', { key })).body
+
+const openLine: OpenLine = (url) => ({
+  async post(headers, body) {
+    got.push({ atMs: nowMs, url, headers: { ...headers }, body: Buffer.from(body).toString() })
+    return answer()
+  },
+  close: async () => {},
+})
+const work = (job: Job) =>
+  createDelivery({
+    db: shop.db,
+    keyring: shop.keyring,
+    clock: { nowMs: () => nowMs },
+    openLine,
+    compose: (event) => composeEvent(shop.db, shop.vault, event),
+    random: () => 0,
+  })(job)
+
+/** The job of this account's endpoint, in our hands for the rest of the test. */
+async function takeJob(): Promise<Job> {
+  const jobs = await takeJobs(shop.db, DELIVER_QUEUE, 1_000, 3_600_000)
+  return jobs.find((job) => job.account_id === account_id) as Job
+}
+const isGenuine = ({ headers, body, atMs }: Got, secrets = [secret]) =>
+  verifyWebhook({
+    secrets,
+    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
+    body: Buffer.from(body),
+    nowS: Math.floor(atMs / 1000),
+  }).ok
+
+describe('an event', () => {
+  test('arrives signed, with its id in header and body, and the order as it was', async () => {
+    const id = await buy()
+    await shop.operator.deliverOrder(id, [`https://gift.example/${id}`])
+    expect(await work(await takeJob())).toEqual({ kind: 'done' })
+    expect(got.map((each) => isGenuine(each))).toEqual([true, true])
+    const [accepted, delivered] = got.map(({ body }) => JSON.parse(body))
+    expect(accepted).toMatchObject({
+      event: 'order.accepted',
+      data: { order: { id, status: 'paid', delivered_at: null, links: [] } },
+    })
+    expect(delivered).toMatchObject({
+      event: 'order.delivered',
+      data: { order: { id, status: 'delivered', links: [`https://gift.example/${id}`] } },
+    })
+    expect(got[0]?.headers[webhookHeaders.id]).toBe(accepted.id)
+    expect(await health()).toMatchObject({ pending: 0, failed: 0, last_error: null, last_failure_at: null })
+    expect((await health()).last_delivered_at).not.toBeNull()
+  })
+
+  test('of a test says so and carries no order', async () => {
+    await shop.call('POST', '/v1/webhook/test', { key, body: '{}' })
+    nowMs = Date.now() + 1_000
+    await work(await takeJob())
+    expect(JSON.parse(got[0]?.body ?? '')).toEqual({
+      id: expect.stringMatching(/^evt_/),
+      event: 'test',
+      created_at: expect.any(String),
+      data: { message: expect.any(String) },
+    })
+  })
+
+  test('is sealed where it is kept', async () => {
+    const id = await buy()
+    await shop.operator.deliverOrder(id, [`https://gift.example/${id}`])
+    await work(await takeJob())
+    const { readable } = await shop.db.one<{ readable: number }>(
+      sql`select count(*) as readable from events where position('http'::bytea in body_sealed) > 0`,
+    )
+    expect(readable).toBe(0)
+  })
+})
+
+describe('the schedule', () => {
+  test('twelve attempts: at once, after a minute, doubling to an hour; the same id and bytes, a fresh signature each', async () => {
+    await buy()
+    answer = async () => FAILED
+    const job = await takeJob()
+    const startMs = nowMs
+    const waits: number[] = []
+    for (let n = 1; n <= 11; n += 1) {
+      const end = await work(job)
+      expect(end.kind).toBe('again')
+      const waitMs = end.kind === 'again' ? end.waitMs : 0
+      // A second early there is nothing to do.
+      nowMs += waitMs - 1_000
+      await work(job)
+      expect(got).toHaveLength(n)
+      nowMs += 1_000
+      waits.push(waitMs / 1000)
+    }
+    expect(await work(job)).toEqual({ kind: 'done' })
+    expect(waits.map(Math.round)).toEqual([
+      ...[1, 2, 4, 8, 16, 32].map((minutes) => minutes * MINUTE_S),
+      ...Array(5).fill(HOUR_S),
+    ])
+    expect(got).toHaveLength(12)
+    expect((got.at(-1)?.atMs ?? 0) - startMs).toBe(363 * MINUTE_S * 1000)
+    expect(new Set(got.map(({ body }) => body)).size).toBe(1)
+    expect(new Set(got.map(({ headers }) => headers[webhookHeaders.id])).size).toBe(1)
+    expect(new Set(got.map(({ headers }) => headers[webhookHeaders.timestamp])).size).toBe(12)
+    expect(got.every((each) => isGenuine(each))).toBe(true)
+    expect(await health()).toMatchObject({
+      pending: 0,
+      failed: 1,
+      last_error: 'http_500',
+      last_delivered_at: null,
+    })
+  })
+
+  test('stops after 24 hours, however few attempts there were', async () => {
+    await buy()
+    answer = async () => FAILED
+    const job = await takeJob()
+    await work(job)
+    await work(job)
+    nowMs += 24 * HOUR_S * 1000
+    expect(await work(job)).toEqual({ kind: 'done' })
+    expect(got).toHaveLength(1)
+    expect(await health()).toMatchObject({ pending: 0, failed: 1 })
+  })
+
+  test('a success on a later attempt ends it', async () => {
+    await buy()
+    answer = async () => (got.length < 3 ? FAILED : ACCEPTED)
+    const job = await takeJob()
+    for (let end = await work(job); end.kind === 'again'; end = await work(job)) nowMs += end.waitMs
+    expect(got).toHaveLength(3)
+    expect(await health()).toMatchObject({ pending: 0, failed: 0, last_error: 'http_500' })
+    const attempts = await shop.db.many(
+      sql`select n, status, error from delivery_attempts where account_id = ${account_id} order by n`,
+    )
+    expect(attempts).toEqual([
+      { n: 1, status: 500, error: 'http_500' },
+      { n: 2, status: 500, error: 'http_500' },
+      { n: 3, status: 200, error: null },
+    ])
+  })
+
+  test('one event that fails does not hold up the next', async () => {
+    await buy()
+    await buy()
+    const failing = new Set<string>()
+    answer = async () => {
+      const id = got.at(-1)?.headers[webhookHeaders.id] ?? ''
+      if (failing.size === 0) failing.add(id)
+      return failing.has(id) ? FAILED : ACCEPTED
+    }
+    const end = await work(await takeJob())
+    expect([end.kind, got.length]).toEqual(['again', 2])
+    expect((await health()).pending).toBe(1)
+  })
+
+  test('no more than four attempts are under way at once', async () => {
+    for (let n = 0; n < 10; n += 1) await buy()
+    let atOnce = 0
+    let most = 0
+    const fourAreIn = Promise.withResolvers<void>()
+    answer = async () => {
+      atOnce += 1
+      most = Math.max(most, atOnce)
+      if (atOnce === 4) fourAreIn.resolve()
+      await fourAreIn.promise
+      atOnce -= 1
+      return ACCEPTED
+    }
+    await work(await takeJob())
+    expect([got.length, most]).toEqual([10, 4])
+  })
+})
+
+describe('nothing more is sent', () => {
+  test('once the URL has changed: the old job ends without a word', async () => {
+    await buy()
+    const job = await takeJob()
+    await configure('https://93.184.216.35/other')
+    await expect(work(job)).rejects.toThrow()
+    expect(got).toEqual([])
+  })
+
+  test('to an endpoint that ends while its events go out', async () => {
+    for (let n = 0; n < 30; n += 1) await buy()
+    let sentWhenAnswered = 0
+    answer = async () => {
+      if (got.length === 4) {
+        await configure(null)
+        sentWhenAnswered = got.length
+      }
+      return ACCEPTED
+    }
+    await work(await takeJob()).catch(() => {})
+    expect(sentWhenAnswered).toBeGreaterThan(3)
+    expect(got).toHaveLength(sentWhenAnswered)
+    expect(await health()).toMatchObject({ webhook_url: null, pending: 0 })
+  })
+
+  test('while the account is suspended; afterwards it is', async () => {
+    await buy()
+    await shop.operator.suspendAccount(account_id, 'test')
+    const job = await takeJob()
+    expect(await work(job)).toMatchObject({ kind: 'again' })
+    expect(got).toEqual([])
+    await shop.operator.resumeAccount(account_id)
+    expect(await work(job)).toEqual({ kind: 'done' })
+    expect(got).toHaveLength(1)
+  })
+
+  test('the 24 hours run on during a suspension', async () => {
+    await buy()
+    await shop.operator.suspendAccount(account_id, 'test')
+    const job = await takeJob()
+    nowMs += 25 * HOUR_S * 1000
+    await work(job)
+    await shop.operator.resumeAccount(account_id)
+    await work(job).catch(() => {})
+    expect(got).toEqual([])
+    expect((await shop.call('GET', '/v1/webhook', { key })).body.failed).toBe(1)
+  })
+})
+
+test('two workers with one event in hand count one attempt between them', async () => {
+  await buy()
+  const bothHaveSent = Promise.withResolvers<void>()
+  answer = async () => {
+    if (got.length === 2) bothHaveSent.resolve()
+    await bothHaveSent.promise
+    return FAILED
+  }
+  const job = await takeJob()
+  await Promise.all([work(job), work(job)])
+  const rows = await shop.db.many(sql`select n from delivery_attempts where account_id = ${account_id}`)
+  expect([got.length, rows]).toEqual([2, [{ n: 1 }]])
+})
