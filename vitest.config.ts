@@ -29,10 +29,20 @@ export default defineConfig({
         },
       },
       {
+        // Started by e2e/webhooks.test.ts, in a network of its own.
+        test: {
+          name: 'rig',
+          root: 'e2e/rig',
+          include: ['*.test.ts'],
+          testTimeout: 120 * SECOND,
+          hookTimeout: 180 * SECOND,
+        },
+      },
+      {
         test: {
           name: 'e2e',
           root: 'e2e',
-          include: ['**/*.test.ts'],
+          include: ['*.test.ts'],
           testTimeout: 240 * SECOND,
           hookTimeout: 60 * SECOND,
           // Whole systems on two cores: side by side they would only measure each other.

@@ -1,0 +1,45 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+export interface Certificate {
+  readonly key: string
+  readonly cert: string
+}
+
+/** An authority of our own, thrown away afterwards; processes trust it by NODE_EXTRA_CA_CERTS. */
+export async function createAuthority() {
+  const folder = await mkdtemp(join(tmpdir(), 'shopwire-ca-'))
+  const path = (name: string) => join(folder, name)
+  const openssl = (...args: string[]) => promisify(execFile)('openssl', args, { cwd: folder })
+  await openssl(
+    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'],
+    ...['-subj', '/CN=Test authority', '-keyout', 'ca.key', '-out', 'ca.pem'],
+  )
+  return {
+    file: path('ca.pem'),
+    /** For names or addresses, such as `DNS:hook.example.net` or `IP:93.184.216.34`. */
+    async issue(subject: string, { days = 2, isSelfSigned = false } = {}): Promise<Certificate> {
+      const name = `${Math.random()}`
+      await writeFile(path(`${name}.ext`), `subjectAltName=${subject}\n`)
+      await openssl(
+        ...['req', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-subj', '/CN=receiver'],
+        ...['-keyout', `${name}.key`, '-out', `${name}.csr`],
+      )
+      const signer = isSelfSigned
+        ? ['-signkey', `${name}.key`]
+        : ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial']
+      await openssl(
+        ...['x509', '-req', '-in', `${name}.csr`, '-days', String(days), '-extfile', `${name}.ext`],
+        ...[...signer, '-out', `${name}.pem`],
+      )
+      return {
+        key: await readFile(path(`${name}.key`), 'utf8'),
+        cert: await readFile(path(`${name}.pem`), 'utf8'),
+      }
+    },
+    remove: () => rm(folder, { recursive: true }),
+  }
+}
