@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 
 const READY_MS_MAX = 60_000
 
@@ -18,6 +18,14 @@ test('npm run dev is ready within a minute, what it prints buys something when p
     // As in a terminal: Ctrl-C goes to the whole foreground group.
     detached: true,
     stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  onTestFinished(async () => {
+    // Whatever the test found: nothing it started is left running.
+    if (dev.exitCode === null && dev.signalCode === null) {
+      process.kill(-(dev.pid as number), 'SIGINT')
+      await once(dev, 'close')
+    }
+    await rm(data, { recursive: true, force: true })
   })
   let printed = ''
   const startedMs = performance.now()
@@ -49,7 +57,6 @@ test('npm run dev is ready within a minute, what it prints buys something when p
   await once(dev, 'close')
   for (const port of ports) expect(await isListening(port)).toBe(false)
   expect(await processesNaming(data)).toEqual([])
-  await rm(data, { recursive: true, force: true })
 })
 
 function isListening(port: number): Promise<boolean> {

@@ -336,6 +336,14 @@ CREATE TABLE public.balances (
     CONSTRAINT balances_transfer_count_check CHECK ((transfer_count >= 0))
 );
 
+CREATE TABLE public.catalogue_announcement (
+    only_row boolean DEFAULT true NOT NULL,
+    revision bigint NOT NULL,
+    begun_at timestamp with time zone NOT NULL,
+    told_up_to text,
+    CONSTRAINT catalogue_announcement_only_row_check CHECK (only_row)
+);
+
 CREATE TABLE public.catalogue_state (
     only_row boolean DEFAULT true NOT NULL,
     revision bigint NOT NULL,
@@ -348,6 +356,7 @@ CREATE TABLE public.deliveries (
     endpoint_id text NOT NULL COLLATE pg_catalog."C",
     event_id text NOT NULL COLLATE pg_catalog."C",
     state text DEFAULT 'pending'::text NOT NULL,
+    round smallint DEFAULT 1 NOT NULL,
     attempts smallint DEFAULT 0 NOT NULL,
     created_at timestamp with time zone NOT NULL,
     next_at timestamp with time zone NOT NULL,
@@ -361,6 +370,7 @@ CREATE TABLE public.delivery_attempts (
     account_id text NOT NULL,
     endpoint_id text NOT NULL COLLATE pg_catalog."C",
     event_id text NOT NULL COLLATE pg_catalog."C",
+    round smallint NOT NULL,
     n smallint NOT NULL,
     started_at timestamp with time zone NOT NULL,
     finished_at timestamp with time zone NOT NULL,
@@ -656,6 +666,9 @@ ALTER TABLE ONLY public.audit_log
 ALTER TABLE ONLY public.balances
     ADD CONSTRAINT balances_pkey PRIMARY KEY (account_id);
 
+ALTER TABLE ONLY public.catalogue_announcement
+    ADD CONSTRAINT catalogue_announcement_pkey PRIMARY KEY (only_row);
+
 ALTER TABLE ONLY public.catalogue_state
     ADD CONSTRAINT catalogue_state_pkey PRIMARY KEY (only_row);
 
@@ -663,7 +676,7 @@ ALTER TABLE ONLY public.deliveries
     ADD CONSTRAINT deliveries_pkey PRIMARY KEY (account_id, endpoint_id, event_id);
 
 ALTER TABLE ONLY public.delivery_attempts
-    ADD CONSTRAINT delivery_attempts_pkey PRIMARY KEY (account_id, endpoint_id, event_id, n);
+    ADD CONSTRAINT delivery_attempts_pkey PRIMARY KEY (account_id, endpoint_id, event_id, round, n);
 
 ALTER TABLE ONLY public.events
     ADD CONSTRAINT events_pkey PRIMARY KEY (account_id, id);
@@ -867,6 +880,8 @@ GRANT SELECT,INSERT,UPDATE ON TABLE public.api_keys TO shopwire_app;
 GRANT SELECT,INSERT ON TABLE public.audit_log TO shopwire_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.balances TO shopwire_app;
+
+GRANT SELECT,UPDATE ON TABLE public.catalogue_announcement TO shopwire_app;
 
 GRANT SELECT,UPDATE ON TABLE public.catalogue_state TO shopwire_app;
 

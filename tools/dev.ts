@@ -257,7 +257,7 @@ key=${key} secret=${secret}
 call() {  # call METHOD PATH [BODY]
   ts=$(date +%s); nonce=$(openssl rand -hex 16); hash=$(printf '%s' "$3" | openssl dgst -sha256 -r | cut -d' ' -f1)
   sig=$(printf '%s\\n%s\\n%s\\n%s\\n%s' "$1" "$2" "$ts" "$nonce" "$hash" | openssl dgst -sha256 -hmac "$secret" -r | cut -d' ' -f1)
-  curl -i -X "$1" ${base}"$2" \${3:+-d "$3"} -H "X-Api-Key: $key" -H "X-Api-Timestamp: $ts" -H "X-Api-Nonce: $nonce" -H "X-Api-Signature: $sig"
+  curl -i -X "$1" ${base}"$2" \${3:+-d "$3"} -H "X-Api-Key: $key" -H "X-Api-Timestamp: $ts" -H "X-Api-Nonce: $nonce" -H "X-Api-Signature: $sig"; echo
 }
 call GET '/v1/catalogue?limit=3'
 buy='{"items":[{"id":"${DEMO_ITEM}"}],"idempotency_key":"first-${Date.now()}"}'

@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { selectRevision } from '../src/catalogue/queries.ts'
 import { describeConfig } from '../src/config.ts'
 import { createHealthServer } from '../src/edge/health-server.ts'
 import { composeEvent } from '../src/orders/compose-event.ts'
@@ -17,6 +19,7 @@ import { createMetrics } from '../src/platform/metrics.ts'
 import { onShutdown } from '../src/platform/shutdown.ts'
 import { createLinkVault } from '../src/supply/gift-link.ts'
 import { createObtainer } from '../src/supply/obtain.ts'
+import { ANNOUNCE_CHUNK, announceCatalogue } from '../src/webhooks/announce.ts'
 import { createDelivery } from '../src/webhooks/deliver.ts'
 import { DELIVER_QUEUE } from '../src/webhooks/endpoint.ts'
 import {
@@ -29,6 +32,9 @@ import {
 } from '../src/wiring.ts'
 
 const REFUND_RULE_EVERY_MS = 5_000
+const ANNOUNCE_EVERY_MS = 1_000
+/** Between two chunks of accounts: callers' requests come first. */
+const ANNOUNCE_PAUSE_MS = 50
 /** Of the time an orderly stop may take, what jobs under way get. */
 const PATIENCE = 0.5
 
@@ -76,6 +82,15 @@ const refunds = every(
   },
   (error) => log.warn({ err: error }, 'the refund rule could not be applied'),
 )
+const announcements = every(
+  ANNOUNCE_EVERY_MS,
+  async () => {
+    const { revision } = await selectRevision(db)
+    while ((await announceCatalogue(db, revision, clock.nowMs())) === ANNOUNCE_CHUNK)
+      await sleep(ANNOUNCE_PAUSE_MS)
+  },
+  (error) => log.warn({ err: error }, 'the change of the catalogue could not be announced'),
+)
 const health = createHealthServer(metrics, {
   async notReady() {
     if (notReady !== undefined) return notReady
@@ -96,6 +111,7 @@ onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
     },
   },
   { name: 'leave the refund rule', run: () => refunds.stop() },
+  { name: 'stop announcing', run: () => announcements.stop() },
   { name: 'close database', run: () => db.close() },
   {
     name: 'close health',
@@ -117,5 +133,6 @@ await untilAnswered('database', log, tell, () => vault.open())
 orders.start()
 deliveries.start()
 refunds.start()
+announcements.start()
 notReady = undefined
 log.info({ health_port: (health.address() as AddressInfo).port }, 'ready')

@@ -41,6 +41,8 @@ create table deliveries (
   endpoint_id text collate "C" not null,
   event_id text collate "C" not null,
   state text not null default 'pending' check (state in ('pending', 'delivered', 'failed', 'cancelled')),
+  -- Grows when an operator has it sent again; attempts and the 24 hours begin anew.
+  round smallint not null default 1,
   attempts smallint not null default 0 check (attempts between 0 and 12),
   created_at timestamptz not null,
   next_at timestamptz not null,
@@ -59,16 +61,31 @@ create table delivery_attempts (
   account_id text not null,
   endpoint_id text collate "C" not null,
   event_id text collate "C" not null,
+  round smallint not null,
   n smallint not null,
   started_at timestamptz not null,
   finished_at timestamptz not null,
   status smallint,
   error text check (char_length(error) <= 50),
   remote_address inet,
-  primary key (account_id, endpoint_id, event_id, n),
+  primary key (account_id, endpoint_id, event_id, round, n),
   foreign key (account_id, endpoint_id, event_id) references deliveries (account_id, endpoint_id, event_id)
 );
 
+-- How far the current round of catalogue.changed has come. One row; every account is told at most once a minute because
+-- rounds begin at least that far apart.
+create table catalogue_announcement (
+  only_row boolean primary key default true check (only_row),
+  -- The last revision that was told, or is being told.
+  revision bigint not null,
+  begun_at timestamptz not null,
+  -- Accounts up to this one have been told; null between two rounds.
+  told_up_to text
+);
+
+insert into catalogue_announcement (revision, begun_at) select revision, 'epoch' from catalogue_state;
+
+grant select, update on catalogue_announcement to shopwire_app;
 grant select, insert, update on webhook_endpoints, webhook_secrets, deliveries to shopwire_app;
 grant select, insert on delivery_attempts to shopwire_app;
 

@@ -26,6 +26,7 @@ import { webhookSecrets } from '../webhooks/endpoint.ts'
 import type { Act } from './act.ts'
 import { orderActions } from './order-actions.ts'
 import { supplyActions } from './supply-actions.ts'
+import { webhookActions } from './webhook-actions.ts'
 
 export interface OperatorDeps {
   readonly db: Db
@@ -87,6 +88,7 @@ export function createOperator(deps: OperatorDeps, actor: string) {
   return {
     ...orderActions(db, vault, act),
     ...supplyActions(keyring, vault, clock, act),
+    ...webhookActions(keyring, act),
 
     createAccount: (name: string): Promise<Account> =>
       act('account.create', async (tx, nowMs) => {

@@ -116,6 +116,7 @@ async function attempt(
       account_id,
       endpoint_id,
       event_id,
+      round: delivery.round,
       n,
       started_at: new Date(startedMs),
       finished_at: new Date(finishedMs),

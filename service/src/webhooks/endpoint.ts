@@ -1,5 +1,6 @@
 import {
   RATE_WINDOW_S,
+  WEBHOOK_PREVIOUS_SECRET_S,
   WEBHOOK_TESTS_QUEUED_MAX,
   type WebhookConfiguration,
   type WebhookHealth,
@@ -15,6 +16,7 @@ import {
   countPendingTests,
   type EndpointRow,
   endEndpoint,
+  endPreviousSecrets,
   endSecret,
   insertEndpoint,
   insertSecret,
@@ -87,6 +89,25 @@ export async function queueTest(tx: Tx, account_id: string, nowMs: number): Prom
     )
   }
   await recordEvent(tx, { account_id, type: 'test' }, nowMs)
+}
+
+/** A new secret signs from now on. The one before it signs as well, in a header of its own, so that nobody has to hurry. */
+export async function rotateSecret(
+  tx: Tx,
+  keyring: Keyring,
+  account_id: string,
+  nowMs: number,
+): Promise<string> {
+  await lockAccount(tx, account_id)
+  if (!(await lockEndpoint(tx, account_id))) {
+    throw refuse(
+      'webhook_not_configured',
+      'This account has no webhook endpoint, so there is no secret to rotate.',
+    )
+  }
+  await endPreviousSecrets(tx, account_id, new Date(nowMs))
+  await endSecret(tx, account_id, new Date(nowMs + WEBHOOK_PREVIOUS_SECRET_S * 1000))
+  return newSigningSecret(tx, keyring, account_id, nowMs)
 }
 
 /** For whoever moves sealed values to another encryption key. */

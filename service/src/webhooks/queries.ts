@@ -98,6 +98,14 @@ export const endSecret = (tx: Tx, account_id: string, ends_at: Date) =>
      where account_id = ${account_id}
        and ends_at is null`)
 
+/** Only one secret besides the one in use still signs: the newest before it. */
+export const endPreviousSecrets = (tx: Tx, account_id: string, at: Date) =>
+  tx.run(sql`
+    update webhook_secrets
+       set ends_at = ${at}
+     where account_id = ${account_id}
+       and ends_at > ${at}`)
+
 export const countPendingTests = (tx: Tx, account_id: string, endpoint_id: string, max: number) =>
   tx.one<{ tests: number }>(sql`
     select count(*) as tests
@@ -133,7 +141,8 @@ export const selectDestination = (db: Queryable, account_id: string, endpoint_id
 
 export interface DueDelivery {
   readonly event_id: string
-  /** Attempts made so far. */
+  readonly round: number
+  /** Attempts made so far in this round. */
   readonly attempts: number
   readonly created_at: Date
   readonly type: WebhookEventName
@@ -152,7 +161,7 @@ export const selectDue = (
   limit: number,
 ) =>
   db.many<DueDelivery>(sql`
-    select d.event_id, d.attempts, d.created_at, e.type, e.order_id, e.revision, e.created_at as event_created_at,
+    select d.event_id, d.round, d.attempts, d.created_at, e.type, e.order_id, e.revision, e.created_at as event_created_at,
            e.body_sealed
       from deliveries d
       join events e on e.account_id = d.account_id and e.id = d.event_id
@@ -187,6 +196,7 @@ export interface Attempt {
   readonly account_id: string
   readonly endpoint_id: string
   readonly event_id: string
+  readonly round: number
   readonly n: number
   readonly started_at: Date
   readonly finished_at: Date
@@ -215,12 +225,13 @@ export const recordAttempt = (
          and endpoint_id = ${a.endpoint_id}
          and event_id = ${a.event_id}
          and state = 'pending'
+         and round = ${a.round}
          and attempts = ${a.n}::smallint - 1
       returning account_id
     ), logged as (
-      insert into delivery_attempts (account_id, endpoint_id, event_id, n, started_at, finished_at, status, error,
+      insert into delivery_attempts (account_id, endpoint_id, event_id, round, n, started_at, finished_at, status, error,
                                      remote_address)
-      select ${a.account_id}, ${a.endpoint_id}, ${a.event_id}, ${a.n}, ${a.started_at}, ${a.finished_at}, ${a.status},
+      select ${a.account_id}, ${a.endpoint_id}, ${a.event_id}, ${a.round}, ${a.n}, ${a.started_at}, ${a.finished_at}, ${a.status},
              ${a.error}, ${a.remote_address}::inet
         from done
     )

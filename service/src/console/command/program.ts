@@ -8,6 +8,7 @@ import { orderCommands } from './orders.ts'
 import { storeCommands } from './store.ts'
 import { supplyCommands } from './supply.ts'
 import { RulesViolated, verifyCommand } from './verify.ts'
+import { webhookCommands } from './webhooks.ts'
 import type { Workplace } from './workplace.ts'
 
 export const EXIT = {
@@ -36,6 +37,7 @@ export async function runAdmin(workplace: Workplace, argv: readonly string[]): P
   catalogueCommands(program, workplace)
   supplyCommands(program, workplace)
   orderCommands(program, workplace)
+  webhookCommands(program, workplace)
   storeCommands(program, workplace)
   maintenanceCommands(program, workplace)
   verifyCommand(program, workplace)

@@ -1,0 +1,135 @@
+import type { Command } from 'commander'
+import { getAccount } from '../../accounts/account.ts'
+import {
+  countRecoverable,
+  type LoggedDelivery,
+  listAttempts,
+  listDeliveries,
+} from '../../webhooks/delivery-log.ts'
+import { readHealth } from '../../webhooks/endpoint.ts'
+import { parseInstant, parseLimit } from './parse.ts'
+import { day, print, table } from './print.ts'
+import type { Workplace } from './workplace.ts'
+
+export function webhookCommands(program: Command, workplace: Workplace): void {
+  const webhooks = program.command('webhooks').description('events on their way to callers')
+
+  webhooks
+    .command('show')
+    .argument('<account>')
+    .description('where an account’s events go, and how that goes')
+    .action(async (account: string, _options, command: Command) => {
+      const { db } = workplace.deps()
+      await getAccount(db, account)
+      const health = await readHealth(db, account)
+      print(command, workplace, health, () =>
+        health.webhook_url === null
+          ? 'No endpoint. The account sets one with POST /webhook.'
+          : [
+              health.webhook_url,
+              `${health.pending} on their way, ${health.failed} given up`,
+              `last delivered ${health.last_delivered_at ?? 'never'}, last failure ${health.last_failure_at ?? 'never'}${health.last_error ? ` (${health.last_error})` : ''}`,
+            ].join('\n'),
+      )
+    })
+
+  webhooks
+    .command('log')
+    .argument('<account>')
+    .option('--limit <n>', 'how many', parseLimit, 50)
+    .description('deliveries, newest first')
+    .action(async (account: string, { limit }: { limit: number }, command: Command) => {
+      const { db } = workplace.deps()
+      await getAccount(db, account)
+      const deliveries = await listDeliveries(db, account, limit)
+      print(command, workplace, { deliveries }, () => deliveryTable(deliveries))
+    })
+
+  webhooks
+    .command('attempts')
+    .argument('<account>')
+    .argument('<event>')
+    .description('every attempt to deliver an event')
+    .action(async (account: string, event: string, _options, command: Command) => {
+      const attempts = await listAttempts(workplace.deps().db, account, event)
+      print(command, workplace, { attempts }, () =>
+        table(
+          ['ROUND', 'N', 'TIME (UTC)', 'TOOK', 'STATUS', 'ERROR', 'ADDRESS'],
+          attempts.map((a) => [
+            String(a.round),
+            String(a.n),
+            day(a.started_at),
+            `${a.ms} ms`,
+            String(a.status ?? ''),
+            a.error ?? '',
+            a.remote_address ?? '',
+          ]),
+          'No attempt was made.',
+        ),
+      )
+    })
+
+  webhooks
+    .command('resend')
+    .argument('<account>')
+    .argument('<event>')
+    .description('send one event again: the same id and bytes')
+    .action(async (account: string, event: string, _options, command: Command) => {
+      await workplace.operator().resendEvent(account, event)
+      print(command, workplace, { event }, () => `${event} is on its way again.`)
+    })
+
+  webhooks
+    .command('recover')
+    .argument('<account>')
+    .requiredOption('--from <time>', 'events made at or after, as 2026-11-14T22:00:00Z')
+    .requiredOption('--until <time>', 'and before')
+    .option('--apply', 'send them; without it they are only counted')
+    .description('send the events of a time that nobody ever accepted')
+    .action(
+      async (account: string, options: { from: string; until: string; apply?: true }, command: Command) => {
+        const { db } = workplace.deps()
+        await getAccount(db, account)
+        const range = {
+          from: new Date(parseInstant(options.from)),
+          until: new Date(parseInstant(options.until)),
+        }
+        const found = await countRecoverable(db, account, range.from, range.until)
+        const sent = options.apply ? await workplace.operator().recoverEvents(account, range) : 0
+        print(command, workplace, { ...found, sent }, () => {
+          if (found.events === 0) return 'Every event of that time was accepted or is on its way.'
+          const span = `${day(found.first_at as Date)} to ${day(found.last_at as Date)} UTC`
+          return options.apply
+            ? `${sent} events are on their way (${span}).`
+            : `${found.events} events were never accepted (${span}). Add --apply to send them.`
+        })
+      },
+    )
+
+  webhooks
+    .command('rotate-secret')
+    .argument('<account>')
+    .description('a new signing secret; the old one signs too, in a header of its own, for 24 hours')
+    .action(async (account: string, _options, command: Command) => {
+      const secret = await workplace.operator().rotateWebhookSecret(account)
+      print(command, workplace, { secret }, () =>
+        [`Secret  ${secret}`, 'Give it to the account now: it is not shown again.'].join('\n'),
+      )
+    })
+}
+
+function deliveryTable(rows: readonly LoggedDelivery[]): string {
+  return table(
+    ['EVENT', 'TIME (UTC)', 'TYPE', 'STATE', 'TRIED', 'NEXT (UTC)', 'LAST ERROR'],
+    rows.map((row) => [
+      row.event_id,
+      day(row.created_at),
+      row.type,
+      row.state,
+      `${row.attempts}×`,
+      row.state === 'pending' ? day(row.next_at) : '',
+      row.last_error ?? '',
+    ]),
+    'No event was ever to be delivered.',
+  )
+}

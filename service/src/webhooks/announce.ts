@@ -1,0 +1,71 @@
+import { CATALOGUE_CHANGED_INTERVAL_S_MIN } from '@shopwire/contract'
+import { type Db, sql, type Tx } from '../platform/db.ts'
+import { newId } from '../platform/ids.ts'
+import { DELIVER_QUEUE } from './endpoint.ts'
+
+const CHUNK = 500
+
+/**
+ * Tells every endpoint that the catalogue has changed, one chunk of accounts per call. Changes come together: a round begins
+ * at most once a minute and names the newest revision. Answers with how many were told; fewer than a chunk ends the round.
+ * Any number of workers may call this; one of them does the work.
+ */
+export function announceCatalogue(db: Db, revision: number, nowMs: number): Promise<number> {
+  return db.transaction(async (tx) => {
+    const round = await takeRound(tx)
+    if (!round) return 0
+    if (round.told_up_to === null) {
+      const isDue = nowMs >= round.begun_at.getTime() + CATALOGUE_CHANGED_INTERVAL_S_MIN * 1000
+      if (!isDue || revision <= round.revision) return 0
+      await tx.run(sql`
+        update catalogue_announcement
+           set revision = ${revision},
+               begun_at = ${new Date(nowMs)},
+               told_up_to = ''`)
+    }
+    return tellChunk(tx, round.told_up_to ?? '', round.told_up_to === null ? revision : round.revision, nowMs)
+  })
+}
+
+export const ANNOUNCE_CHUNK = CHUNK
+
+const takeRound = (tx: Tx) =>
+  tx.maybeOne<{ revision: number; begun_at: Date; told_up_to: string | null }>(sql`
+    select revision, begun_at, told_up_to
+      from catalogue_announcement
+       for update skip locked`)
+
+async function tellChunk(tx: Tx, after: string, revision: number, nowMs: number): Promise<number> {
+  const endpoints = await tx.many<{ account_id: string; id: string }>(sql`
+    select account_id, id
+      from webhook_endpoints
+     where ended_at is null
+       and account_id > ${after}
+     order by account_id
+     limit ${CHUNK}
+       for share`)
+  const accounts = endpoints.map(({ account_id }) => account_id)
+  const now = new Date(nowMs)
+  await tx.run(sql`
+    with told as (
+      select account_id, endpoint_id, event_id
+        from unnest(${accounts}::text[], ${endpoints.map(({ id }) => id)}::text[],
+                    ${endpoints.map(() => newId('evt', nowMs))}::text[]) as t (account_id, endpoint_id, event_id)
+    ), written as (
+      insert into events (account_id, id, type, revision, created_at)
+      select account_id, event_id, 'catalogue.changed', ${revision}::bigint, ${now}::timestamptz from told
+    ), queued as (
+      insert into deliveries (account_id, endpoint_id, event_id, created_at, next_at)
+      select account_id, endpoint_id, event_id, ${now}::timestamptz, ${now}::timestamptz from told
+    )
+    insert into jobs as j (account_id, queue, subject, run_at, created_at)
+    select account_id, ${DELIVER_QUEUE}, endpoint_id, clock_timestamp(), ${now}::timestamptz from told
+        on conflict (account_id, queue, subject) do update
+       set run_at = least(j.run_at, excluded.run_at),
+           is_woken = true`)
+  const last = endpoints.length === CHUNK ? (accounts.at(-1) ?? null) : null
+  await tx.run(sql`
+    update catalogue_announcement
+       set told_up_to = ${last}`)
+  return endpoints.length
+}

@@ -1,0 +1,126 @@
+import type { WebhookEventName } from '@shopwire/contract'
+import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import { wakeJob } from '../platform/jobs.ts'
+import { refuse } from '../platform/trouble.ts'
+import { DELIVER_QUEUE } from './endpoint.ts'
+import { lockEndpoint } from './queries.ts'
+
+/** One event on its way to one endpoint. Never what it says. */
+export interface LoggedDelivery {
+  readonly event_id: string
+  readonly type: WebhookEventName
+  readonly order_id: string | null
+  readonly endpoint_id: string
+  readonly state: 'pending' | 'delivered' | 'failed' | 'cancelled'
+  readonly attempts: number
+  readonly created_at: Date
+  readonly next_at: Date
+  readonly last_error: string | null
+}
+
+/** Newest first. */
+export const listDeliveries = (db: Queryable, account_id: string, limit: number) =>
+  db.many<LoggedDelivery>(sql`
+    select e.id as event_id, e.type, e.order_id, d.endpoint_id, d.state, d.attempts, d.created_at, d.next_at,
+           (select a.error
+              from delivery_attempts a
+             where a.account_id = d.account_id and a.endpoint_id = d.endpoint_id and a.event_id = d.event_id
+             order by a.round desc, a.n desc
+             limit 1) as last_error
+      from events e
+      join deliveries d on d.account_id = e.account_id and d.event_id = e.id
+     where e.account_id = ${account_id}
+     order by e.id desc
+     limit ${limit}`)
+
+export interface LoggedAttempt {
+  readonly round: number
+  readonly n: number
+  readonly started_at: Date
+  readonly ms: number
+  readonly status: number | null
+  readonly error: string | null
+  readonly remote_address: string | null
+}
+
+export const listAttempts = (db: Queryable, account_id: string, event_id: string) =>
+  db.many<LoggedAttempt>(sql`
+    select round, n, started_at, (extract(epoch from finished_at - started_at) * 1000)::integer as ms, status, error,
+           host(remote_address) as remote_address
+      from delivery_attempts
+     where account_id = ${account_id}
+       and event_id = ${event_id}
+     order by started_at, round, n`)
+
+/** Events of a time that nobody ever accepted, and what they would come to if sent to the endpoint of today. */
+export interface Recoverable {
+  readonly events: number
+  readonly first_at: Date | null
+  readonly last_at: Date | null
+}
+
+export const countRecoverable = (db: Queryable, account_id: string, from: Date, until: Date) =>
+  db.one<Recoverable>(sql`
+    select count(*) as events, min(e.created_at) as first_at, max(e.created_at) as last_at
+      from events e
+     where e.account_id = ${account_id}
+       and e.created_at >= ${from}
+       and e.created_at < ${until}
+       and not exists (select from deliveries d
+                        where d.account_id = e.account_id
+                          and d.event_id = e.id
+                          and d.state in ('delivered', 'pending'))`)
+
+/** Sends them to the endpoint of today, from the first attempt on. Answers with how many there were. */
+export async function recoverEvents(
+  tx: Tx,
+  account_id: string,
+  range: { from: Date; until: Date },
+  nowMs: number,
+): Promise<number> {
+  const endpoint = await lockLive(tx, account_id)
+  const queued = await tx.run(sql`
+    insert into deliveries as d (account_id, endpoint_id, event_id, created_at, next_at)
+    select e.account_id, ${endpoint.id}, e.id, ${new Date(nowMs)}, ${new Date(nowMs)}
+      from events e
+     where e.account_id = ${account_id}
+       and e.created_at >= ${range.from}
+       and e.created_at < ${range.until}
+       and not exists (select from deliveries o
+                        where o.account_id = e.account_id
+                          and o.event_id = e.id
+                          and o.state in ('delivered', 'pending'))
+        on conflict (account_id, endpoint_id, event_id) do update
+       set state = 'pending', round = d.round + 1, attempts = 0, done_at = null,
+           created_at = excluded.created_at, next_at = excluded.next_at`)
+  if (queued > 0) await wakeJob(tx, account_id, DELIVER_QUEUE, endpoint.id)
+  return queued
+}
+
+/** Sends one event again, accepted or not: the same id and bytes, to the endpoint of today. */
+export async function resendEvent(
+  tx: Tx,
+  account_id: string,
+  event_id: string,
+  nowMs: number,
+): Promise<void> {
+  const endpoint = await lockLive(tx, account_id)
+  const queued = await tx.run(sql`
+    insert into deliveries as d (account_id, endpoint_id, event_id, created_at, next_at)
+    select e.account_id, ${endpoint.id}, e.id, ${new Date(nowMs)}, ${new Date(nowMs)}
+      from events e
+     where e.account_id = ${account_id}
+       and e.id = ${event_id}
+        on conflict (account_id, endpoint_id, event_id) do update
+       set state = 'pending', round = d.round + 1, attempts = 0, done_at = null,
+           created_at = excluded.created_at, next_at = excluded.next_at`)
+  if (queued === 0) throw refuse('not_found', `Account ${account_id} has no event ${event_id}.`)
+  await wakeJob(tx, account_id, DELIVER_QUEUE, endpoint.id)
+}
+
+async function lockLive(tx: Tx, account_id: string) {
+  const endpoint = await lockEndpoint(tx, account_id)
+  if (!endpoint)
+    throw refuse('webhook_not_configured', `Account ${account_id} has no webhook endpoint to send to.`)
+  return endpoint
+}

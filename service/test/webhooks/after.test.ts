@@ -1,0 +1,261 @@
+import { verifyWebhook } from '@shopwire/contract/signing'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { EXIT, runAdmin } from '../../src/console/command/program.ts'
+import type { Workplace } from '../../src/console/command/workplace.ts'
+import { composeEvent } from '../../src/orders/compose-event.ts'
+import { systemClock } from '../../src/platform/clock.ts'
+import { sql } from '../../src/platform/db.ts'
+import type { Sent } from '../../src/platform/guarded-client.ts'
+import { takeJobs } from '../../src/platform/jobs.ts'
+import { ANNOUNCE_CHUNK, announceCatalogue } from '../../src/webhooks/announce.ts'
+import { createDelivery } from '../../src/webhooks/deliver.ts'
+import { DELIVER_QUEUE } from '../../src/webhooks/endpoint.ts'
+import { itemOf, putItems } from '../../testing/items.ts'
+import { openShop, type Shop, type TestKey } from '../../testing/shop.ts'
+
+const ITEM = '10000000000000001'
+const ACCEPTED: Sent = { error: null, status: 200, remote_address: '93.184.216.34' }
+const FAILED: Sent = { error: 'http_500', status: 500, remote_address: '93.184.216.34' }
+
+let shop: Shop
+let key: TestKey
+let account_id: string
+let secret: string
+let got: { headers: Record<string, string>; body: string }[]
+let sent: Sent
+beforeAll(async () => {
+  shop = await openShop({ limits: { requestsMax: 1_000_000, ordersMax: 1_000_000 } })
+  await putItems(shop.db, [itemOf(ITEM)])
+})
+afterAll(() => shop.close())
+beforeEach(async () => {
+  account_id = (await shop.operator.createAccount('Receiver')).id
+  key = await shop.makeKey(undefined, account_id)
+  const { body } = await shop.call('POST', '/v1/webhook', {
+    key,
+    body: JSON.stringify({ url: 'https://93.184.216.34/hook' }),
+  })
+  secret = body.secret
+  got = []
+  sent = ACCEPTED
+})
+
+const sendTest = () => shop.call('POST', '/v1/webhook/test', { key, body: '{}' })
+/** One turn of a worker, a little later or much later. */
+async function work(laterMs = 1_000) {
+  const nowMs = Date.now() + laterMs
+  const deliver = createDelivery({
+    db: shop.db,
+    keyring: shop.keyring,
+    clock: { nowMs: () => nowMs },
+    openLine: () => ({
+      async post(headers, body) {
+        got.push({ headers: { ...headers }, body: Buffer.from(body).toString() })
+        return sent
+      },
+      close: async () => {},
+    }),
+    compose: (event) => composeEvent(shop.db, shop.vault, event),
+    random: () => 0,
+  })
+  const jobs = await takeJobs(shop.db, DELIVER_QUEUE, 1_000, 0)
+  const mine = jobs.filter((job) => job.account_id === account_id)
+  for (const job of mine) await deliver(job)
+}
+async function admin(...args: string[]) {
+  let out = ''
+  let err = ''
+  const { db, keyring, admission, operator } = shop
+  const workplace = {
+    deps: () => ({ db, keyring, clock: systemClock, cell: 'c1', admission: async () => admission }),
+    operator: () => operator,
+    out: (text: string) => {
+      out += text
+    },
+    err: (text: string) => {
+      err += text
+    },
+  } as unknown as Workplace
+  const code = await runAdmin(workplace, ['webhooks', ...args])
+  return { code, out, err }
+}
+const eventIds = async () =>
+  (
+    await shop.db.many<{ id: string }>(
+      sql`select id from events where account_id = ${account_id} order by id`,
+    )
+  ).map(({ id }) => id)
+
+describe('the log', () => {
+  test('shows where events go, each delivery, and each attempt; never what was said', async () => {
+    await sendTest()
+    sent = FAILED
+    await work()
+    const [event = ''] = await eventIds()
+    expect((await admin('show', account_id)).out).toMatch(/1 on their way, 0 given up\n.*\(http_500\)/)
+    expect((await admin('log', account_id)).out).toMatch(
+      new RegExp(`${event} .* test +pending +1× .* http_500`),
+    )
+    expect((await admin('attempts', account_id, event)).out).toMatch(
+      /1 +1 .* 500 +http_500 +93\.184\.216\.34/,
+    )
+    expect((await admin('log', account_id, '--json')).out).not.toContain('message')
+  })
+
+  test('has something to say where there is nothing', async () => {
+    const other = (await shop.operator.createAccount('Quiet')).id
+    expect((await admin('show', other)).out).toContain('POST /webhook')
+    expect((await admin('log', other)).out).toContain('No event')
+    expect((await admin('show', 'acct_nobody')).code).toBe(EXIT.notFound)
+  })
+})
+
+describe('sending again', () => {
+  test('one event: the same id and bytes, a round of its own', async () => {
+    await sendTest()
+    await work()
+    const [event = ''] = await eventIds()
+    expect((await admin('resend', account_id, event)).code).toBe(EXIT.ok)
+    await work()
+    expect(got).toHaveLength(2)
+    expect(got[0]?.body).toBe(got[1]?.body)
+    expect((await admin('attempts', account_id, event, '--json')).out).toContain('"round":2')
+    expect((await admin('resend', account_id, 'evt_nothing')).code).toBe(EXIT.notFound)
+  })
+
+  test('a time range: counted first, then only what nobody accepted', async () => {
+    await sendTest()
+    await work()
+    await sendTest()
+    await sendTest()
+    sent = FAILED
+    await work()
+    await shop.database.asOwner(
+      `update deliveries set state = 'failed', done_at = now() where account_id = '${account_id}' and state = 'pending'`,
+    )
+    const range = ['--from', '2020-01-01T00:00:00Z', '--until', '2099-01-01T00:00:00Z']
+    expect((await admin('recover', account_id, ...range)).out).toMatch(
+      /^2 events were never accepted .* --apply/,
+    )
+    got = []
+    sent = ACCEPTED
+    await work()
+    expect(got).toEqual([])
+    expect((await admin('recover', account_id, ...range, '--apply')).out).toMatch(
+      /^2 events are on their way/,
+    )
+    await work()
+    expect(got).toHaveLength(2)
+    expect((await admin('recover', account_id, ...range, '--apply')).out).toMatch(/^Every event/)
+  })
+
+  test('events of an endpoint that is gone go to the one of today', async () => {
+    await sendTest()
+    await shop.call('DELETE', '/v1/webhook', { key })
+    const range = ['--from', '2020-01-01T00:00:00Z', '--until', '2099-01-01T00:00:00Z', '--apply']
+    expect((await admin('recover', account_id, ...range)).err).toContain('no webhook endpoint')
+    await shop.call('POST', '/v1/webhook', { key, body: '{"url":"https://93.184.216.35/"}' })
+    expect((await admin('recover', account_id, ...range)).out).toMatch(/^1 events are on their way/)
+    await work()
+    expect(got).toHaveLength(1)
+  })
+})
+
+describe('a new secret', () => {
+  const isSignedWith = (key: string, n: number) => {
+    const { headers = {}, body = '' } = got[n] ?? {}
+    const lower = Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
+    )
+    const { 'x-webhook-signature-previous': _previous, ...current } = lower
+    const check = (some: typeof lower) =>
+      verifyWebhook({
+        secrets: [key],
+        headers: some,
+        body: Buffer.from(body),
+        nowS: Number(lower['x-webhook-timestamp']),
+      }).ok
+    return { current: check(current), either: check(lower) }
+  }
+
+  test('signs at once; the old one signs beside it for a day, and no longer', async () => {
+    const rotated = await admin('rotate-secret', account_id)
+    const fresh = /whsec_\S+/.exec(rotated.out)?.[0] ?? ''
+    await sendTest()
+    await work()
+    expect(isSignedWith(fresh, 0)).toEqual({ current: true, either: true })
+    expect(isSignedWith(secret, 0)).toEqual({ current: false, either: true })
+    await shop.database.asOwner(
+      `update webhook_secrets set ends_at = now() where account_id = '${account_id}' and ends_at is not null`,
+    )
+    await sendTest()
+    await work()
+    expect(isSignedWith(secret, 1)).toEqual({ current: false, either: false })
+    expect(isSignedWith(fresh, 1)).toEqual({ current: true, either: true })
+  })
+
+  test('twice in a row leaves one old secret, the newer', async () => {
+    const first = /whsec_\S+/.exec((await admin('rotate-secret', account_id)).out)?.[0] ?? ''
+    await admin('rotate-secret', account_id)
+    await sendTest()
+    await work()
+    expect([isSignedWith(secret, 0).either, isSignedWith(first, 0).either]).toEqual([false, true])
+  })
+
+  test('needs an endpoint', async () => {
+    const other = (await shop.operator.createAccount('Quiet')).id
+    expect((await admin('rotate-secret', other)).err).toContain('no webhook endpoint')
+  })
+})
+
+describe('a change of the catalogue', () => {
+  const revision = async () =>
+    (await shop.db.one<{ revision: number }>(sql`select revision from catalogue_state`)).revision
+  const told = async () =>
+    (
+      await shop.db.many<{ revision: number }>(
+        sql`select revision from events where account_id = ${account_id} and type = 'catalogue.changed' order by revision`,
+      )
+    ).map((row) => row.revision)
+  const announce = async (nowMs: number) => {
+    while ((await announceCatalogue(shop.db, await revision(), nowMs)) === ANNOUNCE_CHUNK);
+  }
+
+  test('is told to every endpoint, many changes at once, at most once a minute', async () => {
+    let nowMs = Date.now() + 3_600_000
+    await announce(nowMs)
+    const before = (await told()).length
+    await putItems(shop.db, [itemOf(ITEM, { price_cents: 101 })])
+    await putItems(shop.db, [itemOf(ITEM, { price_cents: 102 })])
+    await announce(nowMs + 59_000)
+    expect(await told()).toHaveLength(before)
+    nowMs += 60_000
+    await Promise.all([announce(nowMs), announce(nowMs), announce(nowMs)])
+    expect((await told()).slice(before)).toEqual([await revision()])
+    await announce(nowMs + 60_000)
+    expect(await told()).toHaveLength(before + 1)
+    await work(3_700_000)
+    expect(JSON.parse(got.at(-1)?.body ?? '')).toMatchObject({
+      event: 'catalogue.changed',
+      data: { revision: String(await revision()), refresh: true },
+    })
+  })
+
+  test('reaches thousands in chunks, each once', async () => {
+    await shop.database.asOwner(`
+      insert into accounts (id, name, created_at) select 'acct_many' || lpad(n::text, 5, '0'), 'x', now() from generate_series(1, 1300) n;
+      insert into webhook_endpoints (account_id, id, url, set_by, created_at)
+      select 'acct_many' || lpad(n::text, 5, '0'), 'whe_' || n, 'https://93.184.216.34/', 'x', now() from generate_series(1, 1300) n`)
+    await putItems(shop.db, [itemOf(ITEM, { price_cents: 103 })])
+    await announce(Date.now() + 7_200_000)
+    const counts = await shop.db.one(sql`
+      select count(*) as events, count(distinct account_id) as accounts
+        from events
+       where account_id like 'acct_many%'`)
+    expect(counts).toEqual({ events: 1_300, accounts: 1_300 })
+    const { jobs } = await shop.db.one<{ jobs: number }>(
+      sql`select count(*) as jobs from jobs where account_id like 'acct_many%' and queue = 'deliver'`,
+    )
+    expect(jobs).toBe(1_300)
+  })
+})
