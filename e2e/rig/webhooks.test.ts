@@ -1,4 +1,5 @@
 import { createServer } from 'node:net'
+import { checkInvariants } from '@shopwire/proof/invariants'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { connect } from '../support/connection.ts'
 import { type ServerProcess, startWorker } from '../support/server-process.ts'
@@ -332,4 +333,8 @@ test('after a change of URL was answered nothing more reaches the old place', as
     isOld = !isOld
   }
   expect(late).toEqual(Array(20).fill(0))
+})
+
+test('after all of that every rule of money and delivery holds', async () => {
+  expect(await checkInvariants(system.superuserUrl)).toEqual([])
 })

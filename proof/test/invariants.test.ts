@@ -36,6 +36,9 @@ const CANCELLED = `(select id from orders where status = 'cancelled')`
 const PAID = `(select min(id) from orders where status = 'paid')`
 const POOL_LINK = `(select min(item_id || '/' || id) from pool_links)`
 
+const EVENT = `(select min(id) from events where account_id = ${ACCOUNT})`
+const DONE = `state = 'delivered', done_at = now(), attempts = 2`
+
 const plants: readonly Plant[] = [
   {
     rule: 'M01',
@@ -270,6 +273,54 @@ const plants: readonly Plant[] = [
     sql: `insert into events (account_id, id, type, order_id, created_at)
           values (${ACCOUNT}, 'evt_planted', 'order.accepted', 'ord_none', now())`,
     id: `'ord_none'`,
+  },
+  {
+    rule: 'W02',
+    wrong: 'an endpoint that was passed over',
+    sql: `insert into webhook_endpoints (account_id, id, url, set_by, created_at)
+          values (${ACCOUNT}, 'whe_planted', 'https://hook.example/', 'key', now() - interval '1 day');
+          insert into deliveries (account_id, endpoint_id, event_id, created_at, next_at, state, done_at)
+          select account_id, 'whe_planted', id, now(), now(), 'delivered', now()
+            from events where account_id = ${ACCOUNT} and id <> ${EVENT}`,
+    id: EVENT,
+  },
+  {
+    rule: 'W04',
+    wrong: 'a delivery given up after three attempts',
+    sql: `${endpoint()}; ${delivery(`state = 'failed', attempts = 3, done_at = now(), created_at = now() - interval '1 hour'`)}`,
+    id: EVENT,
+  },
+  {
+    rule: 'W04',
+    wrong: 'something still on its way to an endpoint that has ended',
+    sql: `${endpoint(`ended_at = now()`)}; ${delivery()}`,
+    id: EVENT,
+  },
+  {
+    rule: 'W05',
+    wrong: 'a second attempt after ten seconds',
+    sql: `${endpoint()}; ${delivery(DONE)}; ${attempt(1, '-60 s', '93.184.216.34')}; ${attempt(2, '-50 s', '93.184.216.34')}`,
+    id: EVENT,
+  },
+  {
+    rule: 'W06',
+    wrong: 'an attempt at an endpoint that had ended',
+    sql: `${endpoint(`ended_at = now() - interval '1 minute'`)}; ${delivery(DONE)}; ${attempt(1, '0 s', '93.184.216.34')}`,
+    id: EVENT,
+  },
+  ...['127.0.0.1', '10.0.0.8', '169.254.169.254', '::1', 'fd00:ec2::254', '64:ff9b::1', '2002:7f00:1::'].map(
+    (address) => ({
+      rule: 'W08',
+      wrong: `a dial to ${address}`,
+      sql: `${endpoint()}; ${delivery(DONE)}; ${attempt(1, '0 s', address)}`,
+      id: EVENT,
+    }),
+  ),
+  {
+    rule: 'W09',
+    wrong: 'a delivery that nobody is going to make',
+    sql: `${endpoint()}; ${delivery()}`,
+    id: `'whe_planted'`,
   },
   {
     rule: 'S02',
@@ -547,6 +598,24 @@ function zeroTransfer(kind: string, debit: string, credit: string, order_id: str
           insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, created_at)
           select account_id, transfer_count, 'tr_planted', '${kind}', '${debit}', '${credit}', 0, balance_cents, ${order_id}, now()
             from counted`
+}
+
+/** An endpoint that came after everything there is, with something about it changed. */
+function endpoint(change = `set_by = 'key'`): string {
+  return `insert into webhook_endpoints (account_id, id, url, set_by, created_at)
+          values (${ACCOUNT}, 'whe_planted', 'https://hook.example/', 'key', now());
+          update webhook_endpoints set ${change} where id = 'whe_planted'`
+}
+
+function delivery(change = `state = 'pending'`): string {
+  return `insert into deliveries (account_id, endpoint_id, event_id, created_at, next_at)
+          values (${ACCOUNT}, 'whe_planted', ${EVENT}, now(), now());
+          update deliveries set ${change} where endpoint_id = 'whe_planted'`
+}
+
+function attempt(n: number, at: string, address: string): string {
+  return `insert into delivery_attempts (account_id, endpoint_id, event_id, round, n, started_at, finished_at, status, remote_address)
+          values (${ACCOUNT}, 'whe_planted', ${EVENT}, 1, ${n}, now() + interval '${at}', now() + interval '${at}', 200, '${address}')`
 }
 
 function dropChecks(table: string): string {
