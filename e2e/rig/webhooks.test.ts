@@ -36,6 +36,13 @@ beforeAll(async () => {
     `insert into items (id, name, type, collection, price_cents, is_for_sale, revision)
      values ('${ITEM}', 'Ring', 'decoration', 'Basics', 1, true, 2); update catalogue_state set revision = 2`,
   )
+  // The change of the catalogue is told to nobody, because there is nobody yet; later it would get between the events below.
+  await until(
+    async () =>
+      (await system.query('select revision from catalogue_announcement where told_up_to is null')) === '2',
+    SOON_MS,
+    () => 'the catalogue is not announced',
+  )
 }, START_MS_MAX)
 afterAll(async () => {
   await worker?.kill('SIGTERM')
