@@ -68,6 +68,7 @@ const deliveries = createJobRunner(db, {
     keyring,
     clock,
     openLine: openGuardedLine,
+    log,
     compose: (event) => composeEvent(db, vault, event),
     random: Math.random,
   }),

@@ -6,7 +6,9 @@ import type { Keyring, RowBinding } from '../platform/encryption.ts'
 import type { GuardedLine, OpenLine, Sent } from '../platform/guarded-client.ts'
 import type { JobEnd } from '../platform/job-runner.ts'
 import { assertLease, finishJob, type Job } from '../platform/jobs.ts'
+import type { Log } from '../platform/log.ts'
 import type { SealedColumn } from '../platform/rewrap.ts'
+import { Unavailable } from '../platform/trouble.ts'
 import { secretBinding } from './endpoint.ts'
 import {
   type Destination,
@@ -25,6 +27,7 @@ export interface DeliverDeps {
   readonly keyring: Keyring
   readonly clock: Clock
   readonly openLine: OpenLine
+  readonly log: Log
   /** What an event says, as the receiver will parse it. Called once per event; the bytes are kept. */
   compose(event: EventToCompose): Promise<object>
   random(): number
@@ -97,13 +100,11 @@ async function attempt(
   destination: Destination,
   delivery: DueDelivery,
 ): Promise<void> {
-  const { db, keyring, clock } = deps
+  const { db, clock } = deps
   const { account_id, subject: endpoint_id } = job
   const { event_id, created_at } = delivery
-  const body = Buffer.from(await bodyOf(deps, account_id, delivery))
   const startedMs = clock.nowMs()
-  const headers = await signedHeaders(keyring, account_id, destination, event_id, body, startedMs)
-  const sent: Sent = await line.post(headers, body)
+  const sent = await send(deps, account_id, line, destination, delivery)
   // Withdrawn before a byte was sent: the delivery has been cancelled with its endpoint.
   if (sent.error === 'withdrawn') return
   const finishedMs = clock.nowMs()
@@ -126,6 +127,27 @@ async function attempt(
     },
     { state, next_at: new Date(nextMs ?? finishedMs) },
   )
+}
+
+/** An event that we cannot put together or sign is a failed attempt like any other: it must not hold up those behind it. */
+async function send(
+  deps: DeliverDeps,
+  account_id: string,
+  line: GuardedLine,
+  destination: Destination,
+  delivery: DueDelivery,
+): Promise<Omit<Sent, 'error'> & { error: Sent['error'] | 'internal' }> {
+  const { event_id } = delivery
+  try {
+    const body = Buffer.from(await bodyOf(deps, account_id, delivery))
+    const nowMs = deps.clock.nowMs()
+    const headers = await signedHeaders(deps.keyring, account_id, destination, event_id, body, nowMs)
+    return await line.post(headers, body)
+  } catch (error) {
+    if (error instanceof Unavailable) throw error
+    deps.log.error({ err: error, event_id }, 'an event could not be put together')
+    return { error: 'internal', status: null, remote_address: null }
+  }
 }
 
 async function bodyOf(deps: DeliverDeps, account_id: string, delivery: DueDelivery): Promise<string> {

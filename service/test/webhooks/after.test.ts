@@ -7,6 +7,7 @@ import { systemClock } from '../../src/platform/clock.ts'
 import { sql } from '../../src/platform/db.ts'
 import type { Sent } from '../../src/platform/guarded-client.ts'
 import { takeJobs } from '../../src/platform/jobs.ts'
+import { createLog } from '../../src/platform/log.ts'
 import { ANNOUNCE_CHUNK, announceCatalogue } from '../../src/webhooks/announce.ts'
 import { createDelivery } from '../../src/webhooks/deliver.ts'
 import { DELIVER_QUEUE } from '../../src/webhooks/endpoint.ts'
@@ -56,6 +57,7 @@ async function work(laterMs = 1_000) {
       close: async () => {},
     }),
     compose: (event) => composeEvent(shop.db, shop.vault, event),
+    log: createLog('silent'),
     random: () => 0,
   })
   const jobs = await takeJobs(shop.db, DELIVER_QUEUE, 1_000, 0)

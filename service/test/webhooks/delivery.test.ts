@@ -5,6 +5,7 @@ import { composeEvent } from '../../src/orders/compose-event.ts'
 import { sql } from '../../src/platform/db.ts'
 import type { OpenLine, Sent } from '../../src/platform/guarded-client.ts'
 import { type Job, takeJobs } from '../../src/platform/jobs.ts'
+import { createLog } from '../../src/platform/log.ts'
 import { createDelivery } from '../../src/webhooks/deliver.ts'
 import { DELIVER_QUEUE } from '../../src/webhooks/endpoint.ts'
 import { itemOf, putItems } from '../../testing/items.ts'
@@ -77,6 +78,7 @@ const work = (job: Job) =>
     clock: { nowMs: () => nowMs },
     openLine,
     compose: (event) => composeEvent(shop.db, shop.vault, event),
+    log: createLog('silent'),
     random: () => 0,
   })(job)
 
@@ -214,6 +216,17 @@ describe('the schedule', () => {
     const end = await work(await takeJob())
     expect([end.kind, got.length]).toEqual(['again', 2])
     expect((await health()).pending).toBe(1)
+  })
+
+  test('an event that we cannot put together is tried again like any other, and holds up nobody', async () => {
+    await buy()
+    await shop.database.asOwner(
+      `update events set body_sealed = 'nonsense', body_kek_id = 'test' where account_id = '${account_id}'`,
+    )
+    await buy()
+    const end = await work(await takeJob())
+    expect([end.kind, got.length]).toEqual(['again', 1])
+    expect(await health()).toMatchObject({ pending: 1, last_error: 'internal' })
   })
 
   test('no more than four attempts are under way at once', async () => {
