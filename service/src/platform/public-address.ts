@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /**
@@ -5,7 +6,8 @@ import ipaddr from 'ipaddr.js'
  * inside it (mapped, translated, tunnelled), whatever a route behind us would do with it.
  */
 export function isPublicAddress(text: string): boolean {
-  if (!ipaddr.isValid(text)) return false
+  // The library also reads short forms, which a dialler might read in another way.
+  if (isIP(text) === 0) return false
   const address = ipaddr.parse(text)
   if (address.range() !== 'unicast') return false
   // What is unicast and lies outside 2000::/3 has never been given to anybody; old forms of IPv4 in IPv6 are there.

@@ -18,6 +18,7 @@ const ITEM = '10000000000000001'
 const ACCEPTED: Sent = { error: null, status: 200, remote_address: '93.184.216.34' }
 const FAILED: Sent = { error: 'http_500', status: 500, remote_address: '93.184.216.34' }
 
+const log = createLog('silent')
 let shop: Shop
 let key: TestKey
 let account_id: string
@@ -57,7 +58,7 @@ async function work(laterMs = 1_000) {
       close: async () => {},
     }),
     compose: (event) => composeEvent(shop.db, shop.vault, event),
-    log: createLog('silent'),
+    log,
     random: () => 0,
   })
   const jobs = await takeJobs(shop.db, DELIVER_QUEUE, 1_000, 0)

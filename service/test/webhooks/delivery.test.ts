@@ -27,6 +27,7 @@ interface Got {
   readonly body: string
 }
 
+const log = createLog('silent')
 let shop: Shop
 let key: TestKey
 let account_id: string
@@ -78,7 +79,7 @@ const work = (job: Job) =>
     clock: { nowMs: () => nowMs },
     openLine,
     compose: (event) => composeEvent(shop.db, shop.vault, event),
-    log: createLog('silent'),
+    log,
     random: () => 0,
   })(job)
 
