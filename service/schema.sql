@@ -449,6 +449,15 @@ CREATE TABLE public.link_fingerprints (
     seen_at timestamp with time zone NOT NULL
 );
 
+CREATE TABLE public.notices (
+    account_id text NOT NULL,
+    id text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL,
+    details jsonb NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT notices_kind_check CHECK ((kind = ANY (ARRAY['webhook.failing'::text, 'webhook.given_up'::text])))
+);
+
 CREATE TABLE public.order_lines (
     account_id text NOT NULL,
     order_id text NOT NULL COLLATE pg_catalog."C",
@@ -628,6 +637,7 @@ CREATE TABLE public.webhook_endpoints (
     last_delivered_at timestamp with time zone,
     last_failure_at timestamp with time zone,
     last_error text,
+    alerted_percent smallint DEFAULT 0 NOT NULL,
     CONSTRAINT webhook_endpoints_last_error_check CHECK ((char_length(last_error) <= 50)),
     CONSTRAINT webhook_endpoints_url_check CHECK ((char_length(url) <= 2048))
 );
@@ -692,6 +702,9 @@ ALTER TABLE ONLY public.jobs
 
 ALTER TABLE ONLY public.link_fingerprints
     ADD CONSTRAINT link_fingerprints_pkey PRIMARY KEY (hash);
+
+ALTER TABLE ONLY public.notices
+    ADD CONSTRAINT notices_pkey PRIMARY KEY (account_id, id);
 
 ALTER TABLE ONLY public.order_lines
     ADD CONSTRAINT order_lines_pkey PRIMARY KEY (account_id, order_id, n);
@@ -760,6 +773,8 @@ CREATE INDEX deliveries_due ON public.deliveries USING btree (account_id, endpoi
 
 CREATE INDEX deliveries_failed ON public.deliveries USING btree (account_id, endpoint_id) WHERE (state = 'failed'::text);
 
+CREATE INDEX delivery_attempts_recent ON public.delivery_attempts USING btree (account_id, endpoint_id, finished_at);
+
 CREATE INDEX events_kek ON public.events USING btree (body_kek_id) WHERE (body_kek_id IS NOT NULL);
 
 CREATE UNIQUE INDEX events_order_once ON public.events USING btree (account_id, order_id, type) WHERE (order_id IS NOT NULL);
@@ -818,6 +833,9 @@ ALTER TABLE ONLY public.item_supply
 
 ALTER TABLE ONLY public.jobs
     ADD CONSTRAINT jobs_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.notices
+    ADD CONSTRAINT notices_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
 
 ALTER TABLE ONLY public.order_lines
     ADD CONSTRAINT order_lines_account_id_order_id_fkey FOREIGN KEY (account_id, order_id) REFERENCES public.orders(account_id, id);
@@ -902,6 +920,8 @@ GRANT SELECT,INSERT,UPDATE ON TABLE public.items TO shopwire_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.jobs TO shopwire_app;
 
 GRANT SELECT,INSERT ON TABLE public.link_fingerprints TO shopwire_app;
+
+GRANT SELECT,INSERT ON TABLE public.notices TO shopwire_app;
 
 GRANT SELECT,INSERT ON TABLE public.order_lines TO shopwire_app;
 

@@ -11,6 +11,8 @@ create table webhook_endpoints (
   last_delivered_at timestamptz,
   last_failure_at timestamptz,
   last_error text check (char_length(last_error) <= 50),
+  -- The share of failures that was last told of; back to zero with the next success.
+  alerted_percent smallint not null default 0,
   primary key (account_id, id)
 );
 
@@ -86,6 +88,19 @@ create table catalogue_announcement (
 insert into catalogue_announcement (revision, begun_at) select revision, 'epoch' from catalogue_state;
 
 grant select, update on catalogue_announcement to shopwire_app;
+create index delivery_attempts_recent on delivery_attempts (account_id, endpoint_id, finished_at);
+
+-- What somebody should hear of. Read by people, and by whatever writes to them.
+create table notices (
+  account_id text not null references accounts (id),
+  id text collate "C" not null,
+  kind text not null check (kind in ('webhook.failing', 'webhook.given_up')),
+  details jsonb not null,
+  created_at timestamptz not null,
+  primary key (account_id, id)
+);
+
+grant select, insert on notices to shopwire_app;
 grant select, insert, update on webhook_endpoints, webhook_secrets, deliveries to shopwire_app;
 grant select, insert on delivery_attempts to shopwire_app;
 

@@ -10,6 +10,7 @@ import type { Log } from '../platform/log.ts'
 import type { SealedColumn } from '../platform/rewrap.ts'
 import { Unavailable } from '../platform/trouble.ts'
 import { secretBinding } from './endpoint.ts'
+import { noticeTrouble } from './notices.ts'
 import {
   type Destination,
   type DueDelivery,
@@ -111,7 +112,7 @@ async function attempt(
   const n = delivery.attempts + 1
   const nextMs = nextAttemptMs(n, finishedMs, created_at.getTime(), deps.random())
   const state = sent.error === null ? 'delivered' : nextMs === undefined ? 'failed' : 'pending'
-  await recordAttempt(
+  const recorded = await recordAttempt(
     db,
     {
       account_id,
@@ -127,6 +128,9 @@ async function attempt(
     },
     { state, next_at: new Date(nextMs ?? finishedMs) },
   )
+  if (recorded > 0 && sent.error !== null) {
+    await noticeTrouble(db, { account_id, endpoint_id, event_id, isGivenUp: state === 'failed' }, finishedMs)
+  }
 }
 
 /** An event that we cannot put together or sign is a failed attempt like any other: it must not hold up those behind it. */

@@ -238,7 +238,8 @@ export const recordAttempt = (
     update webhook_endpoints
        set last_delivered_at = case when ${a.error}::text is null then ${a.finished_at} else last_delivered_at end,
            last_failure_at = case when ${a.error}::text is null then last_failure_at else ${a.finished_at} end,
-           last_error = case when ${a.error}::text is null then last_error else ${a.error} end
+           last_error = case when ${a.error}::text is null then last_error else ${a.error} end,
+           alerted_percent = case when ${a.error}::text is null then 0 else alerted_percent end
      where account_id = ${a.account_id}
        and id = ${a.endpoint_id}
        and exists (select from done)`)

@@ -164,6 +164,40 @@ describe('sending again', () => {
   })
 })
 
+describe('notices', () => {
+  const notices = async () => JSON.parse((await admin('notices', account_id, '--json')).out).notices
+  const fail = async (events: number) => {
+    sent = FAILED
+    for (let n = 0; n < events; n += 1) await sendTest()
+    await work()
+  }
+
+  test('an endpoint that fails is told of once per step, and again after it had recovered', async () => {
+    expect((await admin('notices', account_id)).out).toContain('Nothing to tell')
+    await fail(9)
+    expect(await notices()).toEqual([])
+    await fail(1)
+    expect(await notices()).toMatchObject([{ kind: 'webhook.failing', details: { percent: 100 } }])
+    await work(3_700_000)
+    expect(await notices()).toHaveLength(1)
+    sent = ACCEPTED
+    await work(4 * 3_600_000)
+    expect((await shop.call('GET', '/v1/webhook', { key })).body.pending).toBe(0)
+    await fail(9)
+    const [latest] = await notices()
+    expect(await notices()).toHaveLength(2)
+    expect(latest.details.percent).toBe(50)
+  })
+
+  test('events that are given up are one piece of news an hour', async () => {
+    await fail(3)
+    await shop.database.asOwner(`update deliveries set attempts = 11 where account_id = '${account_id}'`)
+    await work(3_700_000)
+    expect((await shop.call('GET', '/v1/webhook', { key })).body.failed).toBe(3)
+    expect(await notices()).toMatchObject([{ kind: 'webhook.given_up' }])
+  })
+})
+
 describe('a new secret', () => {
   const isSignedWith = (key: string, n: number) => {
     const { headers = {}, body = '' } = got[n] ?? {}

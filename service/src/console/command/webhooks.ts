@@ -7,6 +7,7 @@ import {
   listDeliveries,
 } from '../../webhooks/delivery-log.ts'
 import { readHealth } from '../../webhooks/endpoint.ts'
+import { listNotices } from '../../webhooks/notices.ts'
 import { parseInstant, parseLimit } from './parse.ts'
 import { day, print, table } from './print.ts'
 import type { Workplace } from './workplace.ts'
@@ -65,6 +66,22 @@ export function webhookCommands(program: Command, workplace: Workplace): void {
             a.remote_address ?? '',
           ]),
           'No attempt was made.',
+        ),
+      )
+    })
+
+  webhooks
+    .command('notices')
+    .argument('<account>')
+    .option('--limit <n>', 'how many', parseLimit, 20)
+    .description('what the account’s owner should hear of: endpoints that fail, events that were given up')
+    .action(async (account: string, { limit }: { limit: number }, command: Command) => {
+      const notices = await listNotices(workplace.deps().db, account, limit)
+      print(command, workplace, { notices }, () =>
+        table(
+          ['TIME (UTC)', 'KIND', 'DETAILS'],
+          notices.map((notice) => [day(notice.created_at), notice.kind, JSON.stringify(notice.details)]),
+          'Nothing to tell.',
         ),
       )
     })
