@@ -598,7 +598,7 @@ describe('methods', () => {
 
   test('Allow lists every method of the path', async () => {
     const answer = await ask(shop.port, requestBytes('PUT', '/v1/webhook'))
-    expect(answer.headers.allow).toBe('DELETE')
+    expect(answer.headers.allow).toBe('DELETE, GET, POST')
   })
 
   test('OPTIONS tells a browser nothing', async () => {
