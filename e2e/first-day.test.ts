@@ -4,12 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { provisionDatabase, startPostgres } from '@shopwire/engines'
+import { provisionDatabase, startPostgres, until } from '@shopwire/engines'
 import { expect, test } from 'vitest'
 import { type ServerProcess, startWorker } from './support/server-process.ts'
 import { ownerSettings, settingsFor } from './support/settings.ts'
 import { START_MS_MAX } from './support/system.ts'
-import { until } from './support/until.ts'
 
 /**
  * docs/first-day.md is what an operator sees who starts from an empty database. Here the same commands are run, and the page

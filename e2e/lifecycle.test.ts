@@ -1,3 +1,4 @@
+import { until } from '@shopwire/engines'
 import { expect, type TestContext, test } from 'vitest'
 import { type Answer, type Connection, ConnectionLost, connect, exchange } from './support/connection.ts'
 import { startLoad, tally } from './support/load.ts'
@@ -5,7 +6,6 @@ import { runProgram, type Settings } from './support/program.ts'
 import { openSession } from './support/psql.ts'
 import { type Key, sign } from './support/signed-request.ts'
 import { type System, startSystem } from './support/system.ts'
-import { until } from './support/until.ts'
 
 const SOON_MS = 20_000
 

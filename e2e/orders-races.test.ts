@@ -1,4 +1,5 @@
 import type { OrderRequest } from '@shopwire/contract'
+import { until } from '@shopwire/engines'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Buyer, newOrder } from './support/buyer.ts'
 import { type Answer, type Connection, connect } from './support/connection.ts'
@@ -8,7 +9,6 @@ import { openSession } from './support/psql.ts'
 import { ownerSettings } from './support/settings.ts'
 import { limitless, newLinks, openShop, type Shop } from './support/shop.ts'
 import { START_MS_MAX, type System, startSystem } from './support/system.ts'
-import { until } from './support/until.ts'
 
 const COPIES = 64
 const KEYS = process.env.SHOPWIRE_LONG === '1' ? 200 : 60

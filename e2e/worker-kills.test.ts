@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '@shopwire/engines'
 import { expect, type TestContext, test } from 'vitest'
 import { type Buyer, newOrder } from './support/buyer.ts'
 import { type PostgresProxy, startPostgresProxy, type Trap } from './support/postgres-proxy.ts'
@@ -6,7 +7,6 @@ import { type ServerProcess, startWorker } from './support/server-process.ts'
 import { limitless, openShop, type Shop } from './support/shop.ts'
 import { startSupplier } from './support/supplier.ts'
 import { type System, startSystem } from './support/system.ts'
-import { until } from './support/until.ts'
 
 const IS_LONG = process.env.SHOPWIRE_LONG === '1'
 const KILLS = IS_LONG ? 200 : 50

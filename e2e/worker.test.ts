@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '@shopwire/engines'
 import { expect, type TestContext, test } from 'vitest'
 import { type Buyer, newOrder } from './support/buyer.ts'
 import { type ServerProcess, startWorker } from './support/server-process.ts'
 import { limitless, openShop, type Shop } from './support/shop.ts'
 import { startSupplier } from './support/supplier.ts'
 import { type System, startSystem } from './support/system.ts'
-import { until } from './support/until.ts'
 
 const SOON_MS = 60_000
 const LOOK_EVERY_MS = 200

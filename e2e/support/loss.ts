@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '@shopwire/engines'
 import { expect } from 'vitest'
 import { ConnectionLost, exchange } from './connection.ts'
 import { type Outcome, outcomeOf, tally } from './load.ts'
 import { type Key, nowS, type SignedRequest, sign } from './signed-request.ts'
 import type { System } from './system.ts'
-import { until } from './until.ts'
 
 /** Something is taken away while an attacker holds requests that had just been accepted. */
 export interface Loss {

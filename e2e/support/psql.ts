@@ -3,8 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { findPostgres } from '@shopwire/engines'
-import { until } from './until.ts'
+import { findPostgres, until } from '@shopwire/engines'
 
 const REPLY_MS_MAX = 20_000
 const QUIET = ['--no-psqlrc', '--quiet', '--tuples-only', '--no-align', '--set', 'ON_ERROR_STOP=1']

@@ -1,8 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { freePorts } from '@shopwire/engines'
+import { freePorts, until } from '@shopwire/engines'
 import { capture, type ProgramName, type Settings, spawnProgram } from './program.ts'
-import { until } from './until.ts'
 
 /** One long-running process of the service on ports of its own, which it keeps over restarts. */
 export interface ServerProcess {

@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createKnownKeys } from '../src/access/known-keys.ts'
@@ -7,10 +6,8 @@ import { liveCatalogue } from '../src/catalogue/live-catalogue.ts'
 import { describeConfig } from '../src/config.ts'
 import { addressReader } from '../src/edge/connections.ts'
 import { allEndpoints } from '../src/edge/endpoints/index.ts'
-import { createHealthServer } from '../src/edge/health-server.ts'
 import { createEdge } from '../src/edge/server.ts'
 import { systemClock } from '../src/platform/clock.ts'
-import { sql } from '../src/platform/db.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
 import { onShutdown } from '../src/platform/shutdown.ts'
@@ -20,6 +17,7 @@ import {
   openAdmissionFrom,
   openDatabaseFrom,
   openKeyringFrom,
+  openReadiness,
   startingConfig,
   untilAnswered,
   untilSchemaFits,
@@ -43,8 +41,6 @@ metrics.gauge(
   () => db.stats().waiting,
 )
 
-let notReady: string | undefined = 'starting'
-
 const edge = createEdge(
   {
     log,
@@ -66,22 +62,14 @@ const edge = createEdge(
   },
   allEndpoints({ db, catalogue, vault: createLinkVault(db, keyring), keyring }),
 )
-const health = createHealthServer(metrics, {
-  async notReady() {
-    if (notReady !== undefined) return notReady
-    return db.one(sql`select 1 as ok`).then(
-      () => undefined,
-      () => 'the database does not answer',
-    )
-  },
-})
+const health = openReadiness(db, metrics)
 
 onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
   {
     // Whoever balances the load learns first; only then is the door closed.
     name: 'tell the load balancer',
     run: () => {
-      notReady = 'shutting down'
+      health.tell('shutting down')
       // Callers on open connections learn it with their next answer, and send the one after it elsewhere.
       edge.server.prependListener('request', (_, response) => response.setHeader('connection', 'close'))
       return sleep(config.SHOPWIRE_SHUTDOWN_DELAY_MS)
@@ -91,27 +79,14 @@ onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
   { name: 'leave the catalogue', run: () => catalogue.close() },
   { name: 'close admission', run: () => admission.close() },
   { name: 'close database', run: () => db.close() },
-  {
-    name: 'close health',
-    run: () => {
-      health.close()
-      health.closeAllConnections()
-    },
-  },
+  { name: 'close health', run: () => health.close() },
 ])
 
 log.info({ version: VERSION, config: describeConfig(config) }, 'starting')
-health.listen(config.SHOPWIRE_HEALTH_PORT, config.SHOPWIRE_HEALTH_HOST)
-await once(health, 'listening')
+const health_port = await health.listen(config)
 await edge.listen({ port: config.SHOPWIRE_PORT, host: config.SHOPWIRE_HOST })
-const tell = (why: string) => {
-  notReady = why
-}
-await untilSchemaFits(db, log, tell)
-await untilAnswered('admission', log, tell, () => admission.open())
-await untilAnswered('database', log, tell, () => catalogue.open())
-notReady = undefined
-log.info(
-  { port: (edge.server.address() as AddressInfo).port, health_port: (health.address() as AddressInfo).port },
-  'ready',
-)
+await untilSchemaFits(db, log, health.tell)
+await untilAnswered('admission', log, health.tell, () => admission.open())
+await untilAnswered('database', log, health.tell, () => catalogue.open())
+health.tell(undefined)
+log.info({ port: (edge.server.address() as AddressInfo).port, health_port }, 'ready')

@@ -1,16 +1,12 @@
 #!/usr/bin/env node
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { selectRevision } from '../src/catalogue/queries.ts'
 import { describeConfig } from '../src/config.ts'
-import { createHealthServer } from '../src/edge/health-server.ts'
 import { composeEvent } from '../src/orders/compose-event.ts'
 import { createFulfilment } from '../src/orders/fulfil.ts'
 import { applyRefundRule } from '../src/orders/refund-rule.ts'
 import { FULFIL_QUEUE } from '../src/orders/waiting.ts'
 import { systemClock } from '../src/platform/clock.ts'
-import { sql } from '../src/platform/db.ts'
 import { every } from '../src/platform/every.ts'
 import { openGuardedLine } from '../src/platform/guarded-client.ts'
 import { createJobRunner } from '../src/platform/job-runner.ts'
@@ -25,6 +21,7 @@ import { DELIVER_QUEUE } from '../src/webhooks/endpoint.ts'
 import {
   openDatabaseFrom,
   openKeyringFrom,
+  openReadiness,
   startingConfig,
   untilAnswered,
   untilSchemaFits,
@@ -52,7 +49,6 @@ const SUPPLIER_SHARE = 0.5
 const asksMax = Math.max(1, Math.floor(config.SHOPWIRE_WORKER_ORDERS * SUPPLIER_SHARE))
 const obtain = createObtainer({ db, keyring, clock, asksMax })
 
-let notReady: string | undefined = 'starting'
 const orders = createJobRunner(db, {
   queue: FULFIL_QUEUE,
   concurrency: config.SHOPWIRE_WORKER_ORDERS,
@@ -92,21 +88,13 @@ const announcements = every(
   },
   (error) => log.warn({ err: error }, 'the change of the catalogue could not be announced'),
 )
-const health = createHealthServer(metrics, {
-  async notReady() {
-    if (notReady !== undefined) return notReady
-    return db.one(sql`select 1 as ok`).then(
-      () => undefined,
-      () => 'the database does not answer',
-    )
-  },
-})
+const health = openReadiness(db, metrics)
 
 onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
   {
     name: 'finish jobs',
     run: async () => {
-      notReady = 'shutting down'
+      health.tell('shutting down')
       const patienceMs = config.SHOPWIRE_SHUTDOWN_MS * PATIENCE
       await Promise.all([orders.stop(patienceMs), deliveries.stop(patienceMs)])
     },
@@ -114,26 +102,16 @@ onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
   { name: 'leave the refund rule', run: () => refunds.stop() },
   { name: 'stop announcing', run: () => announcements.stop() },
   { name: 'close database', run: () => db.close() },
-  {
-    name: 'close health',
-    run: () => {
-      health.close()
-      health.closeAllConnections()
-    },
-  },
+  { name: 'close health', run: () => health.close() },
 ])
 
 log.info({ version: VERSION, config: describeConfig(config) }, 'starting')
-health.listen(config.SHOPWIRE_HEALTH_PORT, config.SHOPWIRE_HEALTH_HOST)
-await once(health, 'listening')
-const tell = (why: string) => {
-  notReady = why
-}
-await untilSchemaFits(db, log, tell)
-await untilAnswered('database', log, tell, () => vault.open())
+const health_port = await health.listen(config)
+await untilSchemaFits(db, log, health.tell)
+await untilAnswered('database', log, health.tell, () => vault.open())
 orders.start()
 deliveries.start()
 refunds.start()
 announcements.start()
-notReady = undefined
-log.info({ health_port: (health.address() as AddressInfo).port }, 'ready')
+health.tell(undefined)
+log.info({ health_port }, 'ready')

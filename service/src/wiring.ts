@@ -1,10 +1,13 @@
+import { once } from 'node:events'
 import { createRequire } from 'node:module'
+import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Admission, AdmissionLimits } from './access/admission.ts'
 import { postgresAdmission } from './access/admission-postgres.ts'
 import { redisAdmission } from './access/admission-redis.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
-import { type Db, openDatabase } from './platform/db.ts'
+import { createHealthServer } from './edge/health-server.ts'
+import { type Db, openDatabase, sql } from './platform/db.ts'
 import { type Keyring, localKeks, openKeyring } from './platform/encryption.ts'
 import type { Log } from './platform/log.ts'
 import type { Metrics } from './platform/metrics.ts'
@@ -15,6 +18,41 @@ export const VERSION = (createRequire(import.meta.url)('../package.json') as { v
 export const MIGRATIONS = new URL('../migrations/', import.meta.url)
 
 const RETRY_MS = 1_000
+
+/** What /readyz says of a process, and the port it says it on. Not ready until told so. */
+export interface Readiness {
+  /** Why no traffic should come here; undefined when it should. */
+  tell(why: string | undefined): void
+  listen(config: Config): Promise<number>
+  close(): void
+}
+
+export function openReadiness(db: Db, metrics: Metrics): Readiness {
+  let notReady: string | undefined = 'starting'
+  const server = createHealthServer(metrics, {
+    async notReady() {
+      if (notReady !== undefined) return notReady
+      return db.one(sql`select 1 as ok`).then(
+        () => undefined,
+        () => 'the database does not answer',
+      )
+    },
+  })
+  return {
+    tell(why) {
+      notReady = why
+    },
+    async listen(config) {
+      server.listen(config.SHOPWIRE_HEALTH_PORT, config.SHOPWIRE_HEALTH_HOST)
+      await once(server, 'listening')
+      return (server.address() as AddressInfo).port
+    },
+    close() {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
 
 /** The configuration, or the end of the process with every problem named. */
 export function startingConfig(): Config {

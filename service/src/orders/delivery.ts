@@ -2,7 +2,7 @@ import type { Tx } from '../platform/db.ts'
 import { assert } from '../platform/trouble.ts'
 import type { LinkVault } from '../supply/gift-link.ts'
 import { recordEvent } from '../webhooks/events.ts'
-import { insertOrderLink } from './link-queries.ts'
+import { insertOrderLinks, type OrderLineName } from './link-queries.ts'
 import { updateDelivered } from './queries.ts'
 
 export interface OrderName {
@@ -14,18 +14,21 @@ export interface OrderName {
 export async function keepLinks(
   tx: Tx,
   vault: LinkVault,
-  line: OrderName & { line: number },
+  line: OrderLineName,
   /** Units of the line that have their link already. */
   held: number,
   links: readonly string[],
   source: string,
   nowMs: number,
 ): Promise<void> {
-  for (const [n, link] of links.entries()) {
-    const place = { ...line, unit: held + n + 1 }
-    const sealed = await vault.sealForOrder(link, place)
-    await insertOrderLink(tx, { ...place, ...sealed, source, obtained_at: new Date(nowMs) })
-  }
+  if (links.length === 0) return
+  const sealed = await Promise.all(
+    links.map(async (link, n) => {
+      const unit = held + n + 1
+      return { unit, ...(await vault.sealForOrder(link, { ...line, unit })) }
+    }),
+  )
+  await insertOrderLinks(tx, line, sealed, { source, obtained_at: new Date(nowMs) })
 }
 
 /** paid → delivered, with its event. Every unit must have its link; the order's row must be locked and paid. */

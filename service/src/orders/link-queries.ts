@@ -16,17 +16,30 @@ export const selectOrderLinks = (db: Queryable, account_id: string, order_id: st
        and order_id = ${order_id}
      order by line, unit`)
 
-export interface NewOrderLink extends OrderPlace, SealedLink {
+export type OrderLineName = Omit<OrderPlace, 'unit'>
+
+export type NewOrderLink = Pick<OrderPlace, 'unit'> & SealedLink
+
+export interface LinkOrigin {
   /** Where it came from: `pool`, `hand` or the supplier's name. */
   readonly source: string
   readonly obtained_at: Date
 }
 
-export const insertOrderLink = (tx: Tx, link: NewOrderLink) =>
+/** Links of one line, in one statement however many there are. */
+export const insertOrderLinks = (
+  tx: Tx,
+  line: OrderLineName,
+  links: readonly NewOrderLink[],
+  from: LinkOrigin,
+) =>
   tx.run(sql`
     insert into order_links (account_id, order_id, line, unit, link_sealed, link_kek_id, link_hash, source, obtained_at)
-    values (${link.account_id}, ${link.order_id}, ${link.line}, ${link.unit}, ${link.link_sealed}, ${link.link_kek_id},
-            ${link.link_hash}, ${link.source}, ${link.obtained_at})`)
+    select ${line.account_id}, ${line.order_id}, ${line.line}, unit, link_sealed, link_kek_id, link_hash, ${from.source},
+           ${from.obtained_at}
+      from unnest(${links.map(({ unit }) => unit)}::smallint[], ${links.map(({ link_sealed }) => link_sealed)}::bytea[],
+                  ${links.map(({ link_kek_id }) => link_kek_id)}::text[],
+                  ${links.map(({ link_hash }) => link_hash)}::bytea[]) as l (unit, link_sealed, link_kek_id, link_hash)`)
 
 /** For the links of an order that is called off: they were shown to nobody. */
 export const deleteOrderLinks = (tx: Tx, account_id: string, order_id: string) =>

@@ -3,7 +3,7 @@ import { type Queryable, sql, type Tx } from '../platform/db.ts'
 import { wakeJob } from '../platform/jobs.ts'
 import { refuse } from '../platform/trouble.ts'
 import { DELIVER_QUEUE } from './endpoint.ts'
-import { lockEndpoint } from './queries.ts'
+import { type EndpointRow, lockEndpoint } from './queries.ts'
 
 /** One event on its way to one endpoint. Never what it says. */
 export interface LoggedDelivery {
@@ -79,9 +79,8 @@ export async function recoverEvents(
   nowMs: number,
 ): Promise<number> {
   const endpoint = await lockLive(tx, account_id)
-  const queued = await tx.run(sql`
-    insert into deliveries as d (account_id, endpoint_id, event_id, created_at, next_at)
-    select e.account_id, ${endpoint.id}, e.id, ${new Date(nowMs)}, ${new Date(nowMs)}
+  const lost = await tx.many<{ id: string }>(sql`
+    select e.id
       from events e
      where e.account_id = ${account_id}
        and e.created_at >= ${range.from}
@@ -89,12 +88,13 @@ export async function recoverEvents(
        and not exists (select from deliveries o
                         where o.account_id = e.account_id
                           and o.event_id = e.id
-                          and o.state in ('delivered', 'pending'))
-        on conflict (account_id, endpoint_id, event_id) do update
-       set state = 'pending', round = d.round + 1, attempts = 0, done_at = null,
-           created_at = excluded.created_at, next_at = excluded.next_at`)
-  if (queued > 0) await wakeJob(tx, account_id, DELIVER_QUEUE, endpoint.id)
-  return queued
+                          and o.state in ('delivered', 'pending'))`)
+  return queueAgain(
+    tx,
+    endpoint,
+    lost.map(({ id }) => id),
+    nowMs,
+  )
 }
 
 /** Sends one event again, accepted or not: the same id and bytes, to the endpoint of today. */
@@ -105,17 +105,30 @@ export async function resendEvent(
   nowMs: number,
 ): Promise<void> {
   const endpoint = await lockLive(tx, account_id)
+  const queued = await queueAgain(tx, endpoint, [event_id], nowMs)
+  if (queued === 0) throw refuse('not_found', `Account ${account_id} has no event ${event_id}.`)
+}
+
+/** A delivery that was there begins a new round; one that was not begins. Answers with how many of the events there are. */
+async function queueAgain(
+  tx: Tx,
+  endpoint: EndpointRow,
+  event_ids: readonly string[],
+  nowMs: number,
+): Promise<number> {
+  const { account_id, id } = endpoint
+  const now = new Date(nowMs)
   const queued = await tx.run(sql`
     insert into deliveries as d (account_id, endpoint_id, event_id, created_at, next_at)
-    select e.account_id, ${endpoint.id}, e.id, ${new Date(nowMs)}, ${new Date(nowMs)}
+    select e.account_id, ${id}, e.id, ${now}, ${now}
       from events e
      where e.account_id = ${account_id}
-       and e.id = ${event_id}
+       and e.id = any(${event_ids})
         on conflict (account_id, endpoint_id, event_id) do update
        set state = 'pending', round = d.round + 1, attempts = 0, done_at = null,
            created_at = excluded.created_at, next_at = excluded.next_at`)
-  if (queued === 0) throw refuse('not_found', `Account ${account_id} has no event ${event_id}.`)
-  await wakeJob(tx, account_id, DELIVER_QUEUE, endpoint.id)
+  if (queued > 0) await wakeJob(tx, account_id, DELIVER_QUEUE, id)
+  return queued
 }
 
 async function lockLive(tx: Tx, account_id: string) {

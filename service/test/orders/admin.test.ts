@@ -2,9 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { EXIT, runAdmin } from '../../src/console/command/program.ts'
-import type { Workplace } from '../../src/console/command/workplace.ts'
-import { systemClock } from '../../src/platform/clock.ts'
+import { EXIT } from '../../src/console/command/program.ts'
+import { runAdminOn } from '../../testing/admin.ts'
 import { itemOf, putItems } from '../../testing/items.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
 import { startWorker } from '../../testing/worker.ts'
@@ -25,24 +24,7 @@ afterAll(async () => {
   await shop.close()
 })
 
-async function admin(...args: string[]) {
-  let out = ''
-  let err = ''
-  const { db, keyring, admission, operator } = shop
-  const workplace = {
-    deps: () => ({ db, keyring, clock: systemClock, cell: 'c1', admission: async () => admission }),
-    operator: () => operator,
-    isDevelopment: () => false,
-    out: (text: string) => {
-      out += text
-    },
-    err: (text: string) => {
-      err += text
-    },
-  } as unknown as Workplace
-  const code = await runAdmin(workplace, args)
-  return { code, out, err, json: () => JSON.parse(out) }
-}
+const admin = (...args: string[]) => runAdminOn(shop, ...args)
 async function fileOf(...lines: string[]) {
   const path = join(folder, `${lines.length}-${performance.now()}.txt`)
   await writeFile(path, `${lines.join('\n')}\n`)

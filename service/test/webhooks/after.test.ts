@@ -1,9 +1,7 @@
 import { verifyWebhook } from '@shopwire/contract/signing'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { EXIT, runAdmin } from '../../src/console/command/program.ts'
-import type { Workplace } from '../../src/console/command/workplace.ts'
+import { EXIT } from '../../src/console/command/program.ts'
 import { composeEvent } from '../../src/orders/compose-event.ts'
-import { systemClock } from '../../src/platform/clock.ts'
 import { sql } from '../../src/platform/db.ts'
 import type { Sent } from '../../src/platform/guarded-client.ts'
 import { takeJobs } from '../../src/platform/jobs.ts'
@@ -11,6 +9,7 @@ import { createLog } from '../../src/platform/log.ts'
 import { ANNOUNCE_CHUNK, announceCatalogue } from '../../src/webhooks/announce.ts'
 import { createDelivery } from '../../src/webhooks/deliver.ts'
 import { DELIVER_QUEUE } from '../../src/webhooks/endpoint.ts'
+import { runAdminOn } from '../../testing/admin.ts'
 import { itemOf, putItems } from '../../testing/items.ts'
 import { openShop, type Shop, type TestKey } from '../../testing/shop.ts'
 
@@ -65,23 +64,7 @@ async function work(laterMs = 1_000) {
   const mine = jobs.filter((job) => job.account_id === account_id)
   for (const job of mine) await deliver(job)
 }
-async function admin(...args: string[]) {
-  let out = ''
-  let err = ''
-  const { db, keyring, admission, operator } = shop
-  const workplace = {
-    deps: () => ({ db, keyring, clock: systemClock, cell: 'c1', admission: async () => admission }),
-    operator: () => operator,
-    out: (text: string) => {
-      out += text
-    },
-    err: (text: string) => {
-      err += text
-    },
-  } as unknown as Workplace
-  const code = await runAdmin(workplace, ['webhooks', ...args])
-  return { code, out, err }
-}
+const admin = (...args: string[]) => runAdminOn(shop, 'webhooks', ...args)
 const eventIds = async () =>
   (
     await shop.db.many<{ id: string }>(

@@ -1,6 +1,4 @@
-import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
-import { buffer } from 'node:stream/consumers'
 import { type ItemType, itemTypes } from '@shopwire/contract'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { compareCatalogue, type Difference, type ImportOptions, objectionTo } from '../../catalogue/import.ts'
@@ -23,6 +21,7 @@ import {
 import { refuse } from '../../platform/trouble.ts'
 import { parseDollars, parseLimit } from './parse.ts'
 import { day, dollars, print, table } from './print.ts'
+import { readInput } from './read-input.ts'
 import type { Workplace } from './workplace.ts'
 
 const LINES_PER_KIND_MAX = 20
@@ -69,7 +68,7 @@ function importCommand(catalogue: Command, workplace: Workplace): void {
     )
     .action(async (file: string, flags: ImportFlags, command: Command) => {
       const isJson = Boolean(command.optsWithGlobals().json)
-      const { items, warnings } = readCatalogueFile(await readBytes(file), flags.format)
+      const { items, warnings } = readCatalogueFile(await readInput(file), flags.format)
       for (const warning of warnings) workplace.err(`Warning: ${warning}\n`)
       const options = importOptions(flags, workplace)
       const difference = await compareCatalogue(workplace.deps().db, items, options)
@@ -124,17 +123,6 @@ function importOptions(flags: ImportFlags, { err }: Workplace): ImportOptions {
         err(`${done.written} of ${done.toWrite} items written\n`)
       }
     },
-  }
-}
-
-async function readBytes(file: string): Promise<Uint8Array> {
-  if (file === '-') return buffer(process.stdin)
-  try {
-    return await readFile(file)
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    const why = code === 'ENOENT' ? 'there is no such file' : message
-    throw refuse('invalid_request', `${file} cannot be read: ${why}. Check the path.`)
   }
 }
 

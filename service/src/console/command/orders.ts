@@ -9,7 +9,7 @@ import { listWaiting, type WaitingOrder } from '../../orders/waiting.ts'
 import { refuse } from '../../platform/trouble.ts'
 import { parseCount, parseDuration, parseLimit } from './parse.ts'
 import { day, dollars, print, table } from './print.ts'
-import { readLines } from './read-lines.ts'
+import { readLines } from './read-input.ts'
 import type { Workplace } from './workplace.ts'
 
 export function orderCommands(program: Command, workplace: Workplace): void {

@@ -5,7 +5,7 @@ import { type ItemSupply, selectOpenRequests, selectSupplies } from '../../suppl
 import { listSuppliers, SUPPLIER_TIMEOUT_MS_DEFAULT } from '../../supply/suppliers.ts'
 import { parseCount, parseDuration, parseLimit } from './parse.ts'
 import { day, print, table } from './print.ts'
-import { readLines } from './read-lines.ts'
+import { readLines } from './read-input.ts'
 import type { Workplace } from './workplace.ts'
 
 export function supplyCommands(program: Command, workplace: Workplace): void {

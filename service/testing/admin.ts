@@ -1,0 +1,23 @@
+import { runAdmin } from '../src/console/command/program.ts'
+import type { Workplace } from '../src/console/command/workplace.ts'
+import { systemClock } from '../src/platform/clock.ts'
+import type { Shop } from './shop.ts'
+
+/** Runs a command line of the operator on this shop, inside this process. */
+export async function runAdminOn({ db, keyring, admission, operator }: Shop, ...args: string[]) {
+  let out = ''
+  let err = ''
+  const workplace = {
+    deps: () => ({ db, keyring, clock: systemClock, cell: 'c1', admission: async () => admission }),
+    operator: () => operator,
+    isDevelopment: () => false,
+    out: (text: string) => {
+      out += text
+    },
+    err: (text: string) => {
+      err += text
+    },
+  } as unknown as Workplace
+  const code = await runAdmin(workplace, args)
+  return { code, out, err, json: () => JSON.parse(out) }
+}
