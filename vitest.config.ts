@@ -1,6 +1,8 @@
 import { defineConfig } from 'vitest/config'
 
 const SECOND = 1_000
+/** What is waited for may take long on a busy machine; what never comes is told soon enough. */
+const expectation = { poll: { timeout: 15 * SECOND } }
 
 /** Contract and engines stand alone; the service's tests share one private PostgreSQL and Redis; proof and e2e run programs. */
 export default defineConfig({
@@ -8,13 +10,20 @@ export default defineConfig({
     projects: [
       { test: { name: 'contract', root: 'contract', include: ['test/**/*.test.ts'] } },
       {
-        test: { name: 'engines', root: 'engines', include: ['test/**/*.test.ts'], testTimeout: 60 * SECOND },
+        test: {
+          name: 'engines',
+          root: 'engines',
+          include: ['test/**/*.test.ts'],
+          testTimeout: 60 * SECOND,
+          expect: expectation,
+        },
       },
       {
         test: {
           name: 'service',
           root: 'service',
           include: ['test/**/*.test.ts'],
+          expect: expectation,
           globalSetup: [new URL('./service/testing/global-setup.ts', import.meta.url).pathname],
           testTimeout: 30 * SECOND,
           hookTimeout: 30 * SECOND,
@@ -23,6 +32,7 @@ export default defineConfig({
       {
         test: {
           name: 'proof',
+          expect: expectation,
           root: 'proof',
           include: ['test/**/*.test.ts'],
           testTimeout: 60 * SECOND,
@@ -32,6 +42,7 @@ export default defineConfig({
         // Started by e2e/webhooks.test.ts, in a network of its own.
         test: {
           name: 'rig',
+          expect: expectation,
           root: 'e2e/rig',
           include: ['*.test.ts'],
           testTimeout: 120 * SECOND,
@@ -41,6 +52,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
+          expect: expectation,
           root: 'e2e',
           include: ['*.test.ts'],
           testTimeout: 240 * SECOND,

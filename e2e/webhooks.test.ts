@@ -1,18 +1,17 @@
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { canMakePublicNetwork, inPublicNetwork } from '@shopwire/engines'
 import { expect, test } from 'vitest'
 
 /**
  * Webhooks go to public addresses only, so their tests need a public internet: a network of their own in which some public
- * addresses are this machine (see rig/enter.sh). Where such a network cannot be made they are skipped, loudly.
+ * addresses are this machine (see engines). Where such a network cannot be made they are skipped, loudly.
  */
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const RIG_MS_MAX = 230_000
-const inOwnNetwork = (...command: string[]) => ['unshare', '--net', '--mount', 'e2e/rig/enter.sh', ...command]
+const canMakeNetwork = canMakePublicNetwork()
 
-const [probe = '', ...probeArgs] = inOwnNetwork('true')
-const canMakeNetwork = spawnSync(probe, probeArgs, { cwd: ROOT }).status === 0
 if (!canMakeNetwork) {
   process.stderr.write(
     'SKIPPED: no network of its own can be made here (unshare --net); webhooks were not tested.\n',
@@ -20,7 +19,7 @@ if (!canMakeNetwork) {
 }
 
 test.skipIf(!canMakeNetwork)('webhooks on a public internet of their own', async () => {
-  const [command = '', ...args] = inOwnNetwork('npx', 'vitest', 'run', '--project', 'rig')
+  const [command, ...args] = inPublicNetwork('npx', 'vitest', 'run', '--project', 'rig')
   const { stdout } = await promisify(execFile)(command, args, {
     cwd: ROOT,
     timeout: RIG_MS_MAX,

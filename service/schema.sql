@@ -380,6 +380,12 @@ CREATE TABLE public.delivery_attempts (
     CONSTRAINT delivery_attempts_error_check CHECK ((char_length(error) <= 50))
 );
 
+CREATE TABLE public.event_retention (
+    only_row boolean DEFAULT true NOT NULL,
+    kept_since timestamp with time zone NOT NULL,
+    CONSTRAINT event_retention_only_row_check CHECK (only_row)
+);
+
 CREATE TABLE public.events (
     account_id text NOT NULL,
     id text NOT NULL COLLATE pg_catalog."C",
@@ -438,6 +444,7 @@ CREATE TABLE public.jobs (
     leased_until timestamp with time zone,
     attempts integer DEFAULT 0 NOT NULL,
     is_woken boolean DEFAULT false NOT NULL,
+    is_shaky boolean DEFAULT false NOT NULL,
     note text,
     created_at timestamp with time zone NOT NULL,
     CONSTRAINT jobs_note_check CHECK ((char_length(note) <= 500))
@@ -683,10 +690,13 @@ ALTER TABLE ONLY public.catalogue_state
     ADD CONSTRAINT catalogue_state_pkey PRIMARY KEY (only_row);
 
 ALTER TABLE ONLY public.deliveries
-    ADD CONSTRAINT deliveries_pkey PRIMARY KEY (account_id, endpoint_id, event_id);
+    ADD CONSTRAINT deliveries_pkey PRIMARY KEY (account_id, event_id, endpoint_id);
 
 ALTER TABLE ONLY public.delivery_attempts
-    ADD CONSTRAINT delivery_attempts_pkey PRIMARY KEY (account_id, endpoint_id, event_id, round, n);
+    ADD CONSTRAINT delivery_attempts_pkey PRIMARY KEY (account_id, event_id, endpoint_id, round, n);
+
+ALTER TABLE ONLY public.event_retention
+    ADD CONSTRAINT event_retention_pkey PRIMARY KEY (only_row);
 
 ALTER TABLE ONLY public.events
     ADD CONSTRAINT events_pkey PRIMARY KEY (account_id, id);
@@ -775,13 +785,15 @@ CREATE INDEX deliveries_failed ON public.deliveries USING btree (account_id, end
 
 CREATE INDEX delivery_attempts_recent ON public.delivery_attempts USING btree (account_id, endpoint_id, finished_at);
 
+CREATE INDEX events_created ON public.events USING btree (created_at);
+
 CREATE INDEX events_kek ON public.events USING btree (body_kek_id) WHERE (body_kek_id IS NOT NULL);
 
 CREATE UNIQUE INDEX events_order_once ON public.events USING btree (account_id, order_id, type) WHERE (order_id IS NOT NULL);
 
 CREATE UNIQUE INDEX items_revision ON public.items USING btree (revision, id);
 
-CREATE INDEX jobs_due ON public.jobs USING btree (queue, run_at);
+CREATE INDEX jobs_due ON public.jobs USING btree (queue, is_shaky, run_at);
 
 CREATE INDEX order_links_kek ON public.order_links USING btree (link_kek_id);
 
@@ -820,7 +832,7 @@ ALTER TABLE ONLY public.deliveries
     ADD CONSTRAINT deliveries_account_id_event_id_fkey FOREIGN KEY (account_id, event_id) REFERENCES public.events(account_id, id);
 
 ALTER TABLE ONLY public.delivery_attempts
-    ADD CONSTRAINT delivery_attempts_account_id_endpoint_id_event_id_fkey FOREIGN KEY (account_id, endpoint_id, event_id) REFERENCES public.deliveries(account_id, endpoint_id, event_id);
+    ADD CONSTRAINT delivery_attempts_account_id_event_id_endpoint_id_fkey FOREIGN KEY (account_id, event_id, endpoint_id) REFERENCES public.deliveries(account_id, event_id, endpoint_id);
 
 ALTER TABLE ONLY public.events
     ADD CONSTRAINT events_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
@@ -903,11 +915,13 @@ GRANT SELECT,UPDATE ON TABLE public.catalogue_announcement TO shopwire_app;
 
 GRANT SELECT,UPDATE ON TABLE public.catalogue_state TO shopwire_app;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE public.deliveries TO shopwire_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.deliveries TO shopwire_app;
 
-GRANT SELECT,INSERT ON TABLE public.delivery_attempts TO shopwire_app;
+GRANT SELECT,INSERT,DELETE ON TABLE public.delivery_attempts TO shopwire_app;
 
-GRANT SELECT,INSERT ON TABLE public.events TO shopwire_app;
+GRANT SELECT,UPDATE ON TABLE public.event_retention TO shopwire_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE public.events TO shopwire_app;
 
 GRANT UPDATE(body_sealed) ON TABLE public.events TO shopwire_app;
 

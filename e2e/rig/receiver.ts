@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import { buffer } from 'node:stream/consumers'
 import { verifyWebhook } from '@shopwire/contract/signing'
-import type { Certificate } from './certificates.ts'
+import type { Certificate } from '@shopwire/engines'
 
 export interface Received {
   readonly id: string

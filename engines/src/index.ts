@@ -1,9 +1,17 @@
+export type { Certificate } from './authority.ts'
+export { createAuthority } from './authority.ts'
 export { findPostgres } from './binaries.ts'
 export type { ProvisionedDatabase } from './databases.ts'
 export { provisionDatabase } from './databases.ts'
 export { freePort, freePorts } from './ports.ts'
 export type { Postgres, PostgresOptions, RestartMode } from './postgres.ts'
 export { startPostgres } from './postgres.ts'
+export {
+  canMakePublicNetwork,
+  inPublicNetwork,
+  isInPublicNetwork,
+  PUBLIC_ADDRESSES,
+} from './public-network.ts'
 export type { Redis, RedisOptions } from './redis.ts'
 export { startRedis } from './redis.ts'
 export type { RedisCluster, RedisClusterNode, RedisClusterOptions } from './redis-cluster.ts'

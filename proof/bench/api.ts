@@ -20,7 +20,7 @@ export async function startApi(
     SHOPWIRE_HEALTH_HOST: '127.0.0.1',
     SHOPWIRE_HEALTH_PORT: String(healthPort),
   }
-  const args = [...(profile ? ['--inspect=127.0.0.1:0'] : []), `${BIN}api.ts`]
+  const args = [...inspected(profile), `${BIN}api.ts`]
   return startServer(args, env, {
     port,
     readyUrl: `http://127.0.0.1:${healthPort}/readyz`,
@@ -30,13 +30,17 @@ export async function startApi(
 }
 
 /** With default settings too. */
-export async function startWorker(shop: Shop, log: number): Promise<Server> {
+export async function startWorker(shop: Shop, log: number, profile = false): Promise<Server> {
   const port = await freePort()
   const env = { ...shop.env, SHOPWIRE_HEALTH_HOST: '127.0.0.1', SHOPWIRE_HEALTH_PORT: String(port) }
-  return startServer([`${BIN}worker.ts`], env, {
+  return startServer([...inspected(profile), `${BIN}worker.ts`], env, {
     port,
     readyUrl: `http://127.0.0.1:${port}/readyz`,
     isReady: (status) => status === 200,
     stdout: log,
   })
+}
+
+function inspected(profile: boolean): string[] {
+  return profile ? ['--inspect=127.0.0.1:0'] : []
 }

@@ -1,5 +1,8 @@
 export const scales = ['small', 'full'] as const
 
+export const webhookParts = ['speed', 'isolation', 'fan-out'] as const
+export type WebhookPart = (typeof webhookParts)[number]
+
 export interface BenchOptions {
   /** Of each measured run. */
   readonly seconds: number
@@ -12,4 +15,8 @@ export interface BenchOptions {
   readonly scale: (typeof scales)[number]
   /** Of `growth`: writes the picture even at the small scale. */
   readonly plot: boolean
+  /** Of `webhooks`: how long the worker's memory is watched beside bad receivers; 0 for not at all. */
+  readonly minutes: number
+  /** Of `webhooks`: one of its parts instead of all. */
+  readonly only: WebhookPart | undefined
 }

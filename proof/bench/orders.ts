@@ -11,7 +11,7 @@ import { median, quantile, rounded, say } from './figures.ts'
 import { createClient } from './growth/client.ts'
 import { assertWrk, runLoad, type Unsigned, writeRequests } from './load.ts'
 import type { BenchOptions } from './options.ts'
-import { profileWhile } from './profile.ts'
+import { printProfile, profileWhile } from './profile.ts'
 import { accountIdSql, cart, cartSql, type ShopSize, seed } from './seed.ts'
 import { type BenchKey, openShop, type Shop } from './shop.ts'
 
@@ -44,7 +44,6 @@ const SETTLE_MS = 500
 const LOOK_EVERY_MS = 10
 /** More than one process can sell. */
 const SIGNED_PER_SECOND = 8_000
-const PROFILE_ENTRIES = 25
 
 /**
  * How much of what PostgreSQL itself can do is left of POST /orders. pgbench sends the service's own statement over as many
@@ -271,11 +270,7 @@ function order(): Unsigned {
 async function printProfiles(contenders: readonly Contender[], seconds: number): Promise<void> {
   for (const { name, server, run } of contenders) {
     if (!server) continue
-    say(`\n${name}: share of its time, by function`)
-    const entries = await profileWhile(server.complaints(), () => run(seconds))
-    for (const { place, percent } of entries.slice(0, PROFILE_ENTRIES)) {
-      say(`${percent.toFixed(1).padStart(6)} %  ${place}`)
-    }
+    printProfile(name, await profileWhile(server.complaints(), () => run(seconds)))
   }
 }
 

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { say } from './figures.ts'
 
 /** What the inspector's Profiler.stop gives back, as far as we read it. */
 interface CpuProfile {
@@ -16,6 +17,7 @@ export interface ProfileEntry {
 }
 
 const SAMPLE_EVERY_US = 500
+const ENTRIES_SHOWN = 25
 
 /**
  * Profiles another process over its inspector while `work` runs: unlike --cpu-prof it leaves out the start of the process,
@@ -66,4 +68,11 @@ function placeOf({ functionName, url, lineNumber }: CpuProfile['nodes'][number][
   if (url === '') return name
   const file = url.replace(/^.*\/node_modules\//, '').replace(/^file:.*\/(?=(service|contract)\/)/, '')
   return `${name} ${file}:${lineNumber + 1}`
+}
+
+export function printProfile(name: string, entries: readonly ProfileEntry[]): void {
+  say(`\n${name}: share of its time, by function`)
+  for (const { place, percent } of entries.slice(0, ENTRIES_SHOWN)) {
+    say(`${percent.toFixed(1).padStart(6)} %  ${place}`)
+  }
 }

@@ -1,13 +1,20 @@
 import { parseArgs } from 'node:util'
 import { growth } from './growth.ts'
-import { type BenchOptions, scales } from './options.ts'
+import { type BenchOptions, scales, webhookParts } from './options.ts'
 import { orders } from './orders.ts'
 import { reads } from './reads.ts'
+import { webhooks } from './webhooks.ts'
 
-const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<void>>> = { reads, orders, growth }
+const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<void>>> = {
+  reads,
+  orders,
+  growth,
+  webhooks,
+}
 /** A signature lives for a minute, and signing comes before the run. */
 const SECONDS_MAX = 30
 const ROUNDS_MAX = 100
+const MINUTES_MAX = 60
 
 try {
   const { name, options } = readCommandLine()
@@ -36,6 +43,8 @@ function readCommandLine(): { name: string; options: BenchOptions } {
       worker: { type: 'boolean', default: false },
       scale: { type: 'string', default: 'full' },
       plot: { type: 'boolean', default: false },
+      minutes: { type: 'string', default: '0' },
+      only: { type: 'string' },
     },
   })
   return {
@@ -47,6 +56,8 @@ function readCommandLine(): { name: string; options: BenchOptions } {
       worker: values.worker,
       scale: oneOf('--scale', values.scale, scales),
       plot: values.plot,
+      only: values.only === undefined ? undefined : oneOf('--only', values.only, webhookParts),
+      minutes: wholeNumber('--minutes', values.minutes, MINUTES_MAX, 0),
     },
   }
 }
@@ -57,10 +68,10 @@ function oneOf<Word extends string>(option: string, text: string, words: readonl
   throw Object.assign(new Error(`${option} must be one of ${words.join(', ')}`), { code: 'CANNOT_BEGIN' })
 }
 
-function wholeNumber(option: string, text: string, max: number): number {
+function wholeNumber(option: string, text: string, max: number, min = 1): number {
   const value = Number(text)
-  if (Number.isInteger(value) && value >= 1 && value <= max) return value
-  throw Object.assign(new Error(`${option} must be a whole number from 1 to ${max}`), {
+  if (Number.isInteger(value) && value >= min && value <= max) return value
+  throw Object.assign(new Error(`${option} must be a whole number from ${min} to ${max}`), {
     code: 'CANNOT_BEGIN',
   })
 }

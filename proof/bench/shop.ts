@@ -30,12 +30,14 @@ export interface ShopOptions {
   /** How many of the accounts get a key; they lie evenly among the others. */
   readonly keys: number
   readonly scopes: 'read' | 'ordering'
+  /** For the processes of the service, beyond what every bench gives them. */
+  readonly extraEnv?: Readonly<Record<string, string>>
 }
 
 /** A migrated shop in a database of its own, with a private Redis, accounts, and keys for some of them. */
 export async function openShop(
   folder: string,
-  { postgres, database, accounts, keys: keyCount, scopes }: ShopOptions,
+  { postgres, database, accounts, keys: keyCount, scopes, extraEnv = {} }: ShopOptions,
   report: (line: string) => void,
 ) {
   const redisServer = await startRedis()
@@ -46,6 +48,7 @@ export async function openShop(
     SHOPWIRE_REQUESTS_PER_MINUTE: String(REQUESTS_PER_MINUTE),
     SHOPWIRE_ORDER_ATTEMPTS_PER_MINUTE: String(REQUESTS_PER_MINUTE),
     NODE_COMPILE_CACHE: `${folder}/compiled`,
+    ...extraEnv,
   }
   await runProgram(process.execPath, [`${BIN}migrate.ts`], { ...env, SHOPWIRE_DATABASE_OWNER_URL: ownerUrl })
 

@@ -8,7 +8,7 @@ import { applyRefundRule } from '../src/orders/refund-rule.ts'
 import { FULFIL_QUEUE } from '../src/orders/waiting.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import { every } from '../src/platform/every.ts'
-import { openGuardedLine } from '../src/platform/guarded-client.ts'
+import { guardedLines } from '../src/platform/guarded-client.ts'
 import { createJobRunner } from '../src/platform/job-runner.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
@@ -18,6 +18,7 @@ import { createObtainer } from '../src/supply/obtain.ts'
 import { ANNOUNCE_CHUNK, announceCatalogue } from '../src/webhooks/announce.ts'
 import { createDelivery } from '../src/webhooks/deliver.ts'
 import { DELIVER_QUEUE } from '../src/webhooks/endpoint.ts'
+import { FORGET_CHUNK, forgetEvents } from '../src/webhooks/retention.ts'
 import {
   openDatabaseFrom,
   openKeyringFrom,
@@ -29,6 +30,9 @@ import {
 } from '../src/wiring.ts'
 
 const REFUND_RULE_EVERY_MS = 5_000
+const FORGET_EVERY_MS = 60_000
+const FORGET_PAUSE_MS = 100
+const DAY_MS = 86_400_000
 const ANNOUNCE_EVERY_MS = 1_000
 /** Between two chunks of accounts: callers' requests come first. */
 const ANNOUNCE_PAUSE_MS = 50
@@ -43,27 +47,29 @@ const keyring = openKeyringFrom(config)
 const vault = createLinkVault(db, keyring)
 const clock = systemClock
 
-/** The part of the hands that one supplier may keep busy. */
-const SUPPLIER_SHARE = 0.5
+/** The part of the hands that one supplier may keep busy, or all the jobs that did not go well last time. */
+const SHARE = 0.5
 
-const asksMax = Math.max(1, Math.floor(config.SHOPWIRE_WORKER_ORDERS * SUPPLIER_SHARE))
+const asksMax = Math.max(1, Math.floor(config.SHOPWIRE_WORKER_ORDERS * SHARE))
 const obtain = createObtainer({ db, keyring, clock, asksMax })
 
 const orders = createJobRunner(db, {
   queue: FULFIL_QUEUE,
   concurrency: config.SHOPWIRE_WORKER_ORDERS,
+  shakyMax: asksMax,
   log,
   work: createFulfilment({ db, vault, clock, log, metrics, obtain }),
 })
 const deliveries = createJobRunner(db, {
   queue: DELIVER_QUEUE,
   concurrency: config.SHOPWIRE_WORKER_ENDPOINTS,
+  shakyMax: Math.max(1, Math.floor(config.SHOPWIRE_WORKER_ENDPOINTS * SHARE)),
   log,
   work: createDelivery({
     db,
     keyring,
     clock,
-    openLine: openGuardedLine,
+    openLine: guardedLines(config.SHOPWIRE_EGRESS_PROXY),
     log,
     compose: (event) => composeEvent(db, vault, event),
     random: Math.random,
@@ -88,6 +94,14 @@ const announcements = every(
   },
   (error) => log.warn({ err: error }, 'the change of the catalogue could not be announced'),
 )
+const forgetting = every(
+  FORGET_EVERY_MS,
+  async () => {
+    const before = () => new Date(clock.nowMs() - config.SHOPWIRE_EVENT_RETENTION_DAYS * DAY_MS)
+    while ((await forgetEvents(db, before())) === FORGET_CHUNK) await sleep(FORGET_PAUSE_MS)
+  },
+  (error) => log.warn({ err: error }, 'events past their time could not be removed'),
+)
 const health = openReadiness(db, metrics)
 
 onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
@@ -101,6 +115,7 @@ onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
   },
   { name: 'leave the refund rule', run: () => refunds.stop() },
   { name: 'stop announcing', run: () => announcements.stop() },
+  { name: 'stop forgetting', run: () => forgetting.stop() },
   { name: 'close database', run: () => db.close() },
   { name: 'close health', run: () => health.close() },
 ])
@@ -113,5 +128,6 @@ orders.start()
 deliveries.start()
 refunds.start()
 announcements.start()
+forgetting.start()
 health.tell(undefined)
 log.info({ health_port }, 'ready')

@@ -1,4 +1,5 @@
--- Every order has one accepted event, one delivered event if it was delivered, one cancelled event if it was cancelled.
+-- Every order has one accepted event, one delivered event if it was delivered, one cancelled event if it was cancelled. Those
+-- from before the time for which events are kept may be gone.
 with told as (
   select account_id, order_id,
          count(*) filter (where type = 'order.accepted') as accepted,
@@ -11,7 +12,10 @@ with told as (
 select coalesce(o.id, t.order_id)
   from orders o
   full join told t on t.account_id = o.account_id and t.order_id = o.id
+ cross join event_retention r
  where o.id is null
-    or t.accepted is distinct from 1
-    or t.delivered <> (o.status = 'delivered')::integer
-    or t.cancelled <> (o.status = 'cancelled')::integer;
+    or (coalesce(t.accepted, 0) <> 1 and o.created_at >= r.kept_since)
+    or (coalesce(t.delivered, 0) <> (o.status = 'delivered')::integer
+        and coalesce(o.delivered_at, 'infinity') >= r.kept_since)
+    or (coalesce(t.cancelled, 0) <> (o.status = 'cancelled')::integer
+        and coalesce(o.cancelled_at, 'infinity') >= r.kept_since);

@@ -49,7 +49,7 @@ create table deliveries (
   created_at timestamptz not null,
   next_at timestamptz not null,
   done_at timestamptz,
-  primary key (account_id, endpoint_id, event_id),
+  primary key (account_id, event_id, endpoint_id),
   foreign key (account_id, endpoint_id) references webhook_endpoints (account_id, id),
   foreign key (account_id, event_id) references events (account_id, id),
   check ((state = 'pending') = (done_at is null))
@@ -70,9 +70,11 @@ create table delivery_attempts (
   status smallint,
   error text check (char_length(error) <= 50),
   remote_address inet,
-  primary key (account_id, endpoint_id, event_id, round, n),
-  foreign key (account_id, endpoint_id, event_id) references deliveries (account_id, endpoint_id, event_id)
+  primary key (account_id, event_id, endpoint_id, round, n),
+  foreign key (account_id, event_id, endpoint_id) references deliveries (account_id, event_id, endpoint_id)
 );
+
+create index delivery_attempts_recent on delivery_attempts (account_id, endpoint_id, finished_at);
 
 -- How far the current round of catalogue.changed has come. One row; every account is told at most once a minute because
 -- rounds begin at least that far apart.
@@ -88,7 +90,17 @@ create table catalogue_announcement (
 insert into catalogue_announcement (revision, begun_at) select revision, 'epoch' from catalogue_state;
 
 grant select, update on catalogue_announcement to shopwire_app;
-create index delivery_attempts_recent on delivery_attempts (account_id, endpoint_id, finished_at);
+
+-- Events are kept for a while, not for ever. Of those older than this some or all are gone, with their deliveries.
+create table event_retention (
+  only_row boolean primary key default true check (only_row),
+  kept_since timestamptz not null
+);
+
+insert into event_retention (kept_since) values ('epoch');
+create index events_created on events (created_at);
+
+grant select, update on event_retention to shopwire_app;
 
 -- What somebody should hear of. Read by people, and by whatever writes to them.
 create table notices (
@@ -101,8 +113,10 @@ create table notices (
 );
 
 grant select, insert on notices to shopwire_app;
-grant select, insert, update on webhook_endpoints, webhook_secrets, deliveries to shopwire_app;
-grant select, insert on delivery_attempts to shopwire_app;
+grant select, insert, update on webhook_endpoints, webhook_secrets to shopwire_app;
+grant select, insert, update, delete on deliveries to shopwire_app;
+grant select, insert, delete on delivery_attempts to shopwire_app;
+grant delete on events to shopwire_app;
 
 -- Writes an event and, when the account has an endpoint, its delivery and the job that makes it. In the transaction that
 -- makes the event true. The endpoint is held until the commit: a change of URL waits, and then cancels this delivery too.

@@ -134,8 +134,23 @@ const schema = z.object({
     .int()
     .min(1)
     .max(10_000)
-    .default(64)
-    .describe('webhook endpoints one worker process delivers to at a time'),
+    .default(256)
+    .describe('webhook endpoints one worker process delivers to at a time; half of them may be failing ones'),
+  SHOPWIRE_EVENT_RETENTION_DAYS: z.coerce
+    .number()
+    .int()
+    .min(2)
+    .max(36_500)
+    .default(90)
+    .describe('how long webhook events and their delivery log are kept'),
+  SHOPWIRE_EGRESS_PROXY: z
+    .string()
+    .regex(
+      /^https?:\/\/[^/?#]+\/?$/,
+      'must be http://host:port or https://host:port, with user:password@ if needed',
+    )
+    .optional()
+    .describe('HTTP proxy (CONNECT) that webhooks go out through; without it they go out directly'),
   SHOPWIRE_SHUTDOWN_DELAY_MS: milliseconds
     .default(5_000)
     .describe('time between /readyz turning and closing the door'),
@@ -147,6 +162,7 @@ const SECRETS = new Set([
   'SHOPWIRE_DATABASE_OWNER_URL',
   'SHOPWIRE_REDIS_URLS',
   'SHOPWIRE_ENCRYPTION_KEYS',
+  'SHOPWIRE_EGRESS_PROXY',
 ])
 const KNOWN_PASSWORDS = new Set(['postgres', 'password', 'shopwire', 'secret', 'changeme', 'admin'])
 const KEY_BYTES = 32

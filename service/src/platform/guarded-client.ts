@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { buildConnector, Pool } from 'undici'
+import { openTunnel, ProxyRefused, ProxyTrouble } from './egress-proxy.ts'
 import { isPublicAddress } from './public-address.ts'
 
 /** What became of a request to a stranger's server. A fixed vocabulary: nothing a stranger says gets into our records. */
@@ -25,6 +26,7 @@ export interface Sent {
 
 /** A way to one URL that a caller chose, and never to anybody inside. There is no way to ask it for less care. */
 export interface GuardedLine {
+  /** Fails only for a reason on our side: the operator's own proxy. */
   post(headers: Readonly<Record<string, string>>, body: Uint8Array): Promise<Sent>
   close(): Promise<void>
 }
@@ -42,9 +44,20 @@ export type OpenLine = (url: string, options: LineOptions) => GuardedLine
 const HEADERS_BYTES_MAX = 16_384
 const BODY_BYTES_MAX = 65_536
 const IDLE_MS = 4_000
+const HTTPS_PORT = 443
 
-export const openGuardedLine: OpenLine = (url, { totalMsMax, connectionsMax, isStillWanted }) => {
-  const { origin, pathname, search, hostname } = new URL(url)
+/** Lines that go out directly, or all through one proxy; who may be dialled is the same either way. */
+export function guardedLines(proxyUrl?: string): OpenLine {
+  const proxy = proxyUrl === undefined ? undefined : new URL(proxyUrl)
+  return (url, options) => openLine(url, options, proxy)
+}
+
+function openLine(
+  url: string,
+  { totalMsMax, connectionsMax, isStillWanted }: LineOptions,
+  proxy: URL | undefined,
+): GuardedLine {
+  const { origin, pathname, search, hostname, port } = new URL(url)
   const host = bare(hostname)
   let dialled: string | null = null
   const dial = buildConnector({
@@ -63,11 +76,16 @@ export const openGuardedLine: OpenLine = (url, { totalMsMax, connectionsMax, isS
     headersTimeout: totalMsMax,
     bodyTimeout: totalMsMax,
     connect(options, callback) {
-      checkedAddress(host).then(
-        (address) => {
-          dialled = address
+      const reach = async () => {
+        const address = await checkedAddress(host)
+        dialled = address
+        const tunnel = proxy && (await openTunnel(proxy, address, Number(port || HTTPS_PORT), totalMsMax))
+        return { hostname: address, ...(tunnel && { httpSocket: tunnel }) }
+      }
+      reach().then(
+        (way) => {
           // The name was resolved once, and what was checked is what is dialled. The certificate has to be the name's.
-          const target = { ...options, hostname: address, servername: isIP(host) ? '' : host }
+          const target = { ...options, ...way, servername: isIP(host) ? '' : host }
           dial(target, (error, socket) => {
             if (error) return callback(error, null)
             isStillWanted().then(
@@ -101,6 +119,7 @@ export const openGuardedLine: OpenLine = (url, { totalMsMax, connectionsMax, isS
         const isAccepted = status >= 200 && status < 300
         return { error: isAccepted ? null : `http_${status}`, status, remote_address: dialled }
       } catch (error) {
+        if (error instanceof ProxyTrouble) throw error
         return { error: nameOf(error), status: null, remote_address: dialled }
       }
     },
@@ -134,6 +153,7 @@ function nameOf(error: unknown): SendError {
   const { name, code = '', syscall } = error as NodeJS.ErrnoException
   if (name === 'AddressBlocked') return 'blocked'
   if (name === 'Withdrawn') return 'withdrawn'
+  if (error instanceof ProxyRefused) return error.isByRule ? 'blocked' : 'connect'
   if (syscall === 'getaddrinfo') return 'dns'
   if (name === 'TimeoutError' || /TIMEOUT|TIMEDOUT/.test(code)) return 'timeout'
   if (/CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO|ALTNAME|EPROTO/.test(code)) return 'tls'

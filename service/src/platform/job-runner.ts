@@ -6,12 +6,20 @@ import { Unavailable } from './trouble.ts'
 /** How a job ended. `done` means the work removed it in its own transaction. */
 export type JobEnd =
   | { readonly kind: 'done' }
-  | { readonly kind: 'again'; readonly waitMs: number; readonly note: string }
+  | {
+      readonly kind: 'again'
+      readonly waitMs: number
+      readonly note: string
+      /** It did not go well: next time it shares a part of the hands with its like. */
+      readonly isShaky?: boolean
+    }
   | { readonly kind: 'parked'; readonly note: string }
 
 export interface JobRunnerOptions {
   readonly queue: string
   readonly concurrency: number
+  /** Of those at a time, shaky jobs: ones that may take long and come to nothing again. */
+  readonly shakyMax: number
   readonly log: Log
   work(job: Job): Promise<JobEnd>
 }
@@ -33,7 +41,8 @@ const POLL_MS = 100
 const TROUBLE_MS = 1_000
 const BROKEN_WAIT_MS = 60_000
 
-export function createJobRunner(db: Db, { queue, concurrency, log, work }: JobRunnerOptions): JobRunner {
+export function createJobRunner(db: Db, options: JobRunnerOptions): JobRunner {
+  const { queue, concurrency, shakyMax, log, work } = options
   const underWay = new Map<Job, Promise<void>>()
   let isStopping = false
   let looping: Promise<void> | undefined
@@ -43,17 +52,18 @@ export function createJobRunner(db: Db, { queue, concurrency, log, work }: JobRu
   async function run(job: Job) {
     try {
       const end = await work(job)
-      if (end.kind === 'again') await postponeJob(db, job, end.waitMs, end.note)
-      if (end.kind === 'parked') await postponeJob(db, job, undefined, end.note)
+      if (end.kind !== 'done') await postponeJob(db, job, end)
     } catch (error) {
       if (error instanceof LeaseLost) return log.warn({ queue, subject: job.subject }, 'a job was taken over')
       if (error instanceof Unavailable) {
         log.warn({ err: error, queue, subject: job.subject }, 'a job was interrupted')
         // There may be no database to tell; then the lease runs out by itself.
-        return void (await postponeJob(db, job, TROUBLE_MS, `interrupted: ${error.message}`).catch(() => {}))
+        const note = `interrupted: ${error.message}`
+        return void (await postponeJob(db, job, { waitMs: TROUBLE_MS, note }).catch(() => {}))
       }
       log.error({ err: error, queue, subject: job.subject }, 'a job failed')
-      await postponeJob(db, job, BROKEN_WAIT_MS, 'failed on our side; see the log').catch(() => {})
+      const note = 'failed on our side; see the log'
+      await postponeJob(db, job, { waitMs: BROKEN_WAIT_MS, note }).catch(() => {})
     }
   }
 
@@ -63,7 +73,7 @@ export function createJobRunner(db: Db, { queue, concurrency, log, work }: JobRu
       let taken: Job[] = []
       let pauseMs = POLL_MS
       try {
-        if (free > 0) taken = await takeJobs(db, queue, free, LEASE_MS)
+        if (free > 0) taken = await take(free)
       } catch (error) {
         log.warn({ err: error, queue }, 'jobs could not be taken')
         pauseMs = TROUBLE_MS
@@ -79,6 +89,14 @@ export function createJobRunner(db: Db, { queue, concurrency, log, work }: JobRu
       const isBusy = taken.length > 0 || free === 0
       await pause(pauseMs, isBusy)
     }
+  }
+
+  /** Sound jobs first. Shaky ones get what is left, within their part: they are never the reason why a sound one waits. */
+  async function take(free: number): Promise<Job[]> {
+    const sound = await takeJobs(db, queue, false, free, LEASE_MS)
+    const shakyUnderWay = [...underWay.keys()].filter(({ is_shaky }) => is_shaky).length
+    const left = Math.min(free - sound.length, shakyMax - shakyUnderWay)
+    return left > 0 ? [...sound, ...(await takeJobs(db, queue, true, left, LEASE_MS))] : sound
   }
 
   function pause(ms: number, untilJobEnds: boolean): Promise<void> {

@@ -8,6 +8,8 @@ export interface Job {
   /** Which taking up of the job this is; whoever took it up later has the say. */
   readonly attempts: number
   readonly created_at: Date
+  /** It did not go well last time. */
+  readonly is_shaky: boolean
 }
 
 /** Another worker has the job now, because this one was silent for longer than its lease. What it was about to do is void. */
@@ -16,10 +18,10 @@ export class LeaseLost extends Error {
 }
 
 /**
- * Takes up jobs that are due and in nobody's hands. The clock is asked in a sub-select, once: as a volatile function it
+ * Takes up jobs that are due and in nobody's hands: sound ones, or shaky ones. The clock is asked in a sub-select, once: as a volatile function it
  * could not be compared by the index, and every job there is would be read.
  */
-export const takeJobs = (db: Queryable, queue: string, limit: number, leaseMs: number) =>
+export const takeJobs = (db: Queryable, queue: string, isShaky: boolean, limit: number, leaseMs: number) =>
   db.many<Job>(sql`
     update jobs j
        set leased_until = clock_timestamp() + ${leaseMs}::integer * interval '1 ms',
@@ -28,6 +30,7 @@ export const takeJobs = (db: Queryable, queue: string, limit: number, leaseMs: n
       from (select account_id, subject
               from jobs
              where queue = ${queue}
+               and is_shaky = ${isShaky}
                and run_at <= (select clock_timestamp())
                and (leased_until is null or leased_until <= clock_timestamp())
              order by run_at
@@ -36,7 +39,7 @@ export const takeJobs = (db: Queryable, queue: string, limit: number, leaseMs: n
      where j.queue = ${queue}
        and j.account_id = due.account_id
        and j.subject = due.subject
-    returning j.account_id, j.queue, j.subject, j.attempts, j.created_at`)
+    returning j.account_id, j.queue, j.subject, j.attempts, j.created_at, j.is_shaky`)
 
 /** Moves the end of the leases; a job that was given back or taken over meanwhile is left alone. */
 export const keepJobs = (db: Queryable, queue: string, jobs: readonly Job[], leaseMs: number) =>
@@ -76,7 +79,11 @@ export async function assertLease(tx: Tx, job: Job): Promise<void> {
 }
 
 /** Gives the job back, to be tried after a while; without one, when somebody wakes it. Who was woken meanwhile is due now. */
-export const postponeJob = (db: Queryable, job: Job, waitMs: number | undefined, note: string) =>
+export const postponeJob = (
+  db: Queryable,
+  job: Job,
+  { waitMs, note, isShaky = false }: { waitMs?: number; note: string; isShaky?: boolean },
+) =>
   db.run(sql`
     update jobs
        set run_at = case
@@ -84,6 +91,7 @@ export const postponeJob = (db: Queryable, job: Job, waitMs: number | undefined,
              else coalesce(clock_timestamp() + ${waitMs ?? null}::integer * interval '1 ms', 'infinity')
            end,
            leased_until = null,
+           is_shaky = ${isShaky},
            note = left(${note}, 500)
      where account_id = ${job.account_id}
        and queue = ${job.queue}

@@ -1,23 +1,28 @@
 import { WEBHOOK_HORIZON_S, WEBHOOK_TIMEOUT_MS_MAX, webhookHeaders } from '@shopwire/contract'
 import { signWebhook } from '@shopwire/contract/signing'
+import { batched } from '../platform/batched.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import type { Keyring, RowBinding } from '../platform/encryption.ts'
 import type { GuardedLine, OpenLine, Sent } from '../platform/guarded-client.ts'
 import type { JobEnd } from '../platform/job-runner.ts'
-import { assertLease, finishJob, type Job } from '../platform/jobs.ts'
+import type { Job } from '../platform/jobs.ts'
 import type { Log } from '../platform/log.ts'
 import type { SealedColumn } from '../platform/rewrap.ts'
 import { Unavailable } from '../platform/trouble.ts'
 import { secretBinding } from './endpoint.ts'
 import { noticeTrouble } from './notices.ts'
 import {
+  type Attempt,
   type Destination,
   type DueDelivery,
+  type EndpointKey,
+  endDeliverJob,
   expireDeliveries,
-  freezeBody,
-  recordAttempt,
-  selectDestination,
+  type FrozenBody,
+  freezeBodies,
+  recordAttempts,
+  selectDestinations,
   selectDue,
   selectNext,
 } from './queries.ts'
@@ -43,7 +48,12 @@ export type EventToCompose = Pick<
 
 /** Of one endpoint, whatever the number of workers: its job is in one worker's hands at a time. */
 const ATTEMPTS_AT_ONCE = 4
+/** Looked up together, sent four at a time. */
+const LOOK_AHEAD = 16
 const HELD_MS = 60_000
+/** What was read of an endpoint is believed for this long. The answer to a change of URL is held back for longer. */
+const FRESH_MS = 50
+const BATCH_MAX = 256
 
 /**
  * Delivers what is due to one endpoint, the subject of the job. No transaction is open while a stranger's server answers.
@@ -51,123 +61,175 @@ const HELD_MS = 60_000
  */
 export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd> {
   const { db, clock, openLine } = deps
+  // Endpoints are many and their work is alike: what they read and write at one moment goes together.
+  const shared: Shared = {
+    ...deps,
+    read: batched(BATCH_MAX, (endpoints: readonly EndpointKey[]) => selectDestinations(db, endpoints)),
+    freeze: batched(BATCH_MAX, (bodies: readonly FrozenBody[]) => freezeBodies(db, bodies)),
+    record: batched(BATCH_MAX, (attempts: readonly Attempt[]) => recordAttempts(db, attempts)),
+  }
 
   return async (job) => {
     const { account_id, subject: endpoint_id } = job
-    const read = () => selectDestination(db, account_id, endpoint_id)
-    let destination = await read()
-    if (!destination) return finish(db, job, clock)
-    const line = openLine(destination.url, {
+    const destination = watch(() => shared.read({ account_id, endpoint_id }))
+    const first = await destination.fresh()
+    if (!first) return finish(db, job, clock, false)
+    const line = openLine(first.url, {
       totalMsMax: WEBHOOK_TIMEOUT_MS_MAX,
       connectionsMax: ATTEMPTS_AT_ONCE,
-      isStillWanted: async () => (await read()) !== undefined,
+      isStillWanted: async () => (await destination.now()) !== undefined,
     })
+    const open = secretOpener(deps.keyring, account_id)
     const underWay = new Map<string, Promise<void>>()
+    let waiting: DueDelivery[] = []
+    let isShaky = job.is_shaky
     try {
       for (;;) {
-        const now = new Date(clock.nowMs())
-        const horizon = new Date(now.getTime() - WEBHOOK_HORIZON_S * 1000)
-        await expireDeliveries(db, account_id, endpoint_id, horizon, now)
-        if (destination?.is_suspended && underWay.size === 0) {
-          return { kind: 'again', waitMs: HELD_MS, note: 'held while the account is suspended' }
+        // Between two attempts the endpoint may have ended, the account may have been suspended, the secret rotated.
+        const current = await destination.fresh()
+        const canSend = current !== undefined && !current.is_suspended
+        if (!canSend) waiting = []
+        if (current?.is_suspended && underWay.size === 0) {
+          await giveUpLate(db, job, clock)
+          return { kind: 'again', waitMs: HELD_MS, isShaky, note: 'held while the account is suspended' }
         }
-        const free = destination && !destination.is_suspended ? ATTEMPTS_AT_ONCE - underWay.size : 0
-        const due =
-          free > 0 ? await selectDue(db, account_id, endpoint_id, now, [...underWay.keys()], free) : []
-        for (const delivery of due) {
-          const running = attempt(deps, job, line, destination as Destination, delivery).finally(() =>
-            underWay.delete(delivery.event_id),
-          )
+        if (canSend && waiting.length === 0 && underWay.size < ATTEMPTS_AT_ONCE) {
+          const now = await giveUpLate(db, job, clock)
+          waiting = await selectDue(db, account_id, endpoint_id, now, [...underWay.keys()], LOOK_AHEAD)
+        }
+        while (current && waiting.length > 0 && underWay.size < ATTEMPTS_AT_ONCE) {
+          const delivery = waiting.shift() as DueDelivery
+          const running = attempt(shared, job, line, { ...current, open }, delivery)
+            .then((isAccepted) => {
+              isShaky = !isAccepted
+            })
+            .finally(() => underWay.delete(delivery.event_id))
           underWay.set(delivery.event_id, running)
         }
         if (underWay.size === 0) break
         await Promise.race(underWay.values())
-        // Between two attempts the endpoint may have ended, the account may have been suspended, the secret rotated.
-        destination = await read()
       }
     } finally {
       await Promise.allSettled(underWay.values())
       await line.close()
     }
-    return finish(db, job, clock)
+    return finish(db, job, clock, isShaky)
   }
 }
 
-/** Signs afresh, sends the same bytes as ever, and writes down how it went. */
+interface Shared extends DeliverDeps {
+  read(endpoint: EndpointKey): Promise<Destination | undefined>
+  freeze(body: FrozenBody): Promise<Buffer>
+  record(attempt: Attempt): Promise<boolean>
+}
+
+type OpenDestination = Destination & { open: (secret: Destination['secrets'][number]) => Promise<string> }
+
+function watch(read: () => Promise<Destination | undefined>) {
+  let known: Destination | undefined
+  let readMs = Number.NEGATIVE_INFINITY
+  async function now() {
+    const askedMs = performance.now()
+    known = await read()
+    readMs = askedMs
+    return known
+  }
+  return {
+    now,
+    fresh: async () => (performance.now() - readMs < FRESH_MS ? known : now()),
+  }
+}
+
+/** A secret is opened once for the events that go out together. */
+function secretOpener(keyring: Keyring, account_id: string): OpenDestination['open'] {
+  const opened = new Map<string, Promise<string>>()
+  return ({ id, secret_sealed }) => {
+    const known =
+      opened.get(id) ?? keyring.open(Buffer.from(secret_sealed, 'base64'), secretBinding(account_id, id))
+    opened.set(id, known)
+    return known
+  }
+}
+
+/** What has waited for longer than its horizon is not tried again. Answers with the time that was meant. */
+async function giveUpLate(db: Db, { account_id, subject }: Job, clock: Clock): Promise<Date> {
+  const now = new Date(clock.nowMs())
+  await expireDeliveries(db, account_id, subject, new Date(now.getTime() - WEBHOOK_HORIZON_S * 1000), now)
+  return now
+}
+
+/** Signs afresh, sends the same bytes as ever, and writes down how it went. True when the other side accepted. */
 async function attempt(
-  deps: DeliverDeps,
+  shared: Shared,
   job: Job,
   line: GuardedLine,
-  destination: Destination,
+  destination: OpenDestination,
   delivery: DueDelivery,
-): Promise<void> {
-  const { db, clock } = deps
+): Promise<boolean> {
+  const { db, clock } = shared
   const { account_id, subject: endpoint_id } = job
-  const { event_id, created_at } = delivery
+  const { event_id, round, created_at } = delivery
   const startedMs = clock.nowMs()
-  const sent = await send(deps, account_id, line, destination, delivery)
+  const sent = await send(shared, account_id, line, destination, delivery)
   // Withdrawn before a byte was sent: the delivery has been cancelled with its endpoint.
-  if (sent.error === 'withdrawn') return
+  if (sent.error === 'withdrawn') return true
   const finishedMs = clock.nowMs()
   const n = delivery.attempts + 1
-  const nextMs = nextAttemptMs(n, finishedMs, created_at.getTime(), deps.random())
+  const nextMs = nextAttemptMs(n, finishedMs, created_at.getTime(), shared.random())
   const state = sent.error === null ? 'delivered' : nextMs === undefined ? 'failed' : 'pending'
-  const recorded = await recordAttempt(
-    db,
-    {
-      account_id,
-      endpoint_id,
-      event_id,
-      round: delivery.round,
-      n,
-      started_at: new Date(startedMs),
-      finished_at: new Date(finishedMs),
-      status: sent.status,
-      error: sent.error,
-      remote_address: sent.remote_address,
-    },
-    { state, next_at: new Date(nextMs ?? finishedMs) },
-  )
-  if (recorded > 0 && sent.error !== null) {
+  const isCounted = await shared.record({
+    account_id,
+    endpoint_id,
+    event_id,
+    round,
+    n,
+    started_at: new Date(startedMs),
+    finished_at: new Date(finishedMs),
+    status: sent.status,
+    error: sent.error,
+    remote_address: sent.remote_address,
+    state,
+    next_at: new Date(nextMs ?? finishedMs),
+  })
+  if (isCounted && sent.error !== null) {
     await noticeTrouble(db, { account_id, endpoint_id, event_id, isGivenUp: state === 'failed' }, finishedMs)
   }
+  return sent.error === null
 }
 
-/** An event that we cannot put together or sign is a failed attempt like any other: it must not hold up those behind it. */
+/** An event that we cannot put together, sign or get out of our own house is a failed attempt like any other: it must not hold up those behind it. */
 async function send(
-  deps: DeliverDeps,
+  shared: Shared,
   account_id: string,
   line: GuardedLine,
-  destination: Destination,
+  destination: OpenDestination,
   delivery: DueDelivery,
 ): Promise<Omit<Sent, 'error'> & { error: Sent['error'] | 'internal' }> {
   const { event_id } = delivery
   try {
-    const body = Buffer.from(await bodyOf(deps, account_id, delivery))
-    const nowMs = deps.clock.nowMs()
-    const headers = await signedHeaders(deps.keyring, account_id, destination, event_id, body, nowMs)
+    const body = Buffer.from(await bodyOf(shared, account_id, delivery))
+    const headers = await signedHeaders(destination, event_id, body, shared.clock.nowMs())
     return await line.post(headers, body)
   } catch (error) {
     if (error instanceof Unavailable) throw error
-    deps.log.error({ err: error, event_id }, 'an event could not be put together')
+    shared.log.error({ err: error, event_id }, 'an event could not be sent, for a reason on our side')
     return { error: 'internal', status: null, remote_address: null }
   }
 }
 
-async function bodyOf(deps: DeliverDeps, account_id: string, delivery: DueDelivery): Promise<string> {
-  const { db, keyring } = deps
-  const binding = bodyBinding(account_id, delivery.event_id)
+async function bodyOf(shared: Shared, account_id: string, delivery: DueDelivery): Promise<string> {
+  const { keyring } = shared
+  const { event_id } = delivery
+  const binding = bodyBinding(account_id, event_id)
   if (delivery.body_sealed) return keyring.open(delivery.body_sealed, binding)
-  const text = JSON.stringify(await deps.compose({ account_id, ...delivery }))
-  const { bytes, kek_id } = await keyring.seal(text, binding)
-  const { body_sealed } = await freezeBody(db, account_id, delivery.event_id, bytes, kek_id)
-  return keyring.open(body_sealed, binding)
+  const text = JSON.stringify(await shared.compose({ account_id, ...delivery }))
+  const { bytes: sealed, kek_id } = await keyring.seal(text, binding)
+  const frozen = await shared.freeze({ account_id, event_id, sealed, kek_id })
+  return frozen.equals(sealed) ? text : keyring.open(frozen, binding)
 }
 
 async function signedHeaders(
-  keyring: Keyring,
-  account_id: string,
-  { secrets }: Destination,
+  { secrets, open }: OpenDestination,
   id: string,
   body: Uint8Array,
   nowMs: number,
@@ -180,31 +242,18 @@ async function signedHeaders(
     [webhookHeaders.id]: id,
   }
   for (const secret of secrets) {
-    const key = await keyring.open(
-      Buffer.from(secret.secret_sealed, 'base64'),
-      secretBinding(account_id, secret.id),
-    )
     const name = secret.ends_at === null ? webhookHeaders.signature : webhookHeaders.previousSignature
-    headers[name] = signWebhook(key, { timestamp, id, body })
+    headers[name] = signWebhook(await open(secret), { timestamp, id, body })
   }
   return headers
 }
 
 /** Done when nothing is left; else at the time of the next one. What is written meanwhile wakes the job again. */
-function finish(db: Db, job: Job, clock: Clock): Promise<JobEnd> {
-  return db.transaction(async (tx) => {
-    await assertLease(tx, job)
-    const { next_at } = await selectNext(tx, job.account_id, job.subject)
-    if (next_at === null) {
-      await finishJob(tx, job)
-      return { kind: 'done' }
-    }
-    return {
-      kind: 'again',
-      waitMs: Math.max(0, next_at.getTime() - clock.nowMs()),
-      note: 'waits for its next attempt',
-    }
-  })
+async function finish(db: Db, job: Job, clock: Clock, isShaky: boolean): Promise<JobEnd> {
+  if ((await endDeliverJob(db, job)) > 0) return { kind: 'done' }
+  const { next_at } = await selectNext(db, job.account_id, job.subject)
+  const waitMs = next_at === null ? 0 : Math.max(0, next_at.getTime() - clock.nowMs())
+  return { kind: 'again', waitMs, isShaky, note: 'waits for its next attempt' }
 }
 
 export const eventBodies: SealedColumn = {

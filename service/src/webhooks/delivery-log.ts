@@ -124,7 +124,7 @@ async function queueAgain(
       from events e
      where e.account_id = ${account_id}
        and e.id = any(${event_ids})
-        on conflict (account_id, endpoint_id, event_id) do update
+        on conflict (account_id, event_id, endpoint_id) do update
        set state = 'pending', round = d.round + 1, attempts = 0, done_at = null,
            created_at = excluded.created_at, next_at = excluded.next_at`)
   if (queued > 0) await wakeJob(tx, account_id, DELIVER_QUEUE, id)

@@ -1,5 +1,7 @@
 import type { WebhookEventName } from '@shopwire/contract'
 import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import type { Job } from '../platform/jobs.ts'
+import { assert } from '../platform/trouble.ts'
 
 export interface EndpointRow {
   readonly account_id: string
@@ -125,19 +127,31 @@ export interface Destination {
   readonly secrets: readonly { id: string; secret_sealed: string; ends_at: string | null }[]
 }
 
-export const selectDestination = (db: Queryable, account_id: string, endpoint_id: string) =>
-  db.maybeOne<Destination>(sql`
-    select e.url, a.status <> 'active' as is_suspended,
+export interface EndpointKey {
+  readonly account_id: string
+  readonly endpoint_id: string
+}
+
+/** In the order asked for. */
+export async function selectDestinations(
+  db: Queryable,
+  endpoints: readonly EndpointKey[],
+): Promise<(Destination | undefined)[]> {
+  const found = await db.many<Destination & { place: number }>(sql`
+    select w.place, e.url, a.status <> 'active' as is_suspended,
            (select json_agg(json_build_object('id', s.id, 'secret_sealed', encode(s.secret_sealed, 'base64'),
                                               'ends_at', s.ends_at))
               from webhook_secrets s
              where s.account_id = e.account_id
                and (s.ends_at is null or s.ends_at > clock_timestamp())) as secrets
-      from webhook_endpoints e
-      join accounts a on a.id = e.account_id
-     where e.account_id = ${account_id}
-       and e.id = ${endpoint_id}
-       and e.ended_at is null`)
+      from unnest(${endpoints.map(({ account_id }) => account_id)}::text[],
+                  ${endpoints.map(({ endpoint_id }) => endpoint_id)}::text[])
+             with ordinality as w (account_id, endpoint_id, place)
+      join webhook_endpoints e on e.account_id = w.account_id and e.id = w.endpoint_id and e.ended_at is null
+      join accounts a on a.id = e.account_id`)
+  const byPlace = new Map(found.map(({ place, ...destination }) => [place, destination]))
+  return endpoints.map((_, n) => byPlace.get(n + 1))
+}
 
 export interface DueDelivery {
   readonly event_id: string
@@ -173,7 +187,7 @@ export const selectDue = (
      order by d.next_at, d.event_id
      limit ${limit}`)
 
-/** The earliest that is still to be done. */
+/** The earliest that is still to be done, if there is any. */
 export const selectNext = (db: Queryable, account_id: string, endpoint_id: string) =>
   db.one<{ next_at: Date | null }>(sql`
     select min(next_at) as next_at
@@ -182,15 +196,48 @@ export const selectNext = (db: Queryable, account_id: string, endpoint_id: strin
        and endpoint_id = ${endpoint_id}
        and state = 'pending'`)
 
-/** The bytes of an event are made once: whoever comes second is given the first ones. */
-export const freezeBody = (db: Queryable, account_id: string, id: string, sealed: Buffer, kek_id: string) =>
-  db.one<{ body_sealed: Buffer }>(sql`
-    update events
-       set body_sealed = coalesce(body_sealed, ${sealed}),
-           body_kek_id = coalesce(body_kek_id, ${kek_id})
+/**
+ * Ends the job of an endpoint that has nothing left to send. An event written at this moment either waits for this statement
+ * and makes a new job, or has marked this one as woken; without the mark it could be overlooked, because a statement that
+ * waited for a row sees that row anew and nothing else.
+ */
+export const endDeliverJob = (db: Queryable, { account_id, queue, subject, attempts }: Job) =>
+  db.run(sql`
+    delete from jobs
      where account_id = ${account_id}
-       and id = ${id}
-    returning body_sealed`)
+       and queue = ${queue}
+       and subject = ${subject}
+       and attempts = ${attempts}
+       and not is_woken
+       and not exists (select
+                         from deliveries
+                        where account_id = ${account_id}
+                          and endpoint_id = ${subject}
+                          and state = 'pending')`)
+
+export interface FrozenBody {
+  readonly account_id: string
+  readonly event_id: string
+  readonly sealed: Buffer
+  readonly kek_id: string
+}
+
+/** The bytes of an event are made once: whoever comes second is given the first ones. In the order given. */
+export async function freezeBodies(db: Queryable, bodies: readonly FrozenBody[]): Promise<Buffer[]> {
+  const frozen = await db.many<{ place: number; body_sealed: Buffer }>(sql`
+    update events e
+       set body_sealed = coalesce(e.body_sealed, b.sealed),
+           body_kek_id = coalesce(e.body_kek_id, b.kek_id)
+      from unnest(${bodies.map(({ account_id }) => account_id)}::text[], ${bodies.map(({ event_id }) => event_id)}::text[],
+                  ${bodies.map(({ sealed }) => sealed)}::bytea[], ${bodies.map(({ kek_id }) => kek_id)}::text[])
+             with ordinality as b (account_id, event_id, sealed, kek_id, place)
+     where e.account_id = b.account_id
+       and e.id = b.event_id
+    returning b.place, e.body_sealed`)
+  assert(frozen.length === bodies.length, 'an event is gone')
+  const byPlace = new Map(frozen.map(({ place, body_sealed }) => [place, body_sealed]))
+  return bodies.map((_, n) => byPlace.get(n + 1) as Buffer)
+}
 
 export interface Attempt {
   readonly account_id: string
@@ -203,46 +250,74 @@ export interface Attempt {
   readonly status: number | null
   readonly error: string | null
   readonly remote_address: string | null
+  /** What the delivery is after it. */
+  readonly state: 'pending' | 'delivered' | 'failed'
+  readonly next_at: Date
 }
 
 /**
- * Writes down an attempt and what follows from it. Nothing when the delivery was cancelled or somebody else has made the
- * same attempt meanwhile.
+ * Writes down attempts and what follows from them; answers, in the order given, whether each counted. It does not when the
+ * delivery was cancelled or somebody else has made the same attempt meanwhile. Endpoints are locked before their deliveries,
+ * as everywhere.
  */
-export const recordAttempt = (
-  db: Queryable,
-  a: Attempt,
-  after: { state: 'pending' | 'delivered' | 'failed'; next_at: Date },
-) =>
-  db.run(sql`
-    with done as (
-      update deliveries
-         set attempts = ${a.n},
-             state = ${after.state},
-             next_at = ${after.next_at},
-             done_at = case when ${after.state} = 'pending' then null else ${a.finished_at}::timestamptz end
-       where account_id = ${a.account_id}
-         and endpoint_id = ${a.endpoint_id}
-         and event_id = ${a.event_id}
-         and state = 'pending'
-         and round = ${a.round}
-         and attempts = ${a.n}::smallint - 1
-      returning account_id
+export async function recordAttempts(db: Queryable, attempts: readonly Attempt[]): Promise<boolean[]> {
+  const column = <Name extends keyof Attempt>(name: Name) => attempts.map((attempt) => attempt[name])
+  const counted = await db.many<{ place: number }>(sql`
+    with made as materialized (
+      select *
+        from unnest(${column('account_id')}::text[], ${column('endpoint_id')}::text[], ${column('event_id')}::text[],
+                    ${column('round')}::smallint[], ${column('n')}::smallint[], ${column('started_at')}::timestamptz[],
+                    ${column('finished_at')}::timestamptz[], ${column('status')}::smallint[], ${column('error')}::text[],
+                    ${column('remote_address')}::inet[], ${column('state')}::text[], ${column('next_at')}::timestamptz[])
+               with ordinality as m (account_id, endpoint_id, event_id, round, n, started_at, finished_at, status, error,
+                                     remote_address, state, next_at, place)
+    ), held as materialized (
+      select account_id, id
+        from webhook_endpoints
+       where (account_id, id) in (select account_id, endpoint_id from made)
+       order by account_id, id
+         for no key update
+    ), counted as (
+      update deliveries d
+         set attempts = m.n,
+             state = m.state,
+             next_at = m.next_at,
+             done_at = case when m.state = 'pending' then null else m.finished_at end
+        from held h
+        join made m on m.account_id = h.account_id and m.endpoint_id = h.id
+       where d.account_id = m.account_id
+         and d.endpoint_id = m.endpoint_id
+         and d.event_id = m.event_id
+         and d.state = 'pending'
+         and d.round = m.round
+         and d.attempts = m.n - 1
+      returning m.*
     ), logged as (
       insert into delivery_attempts (account_id, endpoint_id, event_id, round, n, started_at, finished_at, status, error,
                                      remote_address)
-      select ${a.account_id}, ${a.endpoint_id}, ${a.event_id}, ${a.round}, ${a.n}, ${a.started_at}, ${a.finished_at}, ${a.status},
-             ${a.error}, ${a.remote_address}::inet
-        from done
+      select account_id, endpoint_id, event_id, round, n, started_at, finished_at, status, error, remote_address
+        from counted
+    ), latest as (
+      select account_id, endpoint_id,
+             max(finished_at) filter (where error is null) as delivered_at,
+             max(finished_at) filter (where error is not null) as failed_at,
+             (array_agg(error order by finished_at desc) filter (where error is not null))[1] as error
+        from counted
+       group by account_id, endpoint_id
+    ), told as (
+      update webhook_endpoints e
+         set last_delivered_at = coalesce(l.delivered_at, e.last_delivered_at),
+             last_failure_at = coalesce(l.failed_at, e.last_failure_at),
+             last_error = coalesce(l.error, e.last_error),
+             alerted_percent = case when l.delivered_at is null then e.alerted_percent else 0 end
+        from latest l
+       where e.account_id = l.account_id
+         and e.id = l.endpoint_id
     )
-    update webhook_endpoints
-       set last_delivered_at = case when ${a.error}::text is null then ${a.finished_at} else last_delivered_at end,
-           last_failure_at = case when ${a.error}::text is null then last_failure_at else ${a.finished_at} end,
-           last_error = case when ${a.error}::text is null then last_error else ${a.error} end,
-           alerted_percent = case when ${a.error}::text is null then 0 else alerted_percent end
-     where account_id = ${a.account_id}
-       and id = ${a.endpoint_id}
-       and exists (select from done)`)
+    select place from counted`)
+  const places = new Set(counted.map(({ place }) => place))
+  return attempts.map((_, n) => places.has(n + 1))
+}
 
 /** Past its horizon without having been tried again: given up. */
 export const expireDeliveries = (

@@ -17,7 +17,7 @@ import { openShop, type Shop, signedHeaders, type TestKey } from '../../testing/
 const SAMPLES = process.env.SHOPWIRE_LONG ? 20_000 : 2_000
 const T_MAX = 4.5
 /** A busy machine can push one run over the line by chance; a leak does so in every run. */
-const RUNS_MAX = 3
+const RUNS_MAX = 6
 const TAIL = 0.1
 
 const UNKNOWN = `key_c1_${'0'.repeat(25)}1`
@@ -106,7 +106,7 @@ function deviation(values: number[]): number {
 }
 
 describe(`row 24: over ${SAMPLES} answers each, t stays under ${T_MAX}`, () => {
-  const timeout = SAMPLES * 60
+  const timeout = SAMPLES * 120
 
   test('a key in use and an unknown key take the same time to refuse', { timeout }, async () => {
     const key = await shop.makeKey()

@@ -27,7 +27,8 @@ afterAll(() => database.close())
 beforeEach(() => database.asOwner('delete from jobs'))
 
 const add = (subject: string) => wakeJob(database.db, account_id, QUEUE, subject)
-const take = (limit = 10, leaseMs = LEASE_MS) => takeJobs(database.db, QUEUE, limit, leaseMs)
+const take = (limit = 10, leaseMs = LEASE_MS, isShaky = false) =>
+  takeJobs(database.db, QUEUE, isShaky, limit, leaseMs)
 const finish = (job: Job) => database.db.transaction((tx) => finishJob(tx, job))
 const left = () =>
   database.db.many<{ subject: string; note: string | null; due: boolean }>(
@@ -42,7 +43,7 @@ const takeJobsStatement = () => {
       return []
     },
   }
-  void takeJobs(catcher as unknown as Queryable, QUEUE, 10, LEASE_MS)
+  void takeJobs(catcher as unknown as Queryable, QUEUE, false, 10, LEASE_MS)
   return caught as unknown as { text: string; values: unknown[] }
 }
 const only = (jobs: Job[]) => {
@@ -65,7 +66,7 @@ describe('a lease', () => {
     const slow = only(await take(10, 0))
     const quick = only(await take())
     await expect(finish(slow)).rejects.toThrow(LeaseLost)
-    expect(await postponeJob(database.db, slow, 0, 'late')).toBe(0)
+    expect(await postponeJob(database.db, slow, { waitMs: 0, note: 'late' })).toBe(0)
     expect(await keepJobs(database.db, QUEUE, [slow], 0)).toBe(0)
     await finish(quick)
     expect(await left()).toEqual([])
@@ -83,14 +84,14 @@ describe('a lease', () => {
     const job = only(await take())
     await add('a')
     expect(await take()).toEqual([])
-    await postponeJob(database.db, job, undefined, 'found nothing')
+    await postponeJob(database.db, job, { note: 'found nothing' })
     expect(only(await take()).attempts).toBe(2)
   })
 
   test('keeping a lease does not undo that the job was given back', async () => {
     await add('a')
     const job = only(await take())
-    await postponeJob(database.db, job, 0, 'later')
+    await postponeJob(database.db, job, { waitMs: 0, note: 'later' })
     expect(await keepJobs(database.db, QUEUE, [job], LEASE_MS)).toBe(0)
     expect(only(await take()).attempts).toBe(2)
   })
@@ -121,7 +122,7 @@ describe('a lease', () => {
 describe('a runner', () => {
   const log = createLog('silent')
   const run = (work: (job: Job) => Promise<JobEnd>, concurrency = 4) => {
-    const runner = createJobRunner(database.db, { queue: QUEUE, concurrency, log, work })
+    const runner = createJobRunner(database.db, { queue: QUEUE, concurrency, shakyMax: 1, log, work })
     runner.start()
     return runner
   }
@@ -177,6 +178,29 @@ describe('a runner', () => {
     await expect
       .poll(() => left())
       .toEqual([{ subject: 'bad', note: expect.stringContaining('our side'), due: false }])
+    await runner.stop(1_000)
+  })
+
+  test('lets jobs that did not go well have only their part of the hands', async () => {
+    const hanging = Promise.withResolvers<JobEnd>()
+    const done: string[] = []
+    const begun: string[] = []
+    const runner = run(async (job) => {
+      if (job.subject.startsWith('bad')) {
+        if (job.attempts === 1) return { kind: 'again', waitMs: 0, note: 'failed', isShaky: true }
+        begun.push(job.subject)
+        return hanging.promise
+      }
+      await finish(job)
+      done.push(job.subject)
+      return { kind: 'done' }
+    }, 2)
+    for (let n = 0; n < 10; n += 1) await add(`bad ${n}`)
+    await expect.poll(() => begun.length).toBe(1)
+    for (let n = 0; n < 10; n += 1) await add(`good ${n}`)
+    await expect.poll(() => done.length).toBe(10)
+    expect(begun.length).toBe(1)
+    hanging.resolve({ kind: 'parked', note: 'enough' })
     await runner.stop(1_000)
   })
 

@@ -60,7 +60,9 @@ async function work(laterMs = 1_000) {
     log,
     random: () => 0,
   })
-  const jobs = await takeJobs(shop.db, DELIVER_QUEUE, 1_000, 0)
+  const jobs = (
+    await Promise.all([false, true].map((isShaky) => takeJobs(shop.db, DELIVER_QUEUE, isShaky, 1_000, 0)))
+  ).flat()
   const mine = jobs.filter((job) => job.account_id === account_id)
   for (const job of mine) await deliver(job)
 }

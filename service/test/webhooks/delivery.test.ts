@@ -85,7 +85,11 @@ const work = (job: Job) =>
 
 /** The job of this account's endpoint, in our hands for the rest of the test. */
 async function takeJob(): Promise<Job> {
-  const jobs = await takeJobs(shop.db, DELIVER_QUEUE, 1_000, 3_600_000)
+  const jobs = (
+    await Promise.all(
+      [false, true].map((isShaky) => takeJobs(shop.db, DELIVER_QUEUE, isShaky, 1_000, 3_600_000)),
+    )
+  ).flat()
   return jobs.find((job) => job.account_id === account_id) as Job
 }
 const isGenuine = ({ headers, body, atMs }: Got, secrets = [secret]) =>
@@ -253,7 +257,8 @@ describe('nothing more is sent', () => {
     await buy()
     const job = await takeJob()
     await configure('https://93.184.216.35/other')
-    await expect(work(job)).rejects.toThrow()
+    // Its row is gone with the old URL, so there is nothing to give back.
+    await work(job)
     expect(got).toEqual([])
   })
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { AddressBlocked, bare, checkedAddress, openGuardedLine } from '../../src/platform/guarded-client.ts'
+import { AddressBlocked, bare, checkedAddress, guardedLines } from '../../src/platform/guarded-client.ts'
 import { isPublicAddress } from '../../src/platform/public-address.ts'
 import { checkWebhookUrl } from '../../src/webhooks/url-rules.ts'
 
@@ -84,7 +84,7 @@ test(`${FORMS} spellings of an address inside: refused when registered, and not 
 
 test('the line itself blocks an address inside, and says nothing but that', async () => {
   for (const url of ['https://127.0.0.1:1/', 'https://[::1]:1/', 'https://[::ffff:7f00:1]:1/']) {
-    const line = openGuardedLine(url, {
+    const line = guardedLines()(url, {
       totalMsMax: 1_000,
       connectionsMax: 1,
       isStillWanted: async () => true,

@@ -1,0 +1,332 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { openSync, writeFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { BASE_PATH } from '@shopwire/contract'
+import {
+  canMakePublicNetwork,
+  createAuthority,
+  freePort,
+  inPublicNetwork,
+  isInPublicNetwork,
+  PUBLIC_ADDRESSES,
+  startPostgres,
+} from '@shopwire/engines'
+import { startApi, startWorker } from './api.ts'
+import { endAll, runProgram, type Server, startServer, temporaryFolder } from './children.ts'
+import { median, quantile, rounded, say } from './figures.ts'
+import { createClient } from './growth/client.ts'
+import type { BenchOptions, WebhookPart } from './options.ts'
+import { printProfile, profileWhile } from './profile.ts'
+import { openShop, type Shop } from './shop.ts'
+import { recordEvents, seedEndpoints } from './webhooks/endpoints.ts'
+
+/** By number of the account: those that answer, those that do not, and those that only hear of the catalogue. */
+const HEALTHY = { firstAccount: 1, count: 500 }
+const BAD = ['/hang', '/drip', '/endless'] as const
+const FIRST_BAD = 501
+const FAN_OUT = { firstAccount: 1_001, count: 100_000 }
+const KEYS = 1
+
+/** One worker's hands, and what each sends at once. */
+const ENDPOINTS_AT_ONCE = 64
+const ATTEMPTS_AT_ONCE = 4
+/** More than a worker delivers in a run. */
+const BACKLOG_PER_SECOND = 6_000
+const EVENTS_PER_SECOND = 100
+const ASKS_PER_SECOND = 100
+const QUIET_SECONDS = 20
+const SAMPLE_MS = 1_000
+const DIRECTORY = fileURLToPath(new URL('./webhooks/', import.meta.url))
+
+/**
+ * How fast one worker delivers, compared with a loop that posts the same bytes and remembers nothing; what receivers that hang,
+ * drip or never end do to the others; and what telling 100,000 endpoints of the catalogue does to the API.
+ */
+export async function webhooks(options: BenchOptions): Promise<void> {
+  if (!isInPublicNetwork()) return again()
+  const folder = temporaryFolder()
+  const authority = await createAuthority()
+  const trust = { NODE_EXTRA_CA_CERTS: authority.file }
+  say('starting PostgreSQL, Redis and a receiver')
+  const postgres = await startPostgres()
+  const accounts = FAN_OUT.firstAccount + FAN_OUT.count
+  const shop = await openShop(
+    folder,
+    { postgres, database: 'shopwire', accounts, keys: KEYS, scopes: 'read', extraEnv: trust },
+    say,
+  )
+  try {
+    const receiver = await startReceiver(folder, authority)
+    await seedEndpoints(shop.owner, shop.env.SHOPWIRE_ENCRYPTION_KEYS, [
+      { ...HEALTHY, url: `${receiver.url}/ok` },
+      ...BAD.map((path, n) => ({ firstAccount: FIRST_BAD + n, count: 1, url: `${receiver.url}${path}` })),
+    ])
+    const log = openSync(`${folder}/service.log`, 'a')
+    const wants = (part: WebhookPart) => options.only === undefined || options.only === part
+    const figures = {
+      ...(wants('speed') && (await measureSpeed(shop, receiver, log, options))),
+      ...(wants('isolation') && (await measureIsolation(shop, receiver, log, options))),
+      ...(wants('fan-out') && (await measureFanOut(shop, receiver, log))),
+    }
+    say(JSON.stringify({ bench: 'webhooks', ...figures }))
+  } finally {
+    endAll()
+    await authority.remove()
+    await shop.close()
+    await postgres.stop()
+  }
+}
+
+/** Events go to public addresses only, so the whole bench runs where some of them are this machine. */
+async function again(): Promise<void> {
+  if (!canMakePublicNetwork()) {
+    throw Object.assign(new Error('no network of its own can be made here (unshare --net)'), {
+      code: 'CANNOT_BEGIN',
+    })
+  }
+  const [command, ...args] = inPublicNetwork(process.execPath, ...process.argv.slice(1))
+  const [code] = await once(spawn(command, args, { stdio: 'inherit' }), 'exit')
+  process.exitCode = code ?? 1
+}
+
+interface Receiver {
+  readonly url: string
+  /** What came since the last time it was asked. */
+  count(): Promise<{ received: number; firstMs: number; lastMs: number; waitsMs: number[] }>
+}
+
+async function startReceiver(
+  folder: string,
+  authority: Awaited<ReturnType<typeof createAuthority>>,
+): Promise<Receiver> {
+  const [address] = PUBLIC_ADDRESSES
+  const { key, cert } = await authority.issue(`IP:${address}`)
+  writeFileSync(`${folder}/key.pem`, key)
+  writeFileSync(`${folder}/cert.pem`, cert)
+  const [port, controlPort] = [await freePort(), await freePort()]
+  const control = `http://127.0.0.1:${controlPort}/`
+  await startServer(
+    [`${DIRECTORY}receiver.ts`, folder, address, String(port), String(controlPort)],
+    {},
+    {
+      port: controlPort,
+      readyUrl: control,
+      isReady: (status) => status === 200,
+      stdout: openSync(`${folder}/receiver.log`, 'a'),
+    },
+  )
+  return {
+    url: `https://${address}:${port}`,
+    count: async () => (await fetch(control)).json() as ReturnType<Receiver['count']>,
+  }
+}
+
+async function measureSpeed(
+  shop: Shop,
+  receiver: Receiver,
+  log: number,
+  { seconds, rounds, profile }: BenchOptions,
+): Promise<Record<string, number>> {
+  const ratios: number[] = []
+  const speeds: { bare: number; ours: number }[] = []
+  for (let round = 1; round <= rounds; round += 1) {
+    const bare = await bareSpeed(shop, receiver, seconds)
+    const { perSecond: ours, workerUs } = await ourSpeed(shop, receiver, log, seconds)
+    speeds.push({ bare, ours })
+    ratios.push(ours / bare)
+    say(
+      `round ${round}  bare ${bare.toFixed(0)}/s  worker ${ours.toFixed(0)}/s, ${workerUs.toFixed(0)} us CPU each  ratio ${(ours / bare).toFixed(3)}`,
+    )
+  }
+  if (profile) await ourSpeed(shop, receiver, log, seconds, true)
+  return {
+    ratio: rounded(median(ratios)),
+    bare_per_s: Math.round(median(speeds.map(({ bare }) => bare))),
+    deliveries_per_s: Math.round(median(speeds.map(({ ours }) => ours))),
+  }
+}
+
+async function bareSpeed(shop: Shop, receiver: Receiver, seconds: number): Promise<number> {
+  await receiver.count()
+  const connections = ENDPOINTS_AT_ONCE * ATTEMPTS_AT_ONCE
+  const args = [`${DIRECTORY}bare.ts`, `${receiver.url}/ok`, String(connections), String(seconds)]
+  await runProgram(process.execPath, args, shop.env)
+  const { received, firstMs, lastMs } = await receiver.count()
+  return (received * 1_000) / (lastMs - firstMs)
+}
+
+/** The events are there before the worker is, so that it never waits for one. */
+async function ourSpeed(shop: Shop, receiver: Receiver, log: number, seconds: number, profile = false) {
+  const backlog = Math.ceil((BACKLOG_PER_SECOND * (seconds + 1)) / ENDPOINTS_AT_ONCE)
+  const busy = Array.from({ length: ENDPOINTS_AT_ONCE }, (_, n) => HEALTHY.firstAccount + n)
+  for (let done = 0; done < backlog; done += 50) {
+    await recordEvents(
+      shop.owner,
+      busy.flatMap((account) => Array<number>(50).fill(account)),
+    )
+  }
+  await shop.owner.query('vacuum analyze deliveries, events, jobs')
+  const worker = await startWorker(shop, log, profile)
+  await untilFirst(receiver)
+  const cpuMs = worker.cpuMs()
+  const beganMs = performance.now()
+  if (profile) printProfile('worker', await profileWhile(worker.complaints(), () => sleep(1_000 * seconds)))
+  else await sleep(1_000 * seconds)
+  const { received } = await receiver.count()
+  const perSecond = (received * 1_000) / (performance.now() - beganMs)
+  const workerUs = (1_000 * (worker.cpuMs() - cpuMs)) / received
+  await worker.kill()
+  await forgetEvents(shop)
+  return { perSecond, workerUs }
+}
+
+async function untilFirst(receiver: Receiver): Promise<void> {
+  for (let received = 0; received === 0; { received } = await receiver.count()) await sleep(50)
+}
+
+async function forgetEvents(shop: Shop): Promise<void> {
+  await shop.owner.query('truncate delivery_attempts, deliveries, events, jobs')
+}
+
+/** The same events to 500 healthy endpoints, without and with three bad ones beside them. */
+async function measureIsolation(
+  shop: Shop,
+  receiver: Receiver,
+  log: number,
+  { seconds, minutes }: BenchOptions,
+): Promise<Record<string, number>> {
+  const worker = await startWorker(shop, log)
+  const flow = (length: number, bad: readonly number[], onSample?: (second: number) => void) =>
+    flowEvents(shop, receiver, length, bad, onSample)
+  await flow(seconds, [])
+  const without = await flow(Math.max(seconds, 20), [])
+  const bad = BAD.map((_, n) => FIRST_BAD + n)
+  const beside = await flow(Math.max(seconds, 20), bad)
+  const [alone99, beside99] = [quantile(without, 0.99), quantile(beside, 0.99)]
+  say(
+    `event to first attempt, ${HEALTHY.count} healthy endpoints: p50 ${quantile(without, 0.5)}, p99 ${alone99} ms; ` +
+      `beside ${BAD.join(', ')}: p50 ${quantile(beside, 0.5)}, p99 ${beside99} ms`,
+  )
+  const figures: Record<string, number> = {
+    first_attempt_p50_ms: quantile(without, 0.5),
+    first_attempt_p99_ms: alone99,
+    beside_bad_p99_ratio: rounded(beside99 / alone99),
+  }
+  if (minutes > 0) {
+    const samplesMb: number[] = []
+    await flow(60 * minutes, bad, (second) => {
+      samplesMb.push(worker.residentMb())
+      if (second % 60 === 0) say(`minute ${second / 60}: worker ${worker.residentMb().toFixed(0)} MB`)
+    })
+    const third = Math.floor(samplesMb.length / 3)
+    figures.memory_growth = rounded(
+      median(samplesMb.slice(-third)) / median(samplesMb.slice(third, 2 * third)),
+    )
+    figures.memory_mb = Math.round(median(samplesMb.slice(-third)))
+  }
+  await worker.kill()
+  await forgetEvents(shop)
+  return figures
+}
+
+/** A steady stream to all of the healthy ones in turn; gives back how long each event took to arrive. */
+async function flowEvents(
+  shop: Shop,
+  receiver: Receiver,
+  seconds: number,
+  bad: readonly number[],
+  onSample: (second: number) => void = () => {},
+): Promise<number[]> {
+  await receiver.count()
+  const stepMs = SAMPLE_MS / EVENTS_PER_SECOND
+  const waitsMs: number[] = []
+  const beganMs = performance.now()
+  for (let n = 0; n < seconds * EVENTS_PER_SECOND; n += 1) {
+    await recordEvents(shop.owner, [HEALTHY.firstAccount + (n % HEALTHY.count)])
+    if (n % EVENTS_PER_SECOND === 0) {
+      if (bad.length > 0) await recordEvents(shop.owner, bad)
+      waitsMs.push(...(await receiver.count()).waitsMs)
+      onSample(n / EVENTS_PER_SECOND)
+    }
+    await sleep(Math.max(0, beganMs + (n + 1) * stepMs - performance.now()))
+  }
+  await sleep(SAMPLE_MS)
+  waitsMs.push(...(await receiver.count()).waitsMs)
+  const missing = seconds * EVENTS_PER_SECOND - waitsMs.length
+  if (missing > 0) throw new Error(`${missing} events had not arrived a second after the last of them`)
+  return waitsMs
+}
+
+/** The API's answers before and while every endpoint is told; the worker delivers all the while. */
+async function measureFanOut(shop: Shop, receiver: Receiver, log: number): Promise<Record<string, number>> {
+  say(`making ${FAN_OUT.count} endpoints`)
+  await seedEndpoints(shop.owner, shop.env.SHOPWIRE_ENCRYPTION_KEYS, [
+    { ...FAN_OUT, url: `${receiver.url}/ok` },
+  ])
+  await shop.owner.query('vacuum analyze')
+  const api = await startApi(shop, 'postgres', log)
+  const worker = await startWorker(shop, log)
+  await askSteadily(shop, api, () => false, 5)
+  const quiet = await askSteadily(shop, api, () => false, QUIET_SECONDS)
+  const beganMs = performance.now()
+  await shop.owner.query('update catalogue_state set revision = revision + 1')
+  const watch = untilTold(shop)
+  let isTold = false
+  void watch.then(() => {
+    isTold = true
+  })
+  const during = await askSteadily(shop, api, () => isTold, 300)
+  await watch
+  const seconds = (performance.now() - beganMs) / 1_000
+  const { rows } = await shop.owner.query<{ written: string }>(
+    `select count(*) as written from events where type = 'catalogue.changed'`,
+  )
+  const { received } = await receiver.count()
+  await worker.kill()
+  await api.kill()
+  const [quiet99, during99] = [quantile(quiet, 0.99), quantile(during, 0.99)]
+  say(
+    `catalogue.changed: ${rows[0]?.written} rows in ${seconds.toFixed(1)} s, ${received} of them delivered meanwhile; ` +
+      `API p50 ${quantile(quiet, 0.5).toFixed(1)} to ${quantile(during, 0.5).toFixed(1)} ms, p99 ${quiet99.toFixed(1)} to ${during99.toFixed(1)} ms`,
+  )
+  return {
+    fan_out_rows: Number(rows[0]?.written),
+    fan_out_s: rounded(seconds, 1),
+    api_p99_quiet_ms: rounded(quiet99, 1),
+    api_p99_ratio: rounded(during99 / quiet99),
+  }
+}
+
+async function untilTold(shop: Shop): Promise<void> {
+  for (;;) {
+    const { rows } = await shop.owner.query<{ is_told: boolean }>(
+      `select a.told_up_to is null and a.revision = s.revision as is_told from catalogue_announcement a, catalogue_state s`,
+    )
+    if (rows[0]?.is_told) return
+    await sleep(100)
+  }
+}
+
+/** Signed reads at a steady pace, however long an answer takes; the time of each in ms. */
+async function askSteadily(
+  shop: Shop,
+  api: Server,
+  isOver: () => boolean,
+  secondsMax: number,
+): Promise<number[]> {
+  const [key] = shop.keys
+  if (!key) throw new Error('there is no key')
+  const clients = Array.from({ length: 16 }, () => createClient(api.port))
+  const asks: Promise<{ ms: number }>[] = []
+  const beganMs = performance.now()
+  for (let n = 0; n < secondsMax * ASKS_PER_SECOND && !isOver(); n += 1) {
+    const client = clients[n % clients.length]
+    if (client) asks.push(client.ask(key, { method: 'GET', target: `${BASE_PATH}/ping`, body: '' }))
+    await sleep(Math.max(0, beganMs + ((n + 1) * 1_000) / ASKS_PER_SECOND - performance.now()))
+  }
+  const answers = await Promise.all(asks)
+  for (const client of clients) client.close()
+  return answers.map(({ ms }) => ms)
+}

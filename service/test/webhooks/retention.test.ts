@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { sql } from '../../src/platform/db.ts'
+import { recordEvent } from '../../src/webhooks/events.ts'
+import { FORGET_CHUNK, forgetEvents } from '../../src/webhooks/retention.ts'
+import { openShop, type Shop, type TestKey } from '../../testing/shop.ts'
+
+const DAY_MS = 86_400_000
+
+let shop: Shop
+let key: TestKey
+let account_id: string
+beforeAll(async () => {
+  shop = await openShop()
+})
+afterAll(() => shop.close())
+beforeEach(async () => {
+  account_id = (await shop.operator.createAccount('Receiver')).id
+  key = await shop.makeKey(undefined, account_id)
+  const body = JSON.stringify({ url: 'https://93.184.216.34/hook' })
+  expect((await shop.call('POST', '/v1/webhook', { key, body })).status).toBe(200)
+})
+
+/** An event of so many days ago. */
+const record = (daysAgo: number) =>
+  shop.db.transaction((tx) => recordEvent(tx, { account_id, type: 'test' }, Date.now() - daysAgo * DAY_MS))
+const settle = (state: string) =>
+  shop.db.run(sql`
+    update deliveries
+       set state = ${state}, attempts = 1, done_at = now()
+     where account_id = ${account_id}`)
+const count = () =>
+  shop.db.one<{ events: number; deliveries: number }>(sql`
+    select (select count(*) from events where account_id = ${account_id}) as events,
+           (select count(*) from deliveries where account_id = ${account_id}) as deliveries`)
+const forget = () => forgetEvents(shop.db, new Date(Date.now() - 90 * DAY_MS))
+
+test('events past their time go, with deliveries and attempts; younger ones stay', async () => {
+  await record(91)
+  await record(89)
+  await settle('delivered')
+  await shop.db.run(sql`
+    insert into delivery_attempts (account_id, endpoint_id, event_id, round, n, started_at, finished_at, status)
+    select account_id, endpoint_id, event_id, 1, 1, now(), now(), 200 from deliveries where account_id = ${account_id}`)
+  expect(await forget()).toBe(1)
+  expect(await count()).toEqual({ events: 1, deliveries: 1 })
+  expect(await forget()).toBe(0)
+  const { kept_since } = await shop.db.one<{ kept_since: Date }>(sql`select kept_since from event_retention`)
+  expect(Math.round((Date.now() - kept_since.getTime()) / DAY_MS)).toBe(90)
+})
+
+test('what is still on its way stays, however old', async () => {
+  await record(400)
+  expect(await forget()).toBe(0)
+  expect(await count()).toEqual({ events: 1, deliveries: 1 })
+  await settle('failed')
+  expect(await forget()).toBe(1)
+})
+
+test('several workers at once remove everything once, in chunks', async () => {
+  await shop.db.run(sql`
+    insert into events (account_id, id, type, created_at)
+    select ${account_id}, 'evt_old_' || n, 'test', now() - interval '200 days' from generate_series(1, ${FORGET_CHUNK + 5}) n`)
+  let removed = 0
+  for (let n = 0; n < 4; n += 1) {
+    const parts = await Promise.all([forget(), forget(), forget()])
+    expect(Math.max(...parts)).toBeLessThanOrEqual(FORGET_CHUNK)
+    removed += parts.reduce((sum, part) => sum + part, 0)
+  }
+  expect(removed).toBe(FORGET_CHUNK + 5)
+})
