@@ -44,6 +44,8 @@ export type EventToCompose = Pick<
 /** Of one endpoint, whatever the number of workers: its job is in one worker's hands at a time. */
 const ATTEMPTS_AT_ONCE = 4
 const HELD_MS = 60_000
+/** An event that comes while others are under way waits no longer than this, however long their answers take. */
+const LOOK_EVERY_MS = 1_000
 
 /**
  * Delivers what is due to one endpoint, the subject of the job. No transaction is open while a stranger's server answers.
@@ -81,8 +83,8 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
           underWay.set(delivery.event_id, running)
         }
         if (underWay.size === 0) break
-        await Promise.race(underWay.values())
-        // Between two attempts the endpoint may have ended, the account may have been suspended, the secret rotated.
+        await firstOf(underWay.values(), LOOK_EVERY_MS)
+        // Meanwhile the endpoint may have ended, the account may have been suspended, the secret rotated.
         destination = await read()
       }
     } finally {
@@ -90,6 +92,17 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
       await line.close()
     }
     return finish(db, job, clock)
+  }
+}
+
+/** Until one of them has ended, or the time is over. */
+async function firstOf(attempts: Iterable<Promise<void>>, msMax: number): Promise<void> {
+  const { promise: overdue, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, msMax)
+  try {
+    await Promise.race([...attempts, overdue])
+  } finally {
+    clearTimeout(timer)
   }
 }
 

@@ -222,6 +222,19 @@ describe('the schedule', () => {
     expect((await health()).pending).toBe(1)
   })
 
+  test('an event that comes while another waits for its answer does not wait with it', async () => {
+    await buy()
+    const bothHaveBeenSent = Promise.withResolvers<void>()
+    answer = async () => {
+      if (got.length === 1) await buy()
+      else bothHaveBeenSent.resolve()
+      await bothHaveBeenSent.promise
+      return ACCEPTED
+    }
+    expect(await work(await takeJob())).toEqual({ kind: 'done' })
+    expect(got).toHaveLength(2)
+  })
+
   test('an event that we cannot put together is tried again like any other, and holds up nobody', async () => {
     await buy()
     await shop.database.asOwner(
