@@ -55,12 +55,15 @@ export const insertEndpoint = (
     insert into webhook_endpoints (account_id, id, url, set_by, created_at)
     values (${endpoint.account_id}, ${endpoint.id}, ${endpoint.url}, ${endpoint.set_by}, ${endpoint.created_at})`)
 
-/** Ends it, and everything still queued for it. */
+/**
+ * Ends it, and everything still queued for it. The time is that of the change and not of the request, which may have waited:
+ * what was sent meanwhile was sent before the end.
+ */
 export const endEndpoint = (tx: Tx, { account_id, id }: Pick<EndpointRow, 'account_id' | 'id'>, at: Date) =>
   tx.run(sql`
     with ended as (
       update webhook_endpoints
-         set ended_at = ${at}
+         set ended_at = greatest(${at}::timestamptz, clock_timestamp())
        where account_id = ${account_id}
          and id = ${id}
          and ended_at is null
