@@ -264,6 +264,44 @@ describe('the schedule', () => {
   })
 })
 
+test('health is always true: after success, failure, giving up, and a change of URL', async () => {
+  const at = () => new Date(nowMs).toISOString()
+  const nothing = { pending: 0, failed: 0, last_delivered_at: null, last_failure_at: null, last_error: null }
+  expect(await health()).toEqual({ webhook_url: URL_HERE, ...nothing })
+
+  await buy()
+  expect(await health()).toEqual({ webhook_url: URL_HERE, ...nothing, pending: 1 })
+  await work(await takeJob())
+  const last_delivered_at = at()
+  expect(await health()).toEqual({ webhook_url: URL_HERE, ...nothing, last_delivered_at })
+
+  answer = async () => FAILED
+  await buy()
+  await buy()
+  const job = await takeJob()
+  let end = await work(job)
+  const failedOnce = { last_delivered_at, last_failure_at: at(), last_error: 'http_500' }
+  expect(await health()).toEqual({ webhook_url: URL_HERE, pending: 2, failed: 0, ...failedOnce })
+
+  // One is accepted after all, the other never.
+  const [first] = got.slice(-2).map(({ headers }) => headers[webhookHeaders.id])
+  answer = async () =>
+    got.at(-1)?.headers[webhookHeaders.id] === first ? ACCEPTED : { ...FAILED, error: 'timeout' }
+  nowMs += 2 * MINUTE_S * 1000
+  end = await work(job)
+  const later = { last_delivered_at: at(), last_failure_at: at(), last_error: 'timeout' }
+  expect(await health()).toEqual({ webhook_url: URL_HERE, pending: 1, failed: 0, ...later })
+  for (; end.kind === 'again'; end = await work(job)) nowMs += end.waitMs
+  const givenUp = { ...later, last_failure_at: at() }
+  expect(await health()).toEqual({ webhook_url: URL_HERE, pending: 0, failed: 1, ...givenUp })
+
+  const moved = 'https://93.184.216.35/other'
+  await configure(moved)
+  expect(await health()).toEqual({ webhook_url: moved, ...nothing })
+  await configure(null)
+  expect(await health()).toEqual({ webhook_url: null, ...nothing })
+})
+
 describe('nothing more is sent', () => {
   test('once the URL has changed: the old job ends without a word', async () => {
     await buy()
