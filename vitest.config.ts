@@ -47,6 +47,9 @@ export default defineConfig({
           include: ['*.test.ts'],
           testTimeout: 120 * SECOND,
           hookTimeout: 180 * SECOND,
+          // One file after the other in one process, in which they share one system.
+          fileParallelism: false,
+          isolate: false,
         },
       },
       {

@@ -1,10 +1,15 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 
-/** What a name stands for right now; `SERVFAIL` for a resolver that is not well. */
+/**
+ * What a name stands for right now: addresses, before them names that it is only another name for; `SERVFAIL` for a resolver
+ * that is not well.
+ */
 export type Answers = readonly string[] | 'SERVFAIL'
 
-const [A, AAAA] = [1, 28] as const
+export type DnsStub = Awaited<ReturnType<typeof startDnsStub>>
+
+const [A, CNAME, AAAA] = [1, 5, 28] as const
 
 /** A name server of a few lines on 127.0.0.1:53. Answers have no life: every look-up comes here. */
 export async function startDnsStub() {
@@ -44,23 +49,45 @@ function reply(question: Buffer, type: number, answers: Answers | undefined): Bu
   const head = Buffer.from(question)
   const code = answers === 'SERVFAIL' ? 2 : answers === undefined ? 3 : 0
   head.writeUInt16BE(0x8180 | code, 2)
-  const wanted = Array.isArray(answers)
-    ? answers.filter((address) => address.includes(':') === (type === AAAA))
-    : []
-  head.writeUInt16BE(type === A || type === AAAA ? wanted.length : 0, 6)
+  const records = Array.isArray(answers) && (type === A || type === AAAA) ? recordsOf(type, answers) : []
+  head.writeUInt16BE(records.length, 6)
   head.writeUInt16BE(0, 8)
   head.writeUInt16BE(0, 10)
-  return Buffer.concat([head, ...wanted.map((address) => record(type, address))])
+  return Buffer.concat([head, ...records])
 }
 
-function record(type: number, address: string): Buffer {
-  const data = type === A ? Buffer.from(address.split('.').map(Number)) : ipv6Bytes(address)
-  const fixed = Buffer.alloc(12)
-  fixed.writeUInt16BE(0xc00c, 0)
-  fixed.writeUInt16BE(type, 2)
-  fixed.writeUInt16BE(1, 4)
-  fixed.writeUInt16BE(data.length, 10)
-  return Buffer.concat([fixed, data])
+function recordsOf(type: typeof A | typeof AAAA, answers: readonly string[]): Buffer[] {
+  const aliases = answers.filter((answer) => /[g-z]/.test(answer))
+  const addresses = answers.filter(
+    (answer) => !aliases.includes(answer) && answer.includes(':') === (type === AAAA),
+  )
+  const owners = [THE_QUESTION, ...aliases.map(nameBytes)]
+  const last = owners.at(-1) as Buffer
+  return [
+    ...aliases.map((alias, n) => record(owners[n] as Buffer, CNAME, nameBytes(alias))),
+    ...addresses.map((address) => record(last, type, type === A ? ipv4Bytes(address) : ipv6Bytes(address))),
+  ]
+}
+
+/** A pointer to the name that was asked for. */
+const THE_QUESTION = Buffer.from([0xc0, 0x0c])
+
+function record(owner: Buffer, type: number, data: Buffer): Buffer {
+  // Type, class IN, a life of no seconds, length.
+  const fixed = Buffer.alloc(10)
+  fixed.writeUInt16BE(type, 0)
+  fixed.writeUInt16BE(1, 2)
+  fixed.writeUInt16BE(data.length, 8)
+  return Buffer.concat([owner, fixed, data])
+}
+
+function nameBytes(name: string): Buffer {
+  const labels = name.split('.').map((label) => Buffer.from([label.length, ...Buffer.from(label)]))
+  return Buffer.concat([...labels, Buffer.alloc(1)])
+}
+
+function ipv4Bytes(address: string): Buffer {
+  return Buffer.from(address.split('.').map(Number))
 }
 
 function ipv6Bytes(address: string): Buffer {

@@ -1,47 +1,87 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { createServer } from 'node:https'
+import { createServer, type ServerOptions } from 'node:https'
+import type { Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
+import { webhookHeadersLower } from '@shopwire/contract'
 import { verifyWebhook } from '@shopwire/contract/signing'
 import type { Certificate } from '@shopwire/engines'
+import type { Journal } from '@shopwire/proof/invariants'
 
 export interface Received {
   readonly id: string
   readonly event: string
-  readonly path: string
+  readonly url: string
   readonly body: string
+  readonly headers: IncomingMessage['headers']
   readonly isGenuine: boolean
+  /** When the first of it came. */
   readonly atMs: number
 }
 
-export type Manner = (request: IncomingMessage, response: ServerResponse) => void
+/** How a receiver answers; it has read and written down the event by then. */
+export type Manner = (exchange: {
+  readonly got: Received
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  /** Below TLS: for bytes of one's own nobody needs it, for a reset there is no other way. */
+  readonly wire: Socket
+}) => void
+
+export interface ReceiverOptions {
+  readonly tls?: ServerOptions
+}
+
+export type Receiver = Awaited<ReturnType<typeof startReceiver>>
 
 /** A receiver that keeps the five rules: checks the raw bytes first, in constant time, by its own clock, each id once. */
-export async function startReceiver(address: string, certificate: Certificate, port = 443) {
+export async function startReceiver(
+  place: { address: string; port: number; origin: string; certificate: Certificate; journal: Journal },
+  { tls = {} }: ReceiverOptions = {},
+) {
   const received: Received[] = []
   const handled = new Set<string>()
+  const wires = new Map<number, Socket>()
   let secrets: string[] = []
-  let connections = 0
-  let manner: Manner = (_request, response) => response.writeHead(204).end()
+  let manner: Manner = ({ response }) => response.writeHead(204).end()
 
-  const server = createServer({ ...certificate, minVersion: 'TLSv1.2' }, async (request, response) => {
-    const body = await buffer(request)
-    const isGenuine = verifyWebhook({ secrets, headers: request.headers, body, nowS: Date.now() / 1000 }).ok
-    const { id, event } = JSON.parse(body.toString()) as { id: string; event: string }
-    if (isGenuine) handled.add(id)
-    received.push({ id, event, path: request.url ?? '', body: body.toString(), isGenuine, atMs: Date.now() })
-    manner(request, response)
-  })
-  server.on('connection', () => {
-    connections += 1
+  const server = createServer(
+    { ...place.certificate, minVersion: 'TLSv1.2', ...tls },
+    async (request, response) => {
+      const atMs = Date.now()
+      const body = await buffer(request).catch(() => undefined)
+      // Cut off in the middle: nothing was received.
+      if (!body) return
+      const { headers } = request
+      const isGenuine = verifyWebhook({ secrets, headers, body, nowS: Date.now() / 1000 }).ok
+      const { id, event } = JSON.parse(body.toString()) as { id: string; event: string }
+      if (isGenuine) handled.add(id)
+      const url = `https://${headers.host}${request.url}`
+      const receipt = place.journal.received({
+        event_id: id,
+        url,
+        body,
+        is_genuine: isGenuine,
+        signed_at: new Date(Number(headers[webhookHeadersLower.timestamp]) * 1000),
+      })
+      const got: Received = { id, event, url, body: body.toString(), headers, isGenuine, atMs }
+      received.push(got)
+      const noteAnswer = () => response.headersSent && receipt.answered(response.statusCode)
+      response.on('finish', noteAnswer).on('close', noteAnswer)
+      manner({ got, request, response, wire: wires.get(request.socket.remotePort ?? 0) as Socket })
+      noteAnswer()
+    },
+  )
+  server.on('connection', (wire: Socket) => {
+    wires.set(wire.remotePort ?? 0, wire)
   })
   server.on('tlsClientError', () => {})
-  server.listen(port, address)
+  server.listen(place.port, place.address)
   await once(server, 'listening')
   return {
+    origin: place.origin,
     received,
     handled,
-    connections: () => connections,
     knows(...shared: string[]) {
       secrets = shared
     },

@@ -24,7 +24,7 @@ export interface Shop {
 }
 
 /** Races would spend their time waiting: these systems are set to let a caller do as much as it likes. */
-const LIMITLESS = 1_000_000
+export const LIMITLESS = 1_000_000
 export const limitless = {
   SHOPWIRE_REQUESTS_PER_MINUTE: String(LIMITLESS),
   SHOPWIRE_ORDER_ATTEMPTS_PER_MINUTE: String(LIMITLESS),

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -30,7 +31,7 @@ export async function createAuthority() {
       )
       const signer = isSelfSigned
         ? ['-signkey', `${name}.key`]
-        : ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial']
+        : ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-set_serial', String(randomInt(2 ** 40))]
       await openssl(
         ...['x509', '-req', '-in', `${name}.csr`, '-days', String(days), '-extfile', `${name}.ext`],
         ...[...signer, '-out', `${name}.pem`],

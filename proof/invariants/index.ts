@@ -7,7 +7,7 @@ export { type Answered, Journal, type Limits, type Sent } from './journal.ts'
 export interface Violation {
   readonly rule: string
   readonly what: string
-  /** Of what is wrong: accounts, orders, transfers as account/seq, numbers of calls in the journal. */
+  /** Of what is wrong: accounts, orders, events, transfers as account/seq, numbers of calls in the journal. */
   readonly ids: string[]
 }
 
@@ -78,20 +78,27 @@ async function readFolder(folder: URL): Promise<Rule[]> {
 }
 
 /** Tables of this session alone, in pg_temp: the database itself is left as it is. */
-async function loadJournal(client: pg.Client, { calls, revocations, limits }: Journal): Promise<void> {
+async function loadJournal(client: pg.Client, journal: Journal): Promise<void> {
+  const { calls, revocations, receipts, secrets, limits } = journal
   await client.query(`
     create temporary table t_calls (
       seq bigint, account_id text, key_id text, method text, path text, nonce text, idempotency_key text,
       request_hash bytea, sent_at timestamptz, received_at timestamptz, status integer, order_id text,
       n_links integer, balance_cents bigint, replayed boolean);
     create temporary table t_revocations (key_id text, returned_at timestamptz);
+    create temporary table t_got (
+      event_id text, url text, body_hash text, is_genuine boolean, signed_at timestamptz, received_at timestamptz,
+      status integer);
+    create temporary table t_secrets (seq bigint, account_id text, secret_hash text);
     create temporary table t_limits (requests_max bigint, orders_max bigint)`)
   for (let from = 0; from < calls.length; from += CALLS_AT_ONCE) {
     await insertRows(client, 't_calls', calls.slice(from, from + CALLS_AT_ONCE))
   }
   await insertRows(client, 't_revocations', revocations)
+  await insertRows(client, 't_got', receipts)
+  await insertRows(client, 't_secrets', secrets)
   await insertRows(client, 't_limits', [{ requests_max: limits.requestsMax, orders_max: limits.ordersMax }])
-  await client.query('analyze t_calls, t_revocations')
+  await client.query('analyze t_calls, t_revocations, t_got, t_secrets')
 }
 
 function insertRows(client: pg.Client, table: string, rows: readonly object[]) {

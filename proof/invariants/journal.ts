@@ -49,6 +49,31 @@ export interface Call {
   replayed: boolean
 }
 
+/** An event as it came to its receiver. The body is hashed here and not kept: it may hold links. */
+export interface Got {
+  readonly event_id: string
+  readonly url: string
+  readonly body: Uint8Array
+  readonly is_genuine: boolean
+  /** The time under the signature. */
+  readonly signed_at: Date
+}
+
+/** A row of t_got. */
+export interface Receipt extends Omit<Got, 'body'> {
+  body_hash: string
+  received_at: Date
+  /** Null: the receiver has said nothing yet. */
+  status: number | null
+}
+
+/** A row of t_secrets: a webhook secret in an answer, or, without the number of a call, printed by the command that rotates. */
+export interface ShownSecret {
+  seq: number | null
+  account_id: string
+  secret_hash: string
+}
+
 export interface Limits {
   readonly requestsMax: number
   readonly ordersMax: number
@@ -60,13 +85,15 @@ const CONTRACT_LIMITS: Limits = {
 }
 
 /**
- * What callers asked and were told, to be held against what the database says. It has to know every call to the shop: an
+ * What callers asked and were told, and what their receivers got, to be held against what the database says. It has to know every call to the shop: an
  * order that nobody here asked for is a violation.
  */
 export class Journal {
   readonly limits: Limits
   readonly calls: Call[] = []
   readonly revocations: { key_id: string; returned_at: Date }[] = []
+  readonly receipts: Receipt[] = []
+  readonly secrets: ShownSecret[] = []
 
   /** Limits other than the contract's are for races, which would wait for most of their time otherwise. */
   constructor(limits: Partial<Limits> = {}) {
@@ -93,6 +120,7 @@ export class Journal {
       replayed: false,
     }
     this.calls.push(call)
+    const { secrets } = this
     return {
       /** Right after the last byte came. */
       answered({ status, body, replayed = false }: Answered): void {
@@ -105,8 +133,27 @@ export class Journal {
           balance_cents: told.balance_cents ?? null,
           replayed,
         })
+        for (const [secret] of (JSON.stringify(body) ?? '').matchAll(WEBHOOK_SECRET)) {
+          secrets.push({ seq: call.seq, account_id, secret_hash: sha256(secret) })
+        }
       },
     }
+  }
+
+  /** By the receiver, before it answers. */
+  received({ body, ...got }: Got) {
+    const receipt: Receipt = { ...got, body_hash: sha256(body), received_at: new Date(), status: null }
+    this.receipts.push(receipt)
+    return {
+      answered(status: number): void {
+        receipt.status = status
+      },
+    }
+  }
+
+  /** When the command that rotates an account's webhook secret printed the new one. */
+  rotated(account_id: string, secret: string): void {
+    this.secrets.push({ seq: null, account_id, secret_hash: sha256(secret) })
   }
 
   /** Right after the command that revoked the key returned. */
@@ -116,6 +163,7 @@ export class Journal {
 }
 
 const ORDERS = `${BASE_PATH}/orders`
+const WEBHOOK_SECRET = /whsec_[\w-]+/g
 
 /** Written anew from the contract's words and not taken from the service: two readings of one rule have to agree. */
 function hashCart(items: readonly CartItem[]): string {
@@ -125,5 +173,9 @@ function hashCart(items: readonly CartItem[]): string {
     expected_price_cents ?? null,
   ])
   lines.sort(([a], [b]) => (String(a) < String(b) ? -1 : 1))
-  return createHash('sha256').update(JSON.stringify(lines)).digest('hex')
+  return sha256(JSON.stringify(lines))
+}
+
+function sha256(bytes: string | Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex')
 }

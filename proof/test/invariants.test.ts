@@ -3,7 +3,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runProgram } from '../bench/children.ts'
 import { checkInvariants, readRules } from '../invariants/index.ts'
-import { type Call, Journal } from '../invariants/journal.ts'
+import { type Call, Journal, type Receipt } from '../invariants/journal.ts'
 import { BY_HAND, FROM_POOL, openSmallShop, type SmallShop } from '../invariants/small-shop.ts'
 
 /** A state that must not be: how to bring it about, and what the checker has to say. */
@@ -26,6 +26,15 @@ interface JournalPlant {
   readonly also?: readonly string[]
 }
 
+/** What a receiver got or an account was shown, changed from what it should be. */
+interface ReceiverPlant {
+  readonly rule: string
+  readonly wrong: string
+  change(journal: Journal): unknown
+  /** The id the rule has to name; the event by default. */
+  readonly names?: string
+}
+
 const ADMIN = fileURLToPath(new URL('../../service/bin/admin.ts', import.meta.url))
 const OPEN_MS_MAX = 180_000
 
@@ -37,6 +46,7 @@ const PAID = `(select min(id) from orders where status = 'paid')`
 const POOL_LINK = `(select min(item_id || '/' || id) from pool_links)`
 
 const EVENT = `(select min(id) from events where account_id = ${ACCOUNT})`
+const SECRET = 'whsec_planted'
 const DONE = `state = 'delivered', done_at = now(), attempts = 2`
 
 const plants: readonly Plant[] = [
@@ -444,6 +454,68 @@ const journalPlants: readonly JournalPlant[] = [
   },
 ]
 
+const receiverPlants: readonly ReceiverPlant[] = [
+  {
+    rule: 'W03',
+    wrong: 'a delivery that nobody received',
+    change: ({ receipts }) => void receipts.splice(0),
+  },
+  {
+    rule: 'W03',
+    wrong: 'a delivery that was received somewhere else',
+    change: ({ receipts: [got] }) => Object.assign(got ?? {}, { url: 'https://hook.example/other' }),
+  },
+  {
+    rule: 'W03',
+    wrong: 'a delivery that was answered with 500',
+    change: ({ receipts: [got] }) => Object.assign(got ?? {}, { status: 500 }),
+  },
+  {
+    rule: 'W03',
+    wrong: 'a delivery that was never answered',
+    change: ({ receipts: [got] }) => Object.assign(got ?? {}, { status: null }),
+  },
+  {
+    rule: 'W07',
+    wrong: 'a copy with other bytes',
+    change: ({ receipts }) => receipts.push({ ...(receipts[0] as Receipt), body_hash: 'other' }),
+  },
+  {
+    rule: 'W07',
+    wrong: 'a copy that nobody signed',
+    change: ({ receipts }) => receipts.push({ ...(receipts[0] as Receipt), is_genuine: false }),
+  },
+  {
+    rule: 'W07',
+    wrong: 'a copy signed 301 seconds before it came',
+    change({ receipts }) {
+      const [got] = receipts as [Receipt]
+      receipts.push({ ...got, signed_at: after(got.received_at, -301_000) })
+    },
+  },
+  {
+    rule: 'S01',
+    wrong: 'a webhook secret in a second answer',
+    change: (journal) => tell(journal, 'POST', '/v1/webhook', SECRET),
+    names: ACCOUNT,
+  },
+  {
+    rule: 'S01',
+    wrong: 'a webhook secret in an answer that made no endpoint',
+    change(journal) {
+      journal.secrets.splice(0)
+      return tell(journal, 'GET', '/v1/webhook', SECRET)
+    },
+    names: ACCOUNT,
+  },
+  {
+    rule: 'S01',
+    wrong: 'more webhook secrets told than there were',
+    change: (journal) => tell(journal, 'POST', '/v1/webhook', `${SECRET}2`),
+    names: ACCOUNT,
+  },
+]
+
 let shop: SmallShop
 let clones = 0
 
@@ -458,7 +530,7 @@ it('a shop in which everything has happened once violates nothing', async () => 
 
 it('every rule has a state here that breaks it', async () => {
   const rules = await readRules({ withJournal: true })
-  const broken = new Set([...plants, ...journalPlants].map(({ rule }) => rule))
+  const broken = new Set([...plants, ...journalPlants, ...receiverPlants].map(({ rule }) => rule))
   expect([...broken].sort()).toEqual(rules.map(({ id }) => id).sort())
 })
 
@@ -539,6 +611,23 @@ describe('what callers were told', () => {
   })
 })
 
+describe('what receivers got', () => {
+  it('an event that came twice, and a secret that was rotated, are no violation', async () => {
+    await withReceiver(async (url, journal) => {
+      journal.receipts.push({ ...(journal.receipts[0] as Receipt), status: 500 })
+      expect(await checkInvariants(url, journal)).toEqual([])
+    })
+  })
+
+  it.each(receiverPlants)('$rule catches $wrong', async ({ rule, change, names = EVENT }) => {
+    await withReceiver(async (url, journal, client) => {
+      const { rows } = await client.query<{ id: string }>(`select ${names} as id`)
+      change(journal)
+      expect(await checkInvariants(url, journal)).toMatchObject([{ rule, ids: [rows[0]?.id] }])
+    })
+  })
+})
+
 describe('shopwire-admin verify', () => {
   const verify = (url: string, ...args: string[]) =>
     runProgram(process.execPath, [ADMIN, 'verify', ...args], { ...shop.env, SHOPWIRE_DATABASE_URL: url })
@@ -565,6 +654,35 @@ describe('shopwire-admin verify', () => {
     await expect(verify(shop.urlOf(), '--rule', 'M99')).rejects.toThrow('ended with 4')
   })
 })
+
+/** A copy of the shop in which an endpoint got an event and has had two secrets, the second by rotation. */
+async function withReceiver(
+  work: (url: string, journal: Journal, client: pg.Client) => Promise<void>,
+): Promise<void> {
+  await inClone(async (url, client) => {
+    await client.query(`${endpoint()}; ${delivery(DONE)};
+      insert into webhook_secrets (account_id, id, secret_sealed, secret_kek_id, created_at, ends_at)
+      values (${ACCOUNT}, 'whs_1', 'sealed', 'proof', now(), now()), (${ACCOUNT}, 'whs_2', 'sealed', 'proof', now(), null)`)
+    const { rows } = await client.query<{ account_id: string; event_id: string }>(
+      `select ${ACCOUNT} as account_id, ${EVENT} as event_id`,
+    )
+    const [{ account_id, event_id }] = rows as [{ account_id: string; event_id: string }]
+    const journal = copyOf(shop.journal)
+    tell(journal, 'POST', '/v1/webhook', SECRET, account_id)
+    journal.rotated(account_id, `${SECRET}1`)
+    const got = { event_id, url: 'https://hook.example/', body: Buffer.from('{}'), is_genuine: true }
+    journal.received({ ...got, signed_at: new Date() }).answered(200)
+    await work(url, journal, client)
+  })
+}
+
+/** An answer with a webhook secret in it. */
+function tell(journal: Journal, method: string, path: string, secret: string, account?: string): void {
+  const account_id = account ?? (journal.calls.at(-1) as Call).account_id
+  const { key_id } = one(journal.calls, (call) => call.account_id === account_id && call.status === 200)
+  const call = journal.sent({ account_id, key_id, method, path, nonce: crypto.randomUUID() })
+  call.answered({ status: 200, body: { secret } })
+}
 
 /** Works on a copy of the shop's database that is gone afterwards. */
 async function inClone(work: (url: string, client: pg.Client) => Promise<void>): Promise<void> {
@@ -628,10 +746,12 @@ function dropChecks(table: string): string {
           end $$`
 }
 
-function copyOf({ calls, revocations }: Journal): Journal {
+function copyOf({ calls, revocations, receipts, secrets }: Journal): Journal {
   const copy = new Journal()
   copy.calls.push(...calls.map((call) => ({ ...call })))
   copy.revocations.push(...revocations)
+  copy.receipts.push(...receipts)
+  copy.secrets.push(...secrets)
   return copy
 }
 

@@ -120,7 +120,10 @@ function openLine(
         return { error: isAccepted ? null : `http_${status}`, status, remote_address: dialled }
       } catch (error) {
         if (error instanceof ProxyTrouble) throw error
-        return { error: nameOf(error), status: null, remote_address: dialled }
+        const name = nameOf(error)
+        // The line has several connections: what was dialled may have been for another request.
+        const isDialled = name !== 'blocked' && name !== 'dns'
+        return { error: name, status: null, remote_address: isDialled ? dialled : null }
       }
     },
     close: () => pool.destroy(),
@@ -157,7 +160,8 @@ function nameOf(error: unknown): SendError {
   if (syscall === 'getaddrinfo') return 'dns'
   if (name === 'TimeoutError' || /TIMEOUT|TIMEDOUT/.test(code)) return 'timeout'
   if (/CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO|ALTNAME|EPROTO/.test(code)) return 'tls'
-  if (/^HPE_|HEADERS_OVERFLOW|CONTENT_LENGTH/.test(code)) return 'bad_response'
+  // The parser's errors have no code.
+  if (name === 'HTTPParserError' || /HEADERS_OVERFLOW|CONTENT_LENGTH/.test(code)) return 'bad_response'
   if (/ECONNRESET|UND_ERR_SOCKET|EPIPE/.test(code)) return 'reset'
   return 'connect'
 }

@@ -6,7 +6,7 @@ import type { Db } from '../platform/db.ts'
 import type { Keyring, RowBinding } from '../platform/encryption.ts'
 import type { GuardedLine, OpenLine, Sent } from '../platform/guarded-client.ts'
 import type { JobEnd } from '../platform/job-runner.ts'
-import type { Job } from '../platform/jobs.ts'
+import { assertLease, finishJob, type Job } from '../platform/jobs.ts'
 import type { Log } from '../platform/log.ts'
 import type { SealedColumn } from '../platform/rewrap.ts'
 import { Unavailable } from '../platform/trouble.ts'
@@ -18,13 +18,12 @@ import {
   type DueDelivery,
   type EndpointKey,
   endDeliverJob,
-  expireDeliveries,
   type FrozenBody,
   freezeBodies,
   recordAttempts,
   selectDestinations,
-  selectDue,
   selectNext,
+  takeDue,
 } from './queries.ts'
 import { nextAttemptMs } from './schedule.ts'
 
@@ -54,6 +53,8 @@ const HELD_MS = 60_000
 /** What was read of an endpoint is believed for this long. The answer to a change of URL is held back for longer. */
 const FRESH_MS = 50
 const BATCH_MAX = 256
+/** An event that comes while others are under way waits no longer than this, however long their answers take. */
+const LOOK_EVERY_MS = 1_000
 
 /**
  * Delivers what is due to one endpoint, the subject of the job. No transaction is open while a stranger's server answers.
@@ -83,19 +84,23 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
     const underWay = new Map<string, Promise<void>>()
     let waiting: DueDelivery[] = []
     let isShaky = job.is_shaky
+    const look = (limit: number) => {
+      const now = new Date(clock.nowMs())
+      const horizon = new Date(now.getTime() - WEBHOOK_HORIZON_S * 1000)
+      return takeDue(db, { account_id, endpoint_id }, { now, horizon, but: [...underWay.keys()], limit })
+    }
     try {
       for (;;) {
-        // Between two attempts the endpoint may have ended, the account may have been suspended, the secret rotated.
+        // Meanwhile the endpoint may have ended, the account may have been suspended, the secret rotated.
         const current = await destination.fresh()
         const canSend = current !== undefined && !current.is_suspended
         if (!canSend) waiting = []
         if (current?.is_suspended && underWay.size === 0) {
-          await giveUpLate(db, job, clock)
+          await look(0)
           return { kind: 'again', waitMs: HELD_MS, isShaky, note: 'held while the account is suspended' }
         }
         if (canSend && waiting.length === 0 && underWay.size < ATTEMPTS_AT_ONCE) {
-          const now = await giveUpLate(db, job, clock)
-          waiting = await selectDue(db, account_id, endpoint_id, now, [...underWay.keys()], LOOK_AHEAD)
+          waiting = await look(LOOK_AHEAD)
         }
         while (current && waiting.length > 0 && underWay.size < ATTEMPTS_AT_ONCE) {
           const delivery = waiting.shift() as DueDelivery
@@ -107,7 +112,7 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
           underWay.set(delivery.event_id, running)
         }
         if (underWay.size === 0) break
-        await Promise.race(underWay.values())
+        await firstOf(underWay.values(), LOOK_EVERY_MS)
       }
     } finally {
       await Promise.allSettled(underWay.values())
@@ -151,11 +156,15 @@ function secretOpener(keyring: Keyring, account_id: string): OpenDestination['op
   }
 }
 
-/** What has waited for longer than its horizon is not tried again. Answers with the time that was meant. */
-async function giveUpLate(db: Db, { account_id, subject }: Job, clock: Clock): Promise<Date> {
-  const now = new Date(clock.nowMs())
-  await expireDeliveries(db, account_id, subject, new Date(now.getTime() - WEBHOOK_HORIZON_S * 1000), now)
-  return now
+/** Until one of them has ended, or the time is over. */
+async function firstOf(attempts: Iterable<Promise<void>>, msMax: number): Promise<void> {
+  const { promise: overdue, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, msMax)
+  try {
+    await Promise.race([...attempts, overdue])
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 /** Signs afresh, sends the same bytes as ever, and writes down how it went. True when the other side accepted. */
@@ -197,7 +206,10 @@ async function attempt(
   return sent.error === null
 }
 
-/** An event that we cannot put together, sign or get out of our own house is a failed attempt like any other: it must not hold up those behind it. */
+/**
+ * An event that we cannot put together, sign or get out of our own house is a failed attempt like any other: it must not hold
+ * up those behind it.
+ */
 async function send(
   shared: Shared,
   account_id: string,
@@ -251,9 +263,16 @@ async function signedHeaders(
 /** Done when nothing is left; else at the time of the next one. What is written meanwhile wakes the job again. */
 async function finish(db: Db, job: Job, clock: Clock, isShaky: boolean): Promise<JobEnd> {
   if ((await endDeliverJob(db, job)) > 0) return { kind: 'done' }
-  const { next_at } = await selectNext(db, job.account_id, job.subject)
-  const waitMs = next_at === null ? 0 : Math.max(0, next_at.getTime() - clock.nowMs())
-  return { kind: 'again', waitMs, isShaky, note: 'waits for its next attempt' }
+  return db.transaction(async (tx) => {
+    await assertLease(tx, job)
+    const { next_at } = await selectNext(tx, job.account_id, job.subject)
+    if (next_at === null) {
+      await finishJob(tx, job)
+      return { kind: 'done' }
+    }
+    const waitMs = Math.max(0, next_at.getTime() - clock.nowMs())
+    return { kind: 'again', waitMs, isShaky, note: 'waits for its next attempt' }
+  })
 }
 
 export const eventBodies: SealedColumn = {

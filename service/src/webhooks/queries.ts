@@ -57,12 +57,15 @@ export const insertEndpoint = (
     insert into webhook_endpoints (account_id, id, url, set_by, created_at)
     values (${endpoint.account_id}, ${endpoint.id}, ${endpoint.url}, ${endpoint.set_by}, ${endpoint.created_at})`)
 
-/** Ends it, and everything still queued for it. */
+/**
+ * Ends it, and everything still queued for it. The time is that of the change and not of the request, which may have waited:
+ * what was sent meanwhile was sent before the end.
+ */
 export const endEndpoint = (tx: Tx, { account_id, id }: Pick<EndpointRow, 'account_id' | 'id'>, at: Date) =>
   tx.run(sql`
     with ended as (
       update webhook_endpoints
-         set ended_at = ${at}
+         set ended_at = greatest(${at}::timestamptz, clock_timestamp())
        where account_id = ${account_id}
          and id = ${id}
          and ended_at is null
@@ -166,15 +169,22 @@ export interface DueDelivery {
   readonly body_sealed: Buffer | null
 }
 
-export const selectDue = (
+/** What may be sent now, oldest first. What is past its horizon is given up instead. */
+export const takeDue = (
   db: Queryable,
-  account_id: string,
-  endpoint_id: string,
-  now: Date,
-  but: readonly string[],
-  limit: number,
+  { account_id, endpoint_id }: EndpointKey,
+  { now, horizon, but, limit }: { now: Date; horizon: Date; but: readonly string[]; limit: number },
 ) =>
   db.many<DueDelivery>(sql`
+    with given_up as (
+      update deliveries
+         set state = 'failed',
+             done_at = ${now}
+       where account_id = ${account_id}
+         and endpoint_id = ${endpoint_id}
+         and state = 'pending'
+         and created_at <= ${horizon}
+    )
     select d.event_id, d.round, d.attempts, d.created_at, e.type, e.order_id, e.revision, e.created_at as event_created_at,
            e.body_sealed
       from deliveries d
@@ -182,6 +192,7 @@ export const selectDue = (
      where d.account_id = ${account_id}
        and d.endpoint_id = ${endpoint_id}
        and d.state = 'pending'
+       and d.created_at > ${horizon}
        and d.next_at <= ${now}
        and d.event_id <> all(${but})
      order by d.next_at, d.event_id
@@ -197,9 +208,9 @@ export const selectNext = (db: Queryable, account_id: string, endpoint_id: strin
        and state = 'pending'`)
 
 /**
- * Ends the job of an endpoint that has nothing left to send. An event written at this moment either waits for this statement
- * and makes a new job, or has marked this one as woken; without the mark it could be overlooked, because a statement that
- * waited for a row sees that row anew and nothing else.
+ * Ends the job of an endpoint that has nothing left to send and was not woken meanwhile. An event written at this moment either
+ * waits for this statement and makes a new job, or has marked this one as woken; without the mark it could be overlooked,
+ * because a statement that waited for a row sees that row anew and nothing else.
  */
 export const endDeliverJob = (db: Queryable, { account_id, queue, subject, attempts }: Job) =>
   db.run(sql`
@@ -318,20 +329,3 @@ export async function recordAttempts(db: Queryable, attempts: readonly Attempt[]
   const places = new Set(counted.map(({ place }) => place))
   return attempts.map((_, n) => places.has(n + 1))
 }
-
-/** Past its horizon without having been tried again: given up. */
-export const expireDeliveries = (
-  db: Queryable,
-  account_id: string,
-  endpoint_id: string,
-  createdBefore: Date,
-  now: Date,
-) =>
-  db.run(sql`
-    update deliveries
-       set state = 'failed',
-           done_at = ${now}
-     where account_id = ${account_id}
-       and endpoint_id = ${endpoint_id}
-       and state = 'pending'
-       and created_at <= ${createdBefore}`)

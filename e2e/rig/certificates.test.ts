@@ -1,0 +1,39 @@
+import { once } from 'node:events'
+import { connect } from 'node:tls'
+import { describe, expect } from 'vitest'
+import { HERE, type ListenOptions, test } from './rig.ts'
+
+const OLD_TLS = { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const
+
+describe('row 57: who cannot prove its name, or only speaks an old TLS, gets nothing', () => {
+  test.for([
+    ['a certificate that signed itself', { certificate: { isSelfSigned: true } }],
+    ['a certificate that has run out', { certificate: { days: -1 } }],
+    ['TLS 1.1', { tls: OLD_TLS }],
+  ] as [string, ListenOptions][])('%s', async ([, options], { subscribe }) => {
+    const { receiver, sendTest, untilError, health } = await subscribe('unproven.example.net', options)
+    await sendTest()
+    await untilError('tls')
+    expect(receiver.received).toEqual([])
+    expect(await health()).toMatchObject({ pending: 1, last_delivered_at: null })
+  })
+
+  test('a certificate of another name', async ({ rig, subscribe }) => {
+    const { receiver, configure, sendTest, untilError } = await subscribe('right.example.net')
+    rig.dns.set('wrong.example.net', [HERE])
+    expect((await configure('https://wrong.example.net/')).status).toBe(200)
+    await sendTest()
+    await untilError('tls')
+    expect(receiver.received).toEqual([])
+  })
+
+  test('the receiver with TLS 1.1 would have talked to whoever speaks it', async ({ listen }) => {
+    await listen('old.example.net', { tls: OLD_TLS })
+    const socket = connect({ host: HERE, port: 443, rejectUnauthorized: false, ...OLD_TLS })
+    await once(socket, 'secureConnect')
+    expect(socket.getProtocol()).toBe('TLSv1.1')
+    socket.destroy()
+  })
+})
+
+test('after all of that every rule holds', ({ rig }) => rig.expectAllHolds())

@@ -1,0 +1,149 @@
+import { until } from '@shopwire/engines'
+import { describe, expect } from 'vitest'
+import { startPostgresProxy, type Trap } from '../support/postgres-proxy.ts'
+import { startWorker } from '../support/server-process.ts'
+import type { Received } from './receiver.ts'
+import { type Rig, SOON_MS, test } from './rig.ts'
+
+const AT_ONCE = 4
+const recordsAttempt = (statement: string) => statement.includes('insert into delivery_attempts')
+
+describe('row 58: a worker killed with -9', () => {
+  test('after the 2xx and before it is recorded: the event comes again with the same id and bytes', async ({
+    rig,
+    subscribe,
+  }) => {
+    const { receiver, sendTest, untilNothingPending, account_id } = await subscribe('unrecorded.example.net')
+    await killWhenItRecords(rig, 'held', sendTest)
+    expect(receiver.received).toHaveLength(AT_ONCE)
+    await untilNothingPending()
+    expect(copiesOf(receiver.received)).toEqual(Array(AT_ONCE).fill({ copies: 2, bodies: 1 }))
+    expect(receiver.handled.size).toBe(AT_ONCE)
+    expect(await attemptsOf(rig, account_id)).toBe(Array(AT_ONCE).fill('delivered|1|1|').join('\n'))
+  })
+
+  test('after it is recorded: the event does not come again', async ({ rig, subscribe }) => {
+    const { receiver, sendTest, account_id } = await subscribe('recorded.example.net')
+    await killWhenItRecords(rig, 'unanswered', sendTest)
+    await endLeases(rig)
+    await until(
+      async () => (await rig.system.query(`select from jobs where account_id = '${account_id}'`)) === '',
+      SOON_MS,
+      () => 'the job does not end',
+    )
+    expect(copiesOf(receiver.received)).toEqual(Array(AT_ONCE).fill({ copies: 1, bodies: 1 }))
+    expect(await attemptsOf(rig, account_id)).toBe(Array(AT_ONCE).fill('delivered|1|1|').join('\n'))
+  })
+
+  test('at any moment: no event is lost, and every copy has the same id and bytes', async ({
+    rig,
+    subscribe,
+  }) => {
+    const { receiver, sendTest, untilNothingPending } = await subscribe('killed.example.net')
+    receiver.behaves(({ response }) => setTimeout(() => response.writeHead(200).end(), 30))
+    for (let round = 0; round < 3; round += 1) {
+      for (let n = 0; n < 8; n += 1) await sendTest()
+      await until(
+        () => receiver.received.length > round * 8,
+        SOON_MS,
+        () => 'nothing arrives',
+      )
+      await rig.worker.kill('SIGKILL')
+      await endLeases(rig)
+      await rig.worker.start()
+      await untilNothingPending()
+    }
+    expect(receiver.handled.size).toBe(24)
+    expect(copiesOf(receiver.received).every(({ bodies }) => bodies === 1)).toBe(true)
+  })
+})
+
+describe('row 59: a worker that wakes up after its lease', () => {
+  test('changes nothing that another has recorded meanwhile; nothing is lost, and one attempt is counted', async ({
+    rig,
+    subscribe,
+    onTestFinished,
+  }) => {
+    const { receiver, sendTest, account_id, makeDue, untilNothingPending } =
+      await subscribe('twice.example.net')
+    const asleep = Promise.withResolvers<void>()
+    // Of two events, one fails for the sleeper and succeeds for the other worker, and one the other way round.
+    receiver.behaves(async ({ got, response }) => {
+      const isFirst = receiver.received[0]?.id === got.id
+      const copy = receiver.received.filter(({ id }) => id === got.id).length
+      if (copy === 1) await asleep.promise
+      const isFine = copy > 2 || isFirst === (copy === 2)
+      response.writeHead(isFine ? 200 : 500).end()
+    })
+    await sendTest()
+    await sendTest()
+    await until(
+      () => receiver.received.length === 2,
+      SOON_MS,
+      () => 'the events do not arrive',
+    )
+    const [first, second] = receiver.received.map(({ id }) => id)
+    process.kill(rig.worker.pid() as number, 'SIGSTOP')
+    // Answers are on their way to it while it cannot read them.
+    asleep.resolve()
+    const other = await startWorker(rig.system.settings)
+    onTestFinished(async () => void (await other.kill('SIGTERM')))
+    const recorded = [`${first}|delivered|1|1|`, `${second}|pending|1|1|http_500`].sort().join('\n')
+    const states = () => attemptsOf(rig, account_id, { withIds: true })
+    await until(
+      async () => (await states()) === recorded,
+      SOON_MS,
+      () => 'the other worker does not take over',
+    )
+    process.kill(rig.worker.pid() as number, 'SIGCONT')
+    await until(
+      () => rig.worker.logs().includes('a job was taken over'),
+      SOON_MS,
+      () => 'the sleeper does not notice',
+    )
+    expect(await states()).toBe(recorded)
+    await makeDue()
+    await untilNothingPending()
+    expect(receiver.received.filter(({ id }) => id === first)).toHaveLength(2)
+    expect(receiver.received.filter(({ id }) => id === second)).toHaveLength(3)
+    expect(copiesOf(receiver.received).every(({ bodies }) => bodies === 1)).toBe(true)
+  })
+})
+
+test('after all of that every rule holds', ({ rig }) => rig.expectAllHolds())
+
+/** A worker that has its 2xx and is about to record it, or has recorded it and does not know, is killed; the usual one is back then. */
+async function killWhenItRecords(rig: Rig, how: Trap['how'], sendTest: () => Promise<unknown>) {
+  const { settings, postgres, database } = rig.system
+  await rig.worker.kill('SIGTERM')
+  const proxy = await startPostgresProxy(postgres)
+  const victim = await startWorker({ ...settings, SHOPWIRE_DATABASE_URL: proxy.url(database.appUrl) })
+  const caught = proxy.trap({ how, count: AT_ONCE, isMeant: recordsAttempt })
+  for (let n = 0; n < AT_ONCE; n += 1) await sendTest()
+  await caught
+  await victim.kill('SIGKILL')
+  await proxy.close()
+  await rig.worker.start()
+}
+
+/** As if the ten seconds were over; whoever had them is dead. */
+const endLeases = ({ system }: Rig) =>
+  system.query(`update jobs set leased_until = null where queue = 'deliver'`)
+
+/** State, attempts counted, attempts written down, and how they ended. */
+const attemptsOf = ({ system }: Rig, account_id: string, { withIds = false } = {}) =>
+  system.query(
+    `select ${withIds ? 'event_id, ' : ''}state, attempts, count(n), string_agg(error, ' ' order by n)
+       from deliveries d
+       left join delivery_attempts a using (account_id, endpoint_id, event_id)
+      where account_id = '${account_id}'
+      group by event_id, state, attempts
+      order by event_id collate "C"`,
+  )
+
+function copiesOf(received: readonly Received[]) {
+  return [...Map.groupBy(received, ({ id }) => id).values()].map((copies) => ({
+    copies: copies.length,
+    bodies: new Set(copies.map(({ body }) => body)).size,
+  }))
+}
