@@ -1,11 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '@shopwire/engines'
 import { describe, expect } from 'vitest'
 import { startPostgresProxy, type Trap } from '../support/postgres-proxy.ts'
-import { startWorker } from '../support/server-process.ts'
+import { type ServerProcess, startWorker } from '../support/server-process.ts'
 import type { Received } from './receiver.ts'
-import { type Rig, SOON_MS, test } from './rig.ts'
+import { type Rig, SOON_MS, type Subscription, test } from './rig.ts'
 
 const AT_ONCE = 4
+const FLOOD = process.env.SHOPWIRE_LONG
+  ? { events: 20_000, seconds: 60, endpoints: 20, msMax: 300_000 }
+  : { events: 2_000, seconds: 8, endpoints: 8, msMax: 120_000 }
+const TURN_S = 0.1
+const KILL_EVERY_MS = 2_000
 const recordsAttempt = (statement: string) => statement.includes('insert into delivery_attempts')
 
 describe('row 58: a worker killed with -9', () => {
@@ -13,9 +19,9 @@ describe('row 58: a worker killed with -9', () => {
     rig,
     subscribe,
   }) => {
-    const { receiver, sendTest, untilNothingPending, account_id } = await subscribe('unrecorded.example.net')
-    await killWhenItRecords(rig, 'held', sendTest)
-    expect(receiver.received).toHaveLength(AT_ONCE)
+    const customer = await subscribe('unrecorded.example.net')
+    const { receiver, untilNothingPending, account_id } = customer
+    await killWhenItRecords(rig, 'held', customer, AT_ONCE)
     await untilNothingPending()
     expect(copiesOf(receiver.received)).toEqual(Array(AT_ONCE).fill({ copies: 2, bodies: 1 }))
     expect(receiver.handled.size).toBe(AT_ONCE)
@@ -23,16 +29,17 @@ describe('row 58: a worker killed with -9', () => {
   })
 
   test('after it is recorded: the event does not come again', async ({ rig, subscribe }) => {
-    const { receiver, sendTest, account_id } = await subscribe('recorded.example.net')
-    await killWhenItRecords(rig, 'unanswered', sendTest)
+    const customer = await subscribe('recorded.example.net')
+    const { receiver, account_id } = customer
+    await killWhenItRecords(rig, 'unanswered', customer, 1)
     await endLeases(rig)
     await until(
       async () => (await rig.system.query(`select from jobs where account_id = '${account_id}'`)) === '',
       SOON_MS,
       () => 'the job does not end',
     )
-    expect(copiesOf(receiver.received)).toEqual(Array(AT_ONCE).fill({ copies: 1, bodies: 1 }))
-    expect(await attemptsOf(rig, account_id)).toBe(Array(AT_ONCE).fill('delivered|1|1|').join('\n'))
+    expect(copiesOf(receiver.received)).toEqual([{ copies: 1, bodies: 1 }])
+    expect(await attemptsOf(rig, account_id)).toBe('delivered|1|1|')
   })
 
   test('at any moment: no event is lost, and every copy has the same id and bytes', async ({
@@ -56,6 +63,45 @@ describe('row 58: a worker killed with -9', () => {
     expect(receiver.handled.size).toBe(24)
     expect(copiesOf(receiver.received).every(({ bodies }) => bodies === 1)).toBe(true)
   })
+})
+
+test(`a worker killed every two seconds while ${FLOOD.events} events flow: each arrives or is still on its way`, {
+  timeout: FLOOD.msMax,
+}, async ({ rig, subscribe, annotate }) => {
+  const customers = await Promise.all(
+    Array.from({ length: FLOOD.endpoints }, (_, n) =>
+      subscribe(`flood-${n}.example.net`, { port: 2000 + n }),
+    ),
+  )
+  const second = await startWorker(rig.system.settings)
+  const untilMs = performance.now() + FLOOD.seconds * 1000
+  const perTurn = Math.ceil((FLOOD.events / FLOOD.seconds) * TURN_S)
+  let sent = 0
+  const flowing = (async () => {
+    while (sent < FLOOD.events) {
+      await recordEvents(rig, customers, Math.min(perTurn, FLOOD.events - sent), sent)
+      sent += perTurn
+      await sleep(TURN_S * 1000)
+    }
+  })()
+  let kills = 0
+  for (const workers = [rig.worker, second]; performance.now() < untilMs; kills += 1) {
+    const victim = workers[kills % 2] as ServerProcess
+    await sleep(KILL_EVERY_MS)
+    await victim.kill('SIGKILL')
+    await victim.start()
+  }
+  await flowing
+  for (const { untilNothingPending } of customers) await untilNothingPending()
+  await second.kill('SIGTERM')
+  const copies = customers.flatMap(({ receiver }) => copiesOf(receiver.received))
+  await annotate(
+    `${kills} kills, ${copies.length} events, ${copies.reduce((sum, each) => sum + each.copies, 0)} copies`,
+  )
+  expect(copies.length).toBe(FLOOD.events)
+  expect(copies.every(({ bodies }) => bodies === 1)).toBe(true)
+  expect(customers.every(({ receiver }) => receiver.received.every(({ isGenuine }) => isGenuine))).toBe(true)
+  await rig.expectAllHolds()
 })
 
 describe('row 59: a worker that wakes up after its lease', () => {
@@ -112,15 +158,28 @@ describe('row 59: a worker that wakes up after its lease', () => {
 
 test('after all of that every rule holds', ({ rig }) => rig.expectAllHolds())
 
-/** A worker that has its 2xx and is about to record it, or has recorded it and does not know, is killed; the usual one is back then. */
-async function killWhenItRecords(rig: Rig, how: Trap['how'], sendTest: () => Promise<unknown>) {
+/**
+ * A worker that has its 2xx and is about to record it, or has recorded it and does not know, is killed; the usual one is back
+ * then. Attempts are recorded together, so while the first are held the others wait with them.
+ */
+async function killWhenItRecords(
+  rig: Rig,
+  how: Trap['how'],
+  { receiver, sendTest }: Subscription,
+  events: number,
+) {
   const { settings, postgres, database } = rig.system
   await rig.worker.kill('SIGTERM')
   const proxy = await startPostgresProxy(postgres)
   const victim = await startWorker({ ...settings, SHOPWIRE_DATABASE_URL: proxy.url(database.appUrl) })
-  const caught = proxy.trap({ how, count: AT_ONCE, isMeant: recordsAttempt })
-  for (let n = 0; n < AT_ONCE; n += 1) await sendTest()
+  const caught = proxy.trap({ how, count: 1, isMeant: recordsAttempt })
+  for (let n = 0; n < events; n += 1) await sendTest()
   await caught
+  await until(
+    () => receiver.received.length === events,
+    SOON_MS,
+    () => 'the events do not arrive',
+  )
   await victim.kill('SIGKILL')
   await proxy.close()
   await rig.worker.start()
@@ -139,6 +198,14 @@ const attemptsOf = ({ system }: Rig, account_id: string, { withIds = false } = {
       where account_id = '${account_id}'
       group by event_id, state, attempts
       order by event_id collate "C"`,
+  )
+
+/** As the service records them; the API allows only ten tests to wait at a time. */
+const recordEvents = ({ system }: Rig, customers: readonly Subscription[], count: number, from: number) =>
+  system.query(
+    `select record_event((array[${customers.map(({ account_id }) => `'${account_id}'`).join(', ')}])[1 + n % ${customers.length}],
+                         'evt_' || lpad(n::text, 26, '0'), 'test', null, null, now())
+       from generate_series(${from}, ${from + count - 1}) n`,
   )
 
 function copiesOf(received: readonly Received[]) {

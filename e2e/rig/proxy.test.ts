@@ -1,0 +1,72 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { until } from '@shopwire/engines'
+import { expect } from 'vitest'
+import { startWorker } from '../support/server-process.ts'
+import { HERE, SOON_MS, test } from './rig.ts'
+
+test('behind an egress proxy events still arrive, and the proxy is asked for checked addresses only', async ({
+  rig,
+  subscribe,
+  onTestFinished,
+}) => {
+  const proxy = await startProxy()
+  onTestFinished(() => proxy.close())
+  await rig.worker.kill('SIGTERM')
+  const behind = await startWorker({ ...rig.system.settings, SHOPWIRE_EGRESS_PROXY: proxy.url })
+  onTestFinished(async () => {
+    await behind.kill('SIGTERM')
+    await rig.worker.start()
+  })
+
+  const customer = await subscribe('proxied.example.net')
+  await customer.sendTest()
+  await until(
+    () => customer.receiver.received.length === 1,
+    SOON_MS,
+    () => 'the event does not arrive',
+  )
+  expect(customer.receiver.received[0]).toMatchObject({ event: 'test', isGenuine: true })
+  expect(proxy.asked).toEqual([`${HERE}:443`])
+
+  rig.dns.set('proxied.example.net', ['10.0.0.1'])
+  await customer.untilNothingPending()
+  // The kept connection goes with the job; the next event dials anew.
+  await customer.sendTest()
+  await customer.untilError('blocked')
+  expect(proxy.asked).toEqual([`${HERE}:443`])
+
+  rig.dns.set('proxied.example.net', [HERE])
+  proxy.close()
+  await customer.makeDue()
+  await customer.untilError('internal')
+  expect(behind.logs()).toContain('the egress proxy cannot be used: ECONNREFUSED')
+})
+
+test('after all of that every rule holds', ({ rig }) => rig.expectAllHolds())
+
+/** A proxy that remembers whom it was asked for. */
+async function startProxy() {
+  const asked: string[] = []
+  const server = createServer().on('connect', (request, socket) => {
+    asked.push(request.url ?? '')
+    const [host, port] = (request.url ?? '').split(':')
+    const there = connect(Number(port), host ?? '', () => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n')
+      there.pipe(socket).pipe(there)
+    })
+    for (const end of [there, socket]) end.on('error', () => {})
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return {
+    asked,
+    url,
+    close() {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
