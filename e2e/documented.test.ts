@@ -1,5 +1,9 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
+import { exchange } from './support/connection.ts'
 import { type Exchanged, undocumented } from './support/documented.ts'
+import { requestBytes } from './support/signed-request.ts'
 
 const headers = {
   'x-request-id': 'req_01k9zq3v7m8n4p2r6s0t5w1x9y',
@@ -55,4 +59,21 @@ test.each<[string, Partial<Exchanged>]>([
   ['a body with 304', { target: '/v1/catalogue', status: 304, headers: { ...balance.headers, etag: '"1"' } }],
 ])('%s is caught', (_what, change) => {
   expect(undocumented({ ...balance, ...change })).toMatch(/^(GET|DELETE) \/v1\//)
+})
+
+test('a connection fails the request whose answer is not as documented', async () => {
+  let body: object = balance.body as object
+  const server = createServer((_, response) => {
+    const text = JSON.stringify(body)
+    response
+      .writeHead(200, { ...balance.headers, 'content-length': String(Buffer.byteLength(text)) })
+      .end(text)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const ask = () => exchange(port, requestBytes('GET', '/v1/balance'))
+  expect((await ask()).status).toBe(200)
+  body = { ...body, surprise: 1 }
+  await expect(ask()).rejects.toThrow('GET /v1/balance: 200 has a body that is not as documented')
+  server.close()
 })

@@ -47,7 +47,7 @@ export function openApiDocument(): Json {
     },
     // OpenAPI has no place for what answers a request that matches no operation.
     'x-unmatched': Object.fromEntries(
-      unroutedErrors.map((type) => [
+      unmatched.map((type) => [
         errorTypes[type].status,
         { $ref: `#/components/responses/unmatched.${type}` },
       ]),
@@ -206,10 +206,11 @@ function refusalKey({ scope }: Route, types: readonly ErrorType[]): string {
   return `${scope === null ? 'public' : 'signed'}.${types.join('.')}`
 }
 
+/** Also what is refused before anybody looks where a request goes: bytes that are not HTTP, a head that does not end. */
+const unmatched = [...unroutedErrors, 'invalid_request', 'request_timeout'] as const
+
 function unmatchedResponses(): Json {
-  return Object.fromEntries(
-    unroutedErrors.map((type) => [`unmatched.${type}`, refusal({ scope: null }, [type])]),
-  )
+  return Object.fromEntries(unmatched.map((type) => [`unmatched.${type}`, refusal({ scope: null }, [type])]))
 }
 
 function byStatus(types: readonly ErrorType[]): Record<number, ErrorType[]> {
