@@ -8,6 +8,7 @@ const STEPS: readonly { name: string; command: string[] }[] = [
   { name: 'ladder', command: ['npm', 'run', '--silent', 'ladder'] },
   { name: 'dead code', command: ['npm', 'run', '--silent', 'dead-code'] },
   { name: 'generated files', command: ['npm', 'run', '--silent', 'generate', '--', '--check'] },
+  { name: 'openapi', command: ['npm', 'run', '--silent', 'openapi'] },
   {
     name: 'tests',
     command: [

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { openApiText, postmanText } from '@shopwire/contract/published'
 import { findPostgres, provisionDatabase, startPostgres } from '@shopwire/engines'
 import { completeLockfile } from './lockfile.ts'
 
@@ -9,6 +10,8 @@ const OUTPUTS: readonly { path: string; make: () => Promise<string> }[] = [
   { path: 'service/schema.sql', make: dumpSchema },
   { path: 'package-lock.json', make: completeLockfile },
   { path: '.env.example', make: async () => envExample(await readSettings()) },
+  { path: 'docs/openapi.json', make: async () => openApiText() },
+  { path: 'docs/shopwire.postman_collection.json', make: async () => postmanText() },
   { path: 'docs/configuration.md', make: async () => configurationPage(await readSettings()) },
 ]
 

@@ -1,93 +1,21 @@
 import type * as contract from '../src/index.ts'
-
-const at = '2026-11-14T23:46:40.000Z'
-const orderId = 'ord_01k9zq3v7m8n4p2r6s0t5w1x9y'
-const eventId = 'evt_01k9zq3v7m8n4p2r6s0t5w1x9y'
-const itemId = '123456789012345678'
-
-const Item: contract.Item = {
-  ...{ id: itemId, name: 'Hat', type: 'decoration', collection: 'Winter', price_cents: 500, currency: 'USD' },
-  ...{ image: 'https://img.example/hat.png', stock: null, sellable: true, available_until: at },
-}
-const CartItem: contract.CartItem = { id: itemId, qty: 2, expected_price_cents: 500 }
-const QuoteLine: contract.QuoteLine = {
-  ...{ id: itemId, qty: 2, status: 'ok', name: 'Hat', unit_price_cents: 500, line_total_cents: 1000 },
-}
-const OrderLine: contract.OrderLine = { id: itemId, name: 'Hat', qty: 2, unit_price_cents: 500 }
-const OrderSummary: contract.OrderSummary = {
-  ...{ id: orderId, status: 'delivered', currency: 'USD', total_cents: 1000, created_at: at },
-}
-const Order: contract.Order = {
-  ...OrderSummary,
-  ...{ delivered_at: at, lines: [OrderLine], links: ['https://gift.example/1', 'https://gift.example/2'] },
-}
-const WebhookHealth: contract.WebhookHealth = {
-  ...{ webhook_url: 'https://shop.example/hook', pending: 0, failed: 0 },
-  ...{ last_delivered_at: at, last_failure_at: null, last_error: null },
-}
-const order = { order: Order }
-const TestEvent: contract.TestEvent = {
-  ...{ id: eventId, event: 'test', created_at: at, data: { message: 'It works.' } },
-}
-const CatalogueChangedEvent: contract.CatalogueChangedEvent = {
-  ...{ id: eventId, event: 'catalogue.changed', created_at: at, data: { revision: 'r42', refresh: true } },
-}
-const OrderAcceptedEvent: contract.OrderAcceptedEvent = {
-  ...{ id: eventId, event: 'order.accepted', created_at: at, data: order },
-}
-const OrderDeliveredEvent: contract.OrderDeliveredEvent = {
-  ...{ id: eventId, event: 'order.delivered', created_at: at, data: order },
-}
-const OrderCancelledEvent: contract.OrderCancelledEvent = {
-  ...{ id: eventId, event: 'order.cancelled', created_at: at, data: order },
-}
+import { examples } from '../src/published/examples.ts'
 
 /** One full example per schema. */
-export const valid = {
-  Balance: { balance_cents: 0, currency: 'USD' } satisfies contract.Balance,
+export const valid = examples
+
+const {
   CartItem,
   CatalogueChangedEvent,
-  CataloguePage: {
-    items: [Item],
-    count: 1,
-    total: 1,
-    limit: 100,
-    offset: 0,
-  } satisfies contract.CataloguePage,
-  CatalogueQuery: {
-    ...{ limit: 2000, offset: 0, search: 'hat', category: 'winter', type: 'bundle' },
-  } satisfies contract.CatalogueQuery,
-  ErrorBody: { error: { type: 'not_found', message: 'No such order.' } } satisfies contract.ErrorBody,
   Item,
   Order,
-  OrderAcceptedEvent,
-  OrderCancelledEvent,
   OrderDeliveredEvent,
-  OrderLine,
-  OrderRequest: { items: [CartItem], idempotency_key: 'order-0001' } satisfies contract.OrderRequest,
   OrderSummary,
-  OrdersPage: { orders: [OrderSummary], total: 1, limit: 25, offset: 0 } satisfies contract.OrdersPage,
-  OrdersQuery: { limit: 100, offset: 1_000_000 } satisfies contract.OrdersQuery,
-  PingResult: {
-    ok: true,
-    name: 'A shop',
-    status: 'active',
-    account_status: 'active',
-  } satisfies contract.PingResult,
-  Quote: { ok: true, currency: 'USD', total_cents: 1000, lines: [QuoteLine] } satisfies contract.Quote,
-  QuoteLine,
-  QuoteRequest: { items: [CartItem] } satisfies contract.QuoteRequest,
-  ServiceStatus: {
-    ...{ status: 'operational', api: 'up', store: 'open', queue: 0, updated: at },
-  } satisfies contract.ServiceStatus,
   TestEvent,
-  WebhookConfiguration: { ...WebhookHealth, secret: 'whsec_x' } satisfies contract.WebhookConfiguration,
-  WebhookEvent: TestEvent satisfies contract.WebhookEvent,
   WebhookHealth,
-  WebhookRequest: { url: 'https://shop.example/hook' } satisfies contract.WebhookRequest,
-  WebhookTestRequest: {} satisfies contract.WebhookTestRequest,
-  WebhookTestResult: { ok: true, queued: true } satisfies contract.WebhookTestResult,
-}
+} = valid
+const itemId = Item.id
+const eventId = TestEvent.id
 
 type Sample = { schema: contract.SchemaName; why: string; value: unknown }
 

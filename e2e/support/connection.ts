@@ -1,7 +1,11 @@
 import { once } from 'node:events'
 import { connect as open, type Socket } from 'node:net'
+import { undocumented } from './documented.ts'
 
-/** One keep-alive connection that sends exactly the bytes it is given, as often as it is told. */
+/**
+ * One keep-alive connection that sends exactly the bytes it is given, as often as it is told. Every answer it hands over is one
+ * that the OpenAPI document lists; any other fails the request.
+ */
 export interface Connection {
   /** May be called again before the first answer is there: requests are then pipelined. */
   send(bytes: Buffer): Promise<Answer>
@@ -32,6 +36,7 @@ export class ConnectionLost extends Error {
 }
 
 const ANSWER_MS_MAX = 20_000
+const REQUEST_LINE = /^([A-Z]+) (\S+) HTTP\/1\.[01]\r\n/
 
 export async function connect(port: number): Promise<Connection> {
   const socket = open({ port, host: '127.0.0.1', noDelay: true })
@@ -94,8 +99,12 @@ function exchangeOn(
     waiting.push({
       answered({ status, headers, text }) {
         clearTimeout(timer)
+        const receivedMs = performance.now()
         const body = text === '' ? undefined : JSON.parse(text)
-        resolve({ status, headers, body, sentMs, receivedMs: performance.now() })
+        const [, method = '', target = ''] = REQUEST_LINE.exec(bytes.toString('latin1', 0, 4096)) ?? []
+        const fault = undocumented({ method, target, status, headers, body })
+        if (fault !== undefined) reject(new Error(fault))
+        else resolve({ status, headers, body, sentMs, receivedMs })
       },
       lost(error) {
         clearTimeout(timer)

@@ -6,6 +6,7 @@ import { liveCatalogue } from '../src/catalogue/live-catalogue.ts'
 import { describeConfig } from '../src/config.ts'
 import { addressReader } from '../src/edge/connections.ts'
 import { allEndpoints } from '../src/edge/endpoints/index.ts'
+import { ownFiles } from '../src/edge/public-files.ts'
 import { createEdge } from '../src/edge/server.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import { createLog } from '../src/platform/log.ts'
@@ -49,6 +50,7 @@ const edge = createEdge(
     addressOf: addressReader(config.SHOPWIRE_TRUSTED_PROXY_HOPS),
     connectionsPerAddressMax:
       config.SHOPWIRE_TRUSTED_PROXY_HOPS > 0 ? 0 : config.SHOPWIRE_CONNECTIONS_PER_ADDRESS,
+    publicFiles: ownFiles(),
     access: {
       keys: createKnownKeys(db, keyring),
       admission,

@@ -11,6 +11,7 @@ import { liveCatalogue } from '../src/catalogue/live-catalogue.ts'
 import { createOperator } from '../src/console/operator.ts'
 import type { Endpoint } from '../src/edge/endpoint.ts'
 import { allEndpoints, type EndpointDeps } from '../src/edge/endpoints/index.ts'
+import { ownFiles, type PublicFiles } from '../src/edge/public-files.ts'
 import { createEdge } from '../src/edge/server.ts'
 import { type Clock, systemClock } from '../src/platform/clock.ts'
 import type { Db } from '../src/platform/db.ts'
@@ -31,6 +32,8 @@ export interface ShopOptions {
   readonly keyring?: Keyring
   /** Mounted besides or instead of the real ones: a way to drive a part of the edge that no real endpoint uses yet. */
   readonly endpoints?: (db: Db) => Endpoint[]
+  /** Instead of the usual ones. */
+  readonly publicFiles?: PublicFiles
   readonly log?: { write(line: string): void }
 }
 
@@ -202,6 +205,7 @@ async function startApi(parts: Parts) {
       clock,
       addressOf: (request) => request.socket.remoteAddress ?? '',
       connectionsPerAddressMax: 10_000,
+      publicFiles: options.publicFiles ?? ownFiles(),
       access: {
         keys: createKnownKeys(db, keyring),
         admission,

@@ -48,7 +48,7 @@ export function recordWhenOver(
 function record({ log, metrics }: { log: Log; metrics: Metrics }, exchange: Exchange, reply: FastifyReply) {
   const { ticket, caller, refused, error } = exchange
   const { method, raw } = reply.request
-  const route = 'route' in ticket ? ticket.route.name : 'none'
+  const route = 'route' in ticket ? ticket.route.name : 'file' in ticket ? 'file' : 'none'
   const status = reply.raw.writableFinished ? reply.statusCode : GONE_STATUS
   const seconds = (performance.now() - headersEndedAt(raw)) / 1000
   metrics.requestDuration.observe({ method, route, status }, seconds)

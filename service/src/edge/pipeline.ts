@@ -42,8 +42,8 @@ export async function runPipeline(
   const nowMs = deps.clock.nowMs()
   refuseDeclaredLength(request)
   if (route.scope === null) {
-    refuseTooManyCalls(deps, deps.addressOf(request), nowMs)
-    if (carriesBody(request)) throw bodyNotTaken(route.method)
+    refuseTooManyCalls(deps, deps.publicCalls, request)
+    refuseBody(request)
     return endpoint.handle({
       ...emptyCall,
       query: input.query(ticket.query),
@@ -96,8 +96,13 @@ export async function runPipeline(
 type AnyCall = Call<'getPing'> & Call<'getStatus'>
 const emptyCall = { caller: undefined, query: undefined, body: undefined, ifNoneMatch: undefined }
 
-function refuseTooManyCalls({ publicCalls, access }: PipelineDeps, address: string, nowMs: number) {
-  const waitMs = publicCalls.hit(address, nowMs)
+/** What nobody signs is counted by address. */
+export function refuseTooManyCalls(
+  { access, clock, addressOf }: Omit<PipelineDeps, 'publicCalls'>,
+  calls: Throttle,
+  request: IncomingMessage,
+): void {
+  const waitMs = calls.hit(addressOf(request), clock.nowMs())
   if (waitMs === 0) return
   access.metrics.rateLimited.inc({ policy: 'public' })
   const seconds = Math.ceil(waitMs / 1000)
@@ -107,6 +112,10 @@ function refuseTooManyCalls({ publicCalls, access }: PipelineDeps, address: stri
     {},
     { 'retry-after': String(seconds) },
   )
+}
+
+export function refuseBody(request: IncomingMessage): void {
+  if (carriesBody(request)) throw bodyNotTaken(request.method ?? '')
 }
 
 function bodyNotTaken(method: string) {

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import {
   BODY_ARRIVAL_MS_MAX,
   type ErrorType,
+  PUBLIC_FILES_PER_WINDOW_MAX,
   PUBLIC_REQUESTS_PER_WINDOW_MAX,
   RATE_WINDOW_S,
   type Route,
@@ -14,18 +15,20 @@ import { createThrottle } from '../platform/throttle.ts'
 import { limitConnections } from './connections.ts'
 import type { Answer, Endpoint } from './endpoint.ts'
 import { type Exchange, openExchange, recordWhenOver } from './exchange.ts'
-import { type PipelineDeps, runPipeline } from './pipeline.ts'
+import { type PipelineDeps, refuseBody, refuseTooManyCalls, runPipeline } from './pipeline.ts'
+import { answerWithFile, assertOutsideContract, type PublicFiles } from './public-files.ts'
 import { createInputReader } from './read-input.ts'
-import { CallerGone, carriesBody, markHeadersEnd } from './receive-body.ts'
+import { CallerGone, carriesBody, markHeadersEnd, refuseDeclaredLength } from './receive-body.ts'
 import { COMMON_HEADERS, toRefusalAnswer } from './refusal-answer.ts'
 import { closeGently, refuseOnSockets } from './socket-refusals.ts'
-import { createTicketOffice, type RoutedTicket } from './ticket.ts'
+import { createTicketOffice, type FileTicket, type RoutedTicket } from './ticket.ts'
 import { createTurns } from './turns.ts'
 
 export interface EdgeDeps extends Omit<PipelineDeps, 'publicCalls'> {
   readonly log: Log
   readonly metrics: Metrics
   readonly connectionsPerAddressMax: number
+  readonly publicFiles: PublicFiles
 }
 
 const HEADERS_BYTES_MAX = 16_384
@@ -35,17 +38,25 @@ const IDLE_MS_MAX = 10_000
 const STALLED_MS_MAX = 20_000
 const CONNECTIONS_CHECK_MS = 250
 const NO_ROUTE = '/-'
+const FILE_ROUTE = '/-file'
 const PUBLIC_CALLS = {
   hitsMax: PUBLIC_REQUESTS_PER_WINDOW_MAX,
   windowMs: RATE_WINDOW_S * 1000,
   namesMax: 100_000,
 }
+/** Apart from the public calls: a page with its styles and scripts is many files at once. */
+const PUBLIC_FILES = { ...PUBLIC_CALLS, hitsMax: PUBLIC_FILES_PER_WINDOW_MAX }
 
 /** The HTTP surface: Fastify carries the requests, the contract's route table says which there are. */
 export function createEdge(deps: EdgeDeps, endpoints: readonly Endpoint[]): FastifyInstance {
   const mounted = endpoints.map((endpoint) => ({ endpoint, route: routeOf(endpoint) }))
-  const issueTicket = createTicketOffice(mounted.map(({ route }) => route))
+  assertOutsideContract(deps.publicFiles)
+  const issueTicket = createTicketOffice(
+    mounted.map(({ route }) => route),
+    deps.publicFiles,
+  )
   const pipeline = { ...deps, publicCalls: createThrottle(PUBLIC_CALLS) }
+  const fileCalls = createThrottle(PUBLIC_FILES)
   const takeTurn = createTurns()
   const exchanges = new WeakMap<IncomingMessage, Exchange>()
   const exchangeOf = (request: FastifyRequest) => exchanges.get(request.raw) as Exchange
@@ -60,6 +71,7 @@ export function createEdge(deps: EdgeDeps, endpoints: readonly Endpoint[]): Fast
       exchanges.set(request, openExchange(ticket))
       // A content type that Fastify cannot read would be refused by it; to us any is right, the bytes are signed.
       delete request.headers['content-type']
+      if ('file' in ticket) return FILE_ROUTE
       return 'route' in ticket ? `/${ticket.route.name}` : NO_ROUTE
     },
     requestTimeout: HEADERS_ARRIVAL_MS_MAX + BODY_ARRIVAL_MS_MAX + 1_000,
@@ -114,6 +126,14 @@ export function createEdge(deps: EdgeDeps, endpoints: readonly Endpoint[]): Fast
     return send(reply, exchange, exchange.refused)
   })
 
+  app.get(FILE_ROUTE, async (request, reply) => {
+    const exchange = exchangeOf(request)
+    refuseDeclaredLength(request.raw)
+    refuseTooManyCalls(deps, fileCalls, request.raw)
+    refuseBody(request.raw)
+    const { file } = exchange.ticket as FileTicket
+    return send(reply, exchange, answerWithFile(file, request.raw.headers))
+  })
   for (const { endpoint, route } of mounted) {
     const input = createInputReader(route)
     app.route({
@@ -137,7 +157,7 @@ function routeOf(endpoint: Endpoint): Route {
   return route
 }
 
-function send(reply: FastifyReply, exchange: Exchange, answer: Answer<string>): FastifyReply {
+function send(reply: FastifyReply, exchange: Exchange, answer: Answer<string | Buffer>): FastifyReply {
   const { raw } = reply.request
   reply
     .code(answer.status)

@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import { BASE_PATH, type Route } from '@shopwire/contract'
 import { Refusal, refuse } from '../platform/trouble.ts'
+import type { PublicFile, PublicFiles } from './public-files.ts'
 
 /** What a request is for, decided from its first line and headers alone: a route, or why there is none. */
-export type Ticket = RoutedTicket | RefusedTicket
+export type Ticket = RoutedTicket | FileTicket | RefusedTicket
 
 export interface RefusedTicket {
   readonly refusal: Refusal
@@ -21,8 +22,15 @@ export interface RoutedTicket {
   readonly query: string | undefined
 }
 
-/** Only these routes exist, and only in this spelling: another case, a trailing slash or an escape is another path. */
-export function createTicketOffice(routes: readonly Route[]): (request: IncomingMessage) => Ticket {
+export interface FileTicket {
+  readonly file: PublicFile
+}
+
+/** Only these routes and files exist, and only in this spelling: another case, a trailing slash or an escape is another path. */
+export function createTicketOffice(
+  routes: readonly Route[],
+  files: PublicFiles,
+): (request: IncomingMessage) => Ticket {
   const exact = new Map<string, Map<string, Route>>()
   const byId = new Map<string, Map<string, Route>>()
   for (const route of routes) {
@@ -38,6 +46,12 @@ export function createTicketOffice(routes: readonly Route[]): (request: Incoming
     const mark = target.indexOf('?')
     const path = mark < 0 ? target : target.slice(0, mark)
     const query = mark < 0 ? undefined : target.slice(mark + 1)
+    const file = files.get(path)
+    if (file) {
+      return request.method === 'GET'
+        ? { file }
+        : { refusal: wrongMethod(request.method ?? '', ['GET']), endsConnection: false }
+    }
     const slash = path.lastIndexOf('/') + 1
     const methods = exact.get(path) ?? (slash < path.length ? byId.get(path.slice(0, slash)) : undefined)
     if (!methods) {

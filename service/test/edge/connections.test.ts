@@ -21,6 +21,7 @@ async function listen(connectionsPerAddressMax: number, body: Promise<string> = 
     metrics,
     clock: systemClock,
     addressOf: (request) => request.socket.remoteAddress ?? '',
+    publicFiles: new Map(),
     connectionsPerAddressMax,
     access: { metrics } as EdgeDeps['access'],
   } satisfies EdgeDeps

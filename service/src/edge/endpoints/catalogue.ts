@@ -1,6 +1,7 @@
 import type { LiveCatalogue } from '../../catalogue/live-catalogue.ts'
 import { refuse } from '../../platform/trouble.ts'
 import { type Answer, answer, endpoint } from '../endpoint.ts'
+import { namesTag } from '../entity-tags.ts'
 
 /** Callers may keep what they read and must ask whether it still holds. */
 const CACHE_CONTROL = 'private, no-cache'
@@ -27,12 +28,5 @@ function unlessKnown<Body>(
   read: () => Body,
 ): Answer<Body> | Answer<null> {
   const headers = { etag, 'cache-control': CACHE_CONTROL }
-  return names(known, etag) ? answer(304, null, headers) : answer(200, read(), headers)
-}
-
-/** `*`, or a list with this tag in it. A proxy on the way may have marked ours as weak; it still names the same revision. */
-function names(list: string | undefined, etag: string): boolean {
-  if (list === undefined) return false
-  if (list.trim() === '*') return true
-  return list.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
+  return namesTag(known, etag) ? answer(304, null, headers) : answer(200, read(), headers)
 }

@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import type { IncomingHttpHeaders } from 'node:http'
+import { extname, join } from 'node:path'
+import { brotliCompressSync, gzipSync, constants as zlib } from 'node:zlib'
+import { BASE_PATH } from '@shopwire/contract'
+import { openApiText } from '@shopwire/contract/published'
+import { assert } from '../platform/trouble.ts'
+import { type Answer, answer } from './endpoint.ts'
+import { namesTag } from './entity-tags.ts'
+
+/**
+ * What anybody may read: the raw path of the request → the file. It is complete before the first request, and a request only
+ * looks up a name in it, so no spelling of a path reaches the disk.
+ */
+export type PublicFiles = ReadonlyMap<string, PublicFile>
+
+export interface PublicFile {
+  readonly headers: Readonly<Record<string, string>>
+  /** Best first; the last is the file as it is. */
+  readonly forms: readonly { readonly encoding: string; readonly etag: string; readonly bytes: Buffer }[]
+}
+
+/** Callers ask again after five minutes at the latest, and are told 304 when nothing has changed. */
+const CACHE_CONTROL = 'public, max-age=300'
+const COMPRESSED_BYTES_MIN = 1_024
+/** Startup waits for it: the last percents would take seconds. */
+const BROTLI_QUALITY = 6
+
+/** The files every shop serves. */
+export function ownFiles(): PublicFiles {
+  return new Map([['/openapi.json', publicFile(Buffer.from(openApiText()), 'application/json')]])
+}
+
+/** With `headers`, such as a policy for scripts, the file's answers carry them besides or instead of the usual ones. */
+export function publicFile(bytes: Buffer, type: string, headers: Record<string, string> = {}): PublicFile {
+  const isText = /^(text\/|application\/(json|javascript)|image\/svg)/.test(type)
+  const compressed =
+    isText && bytes.length >= COMPRESSED_BYTES_MIN
+      ? [
+          {
+            encoding: 'br',
+            bytes: brotliCompressSync(bytes, { params: { [zlib.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } }),
+          },
+          { encoding: 'gzip', bytes: gzipSync(bytes) },
+        ]
+      : []
+  const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
+  const forms = [...compressed, { encoding: 'identity', bytes }].map((form) => ({
+    ...form,
+    // A tag names bytes, so each form has its own.
+    etag: form.encoding === 'identity' ? `"${hash}"` : `"${hash}-${form.encoding}"`,
+  }))
+  return {
+    forms,
+    headers: {
+      'content-type': isText ? `${type}; charset=utf-8` : type,
+      'cache-control': CACHE_CONTROL,
+      'x-content-type-options': 'nosniff',
+      ...(compressed.length > 0 && { vary: 'Accept-Encoding' }),
+      ...headers,
+    },
+  }
+}
+
+/**
+ * Every file below a folder, read now, under `at` (such as `/docs`). A page `a/b.html` is also at `a/b`, and an `index.html` also
+ * at its folder, with and without the slash.
+ */
+export function readPublicFolder(
+  folder: string,
+  at: string,
+  headers: Record<string, string> = {},
+): PublicFiles {
+  const files = new Map<string, PublicFile>()
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue
+    const path = join(entry.parentPath, entry.name)
+    const name = path.slice(join(folder, '/').length)
+    const type = TYPES[extname(name)]
+    assert(type !== undefined && NAME_FORM.test(name), `${name} has a name and a type that can be served`)
+    const file = publicFile(readFileSync(path), type, headers)
+    for (const spelling of spellings(`${at}/${name}`)) files.set(spelling, file)
+  }
+  return files
+}
+
+const NAME_FORM = /^[A-Za-z0-9._/-]+$/
+const TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css',
+  '.html': 'text/html',
+  '.ico': 'image/x-icon',
+  '.js': 'text/javascript',
+  '.json': 'application/json',
+  '.md': 'text/markdown',
+  '.mjs': 'text/javascript',
+  '.png': 'image/png',
+  '.svg': 'image/svg+xml',
+  '.txt': 'text/plain',
+  '.woff2': 'font/woff2',
+}
+
+function spellings(path: string): string[] {
+  if (path.endsWith('/index.html')) {
+    const folder = path.slice(0, -'/index.html'.length)
+    return [path, `${folder}/`, ...(folder === '' ? [] : [folder])]
+  }
+  return path.endsWith('.html') ? [path, path.slice(0, -'.html'.length)] : [path]
+}
+
+/** A file under the contract's own prefix would hide behind a route, or in front of one. */
+export function assertOutsideContract(files: PublicFiles): void {
+  for (const path of files.keys()) {
+    assert(path.startsWith('/') && !`${path}/`.startsWith(`${BASE_PATH}/`), `${path} is outside ${BASE_PATH}`)
+  }
+}
+
+export function answerWithFile(
+  file: PublicFile,
+  { 'if-none-match': known, 'accept-encoding': taken = '' }: IncomingHttpHeaders,
+): Answer<Buffer> {
+  const form = file.forms.find(({ encoding }) => takes(taken, encoding)) ?? file.forms.at(-1)
+  assert(form, 'a file has a form')
+  const headers = {
+    ...file.headers,
+    etag: form.etag,
+    ...(form.encoding !== 'identity' && { 'content-encoding': form.encoding }),
+  }
+  const isKnown = namesTag(known, form.etag)
+  return isKnown ? answer(304, NOTHING, headers) : answer(200, form.bytes, headers)
+}
+const NOTHING = Buffer.alloc(0)
+
+function takes(list: string, encoding: string): boolean {
+  return list.split(',').some((part) => {
+    const [name = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
+    return name === encoding && !parameters.some((text) => /^q=0(\.0*)?$/.test(text))
+  })
+}
