@@ -15,6 +15,7 @@ import pg from 'pg'
 import { endAll, runProgram, startServer, temporaryFolder } from '../bench/children.ts'
 import { startReceiver } from './receiver.ts'
 import { type Key, type Operator, type Scope, type Shop, scopes } from './shop.ts'
+import { newNonce, nowS, signRequest } from './signer.ts'
 
 export const stores = ['postgres', 'redis'] as const
 export type Store = (typeof stores)[number]
@@ -31,9 +32,8 @@ const OPENING_DOLLARS = '20000.00'
 const RECEIVER = { host: '93.184.216.34', port: 8443 }
 
 export interface PrivateService {
-  readonly shop: Shop
-  /** Of the service on that store, ending in /v1; started when first asked for. */
-  baseUrl(store: Store): Promise<string>
+  /** On that store; its processes are started when first asked for. The address ends in /v1. */
+  on(store: Store): Promise<{ url: string; shop: Shop }>
   /** Certificate and key of the receiver, for whoever stands in front of it. */
   readonly certificate: { readonly cert: string; readonly key: string } | undefined
   stop(): Promise<void>
@@ -67,19 +67,21 @@ export async function startPrivateService(isInRig: boolean): Promise<PrivateServ
   const receiver =
     certificate &&
     (await startReceiver({ ...RECEIVER, ...certificate, url: `https://${RECEIVER.host}:${RECEIVER.port}` }))
-  const shop: Shop = { ...people, operator: operatorOf(admin), ...(receiver && { receiver }) }
-  const started = new Map<Store, Promise<string>>()
+  const started = new Map<Store, Promise<{ url: string; shop: Shop }>>()
   const begin = async (store: Store) => {
     const settings = { ...env, SHOPWIRE_ADMISSION: store }
     const ports = await Promise.all(Array.from({ length: APIS }, () => startProgram('api', settings, log)))
     const url = `http://127.0.0.1:${await shareOut(ports)}/v1`
-    await ageMemory(store, shop, postgres, redis)
-    return url
+    await ageMemory(store, url, people, postgres, redis)
+    // Who ends a key tells the memory that the processes ask, so the operator has their settings.
+    return {
+      url,
+      shop: { ...people, operator: operatorOf(adminOf(settings)), ...(receiver && { receiver }) },
+    }
   }
   return {
-    shop,
     certificate,
-    baseUrl(store) {
+    on(store) {
       const known = started.get(store) ?? begin(store)
       started.set(store, known)
       return known
@@ -251,22 +253,47 @@ async function shareOut(ports: readonly number[]): Promise<number> {
  * A memory of nonces that has just begun refuses what was signed before it began, for two minutes. A service lives most of
  * its life later than that, and nobody wants to wait: its beginning is dated back.
  */
-async function ageMemory(store: Store, shop: Shop, postgres: Postgres, redis: Redis): Promise<void> {
+async function ageMemory(
+  store: Store,
+  url: string,
+  shop: Shop,
+  postgres: Postgres,
+  redis: Redis,
+): Promise<void> {
   if (store === 'redis') {
-    const [, run = ''] = /run_id:(\w+)/.exec(String(await redis.command('INFO', 'server'))) ?? []
-    const keys = [...shop.buyers, shop.only?.['account:read'], shop.poor, shop.suspended].flatMap(
-      (key) => key ?? [],
-    )
-    for (const { account } of keys) {
-      const memory = `shopwire:memory:{${account}}`
-      await redis.command('HSET', memory, 'run', run, 'lost_at', '1', 'purged_to', '0')
-    }
+    // The first request of an account makes its memory and is sent away without being counted.
+    const keys = [...shop.buyers, shop.only?.['account:read'], shop.poor, shop.suspended]
+    await Promise.all(keys.map((key) => key && ping(url, key)))
+    await redis.command('EVAL', AGE_LUA, '0')
     return
   }
   const client = new pg.Client(postgres.superuserUrl.replace(/[^/]*$/, 'shopwire'))
   await client.connect()
   await client.query('update admission_memory set lost_at = 0')
   await client.end()
+}
+
+const AGE_LUA = `
+for _, key in ipairs(redis.call('KEYS', 'shopwire:memory:*')) do
+  redis.call('HSET', key, 'lost_at', '1')
+end
+return 1`
+
+async function ping(url: string, key: Key): Promise<void> {
+  const parts = {
+    method: 'GET',
+    target: '/v1/ping',
+    timestamp: String(nowS()),
+    nonce: newNonce(),
+    body: Buffer.alloc(0),
+  }
+  const headers = {
+    'X-Api-Key': key.id,
+    'X-Api-Timestamp': parts.timestamp,
+    'X-Api-Nonce': parts.nonce,
+    'X-Api-Signature': signRequest(key.secret, parts),
+  }
+  await (await fetch(`${url}/ping`, { headers })).arrayBuffer()
 }
 
 /** A certificate for the address of the receiver, trusted by the worker for as long as this lasts. */

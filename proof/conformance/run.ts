@@ -144,9 +144,9 @@ async function checkPrivate(): Promise<void> {
   try {
     const sections: Section[] = []
     for (const store of stores.filter((name) => values.store === undefined || values.store === name)) {
-      const url = await service.baseUrl(store)
+      const { url, shop } = await service.on(store)
       const allowed = { spend: true, webhooks: true, limits: true }
-      sections.push(await checkAt(`private service, admission in ${store}`, url, service.shop, allowed))
+      sections.push(await checkAt(`private service, admission in ${store}`, url, shop, allowed))
     }
     conclude(sections)
   } finally {

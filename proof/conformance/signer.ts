@@ -51,7 +51,9 @@ const RECEIVER_TOLERANCE_S = 300
 /** Undefined when a receiver may believe the event, else why not. */
 export function webhookFault(secret: string, event: Delivered, clockS: number): string | undefined {
   const { timestamp, id, signature, body } = event
+  if (secret === '') return 'there is no secret'
   if (!timestamp || !id || !signature) return 'a header is missing'
+  if (id.includes('.')) return 'the id holds a period'
   if (!/^[0-9]+$/.test(timestamp)) return 'the timestamp is not made of digits'
   if (!/^[0-9a-f]{64}$/.test(signature)) return 'the signature is not 64 lower-case hex characters'
   if (Math.abs(Number(timestamp) - clockS) > RECEIVER_TOLERANCE_S)

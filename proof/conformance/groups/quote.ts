@@ -13,7 +13,7 @@ const quoted = async (t: Tools, items: readonly object[]) =>
 check(
   'ok',
   'what can be bought is ok, with name and prices',
-  ['ep.quote', 'qbody.ok', 'quote.ok', 'qline.status', 'qline.optional', 'd2.quote-ok'],
+  ['ep.quote', 'qbody.ok', 'quote.ok', 'quote.currency', 'qline.status', 'qline.optional', 'd2.quote-ok'],
   async (t) => {
     const { id, name, price_cents } = t.item('plain')
     equal('the quote', await quoted(t, [{ id, qty: 2 }]), {
