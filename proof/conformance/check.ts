@@ -1,7 +1,7 @@
 import { Accounts } from './accounts.ts'
 import { Mismatch } from './expect.ts'
 import { NoAnswer } from './http.ts'
-import { type Allowed, lacking, type Need, type Shop, sortItems } from './shop.ts'
+import { type Allowed, itemKinds, lacking, type Need, type Shop, sortItems } from './shop.ts'
 import { type Base, type RunState, Tools } from './tools.ts'
 
 export interface Check {
@@ -75,7 +75,7 @@ const TOGETHER_MAX = 16
 export async function runChecks(options: RunOptions): Promise<Outcome[]> {
   const { shop: given, checks } = options
   const accounts = options.accounts ?? new Accounts(given.buyers)
-  const shop = { ...given, items: await findItems(options.base, given, accounts) }
+  const shop = hasAll(given) ? given : { ...given, items: await findItems(options.base, given, accounts) }
   const run: RunState = { base: options.base, shop, accounts, scenes: new Map() }
   const outcomes = new Map<Check, Outcome>()
   const perform = async (check: Check) => {
@@ -127,9 +127,12 @@ function failure(error: unknown): Pick<Outcome, 'result' | 'message' | 'expected
   }
 }
 
+const hasAll = ({ items }: Shop): boolean => itemKinds.every((kind) => items?.[kind] !== undefined)
+
 const PAGE = 2_000
 
-async function findItems(base: Base, shop: Shop, accounts: Accounts) {
+/** One of each kind, out of the catalogue. */
+export async function findItems(base: Base, shop: Shop, accounts: Accounts) {
   const tools = new Tools({ base, shop, accounts, scenes: new Map() })
   try {
     const page = await tools.get(await tools.buyer(), `/catalogue?limit=${PAGE}`)

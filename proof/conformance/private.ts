@@ -15,7 +15,6 @@ import pg from 'pg'
 import { endAll, runProgram, startServer, temporaryFolder } from '../bench/children.ts'
 import { startReceiver } from './receiver.ts'
 import { type Key, type Operator, type Scope, type Shop, scopes } from './shop.ts'
-import { newNonce, nowS, signRequest } from './signer.ts'
 
 export const stores = ['postgres', 'redis'] as const
 export type Store = (typeof stores)[number]
@@ -31,11 +30,19 @@ const OPENING_DOLLARS = '20000.00'
 /** Where the rig puts a public address of this machine. */
 const RECEIVER = { host: '93.184.216.34', port: 8443 }
 
+export interface PrivateOptions {
+  /** Whether a public address is this machine. */
+  readonly isInRig: boolean
+  readonly buyers?: number
+}
+
 export interface PrivateService {
   /** On that store; its processes are started when first asked for. The address ends in /v1. */
   on(store: Store): Promise<{ url: string; shop: Shop }>
   /** Certificate and key of the receiver, for whoever stands in front of it. */
   readonly certificate: { readonly cert: string; readonly key: string } | undefined
+  /** All buyers. */
+  readonly keys: readonly Key[]
   stop(): Promise<void>
 }
 
@@ -43,7 +50,10 @@ export interface PrivateService {
  * A whole installation with a stocked shop, made by the programs an operator uses. Settings are those of a fresh
  * installation: the limits that are checked are the real ones.
  */
-export async function startPrivateService(isInRig: boolean): Promise<PrivateService> {
+export async function startPrivateService({
+  isInRig,
+  buyers = BUYERS,
+}: PrivateOptions): Promise<PrivateService> {
   const folder = temporaryFolder()
   const [postgres, redis] = await Promise.all([startPostgres(), startRedis()])
   const { ownerUrl, appUrl } = await provisionDatabase(postgres, 'shopwire')
@@ -62,7 +72,7 @@ export async function startPrivateService(isInRig: boolean): Promise<PrivateServ
   const admin = adminOf(env)
   await admin('migrate')
   await stockShelves(admin, folder)
-  const people = await openAccounts(admin)
+  const people = await openAccounts(admin, buyers)
   await startProgram('worker', env, log)
   const receiver =
     certificate &&
@@ -72,7 +82,7 @@ export async function startPrivateService(isInRig: boolean): Promise<PrivateServ
     const settings = { ...env, SHOPWIRE_ADMISSION: store }
     const ports = await Promise.all(Array.from({ length: APIS }, () => startProgram('api', settings, log)))
     const url = `http://127.0.0.1:${await shareOut(ports)}/v1`
-    await ageMemory(store, url, people, postgres, redis)
+    await ageMemory(store, postgres, redis)
     // Who ends a key tells the memory that the processes ask, so the operator has their settings.
     return {
       url,
@@ -81,6 +91,7 @@ export async function startPrivateService(isInRig: boolean): Promise<PrivateServ
   }
   return {
     certificate,
+    keys: people.buyers,
     on(store) {
       const known = started.get(store) ?? begin(store)
       started.set(store, known)
@@ -149,7 +160,7 @@ async function stockShelves(admin: Admin, folder: string): Promise<void> {
   await admin('pool', 'load', id(8), `${folder}/links.txt`)
 }
 
-async function openAccounts(admin: Admin) {
+async function openAccounts(admin: Admin, count: number) {
   const open = async (name: string, dollars: string) => {
     const { id } = await admin('accounts', 'create', name)
     if (dollars !== '') await admin('accounts', 'fund', id, dollars, '--reference', 'opening')
@@ -162,7 +173,7 @@ async function openAccounts(admin: Admin) {
     ) as Record<Scope, Key>
   const [buyers, shared, poor, suspended, revoked] = await Promise.all([
     Promise.all(
-      Array.from({ length: BUYERS }, async (_, n) => key(await open(`Buyer ${n}`, OPENING_DOLLARS), 'all')),
+      Array.from({ length: count }, async (_, n) => key(await open(`Buyer ${n}`, OPENING_DOLLARS), 'all')),
     ),
     open('Many keys', OPENING_DOLLARS).then(async (account) => ({
       only: await each(account, (scope) => scope),
@@ -253,17 +264,8 @@ async function shareOut(ports: readonly number[]): Promise<number> {
  * A memory of nonces that has just begun refuses what was signed before it began, for two minutes. A service lives most of
  * its life later than that, and nobody wants to wait: its beginning is dated back.
  */
-async function ageMemory(
-  store: Store,
-  url: string,
-  shop: Shop,
-  postgres: Postgres,
-  redis: Redis,
-): Promise<void> {
+async function ageMemory(store: Store, postgres: Postgres, redis: Redis): Promise<void> {
   if (store === 'redis') {
-    // The first request of an account makes its memory and is sent away without being counted.
-    const keys = [...shop.buyers, shop.only?.['account:read'], shop.poor, shop.suspended]
-    await Promise.all(keys.map((key) => key && ping(url, key)))
     await redis.command('EVAL', AGE_LUA, '0')
     return
   }
@@ -278,23 +280,6 @@ for _, key in ipairs(redis.call('KEYS', 'shopwire:memory:*')) do
   redis.call('HSET', key, 'lost_at', '1')
 end
 return 1`
-
-async function ping(url: string, key: Key): Promise<void> {
-  const parts = {
-    method: 'GET',
-    target: '/v1/ping',
-    timestamp: String(nowS()),
-    nonce: newNonce(),
-    body: Buffer.alloc(0),
-  }
-  const headers = {
-    'X-Api-Key': key.id,
-    'X-Api-Timestamp': parts.timestamp,
-    'X-Api-Nonce': parts.nonce,
-    'X-Api-Signature': signRequest(key.secret, parts),
-  }
-  await (await fetch(`${url}/ping`, { headers })).arrayBuffer()
-}
 
 /** A certificate for the address of the receiver, trusted by the worker for as long as this lasts. */
 async function makeCertificate(folder: string) {

@@ -140,7 +140,7 @@ async function enterRig(): Promise<void> {
 
 async function checkPrivate(): Promise<void> {
   process.stderr.write('starting a private service and stocking its shop\n')
-  const service = await startPrivateService(values['in-rig'] ?? false)
+  const service = await startPrivateService({ isInRig: values['in-rig'] ?? false })
   try {
     const sections: Section[] = []
     for (const store of stores.filter((name) => values.store === undefined || values.store === name)) {
