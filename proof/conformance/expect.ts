@@ -83,6 +83,9 @@ function describe({ status, body, asked }: Answer): string {
 }
 
 function shown(value: unknown): string {
+  const isLinks =
+    Array.isArray(value) && value.length > 0 && value.every((one) => /^https?:/.test(String(one)))
+  if (isLinks) return `${value.length} links, not shown here`
   return masked(JSON.stringify(value) ?? 'nothing').slice(0, SHOWN_LENGTH_MAX)
 }
 

@@ -244,8 +244,8 @@ check(
 )
 
 /** A first attempt that fails, and what becomes of it a minute later. */
-const retried = (t: Tools) => {
-  const first = t.scene('failed-attempt', async (tools) => {
+const retried = (t: Tools) =>
+  t.scene('failed-attempt', async (tools) => {
     const { key, inbox, secret } = await listening(tools)
     let attempts = 0
     inbox.answers(() => {
@@ -268,8 +268,6 @@ const retried = (t: Tools) => {
     const after = await untilHealth(tools, key, 'nothing pending', ({ pending }) => pending === 0)
     return { secret, failed, meanwhile, beside, again, after }
   })
-  return first
-}
 const slow = { pace: 'slow' } as const
 check(
   'retry-waits',
@@ -522,7 +520,7 @@ check(
   'a change of the catalogue is told with its revision, and nothing of the items',
   ['evb.event', 'd3.catalogue-changed', 'evb.data'],
   async (t) => {
-    const { key: _key, inbox, secret } = await listening(t)
+    const { inbox, secret } = await listening(t)
     const { id, price_cents } = t.item('frame')
     await t.operator.setPrice(id, price_cents + 1)
     t.afterwards(() => t.operator.setPrice(id, price_cents))

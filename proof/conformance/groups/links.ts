@@ -17,7 +17,7 @@ const delivery = (t: Tools) =>
     const items = [{ id: tools.item('stocked').id, qty: 2 }]
     const idempotency_key = newOrderKey()
     const bought = (await tools.order(key, items, { idempotency_key })).is(201)
-    const read = await untilStatus(tools, () => tools.get(key, `/orders/${bought.json.id}`), 'delivered')
+    const read = await untilStatus(() => tools.get(key, `/orders/${bought.json.id}`), 'delivered')
     const replayed = await tools.order(key, items, { idempotency_key })
     const list = await tools.get(key, '/orders')
     const writer = tools.shop.operator && (await tools.operator.newKey(key.account, 'orders:write'))
@@ -26,7 +26,7 @@ const delivery = (t: Tools) =>
     const seeing = both && (await tools.order(both, items, { idempotency_key }))
     return { bought, read, replayed, list, blind, seeing }
   })
-async function untilStatus(_t: Tools, read: () => Promise<Reply>, status: string): Promise<Reply> {
+async function untilStatus(read: () => Promise<Reply>, status: string): Promise<Reply> {
   const deadline = performance.now() + DELIVERED_MS_MAX
   for (;;) {
     const reply = (await read()).is(200)

@@ -29,16 +29,6 @@ check('fresh', 'was sampled less than a few seconds ago', ['status.updated', 'd2
   const ageMs = Date.now() - Date.parse(json.updated)
   that('a sample of the last 10 s', Math.abs(ageMs) < 10_000, `${ageMs} ms`)
 })
-check('open', 'an open store in good health is operational', ['status.status', 'd2.status'], async (t) => {
-  const { json } = await read(t)
-  if (json.store === 'open' && json.api === 'up') {
-    that(
-      'operational or degraded by a backlog',
-      ['operational', 'degraded'].includes(json.status),
-      json.status,
-    )
-  } else equal('status', json.status, 'degraded')
-})
 check(
   'wrong-credentials',
   'does not look at credentials, not even wrong ones',
