@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Accounts } from './accounts.ts'
-import { Mismatch } from './expect.ts'
+import { Mismatch, Unmet } from './expect.ts'
 import { NoAnswer } from './http.ts'
 import { type Allowed, itemKinds, lacking, type Need, type Shop, sortItems } from './shop.ts'
 import { type Base, type RunState, Tools } from './tools.ts'
@@ -106,10 +107,18 @@ async function runOne(check: Check, run: RunState, allowed: Allowed): Promise<Ou
   return { check, ms: performance.now() - startedMs, ...outcome }
 }
 
+const CHECK_MS_MAX = 300_000
+
+async function tooLong(): Promise<never> {
+  await sleep(CHECK_MS_MAX, undefined, { ref: false })
+  throw new Mismatch(`an end within ${CHECK_MS_MAX / 1000} s`, 'none')
+}
+
 function failure(error: unknown): Pick<Outcome, 'result' | 'message' | 'expected' | 'got'> {
   if (error instanceof Mismatch) {
     return { result: 'failed', message: error.message, expected: error.expected, got: error.got }
   }
+  if (error instanceof Unmet) return { result: 'skipped', message: `needs ${error.message}` }
   if (error instanceof NoAnswer) {
     const expected = 'an answer'
     return {

@@ -15,6 +15,11 @@ export class Mismatch extends Error {
   }
 }
 
+/** What a check would need turns out not to be there: it is skipped, not failed. */
+export class Unmet extends Error {
+  override readonly name = 'Unmet'
+}
+
 export interface Reply extends Answer {
   // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came back; the check says what it should be
   readonly json: any

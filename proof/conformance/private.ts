@@ -25,6 +25,8 @@ const BUYERS = 18
 /** Commands under way at a time; each is a process of its own. */
 const COMMANDS_AT_ONCE = 4
 const APIS = 2
+/** A command is at work for a moment on a machine that may be busy; the processes keep the default. */
+const PATIENT_MS = '5000'
 const LINKS = 400
 const OPENING_DOLLARS = '20000.00'
 /** Where the rig puts a public address of this machine. */
@@ -86,7 +88,11 @@ export async function startPrivateService({
     // Who ends a key tells the memory that the processes ask, so the operator has their settings.
     return {
       url,
-      shop: { ...people, operator: operatorOf(adminOf(settings)), ...(receiver && { receiver }) },
+      shop: {
+        ...people,
+        operator: operatorOf(adminOf({ ...settings, SHOPWIRE_REDIS_TIMEOUT_MS: PATIENT_MS })),
+        ...(receiver && { receiver }),
+      },
     }
   }
   return {

@@ -117,8 +117,16 @@ export class Tools {
   }
 
   async end() {
-    for (const ending of this.#endings.reverse()) await ending()
-    this.#run.accounts.giveBack(this.#lent)
+    try {
+      for (const ending of this.#endings.reverse()) await ending()
+    } finally {
+      this.#run.accounts.giveBack(this.#lent)
+    }
+  }
+
+  /** Waits until so many requests fit into the window; for bytes that are sent as they are, or at a certain moment. */
+  async room(key: Key, requests = 1, isOrder = false): Promise<void> {
+    for (let n = 0; n < requests; n += 1) await this.#run.accounts.turn(key, isOrder)
   }
 
   get(key: Key, path: string, more: Draft = {}): Promise<Reply> {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { group } from '../check.ts'
-import { equal, fits, that } from '../expect.ts'
+import { equal, fits, that, Unmet } from '../expect.ts'
 import * as shapes from '../shapes.ts'
 import { cataloguePage, item, itemTypes } from '../shapes.ts'
 import type { Item } from '../shop.ts'
@@ -247,6 +247,19 @@ check('search-literal', 'search takes % and _ for what they are', ['d2.search'],
   equal('ids', await searched(t, 'search', '%'), await holding(t, 'name', '%'))
   equal('ids', await searched(t, 'search', '_'), await holding(t, 'name', '_'))
 })
+check(
+  'search-accents',
+  'search finds a letter with an accent in either of its two spellings',
+  ['d2.search'],
+  async (t) => {
+    const accented = (await all(t)).find(({ name }) => name.normalize('NFD') !== name)
+    if (!accented) throw new Unmet('an item with an accent in its name')
+    for (const form of ['NFC', 'NFD'] as const) {
+      const found = await searched(t, 'search', accented.name.normalize(form))
+      that(`${accented.id} found by its name in ${form}`, found.includes(accented.id), found)
+    }
+  },
+)
 check('search-empty', 'an empty search is none', ['d2.search'], async (t) => {
   equal('total', (await page(t, '?search=&limit=1')).json.total, (await page(t, '?limit=1')).json.total)
 })

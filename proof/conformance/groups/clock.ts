@@ -10,8 +10,9 @@ const { check } = clock
 /** Just after the beginning of a second, so that both sides read the same one. */
 async function signedAt(t: Tools, offsetS: number, more: Draft = {}) {
   const key = await t.buyer()
+  await t.room(key)
   await sleep(1_000 - (Date.now() % 1_000) + 20)
-  return t.get(key, '/ping', { timestamp: String(nowS() + offsetS), ...more })
+  return t.get(key, '/ping', { timestamp: String(nowS() + offsetS), isUnpaced: true, ...more })
 }
 
 for (const offset of [0, -30, 30, -60, 60]) {

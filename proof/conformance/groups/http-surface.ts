@@ -194,6 +194,7 @@ check(
   ['what.json'],
   async (t) => {
     const key = await t.buyer()
+    await t.room(key, 4)
     const bytes = Buffer.concat(
       ['/ping', '/balance', '/nothing', '/ping'].map((path) => t.bytes({ path, key })),
     )
