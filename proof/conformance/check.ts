@@ -100,9 +100,10 @@ async function runOne(check: Check, run: RunState, allowed: Allowed): Promise<Ou
   if (missing !== undefined) return { check, result: 'skipped', ms: 0, message: `needs ${missing}` }
   const startedMs = performance.now()
   const tools = new Tools(run)
-  const outcome = await check
-    .run(tools)
-    .then((): Pick<Outcome, 'result' | 'message'> => ({ result: 'passed', message: '' }), failure)
+  const outcome = await Promise.race([check.run(tools), tooLong()]).then(
+    (): Pick<Outcome, 'result' | 'message'> => ({ result: 'passed', message: '' }),
+    failure,
+  )
   await tools.end().catch(() => {})
   return { check, ms: performance.now() - startedMs, ...outcome }
 }

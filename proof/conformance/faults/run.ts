@@ -26,6 +26,7 @@ export interface FaultResult {
 }
 
 const isInRig = process.argv.includes('--in-rig')
+const startedMs = performance.now()
 const service = await startPrivateService({ isInRig, buyers: BUYERS })
 try {
   const { url, shop: whole } = await service.on('postgres')
@@ -45,7 +46,12 @@ try {
   const clean = await runChecks({ base, shop, allowed: ALLOWED, checks, accounts, onShared: startFaults })
   const results = await planted
   process.stdout.write(
-    `${JSON.stringify({ seconds: (performance.now() - began) / 1000, clean: summary(clean), faults: results })}\n`,
+    `${JSON.stringify({
+      setUpSeconds: (began - startedMs) / 1000,
+      seconds: (performance.now() - began) / 1000,
+      clean: summary(clean),
+      faults: results,
+    })}\n`,
   )
 } finally {
   await service.stop()
