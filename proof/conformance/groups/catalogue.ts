@@ -9,9 +9,16 @@ import type { Tools } from '../tools.ts'
 export const catalogue = group('catalogue', 'Catalogue')
 const { check } = catalogue
 
-const page = async (t: Tools, query: string) => (await t.get(await t.buyer(), `/catalogue${query}`)).is(200)
 const all = (t: Tools) =>
-  t.scene('catalogue', async (tools) => (await page(tools, '?limit=2000')).json.items as Item[])
+  t.scene('catalogue', async (tools) => {
+    const whole = await tools.get(await tools.buyer(), '/catalogue?limit=2000')
+    return whole.is(200).json.items as Item[]
+  })
+// The scene first: it needs an account, and there may be only one.
+const page = async (t: Tools, query: string) => {
+  await all(t)
+  return (await t.get(await t.buyer(), `/catalogue${query}`)).is(200)
+}
 
 check(
   'page',
