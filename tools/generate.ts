@@ -13,6 +13,7 @@ const OUTPUTS: readonly { path: string; make: () => Promise<string> }[] = [
   { path: 'docs/openapi.json', make: async () => openApiText() },
   { path: 'docs/shopwire.postman_collection.json', make: async () => postmanText() },
   { path: 'docs/configuration.md', make: async () => configurationPage(await readSettings()) },
+  { path: 'docs/conformance.md', make: conformancePage },
 ]
 
 interface Setting {
@@ -104,5 +105,43 @@ function configurationPage(settings: Setting[]): string {
     '|---|---|---|',
     ...rows,
     '',
+  ].join('\n')
+}
+
+interface Sentence {
+  id: string
+  section: string
+  says: string
+  not_checkable?: string
+}
+
+/** Which checks hold the service to which sentence of the interface. */
+async function conformancePage(): Promise<string> {
+  const printed = execFileSync(process.execPath, ['proof/conformance/run.ts', '--list'], { encoding: 'utf8' })
+  const checks = (JSON.parse(printed) as { checks: { id: string; proves: string[] }[] }[]).flatMap(
+    (group) => group.checks,
+  )
+  const sentences = JSON.parse(await readFile('proof/conformance/sentences.json', 'utf8')) as Sentence[]
+  const row = ({ id, says, not_checkable }: Sentence) => {
+    const proofs = checks.filter(({ proves }) => proves.includes(id)).map((check) => `\`${check.id}\``)
+    return `| \`${id}\` | ${says} | ${not_checkable === undefined ? proofs.join(', ') : `*${not_checkable}*`} |`
+  }
+  const sections = [...new Set(sentences.map(({ section }) => section))].flatMap((section) => [
+    `## ${section}`,
+    '',
+    '| Sentence | Says | Checks |',
+    '|---|---|---|',
+    ...sentences.filter((one) => one.section === section).map(row),
+    '',
+  ])
+  return [
+    '<!-- Made by "npm run generate" from proof/conformance; do not edit. -->',
+    '# Conformance',
+    '',
+    `${checks.length} checks hold a server to the interface and to what we chose where it is silent. \`npm run conformance\` runs`,
+    'them against a private service on both admission stores, or with `--base-url` against any server; see',
+    '[proof/conformance](../proof/conformance/README.md). What cannot be checked from outside says why.',
+    '',
+    ...sections,
   ].join('\n')
 }

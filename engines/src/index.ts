@@ -11,6 +11,7 @@ export {
   inPublicNetwork,
   isInPublicNetwork,
   PUBLIC_ADDRESSES,
+  runAgainInPublicNetwork,
 } from './public-network.ts'
 export type { Redis, RedisOptions } from './redis.ts'
 export { startRedis } from './redis.ts'

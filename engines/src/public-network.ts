@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { networkInterfaces } from 'node:os'
 import { fileURLToPath } from 'node:url'
 
@@ -20,4 +21,13 @@ export function canMakePublicNetwork(): boolean {
 
 export function isInPublicNetwork(): boolean {
   return networkInterfaces().lo?.some(({ address }) => address === PUBLIC_ADDRESSES[0]) ?? false
+}
+
+/** Runs this very program again, in such a network; answers with its exit code. */
+export async function runAgainInPublicNetwork(): Promise<number> {
+  const [command, ...args] = inPublicNetwork(process.execPath, ...process.argv.slice(1))
+  const child = spawn(command, args, { stdio: 'inherit' })
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
+  const [code] = (await once(child, 'close')) as [number | null]
+  return code ?? 1
 }

@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { openSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -8,9 +6,9 @@ import {
   canMakePublicNetwork,
   createAuthority,
   freePort,
-  inPublicNetwork,
   isInPublicNetwork,
   PUBLIC_ADDRESSES,
+  runAgainInPublicNetwork,
   startPostgres,
 } from '@shopwire/engines'
 import { startApi, startWorker } from './api.ts'
@@ -87,9 +85,7 @@ async function again(): Promise<void> {
       code: 'CANNOT_BEGIN',
     })
   }
-  const [command, ...args] = inPublicNetwork(process.execPath, ...process.argv.slice(1))
-  const [code] = await once(spawn(command, args, { stdio: 'inherit' }), 'exit')
-  process.exitCode = code ?? 1
+  process.exitCode = await runAgainInPublicNetwork()
 }
 
 interface Receiver {

@@ -1,0 +1,68 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { canMakePublicNetwork, inPublicNetwork } from '@shopwire/engines'
+import { beforeAll, describe, expect, test } from 'vitest'
+
+/**
+ * The kit of proof/conformance passes a right server and catches wrong ones. All of it is one program, because it needs a
+ * network of its own (see engines); where such a network cannot be made, faults of events are skipped, loudly.
+ */
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const RUN_MS_MAX = 400_000
+const FAULTS_MIN = 30
+const PROGRAM = 'proof/conformance/faults/run.ts'
+
+interface Caught {
+  readonly id: string
+  readonly message: string
+}
+interface Report {
+  readonly seconds: number
+  readonly clean: { readonly passed: number; readonly skipped: number; readonly failed: readonly Caught[] }
+  readonly faults: readonly {
+    readonly name: string
+    readonly what: string
+    readonly skipped: boolean
+    readonly caughtBy: readonly Caught[]
+  }[]
+}
+
+const canMakeNetwork = canMakePublicNetwork()
+if (!canMakeNetwork) {
+  process.stderr.write(
+    'SKIPPED: no network of its own can be made here (unshare --net); the kit was not run on events.\n',
+  )
+}
+
+describe('the conformance kit', () => {
+  let report: Report
+  beforeAll(async () => {
+    const [command = '', ...args] = canMakeNetwork
+      ? inPublicNetwork(process.execPath, PROGRAM)
+      : [process.execPath, PROGRAM]
+    const { stdout } = await promisify(execFile)(command, args, {
+      cwd: ROOT,
+      timeout: RUN_MS_MAX,
+      maxBuffer: 16 * 1024 * 1024,
+    })
+    report = JSON.parse(stdout)
+  }, RUN_MS_MAX)
+
+  test('passes the service in every check', async ({ annotate }) => {
+    await annotate(
+      `${report.clean.passed} checks and ${report.faults.length} faults in ${report.seconds.toFixed(0)} s`,
+    )
+    expect(report.clean.failed).toEqual([])
+    if (canMakeNetwork) expect(report.clean.skipped).toBe(0)
+  })
+
+  test('catches every server that is wrong in one thing, and says plainly what it is', () => {
+    const planted = report.faults.filter(({ skipped }) => !skipped)
+    expect(planted.length).toBeGreaterThanOrEqual(FAULTS_MIN)
+    for (const { name, what, caughtBy } of planted) {
+      expect(caughtBy, `${name}: ${what}`).not.toEqual([])
+      for (const { message } of caughtBy) expect(message, name).toMatch(/^expected .+; got .+/)
+    }
+  })
+})

@@ -1,0 +1,147 @@
+import { Accounts } from '../accounts.ts'
+import { type Check, findItems, type Outcome, runChecks } from '../check.ts'
+import { checks } from '../groups/index.ts'
+import { startPrivateService } from '../private.ts'
+import type { Receiver } from '../receiver.ts'
+import type { Key, Shop } from '../shop.ts'
+import { baseOf } from '../tools.ts'
+import { type Fault, faults, isEventFault } from './faults.ts'
+import { type Secrets, startProxy, startReceiverProxy } from './proxy.ts'
+
+/**
+ * Runs the kit against a right service, and beside it against as many wrong ones as there are faults; prints what came of
+ * it as JSON.
+ */
+const AT_ONCE = 6
+const BUYERS = 20
+/** Accounts that nobody else touches, for the faults that use up limits. */
+const RESERVED = 3
+const ALLOWED = { spend: true, webhooks: true, limits: true }
+
+export interface FaultResult {
+  readonly name: string
+  readonly what: string
+  readonly skipped: boolean
+  readonly caughtBy: readonly { readonly id: string; readonly message: string }[]
+}
+
+const startedMs = performance.now()
+const service = await startPrivateService({ buyers: BUYERS })
+try {
+  const { url, shop: whole } = await service.on('postgres')
+  const base = baseOf(url)
+  const reserved = new Accounts(whole.buyers.slice(0, RESERVED))
+  const accounts = new Accounts(whole.buyers.slice(RESERVED))
+  const shop: Shop = {
+    ...whole,
+    buyers: whole.buyers.slice(RESERVED),
+    items: await findItems(base, whole, accounts),
+  }
+  const began = performance.now()
+  let startFaults = () => {}
+  const planted = new Promise<void>((resolve) => {
+    startFaults = resolve
+  }).then(() => plantAll(url, shop, accounts, reserved))
+  const clean = await runChecks({ base, shop, allowed: ALLOWED, checks, accounts, onShared: startFaults })
+  const results = await planted
+  process.stdout.write(
+    `${JSON.stringify({
+      setUpSeconds: (began - startedMs) / 1000,
+      seconds: (performance.now() - began) / 1000,
+      clean: summary(clean),
+      faults: results,
+    })}\n`,
+  )
+} finally {
+  await service.stop()
+}
+
+function summary(outcomes: readonly Outcome[]) {
+  const of = (result: Outcome['result']) => outcomes.filter((outcome) => outcome.result === result)
+  return {
+    passed: of('passed').length,
+    skipped: of('skipped').length,
+    failed: of('failed').map(({ check, message }) => ({ id: check.id, message })),
+  }
+}
+
+async function plantAll(
+  url: string,
+  shop: Shop,
+  accounts: Accounts,
+  reserved: Accounts,
+): Promise<FaultResult[]> {
+  // Those that wait for a minute begin first.
+  const ordered = [...faults].sort((a, b) => Number(isSlow(b)) - Number(isSlow(a)))
+  const results = new Map<Fault, FaultResult>()
+  const queue = ordered.values()
+  const work = async () => {
+    for (const fault of queue)
+      results.set(fault, await plant(fault, url, shop, fault.isLimits ? reserved : accounts))
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, work))
+  return faults.flatMap((fault) => results.get(fault) ?? [])
+}
+
+function isSlow(fault: Fault): boolean {
+  return chosen(fault).some(({ pace }) => pace === 'slow')
+}
+
+function chosen({ checks: wanted }: Fault): Check[] {
+  return checks.filter(({ id }) => wanted.includes(id))
+}
+
+async function plant(fault: Fault, url: string, shop: Shop, accounts: Accounts): Promise<FaultResult> {
+  const { name, what } = fault
+  const wrong = fault.plant(secretsOf(shop))
+  const proxy = await startProxy(url, wrong)
+  const front = isEventFault(fault) ? await standInFront(shop, wrong) : undefined
+  try {
+    const outcomes = await runChecks({
+      base: baseOf(proxy.url),
+      shop: front ? { ...shop, receiver: front.receiver } : shop,
+      allowed: ALLOWED,
+      checks: chosen(fault),
+      accounts,
+    })
+    const caughtBy = outcomes
+      .filter(({ result }) => result === 'failed')
+      .map(({ check, message }) => ({ id: check.id, message }))
+    return { name, what, skipped: outcomes.every(({ result }) => result === 'skipped'), caughtBy }
+  } finally {
+    await proxy.close()
+    await front?.close()
+  }
+}
+
+/** The receiver as the service reaches it through a proxy that changes events. */
+async function standInFront(shop: Shop, wrong: ReturnType<Fault['plant']>) {
+  const { receiver } = shop
+  if (!receiver || !service.certificate) return undefined
+  const real = new URL(receiver.open().url)
+  const proxy = await startReceiverProxy(
+    service.certificate,
+    { host: real.hostname, port: Number(real.port) },
+    wrong,
+  )
+  const behind: Receiver = {
+    ...receiver,
+    open() {
+      const inbox = receiver.open()
+      return { ...inbox, url: inbox.url.replace(real.origin, proxy.url) }
+    },
+  }
+  return { receiver: behind, close: () => proxy.close() }
+}
+
+function secretsOf(shop: Shop): Secrets {
+  const keys: (Key | undefined)[] = [
+    ...service.keys,
+    ...Object.values(shop.only ?? {}),
+    ...Object.values(shop.without ?? {}),
+    shop.poor,
+    shop.suspended,
+  ]
+  const known = new Map(keys.flatMap((key) => (key ? [[key.id, key.secret]] : [])))
+  return (id) => known.get(id ?? '')
+}
