@@ -37,6 +37,7 @@ if (options.help || !['postgres', 'redis'].includes(options.admission)) {
 
 const DATA = join(options.data, 'postgres')
 const DEMO_FILE = join(options.data, 'demo.env')
+const STORE_FILE = join(options.data, 'store.env')
 const running: { name: string; stop(): Promise<unknown> }[] = []
 let isStopping = false
 process.on('SIGINT', () => void stop(0))
@@ -65,6 +66,7 @@ async function start() {
     worker: await portNear(BASE_PORTS.worker),
   }
   const env = await settings(postgres, ports, redis?.url)
+  await writeStore(env)
   await step(
     'Schema',
     async () => admin(env, ['migrate']),
@@ -170,6 +172,13 @@ async function writeDemo({ account_id, key, secret }: Demo, port: number) {
   await chmod(DEMO_FILE, 0o600)
 }
 
+/** So that whoever tries things out can be the operator too. */
+async function writeStore(env: Record<string, string>) {
+  const lines = Object.entries(env).map(([name, value]) => `${name}=${value}`)
+  await writeFile(STORE_FILE, `# Written by "npm run dev": the settings of the private store.\n${lines.join('\n')}\n`)
+  await chmod(STORE_FILE, 0o600)
+}
+
 function admin(env: Record<string, string>, args: string[], input = ''): Record<string, unknown> {
   const command = ['service/bin/admin.ts', ...args, '--json']
   try {
@@ -250,6 +259,7 @@ Ready in ${seconds.toFixed(1)} s.
   Health    http://127.0.0.1:${ports.health}/readyz   /livez   /metrics   (worker: port ${ports.worker})
   Account   ${account_id}
   Key       ${key}   (with its secret in ${DEMO_FILE})
+  Operate   node --env-file=${STORE_FILE} service/bin/admin.ts --help
 
 Buy something. It signs when it runs, so it works whenever it is pasted:
 

@@ -1,0 +1,36 @@
+import { defineConfig } from 'vitepress'
+import { SECTIONS } from './pages.ts'
+
+const BASE = '/docs/'
+
+/** See docs/decisions/0013-docs-portal.md. Built by docs/portal/build.ts from the pages it has staged. */
+export default defineConfig({
+  base: BASE,
+  srcDir: '../.site-source',
+  outDir: '../.site',
+  cacheDir: '../.site-cache',
+  lang: 'en',
+  title: 'Shopwire',
+  description: "A storefront that other people's servers buy from.",
+  cleanUrls: true,
+  // Otherwise every page carries an inline script with the hashes of all others.
+  metaChunk: true,
+  lastUpdated: false,
+  head: [['link', { rel: 'icon', href: `${BASE}icon.svg`, type: 'image/svg+xml' }]],
+  themeConfig: {
+    search: { provider: 'local', options: { detailedView: true } },
+    outline: { level: [2, 3] },
+    externalLinkIcon: true,
+    nav: [
+      { text: 'Start', link: '/start/five-minutes', activeMatch: '^/start/' },
+      { text: 'Guides', link: '/guides/sign-a-request', activeMatch: '^/guides/' },
+      { text: 'Reference', link: '/reference/', activeMatch: '^/reference/' },
+      { text: 'API', link: '/api/index.html', target: '_self' },
+    ],
+    sidebar: SECTIONS.map(({ text, items }) => ({
+      text,
+      items: items.map((item) => ({ text: item.text, link: `/${item.link}` })),
+    })),
+    docFooter: { prev: 'Before', next: 'Next' },
+  },
+})
