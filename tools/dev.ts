@@ -175,7 +175,10 @@ async function writeDemo({ account_id, key, secret }: Demo, port: number) {
 /** So that whoever tries things out can be the operator too. */
 async function writeStore(env: Record<string, string>) {
   const lines = Object.entries(env).map(([name, value]) => `${name}=${value}`)
-  await writeFile(STORE_FILE, `# Written by "npm run dev": the settings of the private store.\n${lines.join('\n')}\n`)
+  await writeFile(
+    STORE_FILE,
+    `# Written by "npm run dev": the settings of the private store.\n${lines.join('\n')}\n`,
+  )
   await chmod(STORE_FILE, 0o600)
 }
 

@@ -12,7 +12,8 @@ import { type Page, ROOT, STAGE, stage, twinOf } from './stage.ts'
  */
 const HERE = fileURLToPath(new URL('.', import.meta.url))
 const SITE = join(ROOT, 'docs/.site')
-const SUMMARY = "A storefront that other people's servers buy from: signed requests, a live catalogue, quotes, orders paid from a prepaid balance, gift links, signed webhooks."
+const SUMMARY =
+  "A storefront that other people's servers buy from: signed requests, a live catalogue, quotes, orders paid from a prepaid balance, gift links, signed webhooks."
 
 const pages = await stage()
 await cp(join(HERE, 'icon.svg'), join(STAGE, 'public/icon.svg'))
@@ -58,6 +59,8 @@ async function writeTwins(all: readonly Page[]) {
     await mkdir(dirname(join(SITE, page.path)), { recursive: true })
     await writeFile(join(SITE, page.path), twinOf(page, all))
   }
+  // The portal has them inline; the twins name the files.
+  await cp(join(ROOT, 'docs/diagrams'), join(SITE, 'diagrams'), { recursive: true })
   const byPath = new Map(all.map((page) => [page.path, page]))
   const listed = SECTIONS.map(({ text, items }) => ({
     text,
@@ -84,7 +87,7 @@ async function writeTwins(all: readonly Page[]) {
 
 /** The first sentence of the first paragraph that is prose. */
 function firstWords({ markdown }: Page): string {
-  const prose = markdown.split(/\n\s*\n/).find((part) => /^[A-Z0-9`"'[]/.test(part.trim())) ?? ''
+  const prose = markdown.split(/\n\s*\n/).find((part) => /^(?!```)[A-Z0-9`"'[]/.test(part.trim())) ?? ''
   return (/^[\s\S]*?[.:](?=\s|$)/.exec(prose)?.[0] ?? prose)
     .replace(/\s+/g, ' ')
     .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
@@ -96,8 +99,10 @@ async function writeApiReference() {
   const scalar = dirname(fileURLToPath(import.meta.resolve('@scalar/api-reference')))
   await cp(join(HERE, 'api'), join(SITE, 'api'), { recursive: true })
   await cp(join(scalar, 'browser/standalone.js'), join(SITE, 'api/scalar.js'))
-  await cp(join(ROOT, 'docs/openapi.json'), join(SITE, 'openapi.json')).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error
-    process.stdout.write('docs/openapi.json is not there: the API page will ask the server for it\n')
-  })
+  await cp(join(ROOT, 'docs/openapi.json'), join(SITE, 'openapi.json')).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error
+      process.stdout.write('docs/openapi.json is not there: the API page will ask the server for it\n')
+    },
+  )
 }

@@ -25,7 +25,10 @@ export async function readPages(): Promise<Page[]> {
     .map((name) => ({ source: `docs/${name}`, path: name.replace(/(^|\/)README\.md$/, '$1index.md') }))
   const guests = Object.entries(GUESTS).map(([source, path]) => ({ source, path }))
   return Promise.all(
-    [...own, ...guests].map(async (page) => ({ ...page, markdown: await readFile(join(ROOT, page.source), 'utf8') })),
+    [...own, ...guests].map(async (page) => ({
+      ...page,
+      markdown: await readFile(join(ROOT, page.source), 'utf8'),
+    })),
   )
 }
 
@@ -47,7 +50,12 @@ export async function stage(): Promise<Page[]> {
 
 /** The twin: plain Markdown, with links to the other twins. */
 export function twinOf(page: Page, pages: readonly Page[]): string {
-  return withoutMachinery(mapLinks(page, pages))
+  const from = posix.dirname(page.path)
+  const linked = mapLinks(page, pages).replace(
+    /\]\(\/([\w.-]+)\)/g,
+    (_, file: string) => `](${relative(from, file)})`,
+  )
+  return withoutMachinery(linked)
 }
 
 async function forPortal(page: Page, pages: readonly Page[]): Promise<string> {
@@ -61,9 +69,7 @@ async function forPortal(page: Page, pages: readonly Page[]): Promise<string> {
 
 /** Marks for the checker of code blocks and for other machines; no reader needs them. */
 function withoutMachinery(text: string): string {
-  return text
-    .replace(/<!--[\s\S]*?-->[ \t]*\n?/g, '')
-    .replace(/^(```\w+)((?: \w[\w-]*=\S+)+)/gm, '$1')
+  return text.replace(/<!--[\s\S]*?-->[ \t]*\n{0,2}/g, '').replace(/^(```\w+)((?: \w[\w-]*=\S+)+)/gm, '$1')
 }
 
 /** A link between files of the repository becomes one between pages; a file that is no page becomes its name. */
@@ -73,18 +79,21 @@ function mapLinks(page: Page, pages: readonly Page[]): string {
     .map((part, index) =>
       index % 2 === 1
         ? part
-        : part.replace(/(!?)\[([^\]]*)\]\(([^)\s]+)\)/g, (whole, bang: string, text: string, target: string) => {
-            if (/^(https?:|mailto:|#|openapi:)/.test(target)) return whole
-            const [file = '', hash] = target.split('#')
-            const wanted = posix.normalize(posix.join(posix.dirname(page.source), file)).replace(/\/$/, '')
-            const found = pages.find(({ source }) => source === wanted || source === `${wanted}/README.md`)
-            const from = posix.dirname(page.path)
-            if (found) return `${bang}[${text}](${relative(from, found.path)}${hash ? `#${hash}` : ''})`
-            const download = DOWNLOADS[wanted]
-            if (download) return `${bang}[${text}](${bang ? `/${download}` : relative(from, download)})`
-            if (bang) return whole
-            return text.includes('`') ? text : `${text} (\`${wanted}\`)`
-          }),
+        : part.replace(
+            /(!?)\[([^\]]*)\]\(([^)\s]+)\)/g,
+            (whole, bang: string, text: string, target: string) => {
+              if (/^(https?:|mailto:|#|openapi:)/.test(target)) return whole
+              const [file = '', hash] = target.split('#')
+              const wanted = posix.normalize(posix.join(posix.dirname(page.source), file)).replace(/\/$/, '')
+              const found = pages.find(({ source }) => source === wanted || source === `${wanted}/README.md`)
+              const from = posix.dirname(page.path)
+              if (found) return `${bang}[${text}](${relative(from, found.path)}${hash ? `#${hash}` : ''})`
+              const download = DOWNLOADS[wanted]
+              if (download) return `${bang}[${text}](${bang ? `/${download}` : relative(from, download)})`
+              if (bang) return whole
+              return text.includes('`') ? text : `${text} (\`${wanted}\`)`
+            },
+          ),
     )
     .join('')
 }

@@ -1,5 +1,5 @@
-import { nextTick } from 'vue'
 import type { Router } from 'vitepress'
+import { nextTick } from 'vue'
 
 const KEY = 'shopwire-docs-language'
 
