@@ -62,12 +62,9 @@ test('search finds a page without any network but the site', async () => {
 
 test('dark and light can be switched, and the choice stays', async () => {
   const page = await open('start/concepts', 'light')
-  const isDark = () => page.evaluate(() => document.documentElement.classList.contains('dark'))
+  const isDark = () => page.evaluate<boolean>('document.documentElement.classList.contains("dark")')
   const ground = () =>
-    page
-      .locator('.diagram .d-info')
-      .first()
-      .evaluate((box) => getComputedStyle(box).fill)
+    page.evaluate<string>('getComputedStyle(document.querySelector(".diagram .d-info")).fill')
   expect(await isDark()).toBe(false)
   const before = await ground()
   await page.locator('.VPNavBar .VPSwitchAppearance').first().click()
@@ -126,6 +123,7 @@ test('no link or anchor in the built site is dead, in pages and in twins', async
   for (const name of names)
     if (/\.(html|md)$/.test(name)) texts.set(name, await readFile(join(SITE, name), 'utf8'))
   const dead: string[] = []
+  let checked = 0
   for (const [name, text] of texts) {
     const targets = name.endsWith('.html')
       ? [...text.matchAll(/ (?:href|src)="([^"]+)"/g)].map(([, target = '']) =>
@@ -139,6 +137,7 @@ test('no link or anchor in the built site is dead, in pages and in twins', async
         ].map(([, target = '']) => target)
     for (const target of targets) {
       if (/^(https?:|mailto:|data:)/.test(target)) continue
+      checked += 1
       const { pathname, hash } = new URL(target, `http://site/docs/${name.replace(/index\.html$/, '')}`)
       const path = decodeURIComponent(pathname).replace(/^\/docs\//, '')
       const found = [path, `${path}.html`, join(path, 'index.html')].find(
@@ -152,6 +151,7 @@ test('no link or anchor in the built site is dead, in pages and in twins', async
     }
   }
   expect(dead).toEqual([])
+  expect(checked).toBeGreaterThan(3_000)
 })
 
 test('the API page shows the document without asking anybody else, and offers no button that sends', async () => {
@@ -182,12 +182,12 @@ for (const theme of THEMES) {
     const context = await newContext(theme)
     const page = await context.newPage()
     for (const path of MAIN_PAGES) {
-      for (const width of [1280, 390]) {
+      await page.goto(base + path)
+      await page.locator('.vp-doc h1').waitFor()
+      for (const width of [390, 1280]) {
         await page.setViewportSize({ width, height: 900 })
-        await page.goto(base + path)
-        await page.locator('.vp-doc h1').waitFor()
         await shoot(page, path || 'index', theme, width)
-        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
+        const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
         expect(overflow, `${path} at ${width}`).toBeLessThanOrEqual(0)
       }
       const { violations } = await new AxeBuilder({ page }).analyze()

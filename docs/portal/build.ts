@@ -29,7 +29,10 @@ async function buildWithVitePress() {
   const root = join(ROOT, 'docs/.site-root')
   await rm(root, { recursive: true, force: true })
   await mkdir(root, { recursive: true })
-  await cp(HERE, join(root, '.vitepress'), { recursive: true })
+  await cp(HERE, join(root, '.vitepress'), {
+    recursive: true,
+    filter: (path) => !path.endsWith('tsconfig.json'),
+  })
   await build(root)
   await rm(root, { recursive: true })
 }

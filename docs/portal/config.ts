@@ -13,8 +13,6 @@ export default defineConfig({
   title: 'Shopwire',
   description: "A storefront that other people's servers buy from.",
   cleanUrls: true,
-  // Otherwise every page carries an inline script with the hashes of all others.
-  metaChunk: true,
   lastUpdated: false,
   head: [['link', { rel: 'icon', href: `${BASE}icon.svg`, type: 'image/svg+xml' }]],
   themeConfig: {

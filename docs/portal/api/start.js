@@ -6,7 +6,7 @@ const isDark =
     matchMedia('(prefers-color-scheme: dark)').matches)
 document.documentElement.classList.toggle('dark', isDark)
 
-start()
+void start()
 
 async function start() {
   const content = await firstFound()
@@ -29,7 +29,8 @@ async function start() {
     showDeveloperTools: 'never',
     darkMode: isDark,
     hideDarkModeToggle: true,
-    hiddenClients: [],
+    // Its examples know nothing of signatures.
+    hiddenClients: true,
     theme: 'default',
   })
 }

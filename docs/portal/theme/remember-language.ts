@@ -20,7 +20,7 @@ export function rememberLanguage(router: Router) {
     }
     isOurs = false
   }
-  const later = () => void nextTick(() => setTimeout(apply))
+  const later = () => void nextTick().then(() => setTimeout(apply))
   const before = router.onAfterRouteChange
   router.onAfterRouteChange = (to) => {
     void before?.(to)
