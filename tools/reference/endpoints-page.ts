@@ -27,29 +27,40 @@ const COMMON = new Set<ErrorType>(
 )
 
 export function endpointsPage(): string {
-  const rows = (routes as readonly (Route & { name: RouteName })[]).map((route) => [
-    `\`${route.method} ${BASE_PATH}${route.path}\``,
-    WORDS[route.name],
-    scopeOf(route),
-    Object.keys(route.responses).join(', '),
-    route.errors
-      .filter((type) => !COMMON.has(type))
-      .map((type) => `[\`${type}\`](errors/${type}.md)`)
-      .join(', '),
-  ])
-  const common = [...COMMON].map((type) => `[\`${type}\`](errors/${type}.md)`).join(', ')
+  const all: readonly (Route & { name: RouteName })[] = routes
+  const rows = all.map((route) => [nameOf(route), WORDS[route.name], scopeOf(route)])
+  const special = all
+    .map((route) => ({ route, own: route.errors.filter((type) => !COMMON.has(type)) }))
+    .filter(({ route, own }) => own.length > 0 || Object.keys(route.responses).length > 1)
+    .map(({ route, own }) => [
+      nameOf(route),
+      Object.keys(route.responses).join(', '),
+      own.map(link).join(', '),
+    ])
   return `${madeFrom('contract/src/routes.ts')}
 # Endpoints
 
 ${routes.length} of them, all under \`${BASE_PATH}\`. <!-- portal: The [full reference](openapi:) has every field, made from the OpenAPI document. -->
 
-${table(['Request', 'What it does', 'Scope', 'Success', 'Its own errors'], rows)}
-
-Any of them may answer ${common}. See [errors](errors/README.md).
+${table(['Request', 'What it does', 'Scope'], rows)}
 
 Bodies are JSON. A field without a value is \`null\`; only \`secret\` and what a quote cannot know of an item may be left out. Money is
 whole US cents, times are UTC with milliseconds (\`2026-11-15T05:37:58.145Z\`), ids are opaque strings.
+
+## Answers
+
+A success is 200. Any signed request may be refused with ${[...COMMON].map(link).join(', ')}. What some have besides:
+
+${table(['Request', 'Success', 'Its own errors'], special)}
 `
+}
+
+function nameOf({ method, path }: Route): string {
+  return `\`${method} ${BASE_PATH}${path}\``
+}
+
+function link(type: ErrorType): string {
+  return `[\`${type}\`](errors/${type}.md)`
 }
 
 function scopeOf({ scope, scopeWhenUrl }: Route): string {
