@@ -1,7 +1,12 @@
+import { errorTypes } from '@shopwire/contract'
 import { defineConfig } from 'vitepress'
-import { SECTIONS } from './pages.ts'
+import { type Entry, SECTIONS } from './pages.ts'
 
 const BASE = '/docs/'
+
+const listed = new Set(
+  SECTIONS.flatMap(({ items }) => items.map(({ link }) => `${link.replace(/\/$/, '/index')}.md`)),
+)
 
 /** See docs/decisions/0013-docs-portal.md. Built by docs/portal/build.ts from the pages it has staged. */
 export default defineConfig({
@@ -14,6 +19,10 @@ export default defineConfig({
   description: "A storefront that other people's servers buy from.",
   cleanUrls: true,
   lastUpdated: false,
+  transformPageData({ relativePath, frontmatter }) {
+    // A page that stands in no order has nothing before or after it.
+    if (!listed.has(relativePath)) Object.assign(frontmatter, { prev: false, next: false })
+  },
   head: [['link', { rel: 'icon', href: `${BASE}icon.svg`, type: 'image/svg+xml' }]],
   themeConfig: {
     search: { provider: 'local', options: { detailedView: true } },
@@ -27,8 +36,15 @@ export default defineConfig({
     ],
     sidebar: SECTIONS.map(({ text, items }) => ({
       text,
-      items: items.map((item) => ({ text: item.text, link: `/${item.link}` })),
+      items: items.map(sidebarItem),
     })),
     docFooter: { prev: 'Before', next: 'Next' },
   },
 })
+
+function sidebarItem({ text, link }: Entry) {
+  const item = { text, link: `/${link}` }
+  if (link !== 'reference/errors/') return item
+  const types = Object.keys(errorTypes).map((type) => ({ text: type, link: `/${link}${type}` }))
+  return { ...item, collapsed: true, items: types }
+}
