@@ -13,6 +13,7 @@ const RUNGS = [
 /** folder → the workspaces of ours it may import, besides itself. */
 const WORKSPACES = {
   contract: [],
+  docs: ['contract'],
   engines: [],
   service: ['contract'],
   e2e: ['contract', 'engines', 'proof'],
@@ -111,7 +112,7 @@ export default {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '/dist/' },
+    exclude: { path: '/dist/|^docs/\\.site' },
     tsPreCompilationDeps: true,
     combinedDependencies: true,
     tsConfig: { fileName: 'tsconfig.json' },

@@ -1,5 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { chmod, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -37,6 +38,9 @@ if (options.help || !['postgres', 'redis'].includes(options.admission)) {
 
 const DATA = join(options.data, 'postgres')
 const DEMO_FILE = join(options.data, 'demo.env')
+const STORE_FILE = join(options.data, 'store.env')
+const PORTAL = fileURLToPath(new URL('../docs/.site', import.meta.url))
+const isPortalBuilt = () => existsSync(join(PORTAL, 'index.html'))
 const running: { name: string; stop(): Promise<unknown> }[] = []
 let isStopping = false
 process.on('SIGINT', () => void stop(0))
@@ -65,6 +69,7 @@ async function start() {
     worker: await portNear(BASE_PORTS.worker),
   }
   const env = await settings(postgres, ports, redis?.url)
+  await writeStore(env)
   await step(
     'Schema',
     async () => admin(env, ['migrate']),
@@ -111,6 +116,7 @@ async function settings(postgres: Postgres, ports: typeof BASE_PORTS, redisUrl: 
     SHOPWIRE_DATABASE_OWNER_URL: ownerUrl,
     SHOPWIRE_ENCRYPTION_KEYS: DEVELOPMENT_KEY,
     SHOPWIRE_SHUTDOWN_DELAY_MS: '0',
+    ...(isPortalBuilt() && { SHOPWIRE_DOCS_FOLDER: PORTAL }),
     ...(redisUrl && { SHOPWIRE_ADMISSION: 'redis', SHOPWIRE_REDIS_URLS: redisUrl }),
   }
 }
@@ -168,6 +174,16 @@ async function writeDemo({ account_id, key, secret }: Demo, port: number) {
   ]
   await writeFile(DEMO_FILE, `${lines.join('\n')}\n`)
   await chmod(DEMO_FILE, 0o600)
+}
+
+/** So that whoever tries things out can be the operator too. */
+async function writeStore(env: Record<string, string>) {
+  const lines = Object.entries(env).map(([name, value]) => `${name}=${value}`)
+  await writeFile(
+    STORE_FILE,
+    `# Written by "npm run dev": the settings of the private store.\n${lines.join('\n')}\n`,
+  )
+  await chmod(STORE_FILE, 0o600)
 }
 
 function admin(env: Record<string, string>, args: string[], input = ''): Record<string, unknown> {
@@ -247,9 +263,11 @@ function announce({ key, secret, account_id }: Demo, ports: typeof BASE_PORTS, s
 Ready in ${seconds.toFixed(1)} s.
 
   API       ${base}/v1/status
+  Docs      ${isPortalBuilt() ? `${base}/docs/` : 'docs/README.md; npm run docs:build makes a portal of them for the next start'}
   Health    http://127.0.0.1:${ports.health}/readyz   /livez   /metrics   (worker: port ${ports.worker})
   Account   ${account_id}
   Key       ${key}   (with its secret in ${DEMO_FILE})
+  Operate   node --env-file=${STORE_FILE} service/bin/admin.ts --help
 
 Buy something. It signs when it runs, so it works whenever it is pasted:
 

@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { openApiText, postmanText } from '@shopwire/contract/published'
 import { findPostgres, provisionDatabase, startPostgres } from '@shopwire/engines'
 import { completeLockfile } from './lockfile.ts'
+import { referencePages } from './reference/index.ts'
 
 /** Files that are made from others and committed, so that a reviewer sees them change. `--check` only compares. */
 const OUTPUTS: readonly { path: string; make: () => Promise<string> }[] = [
@@ -14,6 +15,7 @@ const OUTPUTS: readonly { path: string; make: () => Promise<string> }[] = [
   { path: 'docs/shopwire.postman_collection.json', make: async () => postmanText() },
   { path: 'docs/configuration.md', make: async () => configurationPage(await readSettings()) },
   { path: 'docs/conformance.md', make: conformancePage },
+  ...referencePages().map(({ path, text }) => ({ path, make: async () => text })),
 ]
 
 interface Setting {
@@ -32,6 +34,7 @@ for (const { path, make } of OUTPUTS) {
     process.stdout.write(`${path} is out of date: run "npm run generate" and commit the change\n`)
     process.exitCode = 1
   } else {
+    await mkdir(dirname(path), { recursive: true })
     await writeFile(path, wanted)
     process.stdout.write(`wrote ${path}\n`)
   }

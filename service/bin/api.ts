@@ -5,6 +5,7 @@ import { createKnownKeys } from '../src/access/known-keys.ts'
 import { liveCatalogue } from '../src/catalogue/live-catalogue.ts'
 import { describeConfig } from '../src/config.ts'
 import { addressReader } from '../src/edge/connections.ts'
+import { docsPortal } from '../src/edge/docs-portal.ts'
 import { allEndpoints } from '../src/edge/endpoints/index.ts'
 import { ownFiles } from '../src/edge/public-files.ts'
 import { createEdge } from '../src/edge/server.ts'
@@ -50,7 +51,7 @@ const edge = createEdge(
     addressOf: addressReader(config.SHOPWIRE_TRUSTED_PROXY_HOPS),
     connectionsPerAddressMax:
       config.SHOPWIRE_TRUSTED_PROXY_HOPS > 0 ? 0 : config.SHOPWIRE_CONNECTIONS_PER_ADDRESS,
-    publicFiles: ownFiles(),
+    publicFiles: new Map([...ownFiles(), ...docsPortal(config.SHOPWIRE_DOCS_FOLDER)]),
     access: {
       keys: createKnownKeys(db, keyring),
       admission,

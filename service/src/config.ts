@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { z } from 'zod'
 
 /**
@@ -108,6 +109,12 @@ const schema = z.object({
     .max(100_000_000)
     .default(20)
     .describe('per account; the contract says 20'),
+  SHOPWIRE_DOCS_FOLDER: z
+    .string()
+    .optional()
+    .describe(
+      'folder of the built docs portal (npm run docs:build), served at /docs; without it there is none',
+    ),
   SHOPWIRE_TRUSTED_PROXY_HOPS: z.coerce
     .number()
     .int()
@@ -283,6 +290,12 @@ function readEncryptionKeys(given: Record<string, string>, problems: string[]): 
 function checkTogether(given: Record<string, string>, problems: string[]) {
   if ((given.SHOPWIRE_ADMISSION ?? 'postgres') !== 'postgres' && given.SHOPWIRE_REDIS_URLS === undefined) {
     problems.push(`SHOPWIRE_REDIS_URLS is required when SHOPWIRE_ADMISSION is "${given.SHOPWIRE_ADMISSION}"`)
+  }
+  const docs = given.SHOPWIRE_DOCS_FOLDER
+  if (docs !== undefined && !existsSync(join(docs, 'index.html'))) {
+    problems.push(
+      `SHOPWIRE_DOCS_FOLDER: there is no index.html in ${docs}; npm run docs:build makes the portal`,
+    )
   }
   if ((given.SHOPWIRE_ENV ?? 'production') !== 'production') return
   for (const name of ['SHOPWIRE_DATABASE_URL', 'SHOPWIRE_DATABASE_OWNER_URL']) {

@@ -70,7 +70,7 @@ export function publicFile(bytes: Buffer, type: string, headers: Record<string, 
 export function readPublicFolder(
   folder: string,
   at: string,
-  headers: Record<string, string> = {},
+  headersOf: (name: string) => Record<string, string> = () => ({}),
 ): PublicFiles {
   const files = new Map<string, PublicFile>()
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
@@ -79,13 +79,13 @@ export function readPublicFolder(
     const name = path.slice(join(folder, '/').length)
     const type = TYPES[extname(name)]
     assert(type !== undefined && NAME_FORM.test(name), `${name} has a name and a type that can be served`)
-    const file = publicFile(readFileSync(path), type, headers)
+    const file = publicFile(readFileSync(path), type, headersOf(name))
     for (const spelling of spellings(`${at}/${name}`)) files.set(spelling, file)
   }
   return files
 }
 
-const NAME_FORM = /^[A-Za-z0-9._/-]+$/
+const NAME_FORM = /^[A-Za-z0-9@._/-]+$/
 const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css',
   '.html': 'text/html',

@@ -19,7 +19,9 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'index.html'), '<p>Hello</p>')
   writeFileSync(join(folder, 'errors', 'not_found.html'), '<p>Not there</p>')
   writeFileSync(join(folder, 'logo.png'), Buffer.from([137, 80, 78, 71]))
-  const portal = readPublicFolder(folder, '/docs', { 'content-security-policy': "default-src 'self'" })
+  const portal = readPublicFolder(folder, '/docs', () => ({
+    'content-security-policy': "default-src 'self'",
+  }))
   shop = await openShop({
     clock: { nowMs: () => nowMs },
     publicFiles: new Map([...ownFiles(), ...portal]),

@@ -1,0 +1,50 @@
+import { errorTypes } from '@shopwire/contract'
+import { defineConfig } from 'vitepress'
+import { type Entry, SECTIONS } from './pages.ts'
+
+const BASE = '/docs/'
+
+const listed = new Set(
+  SECTIONS.flatMap(({ items }) => items.map(({ link }) => `${link.replace(/\/$/, '/index')}.md`)),
+)
+
+/** See docs/decisions/0013-docs-portal.md. Built by docs/portal/build.ts from the pages it has staged. */
+export default defineConfig({
+  base: BASE,
+  srcDir: '../.site-source',
+  outDir: '../.site',
+  cacheDir: '../.site-cache',
+  lang: 'en',
+  title: 'Shopwire',
+  description: "A storefront that other people's servers buy from.",
+  cleanUrls: true,
+  lastUpdated: false,
+  transformPageData({ relativePath, frontmatter }) {
+    // A page that stands in no order has nothing before or after it.
+    if (!listed.has(relativePath)) Object.assign(frontmatter, { prev: false, next: false })
+  },
+  head: [['link', { rel: 'icon', href: `${BASE}icon.svg`, type: 'image/svg+xml' }]],
+  themeConfig: {
+    search: { provider: 'local', options: { detailedView: true } },
+    outline: { level: [2, 3] },
+    externalLinkIcon: true,
+    nav: [
+      { text: 'Start', link: '/start/five-minutes', activeMatch: '^/start/' },
+      { text: 'Guides', link: '/guides/sign-a-request', activeMatch: '^/guides/' },
+      { text: 'Reference', link: '/reference/', activeMatch: '^/reference/' },
+      { text: 'API', link: '/api/index.html', target: '_self' },
+    ],
+    sidebar: SECTIONS.map(({ text, items }) => ({
+      text,
+      items: items.map(sidebarItem),
+    })),
+    docFooter: { prev: 'Before', next: 'Next' },
+  },
+})
+
+function sidebarItem({ text, link }: Entry) {
+  const item = { text, link: `/${link}` }
+  if (link !== 'reference/errors/') return item
+  const types = Object.keys(errorTypes).map((type) => ({ text: type, link: `/${link}${type}` }))
+  return { ...item, collapsed: true, items: types }
+}

@@ -1,0 +1,84 @@
+/** Pages that live elsewhere in the repository because people look for them there. The portal shows them too. */
+export const GUESTS: Readonly<Record<string, string>> = {
+  'ARCHITECTURE.md': 'architecture.md',
+  'CHANGELOG.md': 'reference/changelog.md',
+  'CONTRIBUTING.md': 'contributing.md',
+  'SECURITY.md': 'security.md',
+  'contract/vectors/README.md': 'reference/vectors.md',
+}
+
+/** Files that pages link to and that are not pages. */
+export const DOWNLOADS: Readonly<Record<string, string>> = {
+  'contract/vectors/request-signing.json': 'vectors/request-signing.json',
+  'contract/vectors/webhook-signing.json': 'vectors/webhook-signing.json',
+  'docs/growth.svg': 'growth.svg',
+}
+
+export interface Entry {
+  readonly text: string
+  /** Without `.md`; a folder ends in a slash. */
+  readonly link: string
+}
+
+/** The order in which pages stand in the sidebar, in llms.txt and in llms-full.txt. What is not here is found by links and search. */
+export const SECTIONS: readonly { readonly text: string; readonly items: readonly Entry[] }[] = [
+  {
+    text: 'Start',
+    items: [
+      { text: 'Five minutes', link: 'start/five-minutes' },
+      { text: 'Concepts', link: 'start/concepts' },
+    ],
+  },
+  {
+    text: 'Guides',
+    items: [
+      { text: 'Sign a request', link: 'guides/sign-a-request' },
+      { text: 'Signing playground', link: 'guides/playground' },
+      { text: 'Buy exactly once', link: 'guides/buy-exactly-once' },
+      { text: 'Sync the catalogue', link: 'guides/sync-the-catalogue' },
+      { text: 'Receive webhooks', link: 'guides/receive-webhooks' },
+      { text: 'Rotate a key or a secret', link: 'guides/rotate' },
+      { text: 'Recover after an outage', link: 'guides/recover-after-an-outage' },
+      { text: 'Test without a sandbox', link: 'guides/test-without-a-sandbox' },
+      { text: 'Go live', link: 'guides/go-live' },
+    ],
+  },
+  {
+    text: 'Reference',
+    items: [
+      { text: 'Overview', link: 'reference/' },
+      { text: 'Endpoints', link: 'reference/endpoints' },
+      { text: 'Events', link: 'reference/events' },
+      { text: 'Errors', link: 'reference/errors/' },
+      { text: 'Limits', link: 'reference/limits' },
+      { text: 'Headers', link: 'reference/headers' },
+      { text: 'Signed requests', link: 'signed-requests' },
+      { text: 'Buying', link: 'buying' },
+      { text: 'Webhooks', link: 'webhooks' },
+      { text: 'Vectors', link: 'reference/vectors' },
+      { text: 'Version policy', link: 'reference/versions' },
+      { text: 'Changelog', link: 'reference/changelog' },
+    ],
+  },
+  {
+    text: 'Run a store',
+    items: [
+      { text: 'A first day', link: 'first-day' },
+      { text: 'Operating', link: 'operating' },
+      { text: 'Configuration', link: 'configuration' },
+      { text: 'Suppliers', link: 'suppliers' },
+      { text: 'What must always hold', link: 'invariants' },
+      { text: 'Performance', link: 'performance' },
+      { text: 'Hosting these pages', link: 'hosting-the-docs' },
+    ],
+  },
+  {
+    text: 'Inside',
+    items: [
+      { text: 'Architecture', link: 'architecture' },
+      { text: 'Decisions', link: 'decisions/' },
+      { text: 'Contributing', link: 'contributing' },
+      { text: 'Security', link: 'security' },
+    ],
+  },
+]

@@ -1,0 +1,261 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { access, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join, posix } from 'node:path'
+import { promisify } from 'node:util'
+import { verifyWebhook } from '@shopwire/contract/signing'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { type CodeBlock, codeBlocks, ROOT, readPages } from './support/code-blocks.ts'
+import { type ServerProcess, startWorker } from './support/server-process.ts'
+import { type Harness, harnesses, receiverHarnesses } from './support/signing-harness.ts'
+import { START_MS_MAX, type System, startSystem } from './support/system.ts'
+
+/** What the pages say must be true: code in them is run, links in them lead somewhere. */
+const pages = await readPages()
+const blocks = pages.filter(({ path }) => path.startsWith('docs/')).flatMap(codeBlocks)
+const runnable = new Set(['js', 'ts', 'python', 'go', 'php', 'ruby', 'java'])
+const PROGRAM_MS_MAX = 60_000
+
+test('every block in a programming language is run, or is a file that others need', () => {
+  const idle = blocks.filter(({ language, marks }) => runnable.has(language) && !marks.run && !marks.file)
+  expect(idle.map(placeOf)).toEqual([])
+})
+
+describe('signing examples give the known answer for every vector', async () => {
+  const { cases } = await readVectors('request-signing.json')
+  const input = cases.map((one) =>
+    [one.secret, one.method, one.target, one.timestamp, one.nonce, bodyOf(one)]
+      .map((field) => Buffer.from(field as string | Buffer).toString('base64'))
+      .join('\t'),
+  )
+  const expected = cases.map(({ signature }) => signature)
+  for (const block of blocks.filter(({ marks }) => marks.run === 'vectors')) {
+    test(`${block.language}, ${placeOf(block)}`, async ({ skip }) => {
+      const harness = harnesses[block.language]
+      if (!harness) throw new Error(`there is no harness for ${block.language}`)
+      await skipUnlessThere(harness, skip)
+      expect(await runHarness(harness, block, input)).toEqual(expected)
+    })
+  }
+})
+
+describe('receivers accept and refuse what the vectors say', async () => {
+  const { cases } = await readVectors('webhook-signing.json')
+  const input = cases.map(({ receiver, ...one }) => {
+    const headers = Object.entries(receiver?.headers ?? {}).map(([name, value]) => [
+      name.toLowerCase(),
+      value,
+    ])
+    const body = Buffer.from(bodyOf(one)).toString('base64')
+    return JSON.stringify({
+      secrets: receiver?.secrets,
+      headers: Object.fromEntries(headers),
+      body,
+      now: receiver?.now_s,
+    })
+  })
+  const expected = cases.map(({ valid }) => String(valid))
+  for (const block of blocks.filter(({ marks }) => marks.run === 'webhook-vectors')) {
+    test(`${block.language}, ${placeOf(block)}`, async ({ skip }) => {
+      const harness = receiverHarnesses[block.language]
+      if (!harness) throw new Error(`there is no harness for ${block.language}`)
+      await skipUnlessThere(harness, skip)
+      expect(await runHarness(harness, block, input)).toEqual(expected)
+    })
+  }
+})
+
+describe('examples work against a running store', () => {
+  let system: System
+  let worker: ServerProcess
+  let folder: string
+  let env: Record<string, string>
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'shopwire-docs-'))
+    system = await startSystem({ admission: 'postgres' })
+    env = await openDemoShop(system, folder)
+    worker = await startWorker(system.settings)
+    for (const { marks, code } of blocks)
+      if (marks.file) await writeFile(join(folder, marks.file), `${code}\n`)
+  }, START_MS_MAX)
+
+  afterAll(async () => {
+    await worker?.kill('SIGTERM')
+    await system?.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  const served = blocks.filter(({ marks }) => marks.run === 'service')
+
+  for (const block of served.filter(({ language }) => language === 'js')) {
+    test(placeOf(block), async () => {
+      const file = join(folder, `example-${block.line}.mjs`)
+      await writeFile(file, block.code)
+      const { stdout } = await promisify(execFile)(process.execPath, [file], {
+        cwd: folder,
+        env,
+        timeout: PROGRAM_MS_MAX,
+      })
+      const promised = [...block.code.matchAll(/^console\.log\(.*\) \/\/ ([^:\n]+)/gm)].map(([, what]) =>
+        what?.trim(),
+      )
+      if (promised.length > 0) expect(stdout.trim().split('\n')).toEqual(promised)
+    })
+  }
+
+  /** The blocks of a page are what somebody types into one shell, one after the other. */
+  for (const page of new Set(served.filter(({ language }) => language === 'sh').map((block) => block.page))) {
+    test(`${page}, all in one shell`, async () => {
+      const parts = served.filter((block) => block.language === 'sh' && block.page === page)
+      const script = parts
+        .map(({ code, marks }) => (marks.until ? repeated(code, marks.until) : code))
+        .join('\n')
+      const { stdout } = await promisify(execFile)('bash', ['-eo', 'pipefail', '-c', script], {
+        cwd: folder,
+        env: { PATH: env.PATH },
+        timeout: PROGRAM_MS_MAX,
+      })
+      expect(stdout).not.toContain('"error"')
+      expect(stdout).toContain('"status":"operational"')
+      expect(stdout).toMatch(/"status":"delivered".*"links":\["https:[^\]]*","https:/)
+    })
+  }
+})
+
+test('the events on their page are signed as they say, and have the form of real ones', () => {
+  const page = pages.find(({ path }) => path === 'docs/reference/events.md')
+  const secret = /with the secret `([^`]+)`/.exec(page?.text ?? '')?.[1] ?? ''
+  const shown = page ? codeBlocks(page).filter(({ language }) => language === 'http') : []
+  expect(shown.length).toBeGreaterThan(4)
+  for (const { code } of shown) {
+    const [head = '', json = ''] = code.split('\n\n')
+    const lines = head
+      .split('\n')
+      .slice(1)
+      .map((line) => line.split(': ') as [string, string])
+    const headers = Object.fromEntries(lines.map(([name, value]) => [name.toLowerCase(), value]))
+    const body = Buffer.from(JSON.stringify(JSON.parse(json)))
+    const nowS = Number(headers['x-webhook-timestamp'])
+    expect(verifyWebhook({ secrets: [secret], headers, body, nowS })).toEqual({ ok: true })
+  }
+})
+
+test('links in the pages lead to files and headings that exist', async () => {
+  const dead: string[] = []
+  for (const { path, text } of pages) {
+    const prose = text.replace(/^```[\s\S]*?^```/gm, '').replace(/`[^`\n]*`/g, 'code')
+    for (const [, target = ''] of prose.matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^(https?:|mailto:|openapi:)/.test(target)) continue
+      const [file = '', hash] = target.split('#')
+      const wanted = file === '' ? path : posix.normalize(posix.join(dirname(path), file))
+      const isThere = await access(join(ROOT, wanted)).then(
+        () => true,
+        () => false,
+      )
+      if (!isThere) dead.push(`${path}: ${target}`)
+      else if (hash && !headingsOf(await readFile(join(ROOT, wanted), 'utf8')).includes(hash))
+        dead.push(`${path}: ${target}`)
+    }
+  }
+  expect(dead).toEqual([])
+})
+
+interface VectorCase {
+  readonly valid: boolean
+  readonly secret: string
+  readonly method?: string
+  readonly target?: string
+  readonly timestamp: string
+  readonly nonce?: string
+  readonly body_utf8?: string
+  readonly body_hex?: string
+  readonly signature: string
+  readonly receiver?: { secrets: string[]; now_s: number; headers: Record<string, string> }
+}
+
+async function readVectors(name: string): Promise<{ cases: VectorCase[] }> {
+  return JSON.parse(await readFile(join(ROOT, 'contract/vectors', name), 'utf8'))
+}
+
+function bodyOf({ body_utf8, body_hex }: Pick<VectorCase, 'body_utf8' | 'body_hex'>): Buffer {
+  return body_hex === undefined ? Buffer.from(body_utf8 ?? '', 'utf8') : Buffer.from(body_hex, 'hex')
+}
+
+function placeOf({ page, line }: CodeBlock): string {
+  return `${page}:${line}`
+}
+
+/** A language that this machine does not speak is counted as skipped and named, never passed over in silence. */
+async function skipUnlessThere({ needs }: Harness, skip: (note: string) => void) {
+  const folders = (process.env.PATH ?? '').split(delimiter)
+  for (const program of needs) {
+    const found = await Promise.allSettled(folders.map((folder) => access(join(folder, program))))
+    if (found.every(({ status }) => status === 'rejected')) {
+      process.stderr.write(`docs: NOT RUN for want of ${program}\n`)
+      skip(`${program} is not on this machine`)
+    }
+  }
+}
+
+async function runHarness(
+  harness: Harness,
+  { code }: CodeBlock,
+  input: readonly string[],
+): Promise<string[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'shopwire-docs-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  for (const [name, text] of Object.entries({ ...harness.files, [harness.example]: code }))
+    await writeFile(join(folder, name), `${text}\n`)
+  const child = spawn('bash', ['-c', harness.command], {
+    cwd: folder,
+    timeout: PROGRAM_MS_MAX,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  child.stdin.end(`${input.join('\n')}\n`)
+  let printed = ''
+  child.stdout.on('data', (chunk: Buffer) => {
+    printed += chunk
+  })
+  const [status] = await once(child, 'close')
+  expect(status).toBe(0)
+  return printed.trim().split('\n')
+}
+
+/** What `npm run dev` lays out: the demo catalogue, links to give away, money, a key, and the file that tells of it. */
+async function openDemoShop(system: System, folder: string): Promise<Record<string, string>> {
+  const catalogue = join(ROOT, 'tools/demo/catalogue.json')
+  await system.admin('catalogue', 'import', catalogue)
+  const links = Array.from({ length: 20 }, (_, n) => `https://gift.example/docs-${n}`)
+  await writeFile(join(folder, 'links.txt'), `${links.join('\n')}\n`)
+  await system.admin('pool', 'load', '1144058340327047001', join(folder, 'links.txt'))
+  const { account_id, key } = await system.createAccount()
+  await system.admin('accounts', 'fund', account_id, '250.00', '--reference', 'docs')
+  const env = {
+    SHOPWIRE_API_KEY: key.id,
+    SHOPWIRE_API_SECRET: key.secret,
+    SHOPWIRE_BASE_URL: `http://127.0.0.1:${system.ports[0]}/v1`,
+  }
+  await mkdir(join(folder, '.data'))
+  const lines = Object.entries(env).map(([name, value]) => `${name}=${value}`)
+  await writeFile(join(folder, '.data/demo.env'), `${lines.join('\n')}\n`)
+  return { ...env, PATH: process.env.PATH ?? '' }
+}
+
+/** A reader looks again when nothing has come yet; so do we. */
+function repeated(code: string, wanted: string): string {
+  return `for _ in $(seq 50); do answer=$(${code}); case "$answer" in *'${wanted}'*) break;; esac; sleep 0.2; done; echo "$answer"`
+}
+
+/** As Git hosts and the portal make anchors of headings. */
+function headingsOf(text: string): string[] {
+  return [...text.replace(/^```[\s\S]*?^```/gm, '').matchAll(/^#{1,6} (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .trim()
+      .replace(/\s/g, '-'),
+  )
+}

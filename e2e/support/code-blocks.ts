@@ -1,0 +1,41 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
+/** A fenced block of a page: ```js run=service file=buy.mjs */
+export interface CodeBlock {
+  readonly page: string
+  readonly line: number
+  readonly language: string
+  readonly marks: Readonly<Record<string, string>>
+  readonly code: string
+}
+
+/** Markdown files of the repository that people read, as paths from its root. */
+export async function readPages(): Promise<{ path: string; text: string }[]> {
+  const inDocs = (await readdir(join(ROOT, 'docs'), { recursive: true })).filter(
+    (name) => name.endsWith('.md') && !/(^|\/)(node_modules|\.[^/]+)\//.test(name),
+  )
+  const paths = [
+    ...inDocs.map((name) => `docs/${name}`),
+    ...['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md'],
+    ...['contract/README.md', 'contract/vectors/README.md', 'e2e/README.md', 'engines/README.md'],
+  ]
+  return Promise.all(
+    paths.sort().map(async (path) => ({ path, text: await readFile(join(ROOT, path), 'utf8') })),
+  )
+}
+
+export function codeBlocks({ path, text }: { path: string; text: string }): CodeBlock[] {
+  return [...text.matchAll(/^```(\w+)([^\n]*)\n([\s\S]*?)\n```$/gm)].map((found) => ({
+    page: path,
+    line: text.slice(0, found.index).split('\n').length,
+    language: found[1] ?? '',
+    marks: Object.fromEntries(
+      [...(found[2] ?? '').matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [name, value]),
+    ),
+    code: found[3] ?? '',
+  }))
+}

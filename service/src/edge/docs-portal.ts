@@ -1,0 +1,25 @@
+import { type PublicFiles, readPublicFolder } from './public-files.ts'
+
+/** What the pages need and no more; docs/hosting-the-docs.md gives the same to whoever hosts them elsewhere. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** The built docs portal, at /docs. Without a folder there is none. */
+export function docsPortal(folder: string | undefined): PublicFiles {
+  if (folder === undefined) return new Map()
+  return readPublicFolder(folder, '/docs', (name) => ({
+    'content-security-policy': POLICY,
+    'referrer-policy': 'no-referrer',
+    // The hash of what they hold is in their names.
+    ...(name.startsWith('assets/') && { 'cache-control': 'public, max-age=31536000, immutable' }),
+  }))
+}

@@ -1,0 +1,69 @@
+import { BASE_PATH, type ErrorType, errorTypes, type Route, type RouteName, routes } from '@shopwire/contract'
+import { madeFrom, table } from './markdown.ts'
+
+/** What an endpoint does, in one line. A route without words here does not compile. */
+const WORDS: Readonly<Record<RouteName, string>> = {
+  getStatus: 'Is the store open, and is all well? Needs no signature.',
+  getPing: 'Does my signature work, and whose key is it?',
+  getBalance: 'What is left to spend, in cents.',
+  getCatalogue: 'All items, page by page, with filters and an entity tag.',
+  getCatalogueItem: 'One item.',
+  postQuote: 'What a cart costs now, line by line. Spends nothing.',
+  postOrders: 'Buys the whole cart or nothing. 200 when this idempotency key bought before.',
+  getOrders: 'All orders, newest first, without links.',
+  getOrder: 'One order with its lines, and its links once it is delivered.',
+  getWebhook: 'Where events go, and how that goes.',
+  postWebhook:
+    'Sets or changes the endpoint; `null` stops deliveries. The first answer carries `secret`, once.',
+  deleteWebhook: 'Stops deliveries.',
+  postWebhookTest: 'Queues a `test` event. The body is `{}`.',
+}
+
+const COMMON = new Set<ErrorType>(
+  (Object.keys(errorTypes) as ErrorType[]).filter(
+    (type) =>
+      (routes as readonly Route[]).filter(({ errors }) => errors.includes(type)).length >= routes.length - 1,
+  ),
+)
+
+export function endpointsPage(): string {
+  const all: readonly (Route & { name: RouteName })[] = routes
+  const rows = all.map((route) => [nameOf(route), WORDS[route.name], scopeOf(route)])
+  const special = all
+    .map((route) => ({ route, own: route.errors.filter((type) => !COMMON.has(type)) }))
+    .filter(({ route, own }) => own.length > 0 || Object.keys(route.responses).length > 1)
+    .map(({ route, own }) => [
+      nameOf(route),
+      Object.keys(route.responses).join(', '),
+      own.map(link).join(', '),
+    ])
+  return `${madeFrom('contract/src/routes.ts')}
+# Endpoints
+
+${routes.length} of them, all under \`${BASE_PATH}\`. <!-- portal: The [full reference](openapi:) has every field, made from the OpenAPI document. -->
+
+${table(['Request', 'What it does', 'Scope'], rows)}
+
+Bodies are JSON. A field without a value is \`null\`; only \`secret\` and what a quote cannot know of an item may be left out. Money is
+whole US cents, times are UTC with milliseconds (\`2026-11-15T05:37:58.145Z\`), ids are opaque strings.
+
+## Answers
+
+A success is 200. Any signed request may be refused with ${[...COMMON].map(link).join(', ')}. What some have besides:
+
+${table(['Request', 'Success', 'Its own errors'], special)}
+`
+}
+
+function nameOf({ method, path }: Route): string {
+  return `\`${method} ${BASE_PATH}${path}\``
+}
+
+function link(type: ErrorType): string {
+  return `[\`${type}\`](errors/${type}.md)`
+}
+
+function scopeOf({ scope, scopeWhenUrl }: Route): string {
+  if (scope === null) return 'none'
+  return scopeWhenUrl ? `\`${scope}\`, and \`${scopeWhenUrl}\` for a URL` : `\`${scope}\``
+}

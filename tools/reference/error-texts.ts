@@ -1,0 +1,219 @@
+import type { ErrorType } from '@shopwire/contract'
+
+export interface ErrorText {
+  /** How one gets here. */
+  readonly cause: readonly string[]
+  /** What to do about it. */
+  readonly fix: readonly string[]
+  /** A message as the service writes it. Messages may change; `type` does not. */
+  readonly message: string
+  /** What the general words about sending it again leave open. */
+  readonly retry?: string
+}
+
+/** What no schema can say about an error. A type without an entry here does not compile. */
+export const errorTexts: Readonly<Record<ErrorType, ErrorText>> = {
+  invalid_request: {
+    cause: [
+      'A field is missing, has another type, or is out of its bounds; a property is not known; an item stands twice in a cart.',
+      'The body is not strict JSON: a name twice in one object, `1.0` for a whole number, a byte order mark, more than 8 levels.',
+      'A query parameter stands twice or is spelled in another way than plain decimal (`05`, `+5`, `1e2`).',
+      'A GET or DELETE came with a body, or a body with a `Content-Encoding`.',
+    ],
+    fix: [
+      'Read `message`: it names the field and the rule. Mend the code that builds the request.',
+      'Send item ids as strings. As numbers they lose their last digits.',
+    ],
+    message: 'items[0].qty must be <= 10.',
+  },
+  order_total_exceeded: {
+    cause: [
+      'The lines that can be bought cost more than 500,000 cents together. Quotes and orders have the same cap.',
+    ],
+    fix: ['Split the cart into several orders, each with an idempotency key of its own.'],
+    message: 'The cart costs 500100 cents; one order may cost 500000. Split it into several orders.',
+  },
+  webhook_url_not_allowed: {
+    cause: [
+      'The host is not public: `localhost`, a private or reserved address, a name that resolves to one, a name nobody knows.',
+      'The URL carries credentials or a fragment, or its port is neither 443 nor 1024 and above.',
+    ],
+    fix: [
+      'Register a public HTTPS address. For a machine at your desk, put a tunnel with a public name in front of it.',
+      'Look at every address the name has, IPv6 too: one that is not public is enough to refuse.',
+    ],
+    message:
+      'This URL cannot receive events: its host is not a public name. Use a public HTTPS address, port 443 or from 1024 on.',
+  },
+  authentication_failed: {
+    cause: [
+      'One of the four headers is missing, stands twice or has another form than it should.',
+      'The key id is unknown or revoked, or the secret belongs to another key.',
+      'The signature covers other bytes than those that arrived. Most often the body was serialised twice, the query was re-encoded, `/v1` was left out, or a newline was added at the end.',
+      'A proxy between you and us rewrote the path or the body.',
+    ],
+    fix: [
+      'Sign the inputs of a [known answer](../../guides/sign-a-request.md#hold-it-against-the-vectors) and compare the canonical text first, then the signature. If you get the `presented` value of a mistake, it says what to change.',
+      'Put the same request into the [playground](../../guides/playground.md) and compare line by line.',
+      'Check that key id and secret come from the same pair, and that the secret has no newline or quote around it.',
+    ],
+    message:
+      'The key, the signature or one of the signature headers is not valid. Check the key id, the secret and the canonical request.',
+    retry:
+      'The same mistake gives the same answer. Very many wrong signatures from one address are answered with 429 for a while.',
+  },
+  timestamp_out_of_range: {
+    cause: [
+      'Your clock is more than 60 seconds from ours, or the request waited that long between signing and sending.',
+      'The request was signed before our record of used nonces begins. That happens for a short time after the place where we keep them lost its memory.',
+    ],
+    fix: [
+      'Keep the clock in step with NTP. The message says how far it is off, and `Date` is on every answer.',
+      'Sign right before sending, after any queue or rate limiter of yours.',
+    ],
+    message:
+      'X-Api-Timestamp is 74 s behind our clock, which says 1794721078; at most 60 s are allowed. Set your clock, then sign again.',
+  },
+  nonce_reused: {
+    cause: [
+      'The same signed bytes came twice: an HTTP client or proxy repeated the request on its own, or a retry was not signed anew.',
+      'The generator of nonces repeats itself.',
+    ],
+    fix: [
+      'Make a fresh nonce and timestamp for every attempt, retries too: 16 random bytes in hex.',
+      'Switch off automatic retries below your signing code.',
+    ],
+    message: 'This nonce was used before. Sign again with a fresh nonce and timestamp; retries too.',
+    retry:
+      'The first copy may have done its work. For an order keep the idempotency key: it answers with what was bought.',
+  },
+  insufficient_funds: {
+    cause: ['The balance was lower than the total at the moment of the order.'],
+    fix: [
+      'Add to the balance, then send the same order with the same idempotency key.',
+      'Watch `GET /balance` and top up before it runs low.',
+    ],
+    message:
+      'The balance does not cover the 7191 cents of this cart. Nothing was bought. Fund the account, then send the same request again.',
+  },
+  insufficient_scope: {
+    cause: [
+      'The key is live and the signature is right, but the key was made without the scope of this endpoint. A write scope never includes the read scope.',
+      'Setting a webhook URL needs `orders:read` besides `webhooks:write`, because orders and links travel there.',
+    ],
+    fix: ['Use a key that has the scope the message names, or have one made. Scopes of a key never change.'],
+    message: 'This key lacks the scope orders:write. Use a key that has it, or create one in the dashboard.',
+  },
+  account_suspended: {
+    cause: [
+      'The store suspended the account. Every signed request is refused, reads too, and webhook deliveries are held.',
+    ],
+    fix: ['Ask the store. Orders that were paid are still there when the account is resumed.'],
+    message: 'This account is suspended. Contact the store to have it resumed.',
+  },
+  not_found: {
+    cause: [
+      'There is no such path. Paths are exact: another case, a trailing slash or an escaped letter is another path.',
+      'There is no item or order with this id, or the order belongs to another account. The answer is the same.',
+    ],
+    fix: [
+      'Compare the path with the [endpoints](../endpoints.md).',
+      'Check that the key belongs to the account that bought the order.',
+    ],
+    message: 'This account has no order with this id. GET /orders lists its orders.',
+    retry: 'An item that is not in a cart is another matter: there an unknown id is `item_unavailable`.',
+  },
+  method_not_allowed: {
+    cause: ['The path exists, but not with this method. HEAD and OPTIONS are not offered either.'],
+    fix: ['Use one of the methods in the `Allow` header.'],
+    message: 'PUT is not offered at this path; it takes GET, POST.',
+  },
+  request_timeout: {
+    cause: [
+      'The body did not arrive within 5 seconds after the headers. A slow line, a stalled proxy, or a `Content-Length` larger than what was sent.',
+    ],
+    fix: ['Send headers and body together. If it happens again, look at what is between you and us.'],
+    message:
+      'The body did not arrive within 5 seconds. Nothing was done; send it again with a fresh timestamp and nonce.',
+    retry: 'The connection is closed; open a new one.',
+  },
+  price_changed: {
+    cause: [
+      '`expected_price_cents` of a line is not the price now. The message names the items with both prices.',
+    ],
+    fix: [
+      'Show your customer the new price, then order with it and a new idempotency key.',
+      'Follow the catalogue ([sync the catalogue](../../guides/sync-the-catalogue.md)), so that it happens rarely.',
+    ],
+    message:
+      'A price is not the expected one: 1144058340327047001 costs 549 cents now, 499 were expected. Nothing was bought. Ask your customer, then order with the new price.',
+    retry: 'The key is still free, so the new cart may also use the old one.',
+  },
+  item_unavailable: {
+    cause: [
+      'An item is not for sale, its time is over, there is nothing to deliver it from, or nobody knows its id.',
+    ],
+    fix: ['`POST /quote` shows which lines can be bought. Take the others out, or wait until they are back.'],
+    message:
+      'Not for sale now: 1144058340328047004. Nothing was bought. POST /quote shows which lines can be.',
+  },
+  idempotency_conflict: {
+    cause: ['This key has bought already, with another cart: other items, quantities or expected prices.'],
+    fix: [
+      'For a new purchase make a new key.',
+      'For a retry send the cart that was sent first. Keep it beside the key, before the first attempt.',
+    ],
+    message: 'This idempotency key has already bought another cart. Use a new key for a new purchase.',
+    retry:
+      'Before you take a new key, make sure that the first order is not the one you wanted: `GET /orders` lists it.',
+  },
+  webhook_not_configured: {
+    cause: ['`POST /webhook/test` was called while no endpoint is set.'],
+    fix: ['Set one with `POST /webhook`, then ask for the test.'],
+    message: 'There is no endpoint to send a test to. Set one with POST /webhook first.',
+  },
+  payload_too_large: {
+    cause: ['The body has more than 16,384 bytes. A full cart needs less than 3,000.'],
+    fix: ['Send less; look for padding or for something that does not belong there.'],
+    message: 'The body is larger than 16384 bytes, which is the most we read.',
+  },
+  rate_limited: {
+    cause: [
+      'The account made 120 requests, or 20 order attempts, in the last 60 seconds, over all its keys.',
+      'Ten `test` events wait already.',
+      'Too many unsigned requests, or wrong signatures, came from one address.',
+    ],
+    fix: [
+      'Wait `Retry-After` seconds. A refusal does not count, so that is enough.',
+      'Read `RateLimit` on every answer and slow down before it reaches 0.',
+      'Mirror the catalogue instead of asking for items one by one.',
+    ],
+    message:
+      'This account has made 120 requests within 60 seconds. Wait 12 s, then sign again with a fresh nonce.',
+  },
+  internal_error: {
+    cause: ['A fault of ours. It is in our log under the `X-Request-Id` of the answer.'],
+    fix: ['Try again later. If it stays, tell the store the request id.'],
+    message: 'Something went wrong on our side. Tell us the X-Request-Id of this answer.',
+  },
+  store_closed: {
+    cause: [
+      'An operator closed the store, or a planned window is on. Only new orders are refused: reads, quotes and replays of orders go on.',
+    ],
+    fix: ['Ask `GET /status` until `store` is `open`, then send the same order with the same key.'],
+    message:
+      'The store takes no new orders for now; nothing was bought. Try again with the same key when /status says it is open.',
+  },
+  service_unavailable: {
+    cause: [
+      'The database or the record of nonces did not answer in time.',
+      'Another request with the same idempotency key was still at work after two seconds.',
+    ],
+    fix: [
+      'Wait `Retry-After` seconds and send the same request, signed anew.',
+      'For an order: **the same idempotency key and the same cart**. The order may have been placed; the key finds out and never buys twice.',
+    ],
+    message:
+      'A part of the service did not answer in time. Try again in a moment; an order keeps its idempotency key.',
+  },
+}

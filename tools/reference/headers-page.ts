@@ -1,0 +1,74 @@
+import { requestHeaders, webhookHeaders } from '@shopwire/contract'
+import { madeFrom, table } from './markdown.ts'
+
+/** A header of the contract without words here does not compile. */
+const REQUEST: Readonly<Record<keyof typeof requestHeaders, readonly [form: string, meaning: string]>> = {
+  key: ['`key_<cell>_<26 characters>`', 'the public id of the key'],
+  timestamp: ['ten digits', 'Unix seconds, within 60 seconds of our clock'],
+  nonce: ['32 to 64 lower-case hex characters', 'used once; fresh for every attempt'],
+  signature: [
+    '64 lower-case hex characters',
+    'HMAC-SHA256 of the [canonical request](../signed-requests.md)',
+  ],
+}
+
+const WEBHOOK: Readonly<Record<keyof typeof webhookHeaders, readonly [form: string, meaning: string]>> = {
+  timestamp: ['ten digits', 'Unix seconds of this attempt; fresh with every one'],
+  id: ['`evt_<26 characters>`', 'the id of the event; the same in the body and in every attempt'],
+  signature: ['64 lower-case hex characters', 'HMAC-SHA256 of timestamp, period, id, period, raw body'],
+  previousSignature: [
+    '64 lower-case hex characters',
+    'the same with the secret before the last rotation; for 24 hours only',
+  ],
+}
+
+const ANSWER: readonly (readonly string[])[] = [
+  ['`X-Request-Id`', 'every answer', '`req_…`; quote it when you ask the store'],
+  ['`Date`', 'every answer', 'our clock'],
+  ['`Cache-Control`', 'every answer', '`no-store`; on catalogue reads `private, no-cache`'],
+  ['`RateLimit-Policy`', 'signed answers', '`"req";q=120;w=60, "orders";q=20;w=60`: the windows in force'],
+  [
+    '`RateLimit`',
+    'signed answers',
+    '`"req";r=117;t=58, "orders";r=20;t=0`: what is left, and seconds until the oldest counted request leaves',
+  ],
+  ['`Retry-After`', '429 and 503', 'whole seconds to wait'],
+  ['`Allow`', '405', 'the methods this path takes'],
+  ['`ETag`', 'catalogue reads', 'send it back as `If-None-Match`; 304 while nothing has changed'],
+  ['`Idempotent-Replayed`', 'an order bought earlier with this key', '`true`'],
+]
+
+export function headersPage(): string {
+  return `${madeFrom('contract/src/headers.ts')}
+# Headers
+
+Names are written as here by convention; HTTP does not mind their case.
+
+## Requests
+
+Every endpoint but \`GET /v1/status\` needs these four, each once.
+
+${table(['Header', 'Form', 'Meaning'], rows(requestHeaders, REQUEST))}
+
+\`If-None-Match\` is read on the catalogue. \`Content-Type\` is not looked at; a \`Content-Encoding\` is refused.
+
+## Answers
+
+${table(['Header', 'On', 'Meaning'], ANSWER)}
+
+The body of a refusal is a closed shape, so all that helps beyond \`type\` and \`message\` is a header.
+
+## Webhooks
+
+What we send to your endpoint, besides \`Content-Type: application/json; charset=utf-8\` and \`User-Agent: Shopwire-Webhooks/1\`.
+
+${table(['Header', 'Form', 'Meaning'], rows(webhookHeaders, WEBHOOK))}
+`
+}
+
+function rows<Name extends string>(
+  names: Readonly<Record<Name, string>>,
+  words: Readonly<Record<Name, readonly [string, string]>>,
+): string[][] {
+  return (Object.keys(names) as Name[]).map((name) => [`\`${names[name]}\``, ...words[name]])
+}

@@ -1,0 +1,16 @@
+import { endpointsPage } from './endpoints-page.ts'
+import { errorPages } from './error-pages.ts'
+import { eventsPage } from './events-page.ts'
+import { headersPage } from './headers-page.ts'
+import { limitsPage } from './limits-page.ts'
+
+/** The pages of docs/reference that the contract dictates. */
+export function referencePages(): { path: string; text: string }[] {
+  return [
+    { path: 'docs/reference/endpoints.md', text: endpointsPage() },
+    { path: 'docs/reference/events.md', text: eventsPage() },
+    { path: 'docs/reference/headers.md', text: headersPage() },
+    { path: 'docs/reference/limits.md', text: limitsPage() },
+    ...errorPages(),
+  ]
+}

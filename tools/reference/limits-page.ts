@@ -1,0 +1,282 @@
+import * as contract from '@shopwire/contract'
+import { madeFrom, table } from './markdown.ts'
+
+/** Every number the contract exports. One that no row tells of stops the generator. */
+type LimitName = {
+  [Name in keyof typeof contract]: (typeof contract)[Name] extends number ? Name : never
+}[keyof typeof contract]
+
+interface Row {
+  readonly what: string
+  /** The limits it is made of; the first is the row's place. */
+  readonly of: readonly LimitName[]
+  readonly value: string
+  readonly beyond: string
+}
+
+const number = (value: number) => value.toLocaleString('en-US')
+const range = (min: number, max: number) => `${number(min)} to ${number(max)}`
+const seconds = (s: number) =>
+  s % 3600 === 0 ? `${s / 3600} h` : s % 60 === 0 && s >= 60 ? `${s / 60} min` : `${s} s`
+const seconds1000 = (ms: number) => seconds(ms / 1000)
+
+const c = contract
+
+const SECTIONS: readonly { readonly title: string; readonly rows: readonly Row[] }[] = [
+  {
+    title: 'Rate',
+    rows: [
+      row(
+        'Signed requests per account',
+        ['REQUESTS_PER_WINDOW_MAX'],
+        `${c.REQUESTS_PER_WINDOW_MAX} in any ${c.RATE_WINDOW_S} s`,
+        link('rate_limited'),
+      ),
+      row(
+        'Order attempts per account (they count above too)',
+        ['ORDER_ATTEMPTS_PER_WINDOW_MAX', 'RATE_WINDOW_S'],
+        `${c.ORDER_ATTEMPTS_PER_WINDOW_MAX} in any ${c.RATE_WINDOW_S} s`,
+        link('rate_limited'),
+      ),
+      row(
+        'Public requests per address',
+        ['PUBLIC_REQUESTS_PER_WINDOW_MAX'],
+        `${c.PUBLIC_REQUESTS_PER_WINDOW_MAX} in any ${c.RATE_WINDOW_S} s`,
+        link('rate_limited'),
+      ),
+      row(
+        'Files per address: these pages, `/openapi.json`',
+        ['PUBLIC_FILES_PER_WINDOW_MAX'],
+        `${c.PUBLIC_FILES_PER_WINDOW_MAX} in any ${c.RATE_WINDOW_S} s`,
+        link('rate_limited'),
+      ),
+      row(
+        '`Retry-After` of a 429',
+        ['RETRY_AFTER_S_MIN'],
+        `whole seconds, at least ${c.RETRY_AFTER_S_MIN}`,
+        'waiting that long is enough',
+      ),
+      row(
+        '`Retry-After` of a 503',
+        ['RETRY_AFTER_STORE_CLOSED_S', 'RETRY_AFTER_OVERLOADED_S'],
+        `${c.RETRY_AFTER_STORE_CLOSED_S} s when closed, ${c.RETRY_AFTER_OVERLOADED_S} s when a part did not answer`,
+        'ask `GET /status`, then send the same order',
+      ),
+    ],
+  },
+  {
+    title: 'Requests',
+    rows: [
+      row('Body', ['BODY_BYTES_MAX'], `${number(c.BODY_BYTES_MAX)} bytes`, link('payload_too_large')),
+      row(
+        'Time for the whole body, from the end of the headers',
+        ['BODY_ARRIVAL_MS_MAX'],
+        seconds1000(c.BODY_ARRIVAL_MS_MAX),
+        link('request_timeout'),
+      ),
+      row('Depth of JSON', ['JSON_DEPTH_MAX'], `${c.JSON_DEPTH_MAX} levels`, link('invalid_request')),
+      row(
+        '`search`, `category`, `type`',
+        ['FILTER_LENGTH_MAX'],
+        `${c.FILTER_LENGTH_MAX} code points each`,
+        link('invalid_request'),
+      ),
+    ],
+  },
+  {
+    title: 'Signatures',
+    rows: [
+      row(
+        '`X-Api-Timestamp` from our clock',
+        ['TIMESTAMP_TOLERANCE_S'],
+        `±${c.TIMESTAMP_TOLERANCE_S} s, ${c.TIMESTAMP_TOLERANCE_S} included`,
+        link('timestamp_out_of_range'),
+      ),
+      row(
+        '`X-Api-Nonce`',
+        ['NONCE_LENGTH_MIN', 'NONCE_LENGTH_MAX'],
+        `${range(c.NONCE_LENGTH_MIN, c.NONCE_LENGTH_MAX)} lower-case hex characters`,
+        link('authentication_failed'),
+      ),
+      row(
+        'A nonce is remembered',
+        ['NONCE_KEPT_S_MIN'],
+        `at least ${seconds(c.NONCE_KEPT_S_MIN)}`,
+        link('nonce_reused'),
+      ),
+    ],
+  },
+  {
+    title: 'Carts and orders',
+    rows: [
+      row(
+        'Item id',
+        ['ITEM_ID_LENGTH_MIN', 'ITEM_ID_LENGTH_MAX'],
+        `${range(c.ITEM_ID_LENGTH_MIN, c.ITEM_ID_LENGTH_MAX)} digits, as a string`,
+        link('invalid_request'),
+      ),
+      row(
+        'Lines in a cart',
+        ['CART_LINES_MIN', 'CART_LINES_MAX'],
+        `${range(c.CART_LINES_MIN, c.CART_LINES_MAX)}, each item once`,
+        link('invalid_request'),
+      ),
+      row(
+        '`qty`',
+        ['QTY_MIN', 'QTY_MAX', 'QTY_DEFAULT'],
+        `${range(c.QTY_MIN, c.QTY_MAX)}, ${c.QTY_DEFAULT} by default`,
+        link('invalid_request'),
+      ),
+      row(
+        '`expected_price_cents`',
+        ['EXPECTED_PRICE_CENTS_MIN', 'EXPECTED_PRICE_CENTS_MAX'],
+        range(c.EXPECTED_PRICE_CENTS_MIN, c.EXPECTED_PRICE_CENTS_MAX),
+        link('invalid_request'),
+      ),
+      row(
+        'Total of one order',
+        ['ORDER_TOTAL_CENTS_MAX'],
+        `${number(c.ORDER_TOTAL_CENTS_MAX)} cents`,
+        link('order_total_exceeded'),
+      ),
+      row(
+        '`idempotency_key`',
+        ['IDEMPOTENCY_KEY_LENGTH_MIN', 'IDEMPOTENCY_KEY_LENGTH_MAX'],
+        `${range(c.IDEMPOTENCY_KEY_LENGTH_MIN, c.IDEMPOTENCY_KEY_LENGTH_MAX)} of \`A-Z a-z 0-9 . _ : -\`; kept for ever`,
+        link('invalid_request'),
+      ),
+      row(
+        'A copy of an order waits for the first one',
+        ['IDEMPOTENCY_WAIT_MS_MAX'],
+        seconds1000(c.IDEMPOTENCY_WAIT_MS_MAX),
+        link('service_unavailable'),
+      ),
+    ],
+  },
+  {
+    title: 'Pages',
+    rows: [
+      row(
+        '`limit` of the catalogue',
+        ['CATALOGUE_LIMIT_MIN', 'CATALOGUE_LIMIT_MAX', 'CATALOGUE_LIMIT_DEFAULT'],
+        `${range(c.CATALOGUE_LIMIT_MIN, c.CATALOGUE_LIMIT_MAX)}, ${c.CATALOGUE_LIMIT_DEFAULT} by default`,
+        link('invalid_request'),
+      ),
+      row(
+        '`offset` of the catalogue',
+        ['CATALOGUE_OFFSET_MIN', 'CATALOGUE_OFFSET_MAX', 'CATALOGUE_OFFSET_DEFAULT'],
+        `${range(c.CATALOGUE_OFFSET_MIN, c.CATALOGUE_OFFSET_MAX)}, ${c.CATALOGUE_OFFSET_DEFAULT} by default`,
+        link('invalid_request'),
+      ),
+      row(
+        '`limit` of orders',
+        ['ORDERS_LIMIT_MIN', 'ORDERS_LIMIT_MAX', 'ORDERS_LIMIT_DEFAULT'],
+        `${range(c.ORDERS_LIMIT_MIN, c.ORDERS_LIMIT_MAX)}, ${c.ORDERS_LIMIT_DEFAULT} by default`,
+        link('invalid_request'),
+      ),
+      row(
+        '`offset` of orders',
+        ['ORDERS_OFFSET_MIN', 'ORDERS_OFFSET_MAX', 'ORDERS_OFFSET_DEFAULT'],
+        `${range(c.ORDERS_OFFSET_MIN, c.ORDERS_OFFSET_MAX)}, ${c.ORDERS_OFFSET_DEFAULT} by default`,
+        link('invalid_request'),
+      ),
+    ],
+  },
+  {
+    title: 'Webhooks',
+    rows: [
+      row(
+        'URL',
+        ['WEBHOOK_URL_LENGTH_MAX'],
+        `${number(c.WEBHOOK_URL_LENGTH_MAX)} characters`,
+        link('invalid_request'),
+      ),
+      row(
+        'Your time to answer',
+        ['WEBHOOK_TIMEOUT_MS_MAX'],
+        seconds1000(c.WEBHOOK_TIMEOUT_MS_MAX),
+        'tried again',
+      ),
+      row(
+        'Waits between attempts',
+        ['WEBHOOK_FIRST_DELAY_S', 'WEBHOOK_DELAY_S_MAX', 'WEBHOOK_JITTER_PERCENT_MAX'],
+        `${seconds(c.WEBHOOK_FIRST_DELAY_S)}, doubling up to ${seconds(c.WEBHOOK_DELAY_S_MAX)}; up to ${c.WEBHOOK_JITTER_PERCENT_MAX} % is added`,
+        '',
+      ),
+      row(
+        'Attempts, the first included',
+        ['WEBHOOK_ATTEMPTS_MAX', 'WEBHOOK_HORIZON_S'],
+        `${c.WEBHOOK_ATTEMPTS_MAX}, and never after ${seconds(c.WEBHOOK_HORIZON_S)}`,
+        'given up; counted in `failed`',
+      ),
+      row(
+        'Age of a timestamp that you should accept',
+        ['WEBHOOK_RECEIVER_TOLERANCE_S'],
+        `±${c.WEBHOOK_RECEIVER_TOLERANCE_S} s`,
+        'refuse it',
+      ),
+      row(
+        '`test` events waiting',
+        ['WEBHOOK_TESTS_QUEUED_MAX'],
+        String(c.WEBHOOK_TESTS_QUEUED_MAX),
+        link('rate_limited'),
+      ),
+      row('Random bytes in a signing secret', ['WEBHOOK_SECRET_BYTES'], String(c.WEBHOOK_SECRET_BYTES), ''),
+      row(
+        'The secret before a rotation still signs',
+        ['WEBHOOK_PREVIOUS_SECRET_S'],
+        seconds(c.WEBHOOK_PREVIOUS_SECRET_S),
+        '',
+      ),
+      row(
+        '`catalogue.changed`',
+        ['CATALOGUE_CHANGED_INTERVAL_S_MIN'],
+        `at most one in ${c.CATALOGUE_CHANGED_INTERVAL_S_MIN} s`,
+        'many changes together',
+      ),
+    ],
+  },
+  {
+    title: 'Status',
+    rows: [
+      row(
+        'Age of what `GET /status` says',
+        ['STATUS_CACHE_MS_MAX'],
+        `${seconds1000(c.STATUS_CACHE_MS_MAX)} at most`,
+        '',
+      ),
+    ],
+  },
+]
+
+export function limitsPage(): string {
+  const listed = new Set(SECTIONS.flatMap(({ rows }) => rows.flatMap((one) => one.of)))
+  const missing = numbersOf(contract).filter((name) => !listed.has(name))
+  if (missing.length > 0) throw new Error(`No row of the limits page tells of ${missing.join(', ')}.`)
+  const sections = SECTIONS.map(
+    ({ title, rows }) =>
+      `## ${title}\n\n${table(
+        ['What', 'Limit', 'Beyond it'],
+        rows.map(({ what, value, beyond }) => [what, value, beyond]),
+      )}\n`,
+  )
+  return `${madeFrom('contract/src/limits.ts')}
+# Limits
+
+Every number a caller can run into. Nothing is bent into range: what is out of bounds is refused, and the answer says which rule.
+A store can set its own rates per minute; the \`RateLimit-Policy\` header tells those in force.
+
+${sections.join('\n')}`
+}
+
+function row(what: string, of: LimitName[], value: string, beyond: string): Row {
+  return { what, of, value, beyond }
+}
+
+function link(type: contract.ErrorType): string {
+  return `[\`${type}\`](errors/${type}.md)`
+}
+
+function numbersOf(module: Record<string, unknown>): LimitName[] {
+  return Object.keys(module).filter((name) => typeof module[name] === 'number') as LimitName[]
+}
