@@ -289,6 +289,12 @@ CREATE TABLE public.accounts (
     CONSTRAINT accounts_status_check CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text])))
 );
 
+CREATE TABLE public.admission_in_use (
+    kind text NOT NULL,
+    seen_at timestamp with time zone NOT NULL,
+    CONSTRAINT admission_in_use_kind_check CHECK ((kind = ANY (ARRAY['postgres'::text, 'redis'::text, 'redis-cluster'::text])))
+);
+
 CREATE UNLOGGED TABLE public.admission_memory (
     only_row boolean DEFAULT true NOT NULL,
     server_started_at timestamp with time zone NOT NULL,
@@ -668,6 +674,9 @@ CREATE TABLE public.witnessed_nonces (
 ALTER TABLE ONLY public.accounts
     ADD CONSTRAINT accounts_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.admission_in_use
+    ADD CONSTRAINT admission_in_use_pkey PRIMARY KEY (kind);
+
 ALTER TABLE ONLY public.admission_memory
     ADD CONSTRAINT admission_memory_pkey PRIMARY KEY (only_row);
 
@@ -900,6 +909,8 @@ REVOKE ALL ON FUNCTION public.store_is_open() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.accounts TO shopwire_app;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.admission_in_use TO shopwire_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.admission_memory TO shopwire_app;
 

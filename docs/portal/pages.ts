@@ -56,6 +56,7 @@ export const SECTIONS: readonly { readonly text: string; readonly items: readonl
       { text: 'Buying', link: 'buying' },
       { text: 'Webhooks', link: 'webhooks' },
       { text: 'Vectors', link: 'reference/vectors' },
+      { text: 'Conformance', link: 'conformance' },
       { text: 'Version policy', link: 'reference/versions' },
       { text: 'Changelog', link: 'reference/changelog' },
     ],

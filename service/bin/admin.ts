@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { userInfo } from 'node:os'
 import type { Admission } from '../src/access/admission.ts'
+import { heardByAll } from '../src/access/admission-in-use.ts'
 import { type Config, ConfigError, configReference, describeConfig, loadConfig } from '../src/config.ts'
 import { runAdmin } from '../src/console/command/program.ts'
 import { createOperator, type OperatorDeps } from '../src/console/operator.ts'
@@ -22,7 +23,7 @@ const deps = once((): OperatorDeps => {
   const admission = once((): Admission => {
     const opened = openAdmissionFrom(config(), db, log)
     closing.unshift(() => opened.close())
-    return opened
+    return heardByAll(opened, db, config().SHOPWIRE_ADMISSION)
   })
   return {
     db,

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ADMISSION_SEEN_EVERY_MS, noteAdmissionInUse } from '../src/access/admission-in-use.ts'
 import { createKnownKeys } from '../src/access/known-keys.ts'
 import { liveCatalogue } from '../src/catalogue/live-catalogue.ts'
 import { describeConfig } from '../src/config.ts'
@@ -10,6 +11,7 @@ import { allEndpoints } from '../src/edge/endpoints/index.ts'
 import { ownFiles } from '../src/edge/public-files.ts'
 import { createEdge } from '../src/edge/server.ts'
 import { systemClock } from '../src/platform/clock.ts'
+import { every } from '../src/platform/every.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
 import { onShutdown } from '../src/platform/shutdown.ts'
@@ -65,6 +67,12 @@ const edge = createEdge(
   },
   allEndpoints({ db, catalogue, vault: createLinkVault(db, keyring), keyring }),
 )
+const noteAdmission = () => noteAdmissionInUse(db, config.SHOPWIRE_ADMISSION)
+const noting = every(
+  ADMISSION_SEEN_EVERY_MS,
+  async () => void (await noteAdmission()),
+  (error) => log.warn({ err: error }, 'it could not be noted where admission is kept'),
+)
 const health = openReadiness(db, metrics)
 
 onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
@@ -80,6 +88,7 @@ onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
   },
   { name: 'finish requests', run: () => edge.close() },
   { name: 'leave the catalogue', run: () => catalogue.close() },
+  { name: 'stop noting', run: () => noting.stop() },
   { name: 'close admission', run: () => admission.close() },
   { name: 'close database', run: () => db.close() },
   { name: 'close health', run: () => health.close() },
@@ -90,6 +99,8 @@ const health_port = await health.listen(config)
 await edge.listen({ port: config.SHOPWIRE_PORT, host: config.SHOPWIRE_HOST })
 await untilSchemaFits(db, log, health.tell)
 await untilAnswered('admission', log, health.tell, () => admission.open())
+await untilAnswered('database', log, health.tell, async () => void (await noteAdmission()))
+noting.start()
 await untilAnswered('database', log, health.tell, () => catalogue.open())
 health.tell(undefined)
 log.info({ port: (edge.server.address() as AddressInfo).port, health_port }, 'ready')

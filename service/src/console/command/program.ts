@@ -1,4 +1,5 @@
 import { Command, CommanderError, Option } from 'commander'
+import { NotHeard } from '../../access/admission-in-use.ts'
 import { Refusal, Unavailable } from '../../platform/trouble.ts'
 import { accountCommands } from './accounts.ts'
 import { catalogueCommands } from './catalogue.ts'
@@ -75,6 +76,9 @@ function describe(error: unknown): { code: number; type: string; message: string
   }
   if (error instanceof RulesViolated) {
     return { code: EXIT.violated, type: 'violated', message: error.message }
+  }
+  if (error instanceof NotHeard) {
+    return { code: EXIT.unavailable, type: 'service_unavailable', message: error.message }
   }
   if (error instanceof Unavailable) {
     const reason = (error.cause as Error | undefined)?.message ?? ''
