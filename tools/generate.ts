@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { openApiText, postmanText } from '@shopwire/contract/published'
 import { findPostgres, provisionDatabase, startPostgres } from '@shopwire/engines'
 import { completeLockfile } from './lockfile.ts'
+import { sdkConstantsText, sdkTypesText } from './sdk-contract.ts'
 
 /** Files that are made from others and committed, so that a reviewer sees them change. `--check` only compares. */
 const OUTPUTS: readonly { path: string; make: () => Promise<string> }[] = [
@@ -12,6 +13,8 @@ const OUTPUTS: readonly { path: string; make: () => Promise<string> }[] = [
   { path: '.env.example', make: async () => envExample(await readSettings()) },
   { path: 'docs/openapi.json', make: async () => openApiText() },
   { path: 'docs/shopwire.postman_collection.json', make: async () => postmanText() },
+  { path: 'sdk/src/contract.ts', make: async () => sdkConstantsText() },
+  { path: 'sdk/src/types.ts', make: async () => sdkTypesText() },
   { path: 'docs/configuration.md', make: async () => configurationPage(await readSettings()) },
 ]
 
