@@ -21,8 +21,14 @@ export interface ScriptedServer {
   stop(): Promise<void>
 }
 
-/** Plays its steps one after the other; requests for which there is none get 500. `/status` has an answer of its own. */
-export async function startServer(steps: readonly Step[], status?: Step): Promise<ScriptedServer> {
+const noStepLeft = refuse(500, 'internal_error')
+
+/** Plays its steps one after the other, then the last one for ever. `/status` may have an answer of its own. */
+export async function startServer(
+  steps: readonly Step[],
+  status?: Step,
+  last: Step = noStepLeft,
+): Promise<ScriptedServer> {
   const arrived: Arrived[] = []
   const left = [...steps]
   const server = createServer((request, response) => {
@@ -32,9 +38,8 @@ export async function startServer(steps: readonly Step[], status?: Step): Promis
       const { method = '', url = '', headers, socket } = request
       const one = { method, target: url, headers, body: Buffer.concat(chunks), atMs: performance.now() }
       arrived.push(one)
-      const step = status && url.endsWith('/status') ? status : left.shift()
-      if (step) step(response, one, socket)
-      else refuse(500, 'internal_error')(response, one, socket)
+      const step = status && url.endsWith('/status') ? status : (left.shift() ?? last)
+      step(response, one, socket)
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
