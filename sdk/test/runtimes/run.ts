@@ -44,8 +44,7 @@ const chosen = process.argv.slice(2).map((name) => name.toLowerCase())
 const packed = await packAndInstall()
 const failed: string[] = []
 try {
-  for (const file of ['smoke.mjs', 'main.mjs', 'worker.mjs'])
-    await cp(join(here, file), join(packed.consumer, file))
+  await cp(join(here, 'smoke.mjs'), join(packed.consumer, 'smoke.mjs'))
   for (const runtime of RUNTIMES) {
     if (chosen.length > 0 && !chosen.includes(runtime.name.toLowerCase())) continue
     const verdict = await tryOn(runtime)
@@ -63,7 +62,7 @@ async function tryOn(runtime: Runtime): Promise<string> {
   const version = (await run(program, ['--version'], packed.consumer)).split('\n')[0]
   const server = await startServer([], undefined, store())
   try {
-    await writeInput(server.baseUrl)
+    await writePrograms(server.baseUrl)
     const printed = runtime.serves
       ? await ask(program, runtime.args)
       : await run(program, runtime.args, packed.consumer)
@@ -89,16 +88,18 @@ async function install({ install: name, program }: Runtime): Promise<string> {
   return path
 }
 
-async function writeInput(baseUrl: string): Promise<void> {
+/** One for runtimes that run a file and print, one for those that only answer requests. */
+async function writePrograms(baseUrl: string): Promise<void> {
   const cases = async (file: string) =>
     JSON.parse(await readFile(new URL(import.meta.resolve(`@shopwire/contract/vectors/${file}`)), 'utf8'))
       .cases
-  const input = {
-    baseUrl,
-    requests: await cases('request-signing.json'),
-    events: await cases('webhook-signing.json'),
-  }
-  await writeFile(join(packed.consumer, 'input.mjs'), `export default ${JSON.stringify(input)}`)
+  const requests = await cases('request-signing.json')
+  const events = await cases('webhook-signing.json')
+  const smoke = `import { smoke } from './smoke.mjs'\nconst input = ${JSON.stringify({ baseUrl, requests, events })}\n`
+  const main = `${smoke}console.log(JSON.stringify(await smoke(input)))`
+  const worker = `${smoke}export default { fetch: async () => Response.json(await smoke(input)) }`
+  await writeFile(join(packed.consumer, 'main.mjs'), main)
+  await writeFile(join(packed.consumer, 'worker.mjs'), worker)
 }
 
 /** A store that has a clock, checks signatures, loses the first answer to an order, and never tells a balance. */
@@ -148,9 +149,7 @@ async function workerConfig(port: number): Promise<string> {
   const folder = 'node_modules/@shopwire/sdk'
   const files = (await readdir(join(packed.consumer, folder))).filter((file) => file.endsWith('.mjs'))
   const modules = [
-    ...['worker.mjs', 'smoke.mjs', 'input.mjs'].map(
-      (file) => `(name = "${file}", esModule = embed "${file}")`,
-    ),
+    ...['worker.mjs', 'smoke.mjs'].map((file) => `(name = "${file}", esModule = embed "${file}")`),
     ...files.map((file) => `(name = "sdk/${file}", esModule = embed "${folder}/${file}")`),
     `(name = "@shopwire/sdk", esModule = "export * from '../sdk/index.mjs'")`,
     `(name = "@shopwire/sdk/workers", esModule = "export * from '../../sdk/workers.mjs'")`,

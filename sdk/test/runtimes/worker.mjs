@@ -1,9 +1,0 @@
-// For runtimes that only answer requests.
-import input from './input.mjs'
-import { smoke } from './smoke.mjs'
-
-export default {
-  async fetch() {
-    return Response.json(await smoke(input))
-  },
-}
