@@ -22,6 +22,8 @@ export interface Attempt {
 }
 
 const NONCE_BYTES = 16
+/** A longer timer, such as Infinity, would ring at once. */
+const TIMER_MS_MAX = 2 ** 31 - 1
 
 /** Signs with this moment and a nonce of its own, sends once, and reads the answer to its end. */
 export async function attempt(request: Attempt): Promise<{ response: Response; data: unknown }> {
@@ -58,7 +60,7 @@ async function exchange(
 ): Promise<{ response: Response; text: string }> {
   const controller = new AbortController()
   const abort = () => controller.abort()
-  const timer = setTimeout(abort, timeout)
+  const timer = setTimeout(abort, Math.min(timeout, TIMER_MS_MAX))
   signal?.addEventListener('abort', abort, { once: true })
   try {
     // A redirect would carry the signature of one address to another.

@@ -61,7 +61,7 @@ export class Transport {
         }
         // The secret of a new endpoint is told once. Sent again, a lost answer would look like an endpoint that was there before.
         if (route === 'postWebhook' && isAnswerLost(error)) throw error
-        const waitMs = attempts > maxRetries ? undefined : waitBeforeRetryMs(error, attempts)
+        const waitMs = attempts <= maxRetries ? waitBeforeRetryMs(error, attempts) : undefined
         if (waitMs === undefined) throw error
         if (route !== 'postOrders' || !isUnavailable(error)) await sleep(waitMs, signal)
         else attempts = await this.#untilOrdersAreTaken(error, attempts, maxRetries, waitMs, wanted)
@@ -71,13 +71,13 @@ export class Transport {
 
   /** After a 503 an order is sent again only when /status says that it has a chance. Each look in vain counts as an attempt. */
   async #untilOrdersAreTaken(
-    error: ApiError,
+    error: ShopwireError,
     attempts: number,
     maxRetries: number,
     waitMs: number,
     { options = {} }: Wanted,
   ): Promise<number> {
-    const isClosed = error.type === 'store_closed'
+    const isClosed = error instanceof ApiError && error.type === 'store_closed'
     const takesOrders = async () => {
       const status = await this.#readStatus(options)
       return status?.api === 'up' && (!isClosed || status.store === 'open')
@@ -86,7 +86,7 @@ export class Transport {
     if (isClosed && !(await takesOrders())) throw error
     await sleep(waitMs, options.signal)
     while (!(await takesOrders())) {
-      if (++attempts > maxRetries) throw error
+      if (!(++attempts <= maxRetries)) throw error
       await sleep(backoffMs(attempts), options.signal)
     }
     return attempts
@@ -129,8 +129,9 @@ export class Transport {
   }
 }
 
-function isUnavailable(error: ShopwireError): error is ApiError {
-  return error instanceof ApiError && error.status === 503
+/** The service's own, or that of a proxy before it. */
+function isUnavailable(error: ShopwireError): boolean {
+  return 'status' in error && error.status === 503
 }
 
 /** Dots alone would be read as a step up the path, and nothing as the list. */

@@ -76,6 +76,12 @@ describe('what is sent again', () => {
     expect(server.arrived).toHaveLength(3)
   })
 
+  test('never, when maxRetries is no number', async () => {
+    const { shop, server } = await openShop([hangUp, balance])
+    await expect(shop.balance({ maxRetries: Number.NaN })).rejects.toThrow(ConnectionError)
+    expect(server.arrived).toHaveLength(1)
+  })
+
   test('every attempt has the same bytes under a nonce of its own', async () => {
     const { shop, server } = await openShop([hangUp, refuse(408, 'request_timeout'), boughtBefore])
     const order = structuredClone(cart)
@@ -101,6 +107,13 @@ describe('orders and 503', () => {
 
   test('an order is sent again only after /status was asked', async () => {
     const { shop, server } = await openShop([unavailable, boughtBefore], { status: open })
+    await shop.orders.create(cart)
+    expect(server.arrived.map(({ target }) => target)).toEqual(['/v1/orders', '/v1/status', '/v1/orders'])
+  })
+
+  test("the same after a proxy's 503", async () => {
+    const proxied = answer(503, '<html>Unavailable</html>', { 'Retry-After': '1' })
+    const { shop, server } = await openShop([proxied, boughtBefore], { status: open })
     await shop.orders.create(cart)
     expect(server.arrived.map(({ target }) => target)).toEqual(['/v1/orders', '/v1/status', '/v1/orders'])
   })
@@ -204,6 +217,11 @@ describe('ending a call', () => {
     expect(error).toBeInstanceOf(ConnectionError)
     expect(error.attempts).toBe(2)
     expect(server.arrived).toHaveLength(2)
+  })
+
+  test('no timeout at all: Infinity', async () => {
+    const { shop } = await openShop([balance], { timeout: Number.POSITIVE_INFINITY, maxRetries: 0 })
+    expect(await shop.balance()).toEqual(examples.Balance)
   })
 
   test('abort while the answer is awaited: the reason is what the caller gave', async () => {
