@@ -1,5 +1,5 @@
 import { examples } from '@shopwire/contract/published'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import {
   AuthenticationError,
   ConnectionError,
@@ -17,7 +17,7 @@ const boughtBefore = answer(200, examples.Order, { 'Idempotent-Replayed': 'true'
 const open = answer(200, examples.ServiceStatus)
 const closed = answer(200, { ...examples.ServiceStatus, status: 'degraded', store: 'closed' })
 
-describe('what is sent again', () => {
+describe.concurrent('what is sent again', () => {
   test.each([
     ['a dropped connection', hangUp],
     ['an answer cut short', cutShort],
@@ -101,7 +101,7 @@ describe('what is sent again', () => {
   })
 })
 
-describe('orders and 503', () => {
+describe.concurrent('orders and 503', () => {
   const unavailable = refuse(503, 'service_unavailable', { 'Retry-After': '1' })
   const storeClosed = refuse(503, 'store_closed', { 'Retry-After': '1' })
 
@@ -144,7 +144,7 @@ describe('orders and 503', () => {
   })
 })
 
-describe('whether an order may have been bought', () => {
+describe.concurrent('whether an order may have been bought', () => {
   const once = { maxRetries: 0 }
   const limited = refuse(429, 'rate_limited', { 'Retry-After': '61' })
 
@@ -171,7 +171,7 @@ describe('whether an order may have been bought', () => {
   })
 })
 
-describe('the clock', () => {
+describe.concurrent('the clock', () => {
   const serverMs = Date.parse('2026-11-14T12:00:00Z')
   const wrong = refuse(401, 'timestamp_out_of_range', { Date: new Date(serverMs).toUTCString() })
 
@@ -206,12 +206,12 @@ describe('the clock', () => {
   })
 })
 
-describe('ending a call', () => {
+describe.concurrent('ending a call', () => {
   test.each([
     ['no answer', silence],
     ['an answer that never ends', stall],
   ])('timeout: %s', async (_name, step) => {
-    const { shop, server } = await openShop([step, step], { timeout: 100, maxRetries: 1 })
+    const { shop, server } = await openShop([step, step], { timeout: 1000, maxRetries: 1 })
     const error = (await failureOf(shop.balance())) as ShopwireError
     expect(error).toBeInstanceOf(TimeoutError)
     expect(error).toBeInstanceOf(ConnectionError)
@@ -228,7 +228,7 @@ describe('ending a call', () => {
     const { shop, server } = await openShop([silence])
     const controller = new AbortController()
     const failure = failureOf(shop.balance({ signal: controller.signal }))
-    await expect.poll(() => server.arrived.length).toBe(1)
+    await vi.waitFor(() => expect(server.arrived).toHaveLength(1))
     controller.abort('enough')
     expect(await failure).toBe('enough')
   })
@@ -237,7 +237,7 @@ describe('ending a call', () => {
     const { shop, server } = await openShop([refuse(429, 'rate_limited', { 'Retry-After': '60' })])
     const controller = new AbortController()
     const failure = failureOf(shop.balance({ signal: controller.signal }))
-    await expect.poll(() => server.arrived.length).toBe(1)
+    await vi.waitFor(() => expect(server.arrived).toHaveLength(1))
     controller.abort()
     expect(await failure).toMatchObject({ name: 'AbortError' })
     expect(server.arrived).toHaveLength(1)

@@ -1,4 +1,4 @@
-import { onTestFinished } from 'vitest'
+import { afterAll } from 'vitest'
 import { Shopwire, type ShopwireOptions } from '../src/index.ts'
 import { type ScriptedServer, type Step, startServer } from './scripted-server.ts'
 
@@ -9,13 +9,17 @@ export const cart = {
   idempotencyKey: 'order-0001',
 }
 
-/** A client of a server that plays the given steps; both end with the test. */
+// At the end of the file, because tests that wait do so side by side.
+const servers: ScriptedServer[] = []
+afterAll(() => Promise.all(servers.map((server) => server.stop())))
+
+/** A client of a server that plays the given steps. */
 export async function openShop(
   steps: readonly Step[],
   { status, ...options }: ShopwireOptions & { status?: Step } = {},
 ): Promise<{ shop: Shopwire; server: ScriptedServer }> {
   const server = await startServer(steps, status)
-  onTestFinished(() => server.stop())
+  servers.push(server)
   return { shop: new Shopwire({ keyId, secret, baseUrl: server.baseUrl, ...options }), server }
 }
 
