@@ -53,7 +53,7 @@ export class WebhookVerificationError extends Error {
   }
 }
 
-/** Returns when the store sent this, and throws a WebhookVerificationError when it did not. Takes the same time either way. */
+/** Returns when the store sent this, and throws a WebhookVerificationError when it did not. Signatures are compared in constant time. */
 export async function verify(body: RawBody, headers: HeadersLike, options: VerifyOptions): Promise<void> {
   const bytes = rawBytes(body)
   const secrets = heldSecrets(options.secrets)
