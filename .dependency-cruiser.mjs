@@ -16,7 +16,8 @@ const WORKSPACES = {
   docs: ['contract'],
   engines: [],
   service: ['contract'],
-  e2e: ['contract', 'engines', 'proof'],
+  sdk: ['contract'],
+  e2e: ['contract', 'engines', 'proof', 'sdk'],
   proof: ['contract', 'engines'],
   tools: ['contract', 'engines'],
 }
@@ -84,8 +85,16 @@ export default {
       name: 'no-test-code-shipped',
       severity: 'error',
       comment: 'Shipped code must not depend on tests. Move what it needs into src/.',
-      from: { path: '^(contract|engines|service)/(src|bin)/' },
+      from: { path: '^(contract|engines|service|sdk)/(src|bin)/' },
       to: { path: '/(test|testing)/' },
+    },
+    {
+      name: 'sdk-stands-alone',
+      severity: 'error',
+      comment:
+        'What runs at the caller has fetch and WebCrypto and nothing else, on every runtime. Have tools/sdk-contract.ts copy what you need of contract/.',
+      from: { path: '^sdk/src/' },
+      to: { pathNot: '^sdk/src/' },
     },
     {
       name: 'signing-needs-crypto-only-there',

@@ -4,7 +4,7 @@ const SECOND = 1_000
 /** What is waited for may take long on a busy machine; what never comes is told soon enough. */
 const expectation = { poll: { timeout: 15 * SECOND } }
 
-/** Contract and engines stand alone; the service's tests share one private PostgreSQL and Redis; proof and e2e run programs. */
+/** Contract, engines and sdk stand alone; the service's tests share one private PostgreSQL and Redis; proof and e2e run programs. */
 export default defineConfig({
   test: {
     projects: [
@@ -27,6 +27,16 @@ export default defineConfig({
           globalSetup: [new URL('./service/testing/global-setup.ts', import.meta.url).pathname],
           testTimeout: 30 * SECOND,
           hookTimeout: 30 * SECOND,
+        },
+      },
+      {
+        test: {
+          name: 'sdk',
+          root: 'sdk',
+          include: ['test/**/*.test.ts'],
+          testTimeout: 30 * SECOND,
+          hookTimeout: 60 * SECOND,
+          expect: expectation,
         },
       },
       {

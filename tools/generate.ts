@@ -5,6 +5,7 @@ import { openApiText, postmanText } from '@shopwire/contract/published'
 import { findPostgres, provisionDatabase, startPostgres } from '@shopwire/engines'
 import { completeLockfile } from './lockfile.ts'
 import { referencePages } from './reference/index.ts'
+import { sdkConstantsText, sdkTypesText } from './sdk-contract.ts'
 
 /** Files that are made from others and committed, so that a reviewer sees them change. `--check` only compares. */
 const OUTPUTS: readonly { path: string; make: () => Promise<string> }[] = [
@@ -13,6 +14,8 @@ const OUTPUTS: readonly { path: string; make: () => Promise<string> }[] = [
   { path: '.env.example', make: async () => envExample(await readSettings()) },
   { path: 'docs/openapi.json', make: async () => openApiText() },
   { path: 'docs/shopwire.postman_collection.json', make: async () => postmanText() },
+  { path: 'sdk/src/contract.ts', make: async () => sdkConstantsText() },
+  { path: 'sdk/src/types.ts', make: async () => sdkTypesText() },
   { path: 'docs/configuration.md', make: async () => configurationPage(await readSettings()) },
   { path: 'docs/conformance.md', make: conformancePage },
   ...referencePages().map(({ path, text }) => ({ path, make: async () => text })),

@@ -1,0 +1,83 @@
+import { checkInvariants } from '@shopwire/proof/invariants'
+import { InsufficientFundsError, Shopwire } from '@shopwire/sdk'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type CuttingProxy, startCuttingProxy } from './support/cutting-proxy.ts'
+import { openShop, type Shop } from './support/shop.ts'
+import { START_MS_MAX, type System, startSystem } from './support/system.ts'
+
+const PRICE_CENTS = 500
+const BALANCE_CENTS = 2_000
+
+let system: System
+let shop: Shop
+let proxy: CuttingProxy
+
+beforeAll(async () => {
+  system = await startSystem({ admission: 'postgres' })
+  shop = await openShop(system)
+  proxy = await startCuttingProxy(system.ports[0] ?? 0)
+}, START_MS_MAX)
+
+afterAll(async () => {
+  await proxy?.stop()
+  await shop?.close()
+  await system?.stop()
+})
+
+test('an order whose answers are lost twice is bought once', async () => {
+  const [id = ''] = await shop.sell(PRICE_CENTS)
+  const { account_id, client } = await openClient()
+  expect(await client.balance()).toEqual({ balance_cents: BALANCE_CENTS, currency: 'USD' })
+
+  proxy.loseAnswers(2)
+  const order = { items: [{ id, expected_price_cents: PRICE_CENTS }], idempotencyKey: 'sdk-lost-answers' }
+  const { data: placed, attempts } = await client.orders.create(order).withResponse()
+  expect(attempts).toBe(3)
+  // The first attempt bought; this answer is the third one's.
+  expect(placed).toMatchObject({ status: 'paid', total_cents: PRICE_CENTS, replayed: true })
+
+  expect(await all(client.orders.iterate())).toEqual([expect.objectContaining({ id: placed.id })])
+  expect((await client.balance()).balance_cents).toBe(BALANCE_CENTS - PRICE_CENTS)
+  const debits = `select count(*) from transfers where account_id = '${account_id}' and order_id is not null`
+  expect(await system.query(debits)).toBe('1')
+  expect(await checkInvariants(system.superuserUrl)).toEqual([])
+})
+
+test('when every answer is lost the caller is told so, and the same key finds out', async () => {
+  const [id = ''] = await shop.sell(PRICE_CENTS)
+  const { client } = await openClient()
+  const order = { items: [{ id, qty: 2 }], idempotencyKey: 'sdk-all-lost' }
+  await client.ping()
+
+  proxy.loseAnswers(1)
+  const lost = client.orders.create(order, { maxRetries: 0 })
+  await expect(lost).rejects.toMatchObject({ name: 'ConnectionError', isOutcomeUnknown: true })
+  expect(await client.orders.create(order)).toMatchObject({ total_cents: 2 * PRICE_CENTS, replayed: true })
+  expect((await client.balance()).balance_cents).toBe(BALANCE_CENTS - 2 * PRICE_CENTS)
+})
+
+test('a clock that is two minutes off is mended on the first call, and refusals have their class', async () => {
+  const [id = ''] = await shop.sell(BALANCE_CENTS + 1)
+  const { client } = await openClient({ now: () => Date.now() - 120_000 })
+  const order = { items: [{ id }], idempotencyKey: 'sdk-too-dear' }
+  const failure = client.orders.create(order)
+  await expect(failure).rejects.toBeInstanceOf(InsufficientFundsError)
+  await expect(failure).rejects.toMatchObject({ attempts: 2, isOutcomeUnknown: false })
+  expect(client.clockOffsetMs).toBeGreaterThan(115_000)
+
+  const ids = (await all(client.catalogue.iterate({ limit: 2 }))).map((item) => item.id)
+  expect(ids).toContain(id)
+  expect(new Set(ids).size).toBe(ids.length)
+})
+
+async function openClient(options: { now?: () => number } = {}) {
+  const { account_id, key } = await shop.openBuyer(BALANCE_CENTS)
+  const baseUrl = `http://127.0.0.1:${proxy.port}/v1`
+  return { account_id, client: new Shopwire({ keyId: key.id, secret: key.secret, baseUrl, ...options }) }
+}
+
+async function all<Row>(rows: AsyncIterable<Row>): Promise<Row[]> {
+  const read: Row[] = []
+  for await (const row of rows) read.push(row)
+  return read
+}

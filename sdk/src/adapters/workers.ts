@@ -1,0 +1,26 @@
+import type { WebhookEvent } from '../types.ts'
+import type { ReceiveOptions } from '../webhooks/receive.ts'
+import { respondTo } from './answer.ts'
+
+export interface WorkersOptions<Env, Context> extends Omit<ReceiveOptions, 'secrets' | 'onEvent' | 'once'> {
+  /** A Worker learns its secrets with the request. */
+  secrets: ReceiveOptions['secrets'] | ((env: Env) => ReceiveOptions['secrets'])
+  onEvent: (event: WebhookEvent, env: Env, context: Context) => unknown
+  once?: ReceiveOptions['once'] | ((env: Env) => ReceiveOptions['once'])
+}
+
+/** `export default { fetch: webhook({ secrets: (env) => env.WEBHOOK_SECRET, onEvent }) }`; also for `Bun.serve` and `Deno.serve`. */
+export function webhook<Env = unknown, Context = unknown>(
+  options: WorkersOptions<Env, Context>,
+): (request: Request, env: Env, context: Context) => Promise<Response> {
+  const { secrets, onEvent, once, ...rest } = options
+  return async (request, env, context) => {
+    if (request.method !== 'POST') return new Response(null, { status: 405, headers: { Allow: 'POST' } })
+    return respondTo(request, {
+      ...rest,
+      secrets: typeof secrets === 'function' ? secrets(env) : secrets,
+      once: typeof once === 'function' ? once(env) : once,
+      onEvent: (event) => onEvent(event, env, context),
+    })
+  }
+}

@@ -1,0 +1,126 @@
+import { BASE_PATH, requestHeaders, SDK_VERSION } from './contract.ts'
+import {
+  apiError,
+  ConnectionError,
+  type ShopwireError,
+  TimeoutError,
+  UnexpectedResponseError,
+} from './errors.ts'
+import { type Bytes, type CryptoKey, signWith, toHex } from './signing.ts'
+
+export interface Attempt {
+  readonly method: string
+  readonly url: URL
+  readonly body: Bytes | undefined
+  /** Undefined: a public call. */
+  readonly signer: { readonly keyId: string; readonly key: Promise<CryptoKey> } | undefined
+  /** As close to the service's clock as we know. */
+  readonly now: () => number
+  readonly fetch: typeof globalThis.fetch
+  readonly timeout: number
+  readonly signal: AbortSignal | undefined
+}
+
+const NONCE_BYTES = 16
+/** A longer timer, such as Infinity, would ring at once. */
+const TIMER_MS_MAX = 2 ** 31 - 1
+
+/** Signs with this moment and a nonce of its own, sends once, and reads the answer to its end. */
+export async function attempt(request: Attempt): Promise<{ response: Response; data: unknown }> {
+  request.signal?.throwIfAborted()
+  const headers = await headersOf(request)
+  const { response, text } = await exchange(request, headers)
+  const body = parse(text)
+  if (response.ok && body) return { response, data: body }
+  throw refusal(response, body, request.url)
+}
+
+async function headersOf({ method, url, body, signer, now }: Attempt): Promise<Record<string, string>> {
+  const headers: Record<string, string> = {
+    Accept: 'application/json',
+    'User-Agent': `shopwire-sdk/${SDK_VERSION}`,
+    ...(body && { 'Content-Type': 'application/json' }),
+  }
+  if (!signer) return headers
+  const target = `${url.pathname}${url.search}`
+  const timestamp = String(Math.floor(now() / 1000))
+  const nonce = toHex(crypto.getRandomValues(new Uint8Array(NONCE_BYTES)))
+  return {
+    ...headers,
+    [requestHeaders.key]: signer.keyId,
+    [requestHeaders.timestamp]: timestamp,
+    [requestHeaders.nonce]: nonce,
+    [requestHeaders.signature]: await signWith(await signer.key, { method, target, timestamp, nonce, body }),
+  }
+}
+
+async function exchange(
+  { method, url, body, fetch, timeout, signal }: Attempt,
+  headers: Record<string, string>,
+): Promise<{ response: Response; text: string }> {
+  const controller = new AbortController()
+  const abort = () => controller.abort()
+  const timer = setTimeout(abort, Math.min(timeout, TIMER_MS_MAX))
+  signal?.addEventListener('abort', abort, { once: true })
+  try {
+    // A redirect would carry the signature of one address to another.
+    const response = await fetch(url.href, {
+      method,
+      headers,
+      body: body ?? null,
+      redirect: 'manual',
+      signal: controller.signal,
+    })
+    return { response, text: await response.text() }
+  } catch (cause) {
+    signal?.throwIfAborted()
+    const what = `${method} ${url.pathname}`
+    if (controller.signal.aborted) {
+      throw new TimeoutError(`${what} was not answered in full within ${timeout} ms.`, { cause })
+    }
+    throw new ConnectionError(`${what} failed: ${reasonOf(cause)}.`, { cause })
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', abort)
+  }
+}
+
+/** Every body of the service is a JSON object. */
+function parse(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return isObject ? (value as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function refusal(response: Response, body: Record<string, unknown> | undefined, url: URL): ShopwireError {
+  const { status, headers } = response
+  const { type, message } = (body?.error ?? {}) as { type?: unknown; message?: unknown }
+  if (typeof type === 'string' && typeof message === 'string') {
+    return apiError(message, { status, type, headers, docUrl: docUrl(url, type) })
+  }
+  // A browser hides what it was redirected to: status 0.
+  const isRedirect = status === 0 || (status >= 300 && status < 400)
+  return new UnexpectedResponseError(
+    isRedirect
+      ? `${url.origin} redirects. Redirects are not followed: set baseUrl to the store's own address.`
+      : `The answer with status ${status} does not come from the store: its body is not what the store sends.`,
+    response,
+  )
+}
+
+function docUrl({ origin, pathname }: URL, type: string): string {
+  return `${origin}${pathname.slice(0, pathname.indexOf(`${BASE_PATH}/`))}/docs/reference/errors/${encodeURIComponent(type)}`
+}
+
+/** fetch says "fetch failed" and hides the reason one level deeper. */
+function reasonOf(cause: unknown): string {
+  const { message, cause: deeper } = cause as {
+    message?: unknown
+    cause?: { code?: unknown; message?: unknown }
+  }
+  return String(deeper?.code ?? deeper?.message ?? message ?? cause)
+}

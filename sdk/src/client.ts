@@ -1,0 +1,51 @@
+import type { Call } from './call.ts'
+import { Catalogue } from './resources/catalogue.ts'
+import { Orders } from './resources/orders.ts'
+import { Webhook } from './resources/webhook.ts'
+import { type CallOptions, readSettings, type ShopwireOptions } from './settings.ts'
+import { Transport } from './transport.ts'
+import type { Balance, CartItem, PingResult, Quote, ServiceStatus } from './types.ts'
+import * as webhooks from './webhooks/index.ts'
+
+/** A store, as one API key sees it. Keep one for the life of the process. */
+export class Shopwire {
+  readonly #transport: Transport
+  readonly catalogue: Catalogue
+  readonly orders: Orders
+  /** The endpoint that events are sent to. */
+  readonly webhook: Webhook
+  /** For the server behind that endpoint. The same as `@shopwire/sdk/webhooks`. */
+  readonly webhooks: typeof webhooks = webhooks
+
+  constructor(options: ShopwireOptions = {}) {
+    this.#transport = new Transport(readSettings(options))
+    this.catalogue = new Catalogue(this.#transport)
+    this.orders = new Orders(this.#transport)
+    this.webhook = new Webhook(this.#transport)
+  }
+
+  /** How many milliseconds the store's clock is ahead of ours; 0 as long as it has not complained. */
+  get clockOffsetMs(): number {
+    return this.#transport.clockOffsetMs
+  }
+
+  /** How the service and the store are. Needs no key. */
+  status(options?: CallOptions): Call<ServiceStatus> {
+    return this.#transport.call('getStatus', { options })
+  }
+
+  /** Whose key this is. Scope `account:read`. */
+  ping(options?: CallOptions): Call<PingResult> {
+    return this.#transport.call('getPing', { options })
+  }
+
+  /** What the account can spend. Scope `account:read`. */
+  balance(options?: CallOptions): Call<Balance> {
+    return this.#transport.call('getBalance', { options })
+  }
+
+  /** What a cart would cost now; spends nothing. Scope `catalogue:read`. */
+  quote({ items }: { items: readonly CartItem[] }, options?: CallOptions): Call<Quote> {
+    return this.#transport.call('postQuote', { body: { items }, options })
+  }
+}

@@ -1,0 +1,166 @@
+import type { errorTypes } from './contract.ts'
+
+export type ErrorType = keyof typeof errorTypes
+
+/** The error types that come with a status. */
+type TypesOf<Status extends number> = {
+  [Type in ErrorType]: (typeof errorTypes)[Type]['status'] extends Status ? Type : never
+}[ErrorType]
+
+/** Whatever goes wrong between here and the store. Mistakes in the arguments of a call are TypeErrors instead. */
+export class ShopwireError extends Error {
+  override name = 'ShopwireError'
+  /** How often the request was sent, this time included. */
+  attempts = 1
+  /** Of the last answer, if there was one: tell it to the store when you ask for help. */
+  requestId: string | undefined
+  /**
+   * True when an order may have been bought all the same: an answer was lost, or the service could not tell. Send the same
+   * cart under the same idempotency key again; it finds out and never buys twice.
+   */
+  isOutcomeUnknown = false
+}
+
+/** An answer of the service that says no. Each status has a class of its own; `type` tells the cases of one status apart. */
+export class ApiError extends ShopwireError {
+  override name = 'ApiError'
+  readonly status: number
+  readonly type: ErrorType
+  readonly headers: Headers
+  /** The page about this type. */
+  readonly docUrl: string
+  /** Seconds to wait before the next request, when the answer said so. */
+  readonly retryAfter: number | undefined
+
+  constructor(message: string, { status, type, headers, docUrl }: ApiErrorFacts) {
+    super(message)
+    this.status = status
+    this.type = type as ErrorType
+    this.headers = headers
+    this.docUrl = docUrl
+    this.requestId = headers.get('x-request-id') ?? undefined
+    this.retryAfter = retryAfterOf(headers)
+  }
+}
+
+/** 400 and 405: the request breaks a rule, and will however often it is sent. */
+export class InvalidRequestError extends ApiError {
+  override name = 'InvalidRequestError'
+  declare readonly type: TypesOf<400 | 405>
+}
+
+/** 401: key, signature, clock or nonce. */
+export class AuthenticationError extends ApiError {
+  override name = 'AuthenticationError'
+  declare readonly type: TypesOf<401>
+}
+
+/** 402: nothing was bought, and the idempotency key is still free. */
+export class InsufficientFundsError extends ApiError {
+  override name = 'InsufficientFundsError'
+  declare readonly type: TypesOf<402>
+}
+
+/** 403: the key lacks a scope, or the account is suspended. */
+export class PermissionError extends ApiError {
+  override name = 'PermissionError'
+  declare readonly type: TypesOf<403>
+}
+
+/** 404 */
+export class NotFoundError extends ApiError {
+  override name = 'NotFoundError'
+  declare readonly type: TypesOf<404>
+}
+
+/** 408: the request did not arrive in time. */
+export class RequestTimeoutError extends ApiError {
+  override name = 'RequestTimeoutError'
+  declare readonly type: TypesOf<408>
+}
+
+/** 409: look at `type`. */
+export class ConflictError extends ApiError {
+  override name = 'ConflictError'
+  declare readonly type: TypesOf<409>
+}
+
+/** 413 */
+export class TooLargeError extends ApiError {
+  override name = 'TooLargeError'
+  declare readonly type: TypesOf<413>
+}
+
+/** 429: `retryAfter` says how many seconds to wait. */
+export class RateLimitError extends ApiError {
+  override name = 'RateLimitError'
+  declare readonly type: TypesOf<429>
+}
+
+/** 500 */
+export class ServerError extends ApiError {
+  override name = 'ServerError'
+  declare readonly type: TypesOf<500>
+}
+
+/** 503: the store is closed, or the service cannot answer now. */
+export class StoreUnavailableError extends ApiError {
+  override name = 'StoreUnavailableError'
+  declare readonly type: TypesOf<503>
+}
+
+/** No answer, or only a part of one. `cause` is what fetch said. */
+export class ConnectionError extends ShopwireError {
+  override name = 'ConnectionError'
+}
+
+/** No full answer within `timeout`. */
+export class TimeoutError extends ConnectionError {
+  override name = 'TimeoutError'
+}
+
+/** An answer that is not the service's: a proxy's page, a redirect, a body cut short. */
+export class UnexpectedResponseError extends ShopwireError {
+  override name = 'UnexpectedResponseError'
+  readonly status: number
+  readonly headers: Headers
+
+  constructor(message: string, { status, headers }: { status: number; headers: Headers }) {
+    super(message)
+    this.status = status
+    this.headers = headers
+    this.requestId = headers.get('x-request-id') ?? undefined
+  }
+}
+
+export interface ApiErrorFacts {
+  readonly status: number
+  readonly type: string
+  readonly headers: Headers
+  readonly docUrl: string
+}
+
+const classes: Readonly<Record<number, new (message: string, facts: ApiErrorFacts) => ApiError>> = {
+  400: InvalidRequestError,
+  401: AuthenticationError,
+  402: InsufficientFundsError,
+  403: PermissionError,
+  404: NotFoundError,
+  405: InvalidRequestError,
+  408: RequestTimeoutError,
+  409: ConflictError,
+  413: TooLargeError,
+  429: RateLimitError,
+  500: ServerError,
+  503: StoreUnavailableError,
+}
+
+export function apiError(message: string, facts: ApiErrorFacts): ApiError {
+  return new (classes[facts.status] ?? ApiError)(message, facts)
+}
+
+/** Whole seconds, the only form the service sends; a date would depend on two clocks. */
+export function retryAfterOf(headers: Headers): number | undefined {
+  const text = headers.get('retry-after')
+  return text !== null && /^\d+$/.test(text) ? Number(text) : undefined
+}

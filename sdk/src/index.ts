@@ -1,0 +1,27 @@
+export type { Call, RateLimit, RateLimits, WithResponse } from './call.ts'
+export { Shopwire } from './client.ts'
+export {
+  ApiError,
+  AuthenticationError,
+  ConflictError,
+  ConnectionError,
+  type ErrorType,
+  InsufficientFundsError,
+  InvalidRequestError,
+  NotFoundError,
+  PermissionError,
+  RateLimitError,
+  RequestTimeoutError,
+  ServerError,
+  ShopwireError,
+  StoreUnavailableError,
+  TimeoutError,
+  TooLargeError,
+  UnexpectedResponseError,
+} from './errors.ts'
+export type { NewOrder, PlacedOrder } from './resources/orders.ts'
+export type { CallOptions, ShopwireOptions } from './settings.ts'
+export { canonicalRequest, type RequestToSign, signRequest } from './signing.ts'
+export type * from './types.ts'
+export * as webhooks from './webhooks/index.ts'
+export { WebhookVerificationError } from './webhooks/verify.ts'

@@ -1,0 +1,40 @@
+export interface Page<Row> {
+  readonly rows: readonly Row[]
+  readonly total: number
+}
+
+/**
+ * Every row once, over pages that shift while they are read. Rows that were added push others onto the next page, where they
+ * are skipped. Rows that were taken away pull others onto the page before; so pages overlap by one row, and when that row is
+ * not one we know, we go back a page.
+ */
+export async function* walkPages<Row extends { readonly id: string }>(
+  limit: number,
+  offset: number,
+  readPage: (offset: number) => Promise<Page<Row>>,
+): AsyncGenerator<Row, void, undefined> {
+  const seen = new Set<string>()
+  const overlap = limit > 1 ? 1 : 0
+  let at = offset
+  let isSure = true
+  for (;;) {
+    const { rows, total } = await readPage(at)
+    const [first] = rows
+    const hasMoved = isSure && overlap > 0 && at > offset && (first === undefined || !seen.has(first.id))
+    if (hasMoved) {
+      at = Math.max(offset, at - limit)
+      isSure = false
+      continue
+    }
+    isSure = true
+    for (const row of rows) {
+      if (seen.has(row.id)) continue
+      seen.add(row.id)
+      yield row
+    }
+    const end = at + rows.length
+    if (rows.length === 0 || end >= total) return
+    // A page shorter than the overlap would be read for ever.
+    at = rows.length > overlap ? end - overlap : end
+  }
+}

@@ -1,0 +1,89 @@
+import { BASE_PATH } from './contract.ts'
+
+export interface ShopwireOptions {
+  /** The public id of the API key; otherwise SHOPWIRE_API_KEY. */
+  keyId?: string | undefined
+  /** The secret of the API key; otherwise SHOPWIRE_API_SECRET. */
+  secret?: string | undefined
+  /** The store's address, `/v1` included; otherwise SHOPWIRE_BASE_URL. */
+  baseUrl?: string | undefined
+  /** Instead of the global one, for a proxy or a test. */
+  fetch?: typeof globalThis.fetch | undefined
+  /** How often a request is sent again when that is safe; 2 by default. */
+  maxRetries?: number | undefined
+  /** Milliseconds for each attempt, from its first byte to the last of the answer; 20 000 by default. */
+  timeout?: number | undefined
+  /** The clock, in milliseconds; Date.now by default. */
+  now?: (() => number) | undefined
+  /** In a browser everybody can read the secret and spend the balance with it. */
+  dangerouslyAllowBrowser?: boolean | undefined
+}
+
+/** For one call, over what the client was made with. Nothing of it is remembered. */
+export interface CallOptions {
+  /** Ends the call, also while it waits to try again. It rejects with the signal's reason. */
+  signal?: AbortSignal | undefined
+  timeout?: number | undefined
+  maxRetries?: number | undefined
+}
+
+export interface Settings {
+  readonly keyId: string
+  readonly secret: string
+  readonly baseUrl: string
+  readonly fetch: typeof globalThis.fetch
+  readonly maxRetries: number
+  readonly timeout: number
+  readonly now: () => number
+}
+
+const MAX_RETRIES_DEFAULT = 2
+const TIMEOUT_MS_DEFAULT = 20_000
+
+export function readSettings(options: ShopwireOptions): Settings {
+  if (isBrowser() && !options.dangerouslyAllowBrowser) {
+    throw new TypeError(
+      'This is a browser, where everybody can read the API secret and spend your balance. Call the store from your server. If you know what you do, set dangerouslyAllowBrowser.',
+    )
+  }
+  return {
+    keyId: need(options.keyId, 'keyId', 'SHOPWIRE_API_KEY'),
+    secret: need(options.secret, 'secret', 'SHOPWIRE_API_SECRET'),
+    baseUrl: checkedBaseUrl(need(options.baseUrl, 'baseUrl', 'SHOPWIRE_BASE_URL')),
+    fetch: options.fetch ?? globalThis.fetch,
+    maxRetries: options.maxRetries ?? MAX_RETRIES_DEFAULT,
+    timeout: options.timeout ?? TIMEOUT_MS_DEFAULT,
+    now: options.now ?? Date.now,
+  }
+}
+
+function need(given: string | undefined, option: string, variable: string): string {
+  const value = given ?? readVariable(variable)
+  if (value) return value
+  throw new TypeError(`No ${option}: pass it to new Shopwire({ ${option} }), or set ${variable}.`)
+}
+
+function readVariable(name: string): string | undefined {
+  try {
+    return (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env?.[name]
+  } catch {
+    // Deno throws when the program may not read the environment.
+    return undefined
+  }
+}
+
+function checkedBaseUrl(text: string): string {
+  const trimmed = text.replace(/\/+$/, '')
+  const url = URL.canParse(trimmed) ? new URL(trimmed) : undefined
+  const isWeb = url?.protocol === 'https:' || url?.protocol === 'http:'
+  // Credentials make fetch refuse the URL, a query would come before the path.
+  if (!url || !isWeb || url.username || url.search || url.hash || !url.pathname.endsWith(BASE_PATH)) {
+    throw new TypeError(`baseUrl must look like https://shop.example${BASE_PATH}, and is ${text}.`)
+  }
+  return url.href
+}
+
+function isBrowser(): boolean {
+  const { window } = globalThis as { window?: { document?: unknown } }
+  return window?.document !== undefined
+}

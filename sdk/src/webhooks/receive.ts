@@ -1,0 +1,35 @@
+import type { WebhookEvent } from '../types.ts'
+import type { Once } from './once.ts'
+import { unwrap } from './unwrap.ts'
+import type { HeadersLike, RawBody, VerifyOptions } from './verify.ts'
+
+export type EventHandler = (event: WebhookEvent) => unknown
+
+export interface ReceiveOptions extends VerifyOptions {
+  /** Called with every event that is genuine. The store waits 10 seconds for an answer: queue what takes longer. */
+  onEvent: EventHandler
+  /** So that `onEvent` is called once per event. Without it, the same event may come several times. */
+  once?: Once | undefined
+}
+
+/**
+ * The whole of a receiver but its answer: 2xx for `handled` and `duplicate`, anything else for `busy`. When the handler throws,
+ * so does this; answer 5xx, and the store sends the event again.
+ */
+export async function receive(
+  body: RawBody,
+  headers: HeadersLike,
+  { onEvent, once, ...options }: ReceiveOptions,
+): Promise<'handled' | 'duplicate' | 'busy'> {
+  const event = await unwrap(body, headers, options)
+  const claim = (await once?.claim(event.id)) ?? 'first'
+  if (claim !== 'first') return claim === 'done' ? 'duplicate' : 'busy'
+  try {
+    await onEvent(event)
+  } catch (error) {
+    await once?.settle(event.id, false)
+    throw error
+  }
+  await once?.settle(event.id, true)
+  return 'handled'
+}

@@ -1,0 +1,151 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { examples } from '@shopwire/contract/published'
+import express from 'express'
+import fastify from 'fastify'
+import { Hono } from 'hono'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import * as onExpress from '../src/adapters/express.ts'
+import * as onFastify from '../src/adapters/fastify.ts'
+import * as onHono from '../src/adapters/hono.ts'
+import * as onNext from '../src/adapters/next.ts'
+import * as onWorkers from '../src/adapters/workers.ts'
+import { webhooks } from '../src/index.ts'
+
+type Post = (body: string, headers: Record<string, string>) => Promise<Response>
+
+const secret = 'whsec_test0123456789abcdefghijklmnopqrstuv'
+const event = examples.OrderDeliveredEvent
+
+const adapters: Record<string, (options: webhooks.ReceiveOptions) => Promise<Post>> = {
+  async Express(options) {
+    const app = express()
+    app.post('/hooks', onExpress.webhook(options))
+    app.use(express.json())
+    app.use(quiet)
+    return postTo(await listen(createServer(app)))
+  },
+  async 'Express with express.raw'(options) {
+    const app = express()
+    app.post('/hooks', express.raw({ type: '*/*' }), onExpress.webhook(options))
+    app.use(quiet)
+    return postTo(await listen(createServer(app)))
+  },
+  async Fastify(options) {
+    const app = fastify()
+    app.register(onFastify.webhook, { path: '/hooks', ...options })
+    await app.listen({ port: 0, host: '127.0.0.1' })
+    onTestFinished(() => app.close())
+    return postTo((app.server.address() as AddressInfo).port)
+  },
+  async Hono(options) {
+    const app = new Hono()
+    app.post('/hooks', onHono.webhook(options))
+    app.onError((_error, context) => context.text('failed', 500))
+    return async (body, headers) => app.request('/hooks', { method: 'POST', body, headers })
+  },
+  async Next(options) {
+    return asServer(onNext.webhook(options))
+  },
+  async Workers(options) {
+    const handle = onWorkers.webhook<{ SECRET: string }>({
+      ...options,
+      secrets: (env) => env.SECRET,
+      once: () => options.once,
+    })
+    return asServer((request) => handle(request, { SECRET: secret }, undefined))
+  },
+}
+
+describe.each(Object.entries(adapters))('%s', (_name, start) => {
+  test('a genuine event reaches the handler once, whatever the spacing of its JSON', async () => {
+    const onEvent = vi.fn()
+    const post = await start({ secrets: [secret], once: webhooks.memoryOnce(), onEvent })
+    const { body, headers } = await webhooks.sign(event, { secret })
+    expect((await post(body, headers)).status).toBe(200)
+    expect((await post(body, headers)).status).toBe(200)
+    expect(onEvent.mock.calls.map(([one]) => one)).toEqual([event])
+  })
+
+  test('a forged one is answered with 400 and the reason', async () => {
+    const onEvent = vi.fn()
+    const post = await start({ secrets: secret, onEvent })
+    const { body, headers } = await webhooks.sign(event, { secret })
+    const response = await post(`${body} `, headers)
+    expect(response.status).toBe(400)
+    expect(await response.text()).toBe('no_match')
+    expect((await post('', {})).status).toBe(400)
+    expect(onEvent).not.toHaveBeenCalled()
+  })
+
+  test('when the handler fails the answer is 500, so that the event comes again', async () => {
+    const onEvent = vi.fn().mockRejectedValueOnce(new Error('no room'))
+    const post = await start({ secrets: secret, once: webhooks.memoryOnce(), onEvent })
+    const { body, headers } = await webhooks.sign(event, { secret })
+    expect((await post(body, headers)).status).toBe(500)
+    expect((await post(body, headers)).status).toBe(200)
+  })
+})
+
+test('Express: a body that was parsed before is refused with advice, not silently', async () => {
+  const app = express()
+  app.use(express.json())
+  app.post('/hooks', onExpress.webhook({ secrets: secret, onEvent: () => {} }))
+  const failures: unknown[] = []
+  app.use(((error, _request, response, _next) => {
+    failures.push(error)
+    response.sendStatus(500)
+  }) satisfies express.ErrorRequestHandler)
+  const post = postTo(await listen(createServer(app)))
+  const { body, headers } = await webhooks.sign(event, { secret })
+  expect((await post(body, headers)).status).toBe(500)
+  expect(failures).toEqual([expect.objectContaining({ message: expect.stringContaining('raw bytes') })])
+})
+
+test('Express: a body larger than any event is left unread', async () => {
+  const app = express()
+  app.post('/hooks', onExpress.webhook({ secrets: secret, onEvent: () => {} }))
+  const post = postTo(await listen(createServer(app)))
+  expect((await post('x'.repeat(1_048_577), {})).status).toBe(413)
+})
+
+test('Fastify: other routes still get parsed JSON', async () => {
+  const app = fastify()
+  app.register(onFastify.webhook, { path: '/hooks', secrets: secret, onEvent: () => {} })
+  app.post('/other', async ({ body }) => ({ got: body }))
+  const response = await app.inject({ method: 'POST', url: '/other', payload: { a: 1 } })
+  expect(response.json()).toEqual({ got: { a: 1 } })
+  await app.close()
+})
+
+test('Workers: only POST is taken', async () => {
+  const handle = onWorkers.webhook({ secrets: secret, onEvent: () => {} })
+  expect((await handle(new Request('http://x/hooks'), undefined, undefined)).status).toBe(405)
+})
+
+async function listen(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  return (server.address() as AddressInfo).port
+}
+
+function postTo(port: number): Post {
+  return (body, headers) => fetch(`http://127.0.0.1:${port}/hooks`, { method: 'POST', body, headers })
+}
+
+/** As such platforms do: what a handler throws becomes a 500. */
+function asServer(handle: (request: Request) => Promise<Response>): Post {
+  return (body, headers) =>
+    handle(new Request('http://x/hooks', { method: 'POST', body, headers })).catch(
+      () => new Response(null, { status: 500 }),
+    )
+}
+
+function quiet(
+  _error: unknown,
+  _request: express.Request,
+  response: express.Response,
+  _next: express.NextFunction,
+) {
+  response.sendStatus(500)
+}

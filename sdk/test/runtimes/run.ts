@@ -1,0 +1,180 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { examples } from '@shopwire/contract/published'
+import { signatureMatches } from '@shopwire/contract/signing'
+import { packAndInstall, run } from '../packed.ts'
+import { type Arrived, answer, hangUp, refuse, type Step, startServer } from '../scripted-server.ts'
+
+/**
+ * The published package on every runtime we promise: all vectors, and a few calls to a local server. Runtimes come from npm and
+ * stay in `.data/runtimes`; one that cannot be installed is said to be left out. Names given as arguments choose among them.
+ */
+const RUNTIMES: readonly Runtime[] = [
+  { name: 'Node 22', install: 'node@22', program: 'node', args: ['main.mjs'] },
+  { name: 'Node 24', install: 'node@24', program: 'node', args: ['main.mjs'] },
+  { name: 'Node 26', install: 'node@26', program: 'node', args: ['main.mjs'] },
+  { name: 'Bun', install: 'bun', program: 'bun', args: ['main.mjs'] },
+  {
+    name: 'Deno',
+    install: 'deno',
+    program: 'deno',
+    args: ['run', '--allow-net', '--node-modules-dir=manual', 'main.mjs'],
+  },
+  { name: 'workerd', install: 'workerd', program: 'workerd', serves: true, args: ['serve', 'worker.capnp'] },
+]
+
+interface Runtime {
+  readonly name: string
+  /** Its npm package. */
+  readonly install: string
+  readonly program: string
+  readonly args: readonly string[]
+  /** It does not end by itself but answers requests. */
+  readonly serves?: boolean
+}
+
+const here = import.meta.dirname
+const cache = join(here, '../../../.data/runtimes')
+const RUN_MS_MAX = 60_000
+
+const chosen = process.argv.slice(2).map((name) => name.toLowerCase())
+const packed = await packAndInstall()
+const failed: string[] = []
+try {
+  await cp(join(here, 'smoke.mjs'), join(packed.consumer, 'smoke.mjs'))
+  for (const runtime of RUNTIMES) {
+    if (chosen.length > 0 && !chosen.includes(runtime.name.toLowerCase())) continue
+    const verdict = await tryOn(runtime)
+    process.stdout.write(`${runtime.name}: ${verdict}\n`)
+    if (verdict.startsWith('FAILED')) failed.push(runtime.name)
+  }
+} finally {
+  await packed.remove()
+}
+if (failed.length > 0) process.exitCode = 1
+
+async function tryOn(runtime: Runtime): Promise<string> {
+  const program = await install(runtime).catch(() => undefined)
+  if (program === undefined) return 'left out, it could not be installed'
+  const version = (await run(program, ['--version'], packed.consumer)).split('\n')[0]
+  const server = await startServer([], undefined, store())
+  try {
+    await writePrograms(server.baseUrl)
+    const printed = runtime.serves
+      ? await ask(program, runtime.args)
+      : await run(program, runtime.args, packed.consumer)
+    const wrong = JSON.parse(printed) as string[]
+    return wrong.length === 0 ? `passed (${version})` : `FAILED (${version}): ${wrong.join('; ')}`
+  } catch (error) {
+    return `FAILED (${version}): ${error instanceof Error ? error.message : error}`
+  } finally {
+    await server.stop()
+  }
+}
+
+async function install({ install: name, program }: Runtime): Promise<string> {
+  const folder = join(cache, name)
+  const path = join(folder, 'node_modules/.bin', program)
+  const isThere = () => run(path, ['--version'], folder)
+  await mkdir(folder, { recursive: true })
+  await isThere().catch(async () => {
+    await writeFile(join(folder, 'package.json'), '{ "private": true }')
+    await run('npm', ['install', '--no-audit', '--no-fund', name], folder)
+    await isThere()
+  })
+  return path
+}
+
+/** One for runtimes that run a file and print, one for those that only answer requests. */
+async function writePrograms(baseUrl: string): Promise<void> {
+  const cases = async (file: string) =>
+    JSON.parse(await readFile(new URL(import.meta.resolve(`@shopwire/contract/vectors/${file}`)), 'utf8'))
+      .cases
+  const requests = await cases('request-signing.json')
+  const events = await cases('webhook-signing.json')
+  const smoke = `import { smoke } from './smoke.mjs'\nconst input = ${JSON.stringify({ baseUrl, requests, events })}\n`
+  const main = `${smoke}console.log(JSON.stringify(await smoke(input)))`
+  const worker = `${smoke}export default { fetch: async () => Response.json(await smoke(input)) }`
+  await writeFile(join(packed.consumer, 'main.mjs'), main)
+  await writeFile(join(packed.consumer, 'worker.mjs'), worker)
+}
+
+/** A store that has a clock, checks signatures, loses the first answer to an order, and never tells a balance. */
+function store(): Step {
+  let orders = 0
+  return (...given) => {
+    const [, arrived] = given
+    const { target, headers } = arrived
+    const isLate = Math.abs(Date.now() / 1000 - Number(headers['x-api-timestamp'])) > 60
+    const play = (step: Step) => step(...given)
+    if (isLate) return play(refuse(401, 'timestamp_out_of_range'))
+    if (!isGenuine(arrived)) return play(refuse(401, 'authentication_failed'))
+    if (target.startsWith('/v1/catalogue')) return play(answer(200, examples.CataloguePage))
+    if (target === '/v1/orders') return play(orders++ === 0 ? hangUp : answer(200, examples.Order))
+  }
+}
+
+function isGenuine({ method, target, headers, body }: Arrived): boolean {
+  const timestamp = String(headers['x-api-timestamp'])
+  const nonce = String(headers['x-api-nonce'])
+  return signatureMatches('smoke', { method, target, timestamp, nonce, body }, headers['x-api-signature'])
+}
+
+/** Starts it, asks it once, and ends it. */
+async function ask(program: string, args: readonly string[]): Promise<string> {
+  const port = await freePort()
+  await writeFile(join(packed.consumer, 'worker.capnp'), await workerConfig(port))
+  const child = spawn(program, args, { cwd: packed.consumer, stdio: ['ignore', 'inherit', 'inherit'] })
+  try {
+    return await answerOf(child, `http://127.0.0.1:${port}/`)
+  } finally {
+    if (child.exitCode === null && child.kill()) await once(child, 'exit')
+  }
+}
+
+async function answerOf(child: ChildProcess, url: string): Promise<string> {
+  for (const endMs = Date.now() + RUN_MS_MAX; Date.now() < endMs && child.exitCode === null; ) {
+    const response = await fetch(url).catch(() => undefined)
+    if (response) return response.text()
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  throw new Error('it does not answer')
+}
+
+/** It has no file system: every module is named, and what the package's exports would find is said by hand. */
+async function workerConfig(port: number): Promise<string> {
+  const folder = 'node_modules/@shopwire/sdk'
+  const files = (await readdir(join(packed.consumer, folder))).filter((file) => file.endsWith('.mjs'))
+  const modules = [
+    ...['worker.mjs', 'smoke.mjs'].map((file) => `(name = "${file}", esModule = embed "${file}")`),
+    ...files.map((file) => `(name = "sdk/${file}", esModule = embed "${folder}/${file}")`),
+    `(name = "@shopwire/sdk", esModule = "export * from '../sdk/index.mjs'")`,
+    `(name = "@shopwire/sdk/workers", esModule = "export * from '../../sdk/workers.mjs'")`,
+  ]
+  return `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    (name = "main", worker = .worker),
+    (name = "internet", network = (allow = ["local", "private", "public"])),
+  ],
+  sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "main")],
+);
+const worker :Workerd.Worker = (
+  compatibilityDate = "2026-01-01",
+  modules = [
+    ${modules.join(',\n    ')}
+  ],
+);
+`
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  return port
+}

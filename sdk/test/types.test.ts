@@ -1,0 +1,56 @@
+import type * as Contract from '@shopwire/contract'
+import { schemas } from '@shopwire/contract'
+import { expect, test } from 'vitest'
+import type * as Sdk from '../src/index.ts'
+
+// The types are made by one way (OpenAPI, then text) and compared here with those made by another (the schemas themselves).
+type Same<A, B> = [Plain<A>] extends [Plain<B>] ? ([Plain<B>] extends [Plain<A>] ? true : never) : never
+
+/** Without the `undefined` that we let callers write out; what is optional stays so. */
+type Plain<T> = T extends readonly (infer Element)[]
+  ? Plain<Element>[]
+  : T extends object
+    ? { [Name in keyof T]: Plain<Exclude<T[Name], undefined>> }
+    : T
+
+const compared = {
+  Balance: true satisfies Same<Sdk.Balance, Contract.Balance>,
+  CartItem: true satisfies Same<Sdk.CartItem, Contract.CartItem>,
+  CatalogueChangedEvent: true satisfies Same<Sdk.CatalogueChangedEvent, Contract.CatalogueChangedEvent>,
+  CataloguePage: true satisfies Same<Sdk.CataloguePage, Contract.CataloguePage>,
+  CatalogueQuery: true satisfies Same<Sdk.CatalogueQuery, Contract.CatalogueQuery>,
+  Item: true satisfies Same<Sdk.Item, Contract.Item>,
+  Order: true satisfies Same<Sdk.Order, Contract.Order>,
+  OrderAcceptedEvent: true satisfies Same<Sdk.OrderAcceptedEvent, Contract.OrderAcceptedEvent>,
+  OrderCancelledEvent: true satisfies Same<Sdk.OrderCancelledEvent, Contract.OrderCancelledEvent>,
+  OrderDeliveredEvent: true satisfies Same<Sdk.OrderDeliveredEvent, Contract.OrderDeliveredEvent>,
+  OrderLine: true satisfies Same<Sdk.OrderLine, Contract.OrderLine>,
+  OrderSummary: true satisfies Same<Sdk.OrderSummary, Contract.OrderSummary>,
+  OrdersPage: true satisfies Same<Sdk.OrdersPage, Contract.OrdersPage>,
+  OrdersQuery: true satisfies Same<Sdk.OrdersQuery, Contract.OrdersQuery>,
+  PingResult: true satisfies Same<Sdk.PingResult, Contract.PingResult>,
+  Quote: true satisfies Same<Sdk.Quote, Contract.Quote>,
+  QuoteLine: true satisfies Same<Sdk.QuoteLine, Contract.QuoteLine>,
+  ServiceStatus: true satisfies Same<Sdk.ServiceStatus, Contract.ServiceStatus>,
+  TestEvent: true satisfies Same<Sdk.TestEvent, Contract.TestEvent>,
+  WebhookConfiguration: true satisfies Same<Sdk.WebhookConfiguration, Contract.WebhookConfiguration>,
+  WebhookEvent: true satisfies Same<Sdk.WebhookEvent, Contract.WebhookEvent>,
+  WebhookHealth: true satisfies Same<Sdk.WebhookHealth, Contract.WebhookHealth>,
+  WebhookTestResult: true satisfies Same<Sdk.WebhookTestResult, Contract.WebhookTestResult>,
+} as const
+
+test('every shape an answer or an event can have is published with the type the contract gives it', () => {
+  const requests = ['ErrorBody', 'OrderRequest', 'QuoteRequest', 'WebhookRequest', 'WebhookTestRequest']
+  expect(Object.keys(compared).sort()).toEqual(
+    Object.keys(schemas)
+      .filter((name) => !requests.includes(name))
+      .sort(),
+  )
+})
+
+test('an error class knows which types it can have', () => {
+  const types: Sdk.ConflictError['type'][] = ['price_changed', 'item_unavailable', 'idempotency_conflict']
+  // @ts-expect-error a rate limit is no conflict
+  types.push('rate_limited')
+  expect(types).toHaveLength(4)
+})
