@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { openSync, writeFileSync } from 'node:fs'
+import { openSync, readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import {
+  type Certificate,
   createAuthority,
   freePorts,
   isInPublicNetwork,
@@ -15,7 +16,7 @@ import {
   startRedis,
 } from '@shopwire/engines'
 import pg from 'pg'
-import { endAll, runProgram, startServer, temporaryFolder } from '../bench/children.ts'
+import { endAll, runProgram, type Server, startServer, temporaryFolder } from '../bench/children.ts'
 import { startReceiver } from './receiver.ts'
 import { type Key, type Operator, type Scope, type Shop, scopes } from './shop.ts'
 
@@ -40,10 +41,10 @@ export interface PrivateOptions {
 }
 
 export interface PrivateService {
-  /** On that store; its processes are started when first asked for. The address ends in /v1. */
+  /** On that store; those of another store are ended first. The address ends in /v1. */
   on(store: Store): Promise<{ url: string; shop: Shop }>
-  /** Certificate and key of the receiver, for whoever stands in front of it. */
-  readonly certificate: { readonly cert: string; readonly key: string } | undefined
+  /** Certificate and key of the receiver, for whoever stands in front of it, and who vouches for them. */
+  readonly certificate: (Certificate & { readonly ca: string }) | undefined
   /** All buyers. */
   readonly keys: readonly Key[]
   stop(): Promise<void>
@@ -59,7 +60,10 @@ export async function startPrivateService({ buyers = BUYERS }: PrivateOptions = 
   const { ownerUrl, appUrl } = await provisionDatabase(postgres, 'shopwire')
   // Without a public address that is this machine there is nowhere to send events to.
   const authority = isInPublicNetwork() ? await createAuthority() : undefined
-  const certificate = await authority?.issue(`IP:${RECEIVER.host}`)
+  const certificate = authority && {
+    ...(await authority.issue(`IP:${RECEIVER.host}`)),
+    ca: readFileSync(authority.file, 'utf8'),
+  }
   const env: Record<string, string> = {
     SHOPWIRE_ENV: 'development',
     SHOPWIRE_DATABASE_URL: appUrl,
@@ -79,10 +83,15 @@ export async function startPrivateService({ buyers = BUYERS }: PrivateOptions = 
   const receiver =
     certificate &&
     (await startReceiver({ ...RECEIVER, ...certificate, url: `https://${RECEIVER.host}:${RECEIVER.port}` }))
-  const started = new Map<Store, Promise<{ url: string; shop: Shop }>>()
+  let running: { store: Store; at: Promise<{ url: string; shop: Shop }> } | undefined
+  let apis: Server[] = []
   const begin = async (store: Store) => {
+    // One store at a time: a revocation is refused as unheard while processes ask another memory than the command's.
+    await Promise.all(apis.map((api) => api.kill()))
+    await asSuperuser(postgres, 'delete from admission_in_use')
     const settings = { ...env, SHOPWIRE_ADMISSION: store }
-    const ports = await Promise.all(Array.from({ length: APIS }, () => startProgram('api', settings, log)))
+    apis = await Promise.all(Array.from({ length: APIS }, () => startProgram('api', settings, log)))
+    const ports = apis.map(({ port }) => port)
     const url = `http://127.0.0.1:${await shareOut(ports)}/v1`
     await ageMemory(store, postgres, redis)
     // Who ends a key tells the memory that the processes ask, so the operator has their settings.
@@ -99,9 +108,8 @@ export async function startPrivateService({ buyers = BUYERS }: PrivateOptions = 
     certificate,
     keys: people.buyers,
     on(store) {
-      const known = started.get(store) ?? begin(store)
-      started.set(store, known)
-      return known
+      if (running?.store !== store) running = { store, at: begin(store) }
+      return running.at
     },
     async stop() {
       await receiver?.close()
@@ -228,7 +236,7 @@ async function startProgram(
   name: 'api' | 'worker',
   env: Record<string, string>,
   log: number,
-): Promise<number> {
+): Promise<Server> {
   const [port = 0, healthPort = 0] = await freePorts(2)
   const settings = {
     ...env,
@@ -237,13 +245,12 @@ async function startProgram(
     SHOPWIRE_HEALTH_HOST: '127.0.0.1',
     SHOPWIRE_HEALTH_PORT: String(healthPort),
   }
-  await startServer([`${BIN}${name}.ts`], settings, {
+  return startServer([`${BIN}${name}.ts`], settings, {
     port,
     readyUrl: `http://127.0.0.1:${healthPort}/readyz`,
     isReady: (status) => status === 200,
     stdout: log,
   })
-  return port
 }
 
 /** One port in front of several processes, connection by connection; the bytes are left alone. */
@@ -275,9 +282,13 @@ async function ageMemory(store: Store, postgres: Postgres, redis: Redis): Promis
     await redis.command('EVAL', AGE_LUA, '0')
     return
   }
+  await asSuperuser(postgres, 'update admission_memory set lost_at = 0')
+}
+
+async function asSuperuser(postgres: Postgres, statement: string): Promise<void> {
   const client = new pg.Client(postgres.superuserUrl.replace(/[^/]*$/, 'shopwire'))
   await client.connect()
-  await client.query('update admission_memory set lost_at = 0')
+  await client.query(statement)
   await client.end()
 }
 

@@ -20,8 +20,8 @@ const config = once(() => loadConfig())
 const deps = once((): OperatorDeps => {
   const db = openDatabaseFrom(config(), 'shopwire-admin', log)
   closing.push(() => db.close())
-  const admission = once((): Admission => {
-    const opened = openAdmissionFrom(config(), db, log)
+  const admission = once(async (): Promise<Admission> => {
+    const opened = await openAdmissionFrom(config(), db, log)
     closing.unshift(() => opened.close())
     return heardByAll(opened, db, config().SHOPWIRE_ADMISSION)
   })
@@ -30,7 +30,7 @@ const deps = once((): OperatorDeps => {
     keyring: openKeyringFrom(config()),
     clock: systemClock,
     cell: config().SHOPWIRE_CELL,
-    admission: async () => admission(),
+    admission,
   }
 })
 

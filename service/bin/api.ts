@@ -35,7 +35,7 @@ const log = createLog(config.SHOPWIRE_LOG_LEVEL)
 const metrics = createMetrics(VERSION)
 const db = openDatabaseFrom(config, 'shopwire-api', log)
 const keyring = openKeyringFrom(config)
-const admission = openAdmissionFrom(config, db, log, metrics)
+const admission = await openAdmissionFrom(config, db, log, metrics)
 const catalogue = liveCatalogue(db, (error) =>
   log.warn({ err: error }, 'the catalogue could not be followed'),
 )

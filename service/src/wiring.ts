@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Admission, AdmissionLimits } from './access/admission.ts'
 import { postgresAdmission } from './access/admission-postgres.ts'
-import { redisAdmission } from './access/admission-redis.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
 import { createHealthServer } from './edge/health-server.ts'
 import { type Db, openDatabase, sql } from './platform/db.ts'
@@ -119,7 +118,12 @@ export function openKeyringFrom(config: Config): Keyring {
   return openKeyring(localKeks(config.encryption.keys, config.encryption.activeId))
 }
 
-export function openAdmissionFrom(config: Config, db: Db, log: Log, metrics?: Metrics): Admission {
+export async function openAdmissionFrom(
+  config: Config,
+  db: Db,
+  log: Log,
+  metrics?: Metrics,
+): Promise<Admission> {
   const limits: AdmissionLimits = {
     requestsMax: config.SHOPWIRE_REQUESTS_PER_MINUTE,
     ordersMax: config.SHOPWIRE_ORDER_ATTEMPTS_PER_MINUTE,
@@ -131,6 +135,8 @@ export function openAdmissionFrom(config: Config, db: Db, log: Log, metrics?: Me
   }
   if (config.SHOPWIRE_ADMISSION === 'postgres')
     return postgresAdmission(db, { limits, onError, onMemoryLost })
+  // Loaded only where it is used: a command should not wait for a driver that it does not need.
+  const { redisAdmission } = await import('./access/admission-redis.ts')
   return redisAdmission(db, {
     urls: config.SHOPWIRE_REDIS_URLS ?? [],
     isCluster: config.SHOPWIRE_ADMISSION === 'redis-cluster',

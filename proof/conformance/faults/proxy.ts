@@ -59,7 +59,7 @@ export async function startProxy(service: string, wrong: Wrong): Promise<Proxy> 
 
 /** Stands in front of the receiver, under the same certificate. */
 export async function startReceiverProxy(
-  { cert, key }: { cert: string; key: string },
+  { cert, key, ca }: { cert: string; key: string; ca: string },
   receiver: { host: string; port: number },
   wrong: Wrong,
 ): Promise<Proxy> {
@@ -68,7 +68,7 @@ export async function startReceiverProxy(
     wrong.event?.(event)
     setHeader(event, 'content-length', String(event.body.length))
     const told = await forward(
-      (done) => httpsRequest({ ...receiver, ...lineOf(event), ca: cert }, done),
+      (done) => httpsRequest({ ...receiver, ...lineOf(event), ca }, done),
       event.body,
     )
     response.writeHead(told.status, told.headers.flat()).end(told.body)

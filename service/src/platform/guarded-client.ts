@@ -1,8 +1,7 @@
-import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { buildConnector, Pool } from 'undici'
 import { openTunnel, ProxyRefused, ProxyTrouble } from './egress-proxy.ts'
-import { isPublicAddress } from './public-address.ts'
+import { bare, checkedAddress } from './public-address.ts'
 
 /** What became of a request to a stranger's server. A fixed vocabulary: nothing a stranger says gets into our records. */
 export type SendError =
@@ -130,26 +129,8 @@ function openLine(
   }
 }
 
-/** Refused before a packet leaves: the address, or one of those a name stands for, is not public. */
-export class AddressBlocked extends Error {
-  override readonly name = 'AddressBlocked'
-}
-
 class Withdrawn extends Error {
   override readonly name = 'Withdrawn'
-}
-
-/** The address to dial. One answer of the resolver that is not public spoils all of them. */
-export async function checkedAddress(host: string): Promise<string> {
-  const answers = isIP(host) ? [{ address: host }] : await lookup(host, { all: true, verbatim: true })
-  const [first] = answers
-  if (!first || !answers.every(({ address }) => isPublicAddress(address))) throw new AddressBlocked(host)
-  return first.address
-}
-
-/** IPv6 literals stand in brackets in a URL and nowhere else. */
-export function bare(hostname: string): string {
-  return hostname.replace(/^\[|\]$/g, '')
 }
 
 function nameOf(error: unknown): SendError {

@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
@@ -16,4 +17,22 @@ export function isPublicAddress(text: string): boolean {
 
 function isGlobalUnicast(address: ipaddr.IPv6): boolean {
   return ((address.parts[0] ?? 0) & 0xe000) === 0x2000
+}
+
+/** Refused before a packet leaves: the address, or one of those a name stands for, is not public. */
+export class AddressBlocked extends Error {
+  override readonly name = 'AddressBlocked'
+}
+
+/** The address to dial. One answer of the resolver that is not public spoils all of them. */
+export async function checkedAddress(host: string): Promise<string> {
+  const answers = isIP(host) ? [{ address: host }] : await lookup(host, { all: true, verbatim: true })
+  const [first] = answers
+  if (!first || !answers.every(({ address }) => isPublicAddress(address))) throw new AddressBlocked(host)
+  return first.address
+}
+
+/** IPv6 literals stand in brackets in a URL and nowhere else. */
+export function bare(hostname: string): string {
+  return hostname.replace(/^\[|\]$/g, '')
 }

@@ -1,6 +1,5 @@
 import { isIP } from 'node:net'
-import { AddressBlocked, bare, checkedAddress } from '../platform/guarded-client.ts'
-import { isPublicAddress } from '../platform/public-address.ts'
+import { AddressBlocked, bare, checkedAddress, isPublicAddress } from '../platform/public-address.ts'
 import { type Refusal, refuse } from '../platform/trouble.ts'
 
 /** Of those above 1023, the ones browsers refuse to talk to: mail, chat and the like, which HTTP could be made to speak. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { AddressBlocked, bare, checkedAddress, guardedLines } from '../../src/platform/guarded-client.ts'
-import { isPublicAddress } from '../../src/platform/public-address.ts'
+import { guardedLines } from '../../src/platform/guarded-client.ts'
+import { AddressBlocked, bare, checkedAddress, isPublicAddress } from '../../src/platform/public-address.ts'
 import { checkWebhookUrl } from '../../src/webhooks/url-rules.ts'
 
 /** 10,000 ways to write an address inside (threats row 51): none is let in, and none is dialled if it got in. */
