@@ -1,6 +1,20 @@
 import { defineConfig } from 'vitest/config'
 
 const SECOND = 1_000
+/** Of e2e: no clock decides in these, or they mostly wait, so two of them run side by side. */
+const UNHURRIED = [
+  'admin',
+  'conformance',
+  'dev',
+  'docs',
+  'docs-portal',
+  'documented',
+  'first-day',
+  'rate',
+  'schema',
+  'sdk',
+  'secrets',
+].map((name) => `${name}.test.ts`)
 /** What is waited for may take long on a busy machine; what never comes is told soon enough. */
 const expectation = { poll: { timeout: 15 * SECOND } }
 
@@ -65,13 +79,27 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
-          expect: expectation,
           root: 'e2e',
           include: ['*.test.ts'],
+          exclude: UNHURRIED,
+          expect: expectation,
           testTimeout: 240 * SECOND,
           hookTimeout: 60 * SECOND,
-          // Whole systems that mostly wait for leases, windows and restarts. More of them would only measure each other.
+          // Whole systems on two cores, against the clock: side by side they would only measure each other.
+          fileParallelism: false,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: 'e2e-unhurried',
+          root: 'e2e',
+          include: UNHURRIED,
+          expect: expectation,
+          testTimeout: 240 * SECOND,
+          hookTimeout: 60 * SECOND,
           maxWorkers: 2,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

@@ -55,6 +55,7 @@ const FRESH_MS = 50
 const BATCH_MAX = 256
 /** An event that comes while others are under way waits no longer than this, however long their answers take. */
 const LOOK_EVERY_MS = 1_000
+const WITHDRAWN: Sent = { error: 'withdrawn', status: null, remote_address: null }
 
 /**
  * Delivers what is due to one endpoint, the subject of the job. No transaction is open while a stranger's server answers.
@@ -80,7 +81,7 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
       connectionsMax: ATTEMPTS_AT_ONCE,
       isStillWanted: async () => (await destination.now()) !== undefined,
     })
-    const open = secretOpener(deps.keyring, account_id)
+    const way: Way = { line, destination, open: secretOpener(deps.keyring, account_id) }
     const underWay = new Map<string, Promise<void>>()
     let waiting: DueDelivery[] = []
     let isShaky = job.is_shaky
@@ -102,9 +103,9 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
         if (canSend && waiting.length === 0 && underWay.size < ATTEMPTS_AT_ONCE) {
           waiting = await look(LOOK_AHEAD)
         }
-        while (current && waiting.length > 0 && underWay.size < ATTEMPTS_AT_ONCE) {
+        while (waiting.length > 0 && underWay.size < ATTEMPTS_AT_ONCE) {
           const delivery = waiting.shift() as DueDelivery
-          const running = attempt(shared, job, line, { ...current, open }, delivery)
+          const running = attempt(shared, job, way, delivery)
             .then((isAccepted) => {
               isShaky = !isAccepted
             })
@@ -128,7 +129,12 @@ interface Shared extends DeliverDeps {
   record(attempt: Attempt): Promise<boolean>
 }
 
-type OpenDestination = Destination & { open: (secret: Destination['secrets'][number]) => Promise<string> }
+/** To one endpoint, for as long as its job is in our hands. */
+interface Way {
+  readonly line: GuardedLine
+  readonly destination: ReturnType<typeof watch>
+  open(secret: Destination['secrets'][number]): Promise<string>
+}
 
 function watch(read: () => Promise<Destination | undefined>) {
   let known: Destination | undefined
@@ -146,7 +152,7 @@ function watch(read: () => Promise<Destination | undefined>) {
 }
 
 /** A secret is opened once for the events that go out together. */
-function secretOpener(keyring: Keyring, account_id: string): OpenDestination['open'] {
+function secretOpener(keyring: Keyring, account_id: string): Way['open'] {
   const opened = new Map<string, Promise<string>>()
   return ({ id, secret_sealed }) => {
     const known =
@@ -168,19 +174,13 @@ async function firstOf(attempts: Iterable<Promise<void>>, msMax: number): Promis
 }
 
 /** Signs afresh, sends the same bytes as ever, and writes down how it went. True when the other side accepted. */
-async function attempt(
-  shared: Shared,
-  job: Job,
-  line: GuardedLine,
-  destination: OpenDestination,
-  delivery: DueDelivery,
-): Promise<boolean> {
+async function attempt(shared: Shared, job: Job, way: Way, delivery: DueDelivery): Promise<boolean> {
   const { db, clock } = shared
   const { account_id, subject: endpoint_id } = job
   const { event_id, round, created_at } = delivery
   const startedMs = clock.nowMs()
-  const sent = await send(shared, account_id, line, destination, delivery)
-  // Withdrawn before a byte was sent: the delivery has been cancelled with its endpoint.
+  const sent = await send(shared, account_id, way, delivery)
+  // Withdrawn before a byte was sent: the delivery was cancelled with its endpoint, or is held.
   if (sent.error === 'withdrawn') return true
   const finishedMs = clock.nowMs()
   const n = delivery.attempts + 1
@@ -213,14 +213,15 @@ async function attempt(
 async function send(
   shared: Shared,
   account_id: string,
-  line: GuardedLine,
-  destination: OpenDestination,
+  { line, destination, open }: Way,
   delivery: DueDelivery,
 ): Promise<Omit<Sent, 'error'> & { error: Sent['error'] | 'internal' }> {
   const { event_id } = delivery
   try {
     const body = Buffer.from(await bodyOf(shared, account_id, delivery))
-    const headers = await signedHeaders(destination, event_id, body, shared.clock.nowMs())
+    const current = await destination.fresh()
+    if (!current || current.is_suspended) return WITHDRAWN
+    const headers = await signedHeaders({ ...current, open }, event_id, body, shared.clock.nowMs())
     return await line.post(headers, body)
   } catch (error) {
     if (error instanceof Unavailable) throw error
@@ -241,7 +242,7 @@ async function bodyOf(shared: Shared, account_id: string, delivery: DueDelivery)
 }
 
 async function signedHeaders(
-  { secrets, open }: OpenDestination,
+  { secrets, open }: Pick<Destination, 'secrets'> & Pick<Way, 'open'>,
   id: string,
   body: Uint8Array,
   nowMs: number,
