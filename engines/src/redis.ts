@@ -122,7 +122,10 @@ async function launchServer(program: string, dir: string, port: number, settings
   throw new Error(`Redis did not start:\n${tail}`)
 }
 
-/** The pid tells our server from one that took the port a moment earlier. There is also an `async_loading`, which is another matter. */
+/**
+ * The pid tells our server from one that took the port a moment earlier. There is also an `async_loading`, which is another
+ * matter.
+ */
 async function isReady(port: number, pid: number, password: string | undefined): Promise<boolean> {
   const info = await sendCommand(port, ['INFO'], { password, msMax: CLUSTER_PROBE_MS_MAX }).catch(() => '')
   return String(info).includes(`process_id:${pid}\r\n`) && String(info).includes('\r\nloading:0\r\n')

@@ -17,7 +17,7 @@ import {
   writeRequests,
 } from './load.ts'
 import type { BenchOptions } from './options.ts'
-import { profileWhile } from './profile.ts'
+import { printProfile, profileWhile } from './profile.ts'
 import type { FloorSettings } from './reads/floor-server.ts'
 import { openShop, REQUESTS_PER_MINUTE, type Shop } from './shop.ts'
 
@@ -45,7 +45,6 @@ const SETTLE_MS = 500
 /** More than one process can admit. Signing too many requests costs a second or two; too few cost the run. */
 const SIGNED_PER_SECOND = 25_000
 const BARE_PER_SECOND_MIN = 30_000
-const PROFILE_ENTRIES = 15
 const NAME_WIDTH = 22
 
 /**
@@ -193,10 +192,7 @@ async function printProfiles(
     const entries = await profileWhile(contender.server.complaints(), () =>
       measure(shop, folder, contender, seconds),
     )
-    say(`\n${contender.name}: share of its time, by function`)
-    for (const { place, percent } of entries.slice(0, PROFILE_ENTRIES)) {
-      say(`${percent.toFixed(1).padStart(6)} %  ${place}`)
-    }
+    printProfile(contender.name, entries)
   }
 }
 

@@ -1,10 +1,9 @@
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
-import { fileURLToPath } from 'node:url'
 import { type Postgres, provisionDatabase, startRedis } from '@shopwire/engines'
 import { Redis } from 'ioredis'
 import pg from 'pg'
-import { runProgram } from './children.ts'
+import { migrate, runAdmin } from './programs.ts'
 import { accountIdSql } from './seed.ts'
 
 export interface BenchKey {
@@ -16,8 +15,6 @@ export interface BenchKey {
 }
 
 export type Shop = Awaited<ReturnType<typeof openShop>>
-
-export const BIN = fileURLToPath(new URL('../../service/bin/', import.meta.url))
 
 /** Far from any run of ours: what is measured is the counting, not the refusing. */
 export const REQUESTS_PER_MINUTE = 1_000_000
@@ -50,7 +47,7 @@ export async function openShop(
     NODE_COMPILE_CACHE: `${folder}/compiled`,
     ...extraEnv,
   }
-  await runProgram(process.execPath, [`${BIN}migrate.ts`], { ...env, SHOPWIRE_DATABASE_OWNER_URL: ownerUrl })
+  await migrate({ ...env, SHOPWIRE_DATABASE_OWNER_URL: ownerUrl })
 
   const owner = new pg.Client({ connectionString: ownerUrl })
   await owner.connect()
@@ -94,19 +91,14 @@ async function makeKeys(
   const next = accounts.values()
   const make = async () => {
     for (const { id: account_id } of next) {
-      const args = [
-        `${BIN}admin.ts`,
+      const { key, secret } = (await runAdmin(
+        env,
         'keys',
         'create',
         account_id,
         '--name=bench',
         `--scopes=${scopes}`,
-        '--json',
-      ]
-      const { key, secret } = JSON.parse(await runProgram(process.execPath, args, env)) as {
-        key: { id: string }
-        secret: string
-      }
+      )) as { key: { id: string }; secret: string }
       keys.push({ key_id: key.id, secret, hmacKey: createSecretKey(secret, 'utf8'), account_id })
     }
   }

@@ -2,11 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { openSync, readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
-import { fileURLToPath } from 'node:url'
 import {
   type Certificate,
   createAuthority,
-  freePorts,
   isInPublicNetwork,
   type Postgres,
   PUBLIC_ADDRESSES,
@@ -16,15 +14,14 @@ import {
   startRedis,
 } from '@shopwire/engines'
 import pg from 'pg'
-import { endAll, runProgram, type Server, startServer, temporaryFolder } from '../bench/children.ts'
+import { endAll, type Server, temporaryFolder } from '../bench/children.ts'
+import { COMPILE_CACHE, runAdmin, startProgram } from '../bench/programs.ts'
 import { startReceiver } from './receiver.ts'
 import { type Key, type Operator, type Scope, type Shop, scopes } from './shop.ts'
 
 export const stores = ['postgres', 'redis'] as const
 export type Store = (typeof stores)[number]
 
-const BIN = fileURLToPath(new URL('../../service/bin/', import.meta.url))
-const COMPILE_CACHE = fileURLToPath(new URL('../../.data/compile-cache', import.meta.url))
 const BUYERS = 18
 /** Commands under way at a time; each is a process of its own. */
 const COMMANDS_AT_ONCE = 4
@@ -70,7 +67,6 @@ export async function startPrivateService({ buyers = BUYERS }: PrivateOptions = 
     SHOPWIRE_DATABASE_OWNER_URL: ownerUrl,
     SHOPWIRE_ENCRYPTION_KEYS: `conformance:${randomBytes(32).toString('base64')}`,
     SHOPWIRE_REDIS_URLS: redis.url,
-    // Half of the short life of a command is reading its source.
     NODE_COMPILE_CACHE: COMPILE_CACHE,
     ...(authority && { NODE_EXTRA_CA_CERTS: authority.file }),
   }
@@ -129,7 +125,7 @@ function adminOf(env: Record<string, string>): Admin {
     while (underWay >= COMMANDS_AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve))
     underWay += 1
     try {
-      return JSON.parse(await runProgram(process.execPath, [`${BIN}admin.ts`, '--json', ...args], env))
+      return await runAdmin(env, ...args)
     } finally {
       underWay -= 1
       waiting.shift()?.()
@@ -229,28 +225,6 @@ function operatorOf(admin: Admin): Operator {
     fund: (account, cents) =>
       admin('accounts', 'fund', account, dollars(cents), '--reference', randomBytes(6).toString('hex')),
   }
-}
-
-/** Answers with the port when the program is ready. */
-async function startProgram(
-  name: 'api' | 'worker',
-  env: Record<string, string>,
-  log: number,
-): Promise<Server> {
-  const [port = 0, healthPort = 0] = await freePorts(2)
-  const settings = {
-    ...env,
-    SHOPWIRE_HOST: '127.0.0.1',
-    SHOPWIRE_PORT: String(port),
-    SHOPWIRE_HEALTH_HOST: '127.0.0.1',
-    SHOPWIRE_HEALTH_PORT: String(healthPort),
-  }
-  return startServer([`${BIN}${name}.ts`], settings, {
-    port,
-    readyUrl: `http://127.0.0.1:${healthPort}/readyz`,
-    isReady: (status) => status === 200,
-    stdout: log,
-  })
 }
 
 /** One port in front of several processes, connection by connection; the bytes are left alone. */

@@ -2,15 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { openSync, writeFileSync } from 'node:fs'
 import { devNull } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { BASE_PATH, type Order, type OrderRequest, requestHeaders } from '@shopwire/contract'
 import { signRequest } from '@shopwire/contract/signing'
-import { freePorts, provisionDatabase, startPostgres } from '@shopwire/engines'
-import { endAll, runProgram, startServer, temporaryFolder } from '../bench/children.ts'
+import { provisionDatabase, startPostgres } from '@shopwire/engines'
+import { endAll, temporaryFolder } from '../bench/children.ts'
+import { COMPILE_CACHE, runAdmin, startProgram } from '../bench/programs.ts'
 import { Journal } from './journal.ts'
 
-const BIN = fileURLToPath(new URL('../../service/bin/', import.meta.url))
-const COMPILE_CACHE = fileURLToPath(new URL('../../.data/compile-cache', import.meta.url))
 const DATABASE = 'shopwire'
 const DELIVERED_MS_MAX = 30_000
 const LOOK_EVERY_MS = 100
@@ -33,17 +31,17 @@ export async function openSmallShop() {
       SHOPWIRE_DATABASE_URL: appUrl,
       SHOPWIRE_DATABASE_OWNER_URL: ownerUrl,
       SHOPWIRE_ENCRYPTION_KEYS: `proof:${randomBytes(32).toString('base64')}`,
-      // Half of the short life of a command is reading its source.
       NODE_COMPILE_CACHE: COMPILE_CACHE,
     }
-    const admin = adminOf(env)
+    const admin: Admin = (...args) => runAdmin(env, ...args)
     await admin('migrate')
     await stockShelves(admin)
     const buyers = [await openBuyer(admin), await openBuyer(admin)] as const
     const journal = new Journal()
-    const api = await startProgram('api', env)
-    await startProgram('worker', env)
-    await trade(admin, callerOf(api, journal), journal, buyers)
+    const log = openSync(devNull, 'w')
+    const { port } = await startProgram('api', env, log)
+    await startProgram('worker', env, log)
+    await trade(admin, callerOf(port, journal), journal, buyers)
     return {
       journal,
       env,
@@ -175,28 +173,4 @@ function callerOf(port: number, journal: Journal): Caller {
     })
     return answer
   }
-}
-
-function adminOf(env: Record<string, string>): Admin {
-  return async (...args) =>
-    JSON.parse(await runProgram(process.execPath, [`${BIN}admin.ts`, '--json', ...args], env))
-}
-
-/** Answers with the port when the program is ready. */
-async function startProgram(name: 'api' | 'worker', env: Record<string, string>): Promise<number> {
-  const [port = 0, healthPort = 0] = await freePorts(2)
-  const settings = {
-    ...env,
-    SHOPWIRE_HOST: '127.0.0.1',
-    SHOPWIRE_PORT: String(port),
-    SHOPWIRE_HEALTH_HOST: '127.0.0.1',
-    SHOPWIRE_HEALTH_PORT: String(healthPort),
-  }
-  await startServer([`${BIN}${name}.ts`], settings, {
-    port,
-    readyUrl: `http://127.0.0.1:${healthPort}/readyz`,
-    isReady: (status) => status === 200,
-    stdout: openSync(devNull, 'w'),
-  })
-  return port
 }
