@@ -17,7 +17,10 @@ const WORKSPACES = {
   engines: [],
   service: ['contract'],
   sdk: ['contract'],
-  e2e: ['contract', 'engines', 'proof', 'sdk'],
+  cli: ['contract', 'sdk'],
+  emulator: ['contract', 'engines', 'service'],
+  examples: ['sdk'],
+  e2e: ['contract', 'engines', 'proof', 'sdk', 'emulator'],
   proof: ['contract', 'engines'],
   tools: ['contract', 'engines'],
 }
@@ -48,8 +51,8 @@ const workspaces = Object.entries(WORKSPACES).map(([folder, allowed]) => {
       'Run the other part as a process, or move what both need into contract/.',
     from: {
       path: `^${folder}/`,
-      // The service's own tests start private engines; its shipped code does not.
-      ...(folder === 'service' ? { pathNot: '^service/(test|testing)/' } : {}),
+      // Tests may start what the shipped code may not know: private engines, an emulator, a client.
+      pathNot: `^${folder}/(test|testing)/`,
     },
     to: { path: `^(${others.join('|')})/` },
   }

@@ -53,6 +53,16 @@ export default defineConfig({
           expect: expectation,
         },
       },
+      ...['cli', 'emulator'].map((name) => ({
+        test: {
+          name,
+          root: name,
+          include: ['test/**/*.test.ts'],
+          testTimeout: 60 * SECOND,
+          hookTimeout: 60 * SECOND,
+          expect: expectation,
+        },
+      })),
       {
         test: {
           name: 'proof',
