@@ -5,6 +5,9 @@ export const GUESTS: Readonly<Record<string, string>> = {
   'CONTRIBUTING.md': 'contributing.md',
   'SECURITY.md': 'security.md',
   'contract/vectors/README.md': 'reference/vectors.md',
+  'emulator/README.md': 'reference/emulator.md',
+  'examples/README.md': 'guides/examples.md',
+  'sdk/README.md': 'reference/sdk.md',
 }
 
 /** Files that pages link to and that are not pages. */
@@ -41,6 +44,15 @@ export const SECTIONS: readonly { readonly text: string; readonly items: readonl
       { text: 'Recover after an outage', link: 'guides/recover-after-an-outage' },
       { text: 'Test without a sandbox', link: 'guides/test-without-a-sandbox' },
       { text: 'Go live', link: 'guides/go-live' },
+    ],
+  },
+  {
+    text: 'Tools',
+    items: [
+      { text: 'Emulator', link: 'reference/emulator' },
+      { text: 'SDK', link: 'reference/sdk' },
+      { text: 'Command line', link: 'reference/command-line' },
+      { text: 'Examples', link: 'guides/examples' },
     ],
   },
   {
