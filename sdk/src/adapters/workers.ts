@@ -27,6 +27,4 @@ export function webhook<Env = unknown, Context = unknown>(
 }
 
 /** Only who asks for an environment has to be given one. */
-type Given<Env, Context> = unknown extends Env
-  ? [env?: Env, context?: Context]
-  : [env: Env, context: Context]
+type Given<Env, Context> = unknown extends Env ? [env?: Env, context?: Context] : [env: Env, context: Context]
