@@ -29,7 +29,7 @@ export const HELP = `shopwire-emulator: a Shopwire store on this machine, with p
   --requests-per-minute 120         the two limits
   --orders-per-minute 20
   --fault NAME[:key=value,…]        a fault from the start, such as lost_answer or slow_answer:ms=3000,times=0
-  --env-file FILE                   writes the key there, for node --env-file
+  --write-env FILE                  writes the key there, for node --env-file
   --json                            the ready line as one JSON object
   --log LEVEL                       the store's own log: debug, info, warn, error
   --version, --help
@@ -46,7 +46,8 @@ const FLAGS = {
   'requests-per-minute': { type: 'string' },
   'orders-per-minute': { type: 'string' },
   fault: { type: 'string', multiple: true },
-  'env-file': { type: 'string' },
+  // Not --env-file: Node takes that for its own wherever it stands, and ends when the file is not there yet.
+  'write-env': { type: 'string' },
   json: { type: 'boolean' },
   log: { type: 'string' },
   version: { type: 'boolean' },
@@ -80,7 +81,7 @@ export function readArguments(args: readonly string[]): Arguments {
       faults: (values.fault ?? []).map(fault),
       ...(values.log !== undefined && { logLevel: level(values.log) }),
     },
-    envFile: values['env-file'],
+    envFile: values['write-env'],
     isJson: values.json ?? false,
     isHelp: values.help ?? false,
     isVersion: values.version ?? false,
