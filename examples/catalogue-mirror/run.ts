@@ -11,6 +11,8 @@ const {
   SHOPWIRE_WEBHOOK_SECRET_OLD,
 } = process.env
 
+const LOOK_AGAIN_MS = 2_000
+
 const mirror = new Mirror(MIRROR_DB, new Shopwire())
 
 const receive = webhook({
@@ -18,7 +20,10 @@ const receive = webhook({
   // The event says that something changed, not what. It may come twice: a sync with nothing new is one small request. And it is not
   // waited for: a long one would make the store think that we are down.
   onEvent: ({ event }) => {
-    if (event === 'catalogue.changed') void sync('event')
+    if (event !== 'catalogue.changed') return
+    void sync('event')
+    // The event may outrun the server that answers us by a moment. Then the first look shows nothing, and this one does.
+    setTimeout(() => void sync('event'), LOOK_AGAIN_MS)
   },
 })
 
