@@ -90,12 +90,14 @@ ${envFile === undefined ? '' : `  Written    ${envFile}, for node --env-file=${e
 }
 
 /** The names under which the SDK and the command line look for them. */
-async function writeEnvFile(path: string, { baseUrl, key }: Emulator): Promise<void> {
+async function writeEnvFile(path: string, { baseUrl, key, control }: Emulator): Promise<void> {
+  const { webhook } = await control<{ webhook: { secret: string } | null }>('GET', '')
   const lines = [
     '# Written by the Shopwire emulator: play money, the same key at every start.',
     `SHOPWIRE_BASE_URL=${baseUrl}`,
     `SHOPWIRE_API_KEY=${key.id}`,
     `SHOPWIRE_API_SECRET=${key.secret}`,
+    ...(webhook ? [`SHOPWIRE_WEBHOOK_SECRET=${webhook.secret}`] : []),
   ]
   await writeFile(path, `${lines.join('\n')}\n`)
   await chmod(path, 0o600)
