@@ -12,7 +12,7 @@ import {
   type RecordedDelivery,
   startEmulator,
 } from '@shopwire/emulator'
-import { freePort } from '@shopwire/engines'
+import { freePort, freePorts } from '@shopwire/engines'
 import { Shopwire, webhooks } from '@shopwire/sdk'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { BUN, DENO, installRuntime } from '../sdk/test/runtimes/install.ts'
@@ -26,6 +26,7 @@ import {
 
 /** Every example as its reader runs it: a process of its own, an emulator, real events over real sockets. */
 const VECTORS = fileURLToPath(new URL('../contract/vectors', import.meta.url))
+const EMULATOR = fileURLToPath(new URL('../emulator/bin/emulator.ts', import.meta.url))
 const BRIDGE = fileURLToPath(new URL('./support/fetch-bridge.ts', import.meta.url))
 const START_MS_MAX = 120_000
 const SECRET = 'whsec_example-of-today'
@@ -38,6 +39,7 @@ const ITEMS = {
   chat: 'Paper Lantern',
   chatChanges: 'Neon Rain',
 }
+const NOT_FOR_SALE = '99999999999999999'
 const EXIT_TRY_AGAIN = 75
 
 let emulator: Emulator
@@ -112,7 +114,18 @@ describe('buy-node', () => {
     const lost = await buyer.run('buy-node/buy.ts', await buyer.idOf(ITEMS.buy))
     expect(lost).toMatchObject({ code: EXIT_TRY_AGAIN })
     // This run wants something that is not there, so that it buys nothing of its own.
-    const { lines } = await buyer.run('buy-node/buy.ts', '99999999999999999')
+    const { lines } = await buyer.run('buy-node/buy.ts', NOT_FOR_SALE)
+    expect(lines.join('\n')).toMatch(/was bought before[\s\S]*is delivered/)
+    expect(await buyer.orders()).toHaveLength(1)
+  })
+
+  test('killed while it buys, it finishes the same purchase in its next run', async () => {
+    const buyer = await openBuyer()
+    await buyer.arm('slow_answer', { ms: 60_000 })
+    const killed = startExample(['buy-node/buy.ts', await buyer.idOf(ITEMS.buy)], buyer.options)
+    await expect.poll(buyer.orders).toHaveLength(1)
+    await killed.kill()
+    const { lines } = await buyer.run('buy-node/buy.ts', NOT_FOR_SALE)
     expect(lines.join('\n')).toMatch(/was bought before[\s\S]*is delivered/)
     expect(await buyer.orders()).toHaveLength(1)
   })
@@ -130,7 +143,7 @@ describe('buy-node', () => {
     expect(first).toMatchObject({ code, printed: expect.stringContaining(words) })
     await emulator.control('POST', `/items/${id}`, { sellable: true })
     // What ended is not tried again.
-    expect((await buyer.run('buy-node/buy.ts', '99999999999999999')).printed).not.toContain('Unfinished')
+    expect((await buyer.run('buy-node/buy.ts', NOT_FOR_SALE)).printed).not.toContain('Unfinished')
     expect(await buyer.balanceCents()).toBe(50_000)
   })
 
@@ -396,11 +409,32 @@ describe('reconcile-nightly', () => {
   })
 })
 
+test('what the first page of the examples says works: an emulator in one terminal, a receiver and a buyer in others', async () => {
+  const cwd = await makeFolder()
+  const [port, hooks] = await freePorts(2)
+  const options = { cwd, env: { PORT: String(hooks) } }
+  const node = (...args: string[]) => startCommand(process.execPath, args, options)
+  const webhook = ['--webhook', `http://localhost:${hooks}/hooks`, '--fault', 'duplicate_event:times=0']
+  const program = node(EMULATOR, '--port', String(port), '--write-env', '.env', ...webhook)
+  await expect.poll(program.printed, { timeout: START_MS_MAX }).toContain('node --env-file=.env')
+  const receiver = node('--env-file=.env', `${EXAMPLES}receiver-express/server.ts`)
+  await expect.poll(receiver.printed).toContain('Waiting for events')
+  expect(await node('--env-file=.env', `${EXAMPLES}buy-node/buy.ts`).end()).toBe(0)
+  await expect.poll(receiver.lines).toHaveLength(3)
+  expect(
+    receiver
+      .lines()
+      .map((line) => line.split(' ')[0])
+      .sort(),
+  ).toEqual(['Waiting', 'order.accepted', 'order.delivered'])
+  program.interrupt()
+  expect(await program.end()).toBe(0)
+})
+
 /** An account with money, a key in the environment of its examples, and a folder for what they leave behind. */
 async function openBuyer({ balanceCents = 50_000 } = {}) {
   const { accountId, key } = await emulator.createAccount({ balanceCents })
-  const cwd = await mkdtemp(join(tmpdir(), 'shopwire-example-'))
-  onTestFinished(() => rm(cwd, { recursive: true, force: true }))
+  const cwd = await makeFolder()
   const port = await freePort()
   const env = {
     SHOPWIRE_API_KEY: key.id,
@@ -484,6 +518,12 @@ async function openBuyer({ balanceCents = 50_000 } = {}) {
           .map((row) => ({ ...row, sellable: row.sellable === 1 })),
       ),
   }
+}
+
+async function makeFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'shopwire-example-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  return folder
 }
 
 async function post(url: string, { body, headers }: webhooks.SignedEvent): Promise<number> {

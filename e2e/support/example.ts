@@ -22,6 +22,8 @@ export interface RunningExample {
   type(line: string): void
   /** Settles with the exit code when it has ended by itself. */
   end(): Promise<number | null>
+  /** Ctrl-C. */
+  interrupt(): void
   kill(): Promise<void>
 }
 
@@ -56,6 +58,7 @@ export function startCommand(
     lines: () => stdout().split('\n').filter(Boolean),
     type: (line) => child.stdin.write(`${line}\n`),
     end: async () => (await closed)[0],
+    interrupt: () => void child.kill('SIGINT'),
     kill,
   }
 }

@@ -8,12 +8,12 @@ const EXIT_TRY_AGAIN = 75
 
 const shop = new Shopwire() // SHOPWIRE_API_KEY, SHOPWIRE_API_SECRET, SHOPWIRE_BASE_URL
 const purchases = new Purchases(process.env.PURCHASES_DB ?? 'purchases.db')
-const [itemId = await anyItem(), quantity = '1'] = process.argv.slice(2)
 
 for (const begun of purchases.unfinished()) {
   console.log(`Unfinished from before: ${begun.key}`)
   await buy(begun)
 }
+const [itemId = await anyItem(), quantity = '1'] = process.argv.slice(2)
 const wanted = await quote(itemId, Number(quantity))
 if (wanted) await buy(purchases.add(wanted))
 
@@ -37,7 +37,7 @@ async function buy({ key, items }: Purchase) {
     console.log(
       `${order.id} ${order.replayed ? 'was bought before' : 'is bought'}: ${dollars(order.total_cents)}`,
     )
-    await report(key, await settled(order))
+    report(key, await settled(order))
   } catch (error) {
     refused(key, error)
   }
@@ -57,7 +57,7 @@ async function settled(order: Order): Promise<Order> {
   return order
 }
 
-async function report(key: string, { id, status, links, total_cents }: Order) {
+function report(key: string, { id, status, links, total_cents }: Order) {
   if (status === 'paid') {
     console.log(`${id} is paid and not delivered yet; run this again later`)
     process.exitCode = EXIT_TRY_AGAIN

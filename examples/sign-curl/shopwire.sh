@@ -22,16 +22,20 @@ call() {
 # sign SECRET METHOD TARGET TIMESTAMP NONCE <body: the signature in hex.
 sign() {
   local hash
-  hash=$(openssl dgst -sha256 -r | cut -d' ' -f1)
-  printf '%s\n%s\n%s\n%s\n%s' "$2" "$3" "$4" "$5" "$hash" | hmac_sha256 "$1"
+  hash=$(openssl dgst -sha256 -r)
+  printf '%s\n%s\n%s\n%s\n%s' "$2" "$3" "$4" "$5" "${hash%% *}" | hmac_sha256 "$1"
 }
 
 # hmac_sha256 KEY <text: in hex, as RFC 2104 has it. `openssl dgst -hmac` would do, but takes the key on its command line, where
 # everybody on the machine can read it. Here it stays inside bash: printf is a builtin.
 hmac_sha256() {
-  local LC_ALL=C key byte inner='' outer='' i
-  key=$(printf '%s' "$1" | od -An -v -tx1 | tr -d ' \n')
-  if [ ${#key} -gt 128 ]; then key=$(printf '%s' "$1" | openssl dgst -sha256 -r | cut -d' ' -f1); fi
+  local key byte inner='' outer='' mac i
+  key=$(printf '%s' "$1" | od -An -v -tx1)
+  key=${key//[[:space:]]/}
+  if [ ${#key} -gt 128 ]; then
+    key=$(printf '%s' "$1" | openssl dgst -sha256 -r)
+    key=${key%% *}
+  fi
   while [ ${#key} -lt 128 ]; do key+=00; done
   for ((i = 0; i < 128; i += 2)); do
     printf -v byte '\\x%02x' $((16#${key:i:2} ^ 0x36))
@@ -39,6 +43,6 @@ hmac_sha256() {
     printf -v byte '\\x%02x' $((16#${key:i:2} ^ 0x5c))
     outer+=$byte
   done
-  { printf '%b' "$outer" && { printf '%b' "$inner" && cat; } | openssl dgst -sha256 -binary; } |
-    openssl dgst -sha256 -r | cut -d' ' -f1
+  mac=$({ printf '%b' "$outer" && { printf '%b' "$inner" && cat; } | openssl dgst -sha256 -binary; } | openssl dgst -sha256 -r)
+  printf '%s\n' "${mac%% *}"
 }

@@ -3,20 +3,20 @@
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/shopwire.sh"
 
-decoded() { printf '%s' "$1" | base64 -d; }
 count=0 wrong=0
-while read -r name signature secret method target timestamp nonce body; do
-  signed=$(decoded "${body#:}" | sign "$(decoded "$secret")" "$method" "$(decoded "$target")" "$timestamp" "$nonce")
+# Fields end with the unit separator, cases with a zero byte: secrets and paths may have any other character in them.
+while IFS=$'\x1f' read -r -d '' name signature secret method target timestamp nonce body; do
+  signed=$(base64 -d <<<"$body" | sign "$secret" "$method" "$target" "$timestamp" "$nonce")
   count=$((count + 1))
   if [ "$signed" != "$signature" ]; then
     wrong=$((wrong + 1))
     echo "wrong: $name"
   fi
 done < <(node -e '
-  const base64 = (bytes) => Buffer.from(bytes).toString("base64")
   for (const c of JSON.parse(require("fs").readFileSync(process.argv[1], "utf8")).cases) {
-    const body = c.body_hex === undefined ? c.body_utf8 : Buffer.from(c.body_hex, "hex")
-    console.log(c.name, c.signature, base64(c.secret), c.method, base64(c.target), c.timestamp, c.nonce, ":" + base64(body))
+    const body = Buffer.from(c.body_hex ?? c.body_utf8, c.body_hex === undefined ? "utf8" : "hex").toString("base64")
+    const fields = [c.name, c.signature, c.secret, c.method, c.target, c.timestamp, c.nonce, body]
+    process.stdout.write(fields.join("\x1f") + "\0")
   }' "$1/request-signing.json")
 echo "$count requests, $wrong wrong"
 [ "$count" -gt 0 ] && [ "$wrong" -eq 0 ]
