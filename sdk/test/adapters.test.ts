@@ -133,6 +133,12 @@ test('Fastify: other routes still get parsed JSON', async () => {
   await app.close()
 })
 
+test('Workers: a server that passes something else, or nothing, along with the request takes the handler as it is', async () => {
+  const serve = (handler: (request: Request, info: { remoteAddr: string }) => Promise<Response>) =>
+    handler(new Request('http://x/hooks', { method: 'POST', body: '{}' }), { remoteAddr: '' })
+  expect((await serve(onWorkers.webhook({ secrets: secret, onEvent: () => {} }))).status).toBe(400)
+})
+
 test('Workers: only POST is taken', async () => {
   const handle = onWorkers.webhook({ secrets: secret, onEvent: () => {} })
   expect((await handle(new Request('http://x/hooks'))).status).toBe(405)

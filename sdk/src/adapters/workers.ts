@@ -26,5 +26,9 @@ export function webhook<Env = unknown, Context = unknown>(
   }
 }
 
-/** Only who asks for an environment has to be given one. */
-type Given<Env, Context> = unknown extends Env ? [env?: Env, context?: Context] : [env: Env, context: Context]
+/** Only who asks for an environment or a context has to be given one. */
+type Given<Env, Context> = unknown extends Context
+  ? unknown extends Env
+    ? [env?: Env, context?: Context]
+    : [env: Env, context?: Context]
+  : [env: Env, context: Context]
