@@ -9,6 +9,7 @@ const UNHURRIED = [
   'docs',
   'docs-portal',
   'documented',
+  'examples',
   'first-day',
   'rate',
   'schema',

@@ -18,7 +18,11 @@ export async function readPages(): Promise<{ path: string; text: string }[]> {
   const inDocs = (await readdir(join(ROOT, 'docs'), { recursive: true })).filter(
     (name) => name.endsWith('.md') && !/(^|\/)(node_modules|\.[^/]+)\//.test(name),
   )
+  const inExamples = (await readdir(join(ROOT, 'examples'), { recursive: true })).filter(
+    (name) => name.endsWith('README.md') && !name.includes('node_modules'),
+  )
   const paths = [
+    ...inExamples.map((name) => `examples/${name}`),
     ...inDocs.map((name) => `docs/${name}`),
     ...['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md'],
     ...['contract/README.md', 'contract/vectors/README.md', 'e2e/README.md', 'engines/README.md'],

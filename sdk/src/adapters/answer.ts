@@ -1,6 +1,9 @@
 import { type ReceiveOptions, receive } from '../webhooks/receive.ts'
 import { type HeadersLike, type RawBody, WebhookVerificationError } from '../webhooks/verify.ts'
 
+/** Far more than any event has. */
+const BODY_BYTES_MAX = 1_048_576
+
 export interface Answer {
   readonly status: number
   readonly body: string
@@ -29,6 +32,43 @@ export async function respondTo(request: Request, options: ReceiveOptions): Prom
       'The body of this request was read before. A webhook needs its raw bytes: hand over the request unread.',
     )
   }
-  const { status, body } = await answerTo(await request.arrayBuffer(), request.headers, options)
+  const raw = await readRaw(chunksOf(request.body))
+  const { status, body } = raw ? await answerTo(raw, request.headers, options) : TOO_LARGE
   return new Response(body, { status })
+}
+
+export const TOO_LARGE: Answer = { status: 413, body: 'too large' }
+
+/** Undefined when there is more than any event has: a stranger shall not fill our memory before the signature is checked. */
+export async function readRaw(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array | undefined> {
+  const kept: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of chunks) {
+    length += chunk.length
+    if (length > BODY_BYTES_MAX) return undefined
+    kept.push(chunk)
+  }
+  const bytes = new Uint8Array(length)
+  let at = 0
+  for (const chunk of kept) {
+    bytes.set(chunk, at)
+    at += chunk.length
+  }
+  return bytes
+}
+
+/** Not every runtime can iterate over a stream. */
+async function* chunksOf(stream: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array, void> {
+  const reader = stream?.getReader()
+  if (!reader) return
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      yield value
+    }
+  } finally {
+    // What was not read is not wanted; a stream that has ended or broken is none to cancel.
+    await reader.cancel().catch(() => {})
+  }
 }

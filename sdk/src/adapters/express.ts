@@ -1,9 +1,6 @@
 import type { ReceiveOptions } from '../webhooks/receive.ts'
 import type { RawBody } from '../webhooks/verify.ts'
-import { answerTo } from './answer.ts'
-
-/** Far more than any event has. */
-const BODY_BYTES_MAX = 1_048_576
+import { answerTo, readRaw, TOO_LARGE } from './answer.ts'
 
 /** What we use of Express's request, which is Node's. */
 export interface ExpressRequest extends AsyncIterable<Uint8Array> {
@@ -25,34 +22,13 @@ export function webhook(
 ): (request: ExpressRequest, response: ExpressResponse, next: (error?: unknown) => void) => Promise<void> {
   return async (request, response, next) => {
     try {
-      const raw = await readRaw(request)
-      const { status, body } = raw
-        ? await answerTo(raw, request.headers, options)
-        : { status: 413, body: 'too large' }
+      // Whatever a parser left there is told apart later, and a parsed object refused with advice.
+      const raw = request.body === undefined ? await readRaw(request) : (request.body as RawBody)
+      const { status, body } = raw === undefined ? TOO_LARGE : await answerTo(raw, request.headers, options)
       response.statusCode = status
       response.end(body)
     } catch (error) {
       next(error)
     }
   }
-}
-
-/** Undefined when there is too much of it. */
-async function readRaw(request: ExpressRequest): Promise<RawBody | undefined> {
-  // Whatever a parser left there is told apart later, and a parsed object refused with advice.
-  if (request.body !== undefined) return request.body as RawBody
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of request) {
-    length += chunk.length
-    if (length > BODY_BYTES_MAX) return undefined
-    chunks.push(chunk)
-  }
-  const bytes = new Uint8Array(length)
-  let at = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, at)
-    at += chunk.length
-  }
-  return bytes
 }

@@ -9,12 +9,13 @@ export interface WorkersOptions<Env, Context> extends Omit<ReceiveOptions, 'secr
   once?: ReceiveOptions['once'] | ((env: Env) => ReceiveOptions['once'])
 }
 
-/** `export default { fetch: webhook({ secrets: (env) => env.WEBHOOK_SECRET, onEvent }) }`; also for `Bun.serve` and `Deno.serve`. */
+/** `export default { fetch: webhook({ secrets: (env) => env.WEBHOOK_SECRET, onEvent }) }`; also `Deno.serve(webhook(options))` and `Bun.serve`. */
 export function webhook<Env = unknown, Context = unknown>(
   options: WorkersOptions<Env, Context>,
-): (request: Request, env: Env, context: Context) => Promise<Response> {
+): (request: Request, ...given: Given<Env, Context>) => Promise<Response> {
   const { secrets, onEvent, once, ...rest } = options
-  return async (request, env, context) => {
+  return async (request, ...given) => {
+    const [env, context] = given as [Env, Context]
     if (request.method !== 'POST') return new Response(null, { status: 405, headers: { Allow: 'POST' } })
     return respondTo(request, {
       ...rest,
@@ -24,3 +25,10 @@ export function webhook<Env = unknown, Context = unknown>(
     })
   }
 }
+
+/** Only who asks for an environment or a context has to be given one. */
+type Given<Env, Context> = unknown extends Context
+  ? unknown extends Env
+    ? [env?: Env, context?: Context]
+    : [env: Env, context?: Context]
+  : [env: Env, context: Context]

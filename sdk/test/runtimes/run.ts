@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { cp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { examples } from '@shopwire/contract/published'
 import { signatureMatches } from '@shopwire/contract/signing'
 import { packAndInstall, run } from '../packed.ts'
 import { type Arrived, answer, hangUp, refuse, type Step, startServer } from '../scripted-server.ts'
+import { BUN, DENO, type Installable, installRuntime } from './install.ts'
 
 /**
  * The published package on every runtime we promise: all vectors, and a few calls to a local server. Runtimes come from npm and
@@ -16,28 +17,23 @@ const RUNTIMES: readonly Runtime[] = [
   { name: 'Node 22', install: 'node@22', program: 'node', args: ['main.mjs'] },
   { name: 'Node 24', install: 'node@24', program: 'node', args: ['main.mjs'] },
   { name: 'Node 26', install: 'node@26', program: 'node', args: ['main.mjs'] },
-  { name: 'Bun', install: 'bun', program: 'bun', args: ['main.mjs'] },
+  { name: 'Bun', ...BUN, args: ['main.mjs'] },
   {
     name: 'Deno',
-    install: 'deno',
-    program: 'deno',
+    ...DENO,
     args: ['run', '--allow-net', '--node-modules-dir=manual', 'main.mjs'],
   },
   { name: 'workerd', install: 'workerd', program: 'workerd', serves: true, args: ['serve', 'worker.capnp'] },
 ]
 
-interface Runtime {
+interface Runtime extends Installable {
   readonly name: string
-  /** Its npm package. */
-  readonly install: string
-  readonly program: string
   readonly args: readonly string[]
   /** It does not end by itself but answers requests. */
   readonly serves?: boolean
 }
 
 const here = import.meta.dirname
-const cache = join(here, '../../../.data/runtimes')
 const RUN_MS_MAX = 60_000
 
 const chosen = process.argv.slice(2).map((name) => name.toLowerCase())
@@ -57,7 +53,7 @@ try {
 if (failed.length > 0) process.exitCode = 1
 
 async function tryOn(runtime: Runtime): Promise<string> {
-  const program = await install(runtime).catch(() => undefined)
+  const program = await installRuntime(runtime).catch(() => undefined)
   if (program === undefined) return 'left out, it could not be installed'
   const version = (await run(program, ['--version'], packed.consumer)).split('\n')[0]
   const server = await startServer([], undefined, store())
@@ -73,19 +69,6 @@ async function tryOn(runtime: Runtime): Promise<string> {
   } finally {
     await server.stop()
   }
-}
-
-async function install({ install: name, program }: Runtime): Promise<string> {
-  const folder = join(cache, name)
-  const path = join(folder, 'node_modules/.bin', program)
-  const isThere = () => run(path, ['--version'], folder)
-  await mkdir(folder, { recursive: true })
-  await isThere().catch(async () => {
-    await writeFile(join(folder, 'package.json'), '{ "private": true }')
-    await run('npm', ['install', '--no-audit', '--no-fund', name], folder)
-    await isThere()
-  })
-  return path
 }
 
 /** One for runtimes that run a file and print, one for those that only answer requests. */

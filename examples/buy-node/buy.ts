@@ -1,0 +1,105 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ConflictError, InsufficientFundsError, type Order, Shopwire, ShopwireError } from '@shopwire/sdk'
+import { type Purchase, Purchases } from './purchases.ts'
+
+/** `buy.ts [ITEM_ID [QUANTITY]]`. Run again after a crash, it first finishes what was begun: same key, same cart. */
+const DELIVERY_MS_MAX = 60_000
+const EXIT_TRY_AGAIN = 75
+
+const shop = new Shopwire() // SHOPWIRE_API_KEY, SHOPWIRE_API_SECRET, SHOPWIRE_BASE_URL
+const purchases = new Purchases(process.env.PURCHASES_DB ?? 'purchases.db')
+
+for (const begun of purchases.unfinished()) {
+  console.log(`Unfinished from before: ${begun.key}`)
+  await buy(begun)
+}
+const [itemId = await anyItem(), quantity = '1'] = process.argv.slice(2)
+const wanted = await quote(itemId, Number(quantity))
+if (wanted) await buy(purchases.add(wanted))
+
+/** The cart with the price our customer sees; nothing is bought at another one. */
+async function quote(id: string, qty: number) {
+  const { ok, lines, total_cents } = await shop.quote({ items: [{ id, qty }] })
+  const [line] = lines
+  if (!ok || line?.unit_price_cents === undefined) {
+    console.log(`${line?.name ?? id} is sold out`)
+    process.exitCode = 1
+    return undefined
+  }
+  console.log(`${qty} × ${line.name}: ${dollars(total_cents)}`)
+  return [{ id, qty, expected_price_cents: line.unit_price_cents }]
+}
+
+async function buy({ key, items }: Purchase) {
+  try {
+    const order = await shop.orders.create({ items, idempotencyKey: key })
+    purchases.bought(key, order.id)
+    console.log(
+      `${order.id} ${order.replayed ? 'was bought before' : 'is bought'}: ${dollars(order.total_cents)}`,
+    )
+    report(key, await settled(order))
+  } catch (error) {
+    refused(key, error)
+  }
+}
+
+/** A webhook would tell sooner and cost nothing: see receiver-*. Asking is for scripts, and for events that were lost. */
+async function settled(order: Order): Promise<Order> {
+  const endMs = Date.now() + DELIVERY_MS_MAX
+  for (
+    let waitMs = 250;
+    order.status === 'paid' && Date.now() < endMs;
+    waitMs = Math.min(waitMs * 2, 5_000)
+  ) {
+    await sleep(waitMs)
+    order = await shop.orders.get(order.id)
+  }
+  return order
+}
+
+function report(key: string, { id, status, links, total_cents }: Order) {
+  if (status === 'paid') {
+    console.log(`${id} is paid and not delivered yet; run this again later`)
+    process.exitCode = EXIT_TRY_AGAIN
+    return
+  }
+  purchases.finish(key, status)
+  if (status === 'delivered') console.log(`${id} is delivered: ${links.map(masked).join(' ')}`)
+  else console.log(`${id} was cancelled, ${dollars(total_cents)} came back`)
+}
+
+function refused(key: string, error: unknown) {
+  process.exitCode = 1
+  if (error instanceof InsufficientFundsError) {
+    purchases.finish(key, error.type)
+    console.log('The balance is too low. Nothing was bought.')
+  } else if (error instanceof ConflictError && error.type === 'price_changed') {
+    purchases.finish(key, error.type)
+    console.log('The price has changed. Nothing was bought: show the new price and ask again.')
+  } else if (error instanceof ConflictError && error.type === 'item_unavailable') {
+    purchases.finish(key, error.type)
+    console.log('It was sold out just now. Nothing was bought.')
+  } else if (error instanceof ShopwireError && error.isOutcomeUnknown) {
+    process.exitCode = EXIT_TRY_AGAIN
+    console.log(
+      `Nobody knows whether ${key} was bought. It stays unfinished: run this again, it never buys twice.`,
+    )
+  } else {
+    // Anything else leaves the purchase unfinished, too: the next run sends it again under its key.
+    throw error
+  }
+}
+
+async function anyItem(): Promise<string> {
+  for await (const { id, sellable } of shop.catalogue.iterate()) if (sellable) return id
+  throw new Error('Nothing is for sale.')
+}
+
+/** A link is money: whoever reads it can redeem it, in a log as well. */
+function masked(link: string): string {
+  return `${new URL(link).origin}/…${link.slice(-4)}`
+}
+
+function dollars(cents: number): string {
+  return `$${(cents / 100).toFixed(2)}`
+}

@@ -1,0 +1,130 @@
+import { DatabaseSync } from 'node:sqlite'
+import type { Item, Shopwire } from '@shopwire/sdk'
+
+/**
+ * The store's catalogue in a table of ours. A sync reads all pages first and then writes in one transaction: whoever reads the table
+ * sees the catalogue of before or of after, never half of it.
+ */
+export class Mirror {
+  readonly #db: DatabaseSync
+  readonly #shop: Shopwire
+  #running: Promise<string[]> | undefined
+  #next: Promise<string[]> | undefined
+
+  constructor(path: string, shop: Shopwire) {
+    this.#shop = shop
+    this.#db = new DatabaseSync(path, { timeout: 5_000 })
+    this.#db.exec(`
+      pragma journal_mode = wal;
+      create table if not exists items (
+        id text primary key,
+        name text not null,
+        type text not null,
+        collection text not null,
+        price_cents integer not null,
+        image text,
+        sellable integer not null,
+        available_until text,
+        vanished_at text
+      ) strict;
+      create table if not exists synced (only integer primary key check (only = 1), tag text not null) strict`)
+  }
+
+  /** What changed, in words. Calls that come while one is under way share the next: it begins after all of them. */
+  sync(): Promise<string[]> {
+    if (!this.#running) {
+      this.#running = this.#sync().finally(() => {
+        this.#running = undefined
+      })
+      return this.#running
+    }
+    this.#next ??= this.#running
+      .catch(() => {})
+      .then(() => {
+        this.#next = undefined
+        return this.sync()
+      })
+    return this.#next
+  }
+
+  async #sync(): Promise<string[]> {
+    const tag = await this.#currentTag()
+    if (tag !== '' && tag === this.#db.prepare('select tag from synced').get()?.tag) return []
+    const items: Item[] = []
+    for await (const item of this.#shop.catalogue.iterate()) items.push(item)
+    // The tag from before the first page: when the catalogue changed while we read, the next sync sees another one and reads again.
+    return this.#write(items, tag)
+  }
+
+  /** One small request: the entity tag is the same for every page and changes with the catalogue. Empty if something on the way dropped it. */
+  async #currentTag(): Promise<string> {
+    const { response } = await this.#shop.catalogue.list({ limit: 1 }).withResponse()
+    return response.headers.get('etag') ?? ''
+  }
+
+  #write(items: readonly Item[], tag: string): string[] {
+    this.#db.exec('begin immediate')
+    try {
+      const rows = this.#db.prepare('select * from items').all() as unknown as Row[]
+      const known = new Map(rows.map((row) => [row.id, row]))
+      const changes: string[] = []
+      for (const item of items) {
+        const row = rowOf(item)
+        const before = known.get(row.id)
+        known.delete(row.id)
+        const change = describe(before, row)
+        if (change === undefined) continue
+        changes.push(change)
+        this.#put(row)
+      }
+      for (const gone of known.values()) {
+        if (gone.vanished_at !== null) continue
+        changes.push(`- ${gone.name} vanished`)
+        this.#put({ ...gone, vanished_at: new Date().toISOString() })
+      }
+      this.#db.prepare('insert or replace into synced (only, tag) values (1, ?)').run(tag)
+      this.#db.exec('commit')
+      return changes
+    } catch (error) {
+      this.#db.exec('rollback')
+      throw error
+    }
+  }
+
+  #put(row: Row) {
+    this.#db
+      .prepare(`
+        insert or replace into items
+        values (:id, :name, :type, :collection, :price_cents, :image, :sellable, :available_until, :vanished_at)`)
+      .run({ ...row })
+  }
+}
+
+interface Row extends Omit<Item, 'currency' | 'stock' | 'sellable'> {
+  readonly sellable: 0 | 1
+  readonly vanished_at: string | null
+}
+
+function rowOf({ id, name, type, collection, price_cents, image, sellable, available_until }: Item): Row {
+  const vanished_at = null
+  return {
+    id,
+    name,
+    type,
+    collection,
+    price_cents,
+    image,
+    sellable: sellable ? 1 : 0,
+    available_until,
+    vanished_at,
+  }
+}
+
+/** Undefined when nothing is different. */
+function describe(before: Row | undefined, after: Row): string | undefined {
+  if (!before) return `+ ${after.name} ${after.price_cents}`
+  const columns = (Object.keys(after) as (keyof Row)[]).filter((column) => before[column] !== after[column])
+  if (columns.length === 0) return undefined
+  if (columns.includes('vanished_at')) return `+ ${after.name} is back`
+  return `~ ${after.name} ${columns.map((column) => `${column}: ${before[column]} → ${after[column]}`).join(', ')}`
+}

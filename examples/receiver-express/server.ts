@@ -1,0 +1,31 @@
+import type { WebhookEvent } from '@shopwire/sdk'
+import { webhook } from '@shopwire/sdk/express'
+import express from 'express'
+import { sqliteOnce } from '../once/sqlite.ts'
+
+const {
+  PORT = '3000',
+  EVENTS_DB = 'events.db',
+  SHOPWIRE_WEBHOOK_SECRET,
+  SHOPWIRE_WEBHOOK_SECRET_OLD,
+} = process.env
+const app = express()
+
+// Before any parser: the signature covers the bytes as they arrived.
+app.post(
+  '/hooks',
+  webhook({
+    secrets: [SHOPWIRE_WEBHOOK_SECRET, SHOPWIRE_WEBHOOK_SECRET_OLD],
+    once: sqliteOnce(EVENTS_DB),
+    onEvent,
+  }),
+)
+app.use(express.json())
+
+app.listen(Number(PORT), () => console.log(`Waiting for events at http://localhost:${PORT}/hooks`))
+
+/** Whatever it throws becomes a 500, and the event comes again. Links are not printed: who reads one can redeem it. */
+function onEvent({ event, data }: WebhookEvent) {
+  if ('order' in data) console.log(event, data.order.id, `links: ${data.order.links.length}`)
+  else console.log(event, data)
+}

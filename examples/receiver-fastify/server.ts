@@ -1,0 +1,29 @@
+import type { WebhookEvent } from '@shopwire/sdk'
+import { webhook } from '@shopwire/sdk/fastify'
+import Fastify from 'fastify'
+import { sqliteOnce } from '../once/sqlite.ts'
+
+const {
+  PORT = '3000',
+  EVENTS_DB = 'events.db',
+  SHOPWIRE_WEBHOOK_SECRET,
+  SHOPWIRE_WEBHOOK_SECRET_OLD,
+} = process.env
+const app = Fastify()
+
+// A plugin has parsers of its own: this route gets raw bytes, all others keep their JSON.
+await app.register(webhook, {
+  path: '/hooks',
+  secrets: [SHOPWIRE_WEBHOOK_SECRET, SHOPWIRE_WEBHOOK_SECRET_OLD],
+  once: sqliteOnce(EVENTS_DB),
+  onEvent,
+})
+
+await app.listen({ port: Number(PORT), host: 'localhost' })
+console.log(`Waiting for events at http://localhost:${PORT}/hooks`)
+
+/** Whatever it throws becomes a 500, and the event comes again. Links are not printed: who reads one can redeem it. */
+function onEvent({ event, data }: WebhookEvent) {
+  if ('order' in data) console.log(event, data.order.id, `links: ${data.order.links.length}`)
+  else console.log(event, data)
+}

@@ -1,0 +1,17 @@
+import type { WebhookEvent } from '@shopwire/sdk'
+import { webhook } from '@shopwire/sdk/next'
+import { sqliteOnce } from '../../once.ts'
+
+const { EVENTS_DB = 'events.db', SHOPWIRE_WEBHOOK_SECRET, SHOPWIRE_WEBHOOK_SECRET_OLD } = process.env
+
+export const POST = webhook({
+  secrets: [SHOPWIRE_WEBHOOK_SECRET, SHOPWIRE_WEBHOOK_SECRET_OLD],
+  once: sqliteOnce(EVENTS_DB),
+  onEvent,
+})
+
+/** Whatever it throws becomes a 500, and the event comes again. Links are not printed: who reads one can redeem it. */
+function onEvent({ event, data }: WebhookEvent) {
+  if ('order' in data) console.log(event, data.order.id, `links: ${data.order.links.length}`)
+  else console.log(event, data)
+}

@@ -1,0 +1,5 @@
+create table if not exists events (
+  id text primary key,
+  claimed_at integer not null,
+  handled_at integer
+) strict;

@@ -1,0 +1,3 @@
+module shopwire.example/sign
+
+go 1.19

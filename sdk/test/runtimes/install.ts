@@ -1,0 +1,29 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { run } from '../packed.ts'
+
+const cache = join(import.meta.dirname, '../../../.data/runtimes')
+
+/** Runtimes that come from npm. What others than us bring out overnight must not break a test, so these have a version. */
+export const BUN = { install: 'bun@1.4.4', program: 'bun' } as const
+export const DENO = { install: 'deno@2.9.6', program: 'deno' } as const
+
+export interface Installable {
+  /** Its npm package. */
+  readonly install: string
+  readonly program: string
+}
+
+/** The path of the program. Installed once, it stays in `.data/runtimes`; rejects where it cannot be installed. */
+export async function installRuntime({ install, program }: Installable): Promise<string> {
+  const folder = join(cache, install)
+  const path = join(folder, 'node_modules/.bin', program)
+  const isThere = () => run(path, ['--version'], folder)
+  await mkdir(folder, { recursive: true })
+  await isThere().catch(async () => {
+    await writeFile(join(folder, 'package.json'), '{ "private": true }')
+    await run('npm', ['install', '--no-audit', '--no-fund', install], folder)
+    await isThere()
+  })
+  return path
+}
