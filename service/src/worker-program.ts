@@ -88,12 +88,15 @@ export function createWorker(
     },
     (error) => log.warn({ err: error }, 'the refund rule could not be applied'),
   )
+  // The one seen last time: whoever is told reads the catalogue at once, and every API process must have caught up with it.
+  let announceable = 0
   const announcements = every(
     ANNOUNCE_EVERY_MS,
     async () => {
       const { revision } = await selectRevision(db)
-      while ((await announceCatalogue(db, revision, clock.nowMs())) === ANNOUNCE_CHUNK)
+      while ((await announceCatalogue(db, announceable, clock.nowMs())) === ANNOUNCE_CHUNK)
         await sleep(ANNOUNCE_PAUSE_MS)
+      announceable = revision
     },
     (error) => log.warn({ err: error }, 'the change of the catalogue could not be announced'),
   )
