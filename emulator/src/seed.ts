@@ -19,7 +19,7 @@ export const CELL = 'emulator'
 export const ACCOUNT_ID = 'acct_00000000000000000000000001'
 export const KEY: Key = {
   id: `key_${CELL}_00000000000000000000000001`,
-  secret: 'sk_emulator-play-money-everybody-knows-this-one',
+  secret: 'sk_emulator-play-money-everyone-knows-this-one',
 }
 
 /** Fills a new database: the account with its key and money, and what is for sale. Finds it done in one that was kept. */

@@ -44,7 +44,7 @@ test('it says who it is, with the key that is the same at every start', async ()
     account_id: 'acct_00000000000000000000000001',
     key: {
       id: 'key_emulator_00000000000000000000000001',
-      secret: 'sk_emulator-play-money-everybody-knows-this-one',
+      secret: 'sk_emulator-play-money-everyone-knows-this-one',
     },
     webhook: { url: receiver.url, secret: 'whsec_of_my_own' },
   })
