@@ -69,7 +69,8 @@ function search(
   let left = HMACS_MAX
   for (const changes of candidates(known, right)) {
     if (left-- === 0) return null
-    const plan: Plan = Object.assign({}, right, ...changes.map((change) => change.plan))
+    const [one, two, three] = changes
+    const plan: Plan = { ...right, ...one?.plan, ...two?.plan, ...three?.plan }
     const spelling = judge(plan)
     if (spelling) return [...changes.map(({ kind }) => kind), ...spelling]
   }
