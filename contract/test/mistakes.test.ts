@@ -297,6 +297,15 @@ describe('a wrong signature is traced to its mistake', () => {
     expect(found?.fix).toMatch(/\.$/)
   })
 
+  test('with the text that was signed instead', () => {
+    const signature = hmac(order.secret, 'POST\r\n/v1/orders\r\n1794700000')
+    expect(matchMistake({ ...order, signature })).toBeNull()
+    const crlf = lines(order).join('\r\n')
+    expect(matchMistake({ ...order, signature: hmac(order.secret, crlf) })?.signed).toBe(crlf)
+    const upper = spelled((bytes) => bytes.toString('hex').toUpperCase())(order)
+    expect(matchMistake({ ...order, signature: upper })?.signed).toBe(lines(order).join('\n'))
+  })
+
   test('and every kind in the list has been made above', () => {
     const made = new Set(CASES.map(([name]) => name))
     expect(MISTAKES.filter(({ name }) => !made.has(name))).toEqual([])

@@ -21,6 +21,11 @@ export type SignatureAttempt = Known & {
   readonly host?: string
 }
 
+export interface MadeMistake extends Mistake {
+  /** The text that was signed instead of the canonical one; the same text when the mistake is not in it. */
+  readonly signed: string
+}
+
 /**
  * Which common mistake makes exactly this signature; null when the signature is right, or wrong in a way that is not
  * common. Takes a few milliseconds.
@@ -29,16 +34,17 @@ export type SignatureAttempt = Known & {
  * before that answer is sent: whoever can try signatures and is told what is nearly right about them, in words or by the
  * time it took, has an oracle.
  */
-export function matchMistake({ signature, ...known }: SignatureAttempt): Mistake | null {
+export function matchMistake({ signature, ...known }: SignatureAttempt): MadeMistake | null {
   const readings = readingsOf(signature)
   if (readings.length === 0) return null
   const right = rightPlan(known)
-  const kinds = search(known, right, (plan) => {
+  const found = search(known, right, (plan) => {
     const mac = plan.mac(plan.key, plan.layout(plan))
     return readings.find(({ hex, isCut }) => (isCut ? mac.startsWith(hex) && mac !== hex : mac === hex))
       ?.kinds
   })
-  return kinds === null || kinds.length === 0 ? null : described(kinds)
+  if (found === null || found.kinds.length === 0) return null
+  return { ...described(found.kinds), signed: found.plan.layout(found.plan) }
 }
 
 /** Makes a search end: about ten milliseconds. */
@@ -65,14 +71,14 @@ function search(
   known: Known,
   right: Plan,
   judge: (plan: Plan) => readonly MistakeKind[] | undefined,
-): readonly MistakeKind[] | null {
+): { kinds: readonly MistakeKind[]; plan: Plan } | null {
   let left = HMACS_MAX
   for (const changes of candidates(known, right)) {
     if (left-- === 0) return null
     const [one, two, three] = changes
     const plan: Plan = { ...right, ...one?.plan, ...two?.plan, ...three?.plan }
     const spelling = judge(plan)
-    if (spelling) return [...changes.map(({ kind }) => kind), ...spelling]
+    if (spelling) return { kinds: [...changes.map(({ kind }) => kind), ...spelling], plan }
   }
   return null
 }
