@@ -1,3 +1,4 @@
+import type { MadeMistake } from '@shopwire/contract/signing'
 import type { Fault } from './faults.ts'
 
 /** A request as it came in and went out. */
@@ -13,6 +14,7 @@ export interface RecordedRequest {
   readonly timestamp: string | null
   readonly nonce: string | null
   readonly idempotency_key: string | null
+  readonly headers: Readonly<Record<string, string>>
   /** As it came, as text. */
   readonly body: string
   /** What the service answered; null when it was never asked. */
@@ -24,7 +26,7 @@ export interface RecordedRequest {
   /** The text that had to be signed. */
   readonly canonical: string | null
   /** For a wrong signature: which mistake makes exactly this one. */
-  readonly mistake: { readonly name: string; readonly title: string; readonly fix: string } | null
+  readonly mistake: MadeMistake | null
   readonly fault: string | null
 }
 

@@ -1,6 +1,6 @@
-import { byId, copyButton, h, replace, say, timeOf } from './dom.js'
+import { byId, copyButton, h, replace, timeOf } from './dom.js'
 import { answerBadge, attemptsOf, deliveryBadge, isWrongSignature, KINDS, orderBadge } from './kinds.js'
-import { change, refreshBalance, state, takeOrder } from './live.js'
+import { finishOrder, state } from './live.js'
 import { followed, go, place } from './place.js'
 import { bodyBlock, canonicalBlock, headerTable } from './texts.js'
 import { count, curlOf, duration, money } from './words.js'
@@ -103,8 +103,12 @@ const DRAW = {
         h(
           'div',
           { class: 'buttons start' },
-          h('button', { type: 'button', class: 'primary', onclick: () => finish(one, 'deliver') }, 'Deliver'),
-          h('button', { type: 'button', onclick: () => finish(one, 'cancel') }, 'Cancel and refund'),
+          h(
+            'button',
+            { type: 'button', class: 'primary', onclick: () => finishOrder(one, 'deliver') },
+            'Deliver',
+          ),
+          h('button', { type: 'button', onclick: () => finishOrder(one, 'cancel') }, 'Cancel and refund'),
         ),
       ),
     facts([
@@ -347,12 +351,4 @@ function deliveriesOf(order) {
 
 function sameEvent({ event_id: id }) {
   return [...state.deliveries.values()].filter(({ event_id }) => event_id === id)
-}
-
-async function finish(order, how) {
-  const answer = await change('POST', `/orders/${encodeURIComponent(order.id)}/${how}`, {})
-  if (answer === null) return
-  say(how === 'deliver' ? 'Delivered.' : 'Cancelled and refunded.')
-  takeOrder(answer.order ?? answer)
-  await refreshBalance()
 }

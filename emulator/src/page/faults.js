@@ -11,6 +11,10 @@ const AFTER_COMMIT = {
   type: 'checkbox',
   value: false,
 }
+const EVENT = {
+  ...{ name: 'event', label: 'Event', type: 'select', value: '*' },
+  options: ['*', 'order.accepted', 'order.delivered', 'order.cancelled', 'catalogue.changed', 'test'],
+}
 const ms = (value) => ({ name: 'ms', label: 'Milliseconds', type: 'number', value })
 
 /** What can be set. A fault that is not here can be armed as it is. */
@@ -22,7 +26,7 @@ const FIELDS = {
     TIMES,
     ON,
     { name: 'bucket', label: 'Window', type: 'select', options: ['req', 'orders'], value: 'req' },
-    { name: 'retry_after_s', label: 'Retry-After in seconds', type: 'number', value: 1 },
+    { name: 'retry_after_s', label: 'Retry-After in seconds', type: 'number', value: 1, min: 1 },
   ],
   unavailable: [TIMES, ON, AFTER_COMMIT],
   server_error: [TIMES, ON, AFTER_COMMIT],
@@ -33,10 +37,10 @@ const FIELDS = {
   sold_out: [TIMES],
   supplier_failure: [TIMES],
   slow_fulfilment: [TIMES, ms(5000)],
-  duplicate_event: [TIMES, { name: 'copies', label: 'Copies', type: 'number', value: 2 }],
-  late_event: [TIMES, ms(5000)],
+  duplicate_event: [TIMES, EVENT, { name: 'copies', label: 'Copies', type: 'number', value: 2, min: 2 }],
+  late_event: [TIMES, EVENT, ms(5000)],
   out_of_order_events: [TIMES],
-  lost_event: [TIMES],
+  lost_event: [TIMES, EVENT],
 }
 
 /** Each fault keeps its place and its form: only its state changes under the reader's hands. */
@@ -120,7 +124,7 @@ function item(fault) {
       onsubmit: async (event) => {
         event.preventDefault()
         const values = Object.fromEntries(
-          fields.map(({ field, input }) => [field.name, valueOf(field, input)]),
+          fields.map(({ field, input }) => [field.name, valueIn(field, input)]),
         )
         const answer = await change('POST', '/faults', { name: fault.name, ...values })
         if (answer === null) return
@@ -158,8 +162,12 @@ function item(fault) {
   return { node, update }
 }
 
-function stateOf({ times_left, hits }) {
-  return `${times_left === null ? 'until disarmed' : `${times_left} left`}, ${count(hits, 'hit')}`
+function stateOf({ times_left, hits, params }) {
+  const times = times_left === null ? 'until disarmed' : `${times_left} left`
+  const set = Object.entries(params ?? {})
+    .filter(([, value]) => value !== null && value !== undefined)
+    .map(([name, value]) => `${name} ${value}`)
+  return [times, count(hits, 'hit'), ...set].join(', ')
 }
 
 function inputOf({ name, type, value, options, min = 0 }) {
@@ -180,7 +188,7 @@ function inputOf({ name, type, value, options, min = 0 }) {
   })
 }
 
-function valueOf({ type }, input) {
+function valueIn({ type }, input) {
   if (type === 'checkbox') return input.checked
   return type === 'number' ? Number(input.value) : input.value
 }

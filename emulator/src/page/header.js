@@ -13,6 +13,15 @@ export function startHeader() {
     remember('theme', theme.value)
   })
   byId('retry').addEventListener('click', follow)
+  const more = byId('facts-button')
+  more.addEventListener('click', () => {
+    const isOpen = more.getAttribute('aria-expanded') !== 'true'
+    more.setAttribute('aria-expanded', String(isOpen))
+    byId('facts').classList.toggle('open', isOpen)
+  })
+  for (const leave of document.querySelectorAll('.leave')) {
+    leave.addEventListener('click', () => leave.closest('dialog').close('cancel'))
+  }
   startBalance()
   startWebhook()
 }
@@ -165,6 +174,7 @@ function startWebhook() {
     url.value = `${location.origin}/_emulator/inbox`
     url.focus()
   })
+  byId('remove-webhook').addEventListener('click', () => dialog.close('remove'))
   dialog.addEventListener('close', async () => {
     const isRemoved = dialog.returnValue === 'remove'
     if (!isRemoved && (dialog.returnValue !== 'set' || url.value === '')) return

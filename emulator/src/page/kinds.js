@@ -1,5 +1,5 @@
 import { badge, h, timeOf } from './dom.js'
-import { state } from './live.js'
+import { finishOrder, state } from './live.js'
 import { followed } from './place.js'
 import { duration, money } from './words.js'
 
@@ -69,7 +69,7 @@ export const KINDS = {
     ],
     mark: () => '',
     cells: (one) => [
-      orderBadge(one.status),
+      [orderBadge(one.status), one.status === 'paid' && finishButtons(one)],
       h('a', { class: 'row mono', ...followed({ view: 'orders', open: one.id }) }, one.id),
       money(one.total_cents),
       h('span', { class: 'mono' }, one.idempotency_key),
@@ -112,6 +112,22 @@ export const KINDS = {
       timeOf(one.at),
     ],
   },
+}
+
+function finishButtons(order) {
+  const button = (how, text) =>
+    h(
+      'button',
+      {
+        ...{ type: 'button', class: 'copy', 'aria-label': `${text} ${order.id}` },
+        onclick: (event) => {
+          event.stopPropagation()
+          return finishOrder(order, how)
+        },
+      },
+      text,
+    )
+  return [' ', button('deliver', 'Deliver'), ' ', button('cancel', 'Cancel')]
 }
 
 export function isWrongSignature({ mistake, status, error_type }) {

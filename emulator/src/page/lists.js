@@ -1,4 +1,5 @@
 import { byId, copyButton, h, replace } from './dom.js'
+import { openWebhook } from './header.js'
 import { KINDS } from './kinds.js'
 import { state } from './live.js'
 import { go, place } from './place.js'
@@ -305,11 +306,7 @@ const EMPTY = {
           h(
             'p',
             {},
-            h(
-              'button',
-              { type: 'button', class: 'primary', onclick: () => byId('webhook-dialog').showModal() },
-              'Set the webhook',
-            ),
+            h('button', { type: 'button', class: 'primary', onclick: openWebhook }, 'Set the webhook'),
           ),
         ],
 }
@@ -325,7 +322,7 @@ function snippets(make) {
   const shown = make(HIDDEN)
   const code = h('code')
   const pre = h('pre', { class: 'block', tabindex: '0', 'aria-label': 'Code to copy' }, code)
-  const buttons = shown.map(({ name, text }, place) =>
+  const buttons = shown.map(({ name }, place) =>
     h(
       'button',
       {

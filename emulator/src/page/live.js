@@ -53,6 +53,15 @@ export async function change(method, path, body) {
   return null
 }
 
+/** By hand, as the store would do it later. */
+export async function finishOrder({ id }, how) {
+  const answer = await change('POST', `/orders/${encodeURIComponent(id)}/${how}`, {})
+  if (answer === null) return
+  say(how === 'deliver' ? 'Delivered.' : 'Cancelled and refunded.')
+  takeOrder(answer)
+  await refreshBalance()
+}
+
 export async function refreshAbout() {
   const about = await get('')
   state.about = about
@@ -93,7 +102,7 @@ let stream
 let retryTimer
 let failures = 0
 let telling
-let balanceTimer
+let refreshTimer
 
 async function load() {
   const about = await get('')
@@ -146,15 +155,26 @@ async function get(path) {
 function open(after) {
   stream = new EventSource(`/_emulator/stream?after=${after}`)
   const on = (name, take) => stream.addEventListener(name, (event) => take(JSON.parse(event.data)))
-  on('request', (one) => keep(state.requests, one))
-  on('delivery', (one) => keep(state.deliveries, one))
+  on('request', (one) => {
+    keep(state.requests, one)
+    if (one.method !== 'GET' && one.target.startsWith('/v1/webhook')) refreshSoon()
+  })
+  on('delivery', (one) => {
+    keep(state.deliveries, one)
+    if (one.account_id === state.about.account_id && one.url !== state.about.webhook?.url) refreshSoon()
+  })
   on('order', (one) => {
     takeOrder(one)
-    clearTimeout(balanceTimer)
-    balanceTimer = setTimeout(refreshBalance, 200)
+    refreshSoon()
   })
   on('faults', takeFaults)
   stream.addEventListener('error', () => lose(new Error('The stream broke')))
+}
+
+/** The webhook or the balance may have been changed from elsewhere. A lost connection is noticed by the stream. */
+function refreshSoon() {
+  clearTimeout(refreshTimer)
+  refreshTimer = setTimeout(() => refreshAbout().catch(() => {}), 200)
 }
 
 function keep(map, one) {

@@ -10,6 +10,10 @@ import { count } from './words.js'
 
 const NEWS_EVERY_MS = 5000
 
+let last = place()
+let viewsMark = ''
+let told
+
 startHeader()
 startKeys()
 subscribe(draw)
@@ -45,8 +49,6 @@ function moved() {
     byId('list').focus({ preventScroll: true })
 }
 
-let last = place()
-
 function drawViews() {
   const { view } = place()
   const sizes = {
@@ -79,13 +81,11 @@ function drawViews() {
     if (name === view) link.setAttribute('aria-current', 'page')
     else link.removeAttribute('aria-current')
     const number = link.querySelector('.number')
-    number.textContent = name === 'faults' ? (armed > 0 ? `${armed} armed` : '') : String(sizes[name])
+    number.textContent = name === 'faults' ? (armed > 0 ? `⚡ ${armed}` : '') : String(sizes[name])
+    if (name === 'faults') link.setAttribute('aria-label', armed > 0 ? `Faults, ${armed} armed` : 'Faults')
     number.classList.toggle('warn', name === 'faults' && armed > 0)
   }
 }
-
-let viewsMark = ''
-let told
 
 /** For those who do not see rows arrive: what came, at most every few seconds. */
 function tellNews() {
@@ -122,7 +122,7 @@ function startKeys() {
       return
     const isTyping =
       event.target instanceof Element && event.target.closest('input, textarea, select') !== null
-    if (event.key === 'Escape') return escape(isTyping, event)
+    if (event.key === 'Escape') return onEscape(isTyping, event)
     if (isTyping || !isOn.checked) return
     const deed = KEYS[event.key]
     if (!deed) return
@@ -140,7 +140,7 @@ const KEYS = {
   ...Object.fromEntries(VIEWS.map((view, place) => [String(place + 1), () => go({ view, open: '' })])),
 }
 
-function escape(isTyping, event) {
+function onEscape(isTyping, event) {
   if (isTyping && event.target.value !== '' && event.target.type === 'search') return
   if (isTyping) event.target.blur()
   if (place().open !== '') closeDetail()

@@ -80,7 +80,7 @@ export function canonicalBlock(canonical, signed) {
       h(
         'th',
         { scope: 'row' },
-        LINE_NAMES[place] ?? 'More',
+        LINE_NAMES[place] ?? `Line ${place + 1}`,
         differs && h('span', { class: 'bad-text' }, ' ≠'),
       ),
       h('td', { class: 'mono' }, lineOf(right, place)),
