@@ -21,9 +21,10 @@ export function drawDetail() {
   drawnPlace = `${view} ${open}`
   if (!isOpen) return replace(detail)
   const scroll = detail.scrollTop
+  const hadFocus = detail.contains(document.activeElement)
   replace(detail, item === undefined ? missing(view) : DRAW[view](item))
   detail.scrollTop = isOther ? 0 : scroll
-  if (isOther) byId('detail-title')?.focus({ preventScroll: true })
+  if (isOther || hadFocus) byId('detail-title')?.focus({ preventScroll: true })
 }
 
 export function closeDetail() {

@@ -85,6 +85,7 @@ export function drawArmed() {
   const mark = JSON.stringify(armed)
   if (strip.dataset.mark === mark) return
   strip.dataset.mark = mark
+  const hadFocus = strip.contains(document.activeElement)
   strip.hidden = armed.length === 0
   replace(
     strip,
@@ -94,7 +95,7 @@ export function drawArmed() {
         'span',
         { class: 'armed-one' },
         badge('warn', '⚡', fault.name),
-        h('span', { class: 'dim' }, stateOf(fault)),
+        h('span', { class: 'dim' }, timesOf(fault)),
         h(
           'button',
           { type: 'button', 'aria-label': `Disarm ${fault.name}`, onclick: () => disarm(fault.name) },
@@ -105,6 +106,7 @@ export function drawArmed() {
     armed.length > 1 && h('button', { type: 'button', onclick: disarmAll }, 'Disarm all'),
     h('button', { type: 'button', onclick: () => go({ view: 'faults' }) }, 'See all faults'),
   )
+  if (hadFocus) (strip.hidden ? byId('list') : strip.querySelector('button')).focus()
 }
 
 let drawn
@@ -162,12 +164,15 @@ function item(fault) {
   return { node, update }
 }
 
-function stateOf({ times_left, hits, params }) {
-  const times = times_left === null ? 'until disarmed' : `${times_left} left`
-  const set = Object.entries(params ?? {})
+function timesOf({ times_left, hits }) {
+  return `${times_left === null ? 'until disarmed' : `${times_left} left`}, ${count(hits, 'hit')}`
+}
+
+function stateOf(fault) {
+  const set = Object.entries(fault.params ?? {})
     .filter(([, value]) => value !== null && value !== undefined)
     .map(([name, value]) => `${name} ${value}`)
-  return [times, count(hits, 'hit'), ...set].join(', ')
+  return [timesOf(fault), ...set].join(', ')
 }
 
 function inputOf({ name, type, value, options, min = 0 }) {

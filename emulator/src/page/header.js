@@ -33,7 +33,7 @@ export function drawHeader() {
   if (about === null || mark === drawnMark) return
   drawnMark = mark
   byId('version').textContent = about.version ?? ''
-  const focused = document.activeElement?.dataset?.name
+  const focused = byId('facts').contains(document.activeElement) && nameOf(document.activeElement)
   replace(
     byId('facts'),
     fact(
@@ -53,7 +53,7 @@ export function drawHeader() {
       about.webhook && copyButton('the webhook URL', () => about.webhook.url),
       h(
         'button',
-        { type: 'button', class: 'copy', 'data-name': 'webhook', onclick: () => openWebhook() },
+        { type: 'button', class: 'copy', onclick: () => openWebhook() },
         about.webhook ? 'Change' : 'Set',
       ),
     ),
@@ -67,7 +67,6 @@ export function drawHeader() {
           {
             type: 'button',
             class: 'copy',
-            'data-name': 'balance',
             'aria-label': 'Set the balance',
             onclick: () => openBalance(),
           },
@@ -75,7 +74,8 @@ export function drawHeader() {
         ),
       ),
   )
-  if (focused) document.querySelector(`[data-name="${focused}"]`)?.focus()
+  if (focused)
+    [...byId('facts').querySelectorAll('button')].find((button) => nameOf(button) === focused)?.focus()
 }
 
 export function drawConnection() {
@@ -112,6 +112,10 @@ export function remembered(name) {
 
 let drawnMark = ''
 const unmasked = new Set()
+
+function nameOf(button) {
+  return button.getAttribute('aria-label') ?? button.textContent
+}
 
 function fact(name, ...value) {
   return h('div', {}, h('dt', {}, name), h('dd', {}, value))
