@@ -3,8 +3,9 @@ import { BASE_PATH, BODY_BYTES_MAX, requestHeadersLower, routes } from '@shopwir
 import { canonicalRequest, matchMistake } from '@shopwire/contract/signing'
 import { newId, type ServeRequest } from '@shopwire/service/embedded'
 import type { Faults, Taken } from './faults.ts'
-import type { Journal, RecordedRequest } from './journal.ts'
+import type { Journal } from './journal.ts'
 import type { Keys } from './keys.ts'
+import type { RecordedRequest } from './types.ts'
 
 /** One request on its way, as far as it is known before the service looks at it. */
 export interface Exchange {
