@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { AxeBuilder } from '@axe-core/playwright'
 import { requestHeaders } from '@shopwire/contract'
 import { signRequest } from '@shopwire/contract/signing'
@@ -34,6 +36,7 @@ beforeAll(async () => {
   })
   page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
   page.setDefaultTimeout(PATIENCE_MS)
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   page.on('pageerror', (error) => complaints.push(String(error)))
   page.on('console', (message) => {
     if (/Content.Security.Policy/i.test(message.text())) complaints.push(message.text())
@@ -45,20 +48,26 @@ afterAll(async () => {
   await emulator?.stop()
 })
 
-test('before anything was sent it says what to do, and the secret is not on the screen', async () => {
+test('before anything was sent it says what to do, and what it says works; the secret is not on the screen', async () => {
   await open('')
   await page.getByRole('heading', { name: 'No request yet' }).waitFor()
   expect(await page.locator('.snippet code').textContent()).toContain(emulator.baseUrl)
   expect(await page.locator('body').textContent()).not.toContain(emulator.key.secret)
   await page.getByRole('button', { name: 'Show the secret' }).click()
   expect(await page.locator('#facts').textContent()).toContain(emulator.key.secret)
+
+  await page.getByRole('button', { name: 'Copy the code' }).click()
+  await page.getByRole('status').filter({ hasText: 'Copied' }).waitFor()
+  const script = await page.evaluate<string>('navigator.clipboard.readText()')
+  const { stdout } = await promisify(execFile)('bash', ['-c', script])
+  expect(JSON.parse(stdout)).toEqual(await shop.ping())
 })
 
 test('a good call, a wrong signature and an order show up by themselves, and the mistake has its name', async () => {
   await open('')
   await shop.ping()
   await row('GET /v1/ping').waitFor()
-  await sendWrong('/v1/balance', '/balance')
+  await send('GET', '/v1/balance', '/balance')
   const wrong = row('The path was signed without /v1')
   await wrong.waitFor()
   await buy('page-order-0001')
@@ -81,6 +90,28 @@ test('a good call, a wrong signature and an order show up by themselves, and the
   expect(await body.textContent()).not.toContain('https://')
   await body.getByRole('button').click()
   expect(await body.textContent()).toContain('https://')
+})
+
+test('a refusal is explained as exactly as can be told', async () => {
+  const explained = async (headers: Record<string, string>, title: string) => {
+    await fetch(`${emulator.baseUrl}/ping`, { headers })
+    await open('')
+    await page.locator('#list tbody a.row').first().click()
+    await page.getByRole('heading', { name: title }).waitFor()
+  }
+  const right = signedHeaders('GET', '/v1/ping')
+  const key = { [requestHeaders.key]: 'key_c1_01k9zq3v7m8n4p2r6s0t5w1x9y' }
+  const timestamp = { [requestHeaders.timestamp]: '1700000000' }
+  await explained({}, 'The header X-Api-Key is missing.')
+  await explained(
+    { ...right, [requestHeaders.nonce]: 'x' },
+    'The header X-Api-Nonce is not what it has to be.',
+  )
+  await explained({ ...right, ...key }, 'Nobody here has this key.')
+  await explained({ ...right, ...timestamp }, "behind this machine's clock.")
+  await explained({ ...right, [requestHeaders.signature]: 'ab'.repeat(32) }, 'no common mistake makes it.')
+  await fetch(`${emulator.baseUrl}/ping`, { headers: right })
+  await explained(right, 'This nonce was used before.')
 })
 
 test('what callers send is shown and never run', async () => {
@@ -126,6 +157,7 @@ test('the keyboard is enough, and the address knows what is open', async () => {
   await page.keyboard.press('?')
   await page.getByRole('dialog').waitFor()
   await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'hidden' })
   await page.keyboard.press('2')
   await page.locator('h2', { hasText: 'Orders' }).waitFor()
 })
@@ -221,24 +253,21 @@ async function buy(idempotencyKey: string) {
   })
 }
 
-function sendWrong(target: string, signed: string) {
-  return send('GET', target, signed)
+async function send(method: string, target: string, signed: string, body = ''): Promise<void> {
+  const headers = signedHeaders(method, signed, body)
+  await fetch(emulator.url + target, { method, headers, ...(body !== '' && { body }) })
 }
 
-async function send(method: string, target: string, signed: string, body = ''): Promise<void> {
+function signedHeaders(method: string, target: string, body = ''): Record<string, string> {
   const nonce = randomBytes(16).toString('hex')
   const timestamp = String(Math.floor(Date.now() / 1000))
-  const parts = { method, target: signed, timestamp, nonce, body: Buffer.from(body) }
-  await fetch(emulator.url + target, {
-    method,
-    headers: {
-      [requestHeaders.key]: emulator.key.id,
-      [requestHeaders.timestamp]: timestamp,
-      [requestHeaders.nonce]: nonce,
-      [requestHeaders.signature]: signRequest(emulator.key.secret, parts),
-    },
-    ...(body !== '' && { body }),
-  })
+  const parts = { method, target, timestamp, nonce, body: Buffer.from(body) }
+  return {
+    [requestHeaders.key]: emulator.key.id,
+    [requestHeaders.timestamp]: timestamp,
+    [requestHeaders.nonce]: nonce,
+    [requestHeaders.signature]: signRequest(emulator.key.secret, parts),
+  }
 }
 
 async function shoot(name: string) {

@@ -1,8 +1,9 @@
 import { byId, copyButton, h, replace, timeOf } from './dom.js'
-import { answerBadge, attemptsOf, deliveryBadge, isWrongSignature, KINDS, orderBadge } from './kinds.js'
+import { answerBadge, attemptsOf, deliveryBadge, KINDS, orderBadge } from './kinds.js'
 import { finishOrder, state } from './live.js'
 import { followed, go, place } from './place.js'
 import { bodyBlock, canonicalBlock, headerTable } from './texts.js'
+import { troubleBox } from './trouble.js'
 import { count, curlOf, duration, money } from './words.js'
 
 /** Draws what is open. It is drawn anew only when something of it changed: whoever reads or selects is not disturbed. */
@@ -57,7 +58,7 @@ const DRAW = {
     }
     return [
       head(h('span', { class: 'mono' }, `${one.method} ${one.target}`), answerBadge(one), timeOf(one.at)),
-      signatureBox(one),
+      troubleBox(one),
       faultBox(one),
       facts([
         ['Took', duration(one.duration_ms)],
@@ -220,30 +221,6 @@ function missing(view) {
         `There is no such ${KINDS[view].one}. The emulator may have been started anew since; it throws its data away.`,
       ),
   ]
-}
-
-function signatureBox(one) {
-  if (!isWrongSignature(one)) return null
-  if (one.mistake) {
-    return h(
-      'div',
-      { class: 'box bad mistake' },
-      h('h3', {}, one.mistake.title, '.'),
-      h('p', { class: 'fix' }, h('b', {}, 'What to do: '), one.mistake.fix),
-      h('p', { class: 'dim mono' }, one.mistake.name),
-    )
-  }
-  if (one.canonical === null || one.key_id === null) return null
-  return h(
-    'div',
-    { class: 'box bad' },
-    h('h3', {}, 'The signature is wrong, and no common mistake makes it.'),
-    h(
-      'p',
-      {},
-      'What remains: the nonce or the time was made twice, the body changed after signing, or the secret belongs to another key. Compare your text with the lines below.',
-    ),
-  )
 }
 
 function faultBox({ fault, sent, status }) {

@@ -4,6 +4,7 @@ const PAGE_SIZE = 500
 const PAGES_MAX = 20
 const KEPT_MAX = 3000
 const ACCOUNTS_MAX = 10
+const DRAWN_EVERY_MS = 60
 const RETRY_MS = [1000, 2000, 5000]
 
 /** What the page knows. Changed here only; whoever draws it subscribes. */
@@ -203,5 +204,5 @@ function tell() {
   telling = setTimeout(() => {
     telling = undefined
     for (const listener of listeners) listener()
-  }, 30)
+  }, DRAWN_EVERY_MS)
 }
