@@ -301,7 +301,7 @@ function* bodies(body: Buffer, text: string): Generator<Variant<string | Buffer>
   yield ['body_line_ends', text.replace(/\r?\n/g, '')]
   yield ['body_byte_order_mark', `\uFEFF${text}`]
   yield ['body_as_utf16', Buffer.from(text, 'utf16le')]
-  yield ['body_surrogates', halves(text)]
+  if (/[\ud800-\udfff]/.test(text)) yield ['body_surrogates', halves(text)]
   yield ['body_unicode_form', text.normalize('NFC')]
   yield ['body_unicode_form', text.normalize('NFD')]
 }

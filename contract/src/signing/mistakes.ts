@@ -49,6 +49,8 @@ export function matchMistake({ signature, ...known }: SignatureAttempt): MadeMis
 
 /** Makes a search end: about ten milliseconds. */
 const HMACS_MAX = 3000
+/** And does so for a path of many kilobytes too. */
+const SIGNED_LENGTH_MAX = 2_000_000
 
 /** How many of a field's likeliest mistakes are tried together with those of another field. */
 const PAIRED_MAX: Readonly<Record<Field, number>> = {
@@ -72,7 +74,7 @@ function search(
   right: Plan,
   judge: (plan: Plan) => readonly MistakeKind[] | undefined,
 ): { kinds: readonly MistakeKind[]; plan: Plan } | null {
-  let left = HMACS_MAX
+  let left = Math.min(HMACS_MAX, Math.floor(SIGNED_LENGTH_MAX / right.layout(right).length))
   for (const changes of candidates(known, right)) {
     if (left-- === 0) return null
     const [one, two, three] = changes
