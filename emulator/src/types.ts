@@ -56,6 +56,7 @@ export interface RecordedRequest {
   readonly timestamp: string | null
   readonly nonce: string | null
   readonly idempotency_key: string | null
+  /** As they came. */
   readonly headers: Readonly<Record<string, string>>
   /** As it came, as text. */
   readonly body: string
@@ -123,7 +124,7 @@ export interface EmulatorOptions {
   readonly faults?: readonly FaultRequest[]
   /** Told what is being done while it starts. */
   readonly onProgress?: (what: string) => void
-  /** Of the service's own log, on standard output; silent unless told otherwise. */
+  /** Of the service's own log, on standard error; silent unless told otherwise. */
   readonly logLevel?: 'debug' | 'info' | 'warn' | 'error' | 'silent'
 }
 
