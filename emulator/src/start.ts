@@ -39,7 +39,7 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     if (options.webhook) await actions.setWebhook({ ...options.webhook })
     for (const fault of options.faults ?? []) store.faults.arm(fault)
     await store.settled()
-    const url = `http://${host.includes(':') ? `[${host}]` : host}:${await store.listen()}`
+    const url = `http://${nameOf(host)}:${await store.listen()}`
     const baseUrl = `${url}/v1`
     control = { store, actions, streams, baseUrl: () => baseUrl }
     return {
@@ -58,9 +58,8 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
 
 /** Everything goes the way that a program outside would go. */
 function handles(url: string): Pick<Emulator, 'url' | 'arm' | 'disarm' | 'createAccount' | 'control'> {
-  const local = url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
   async function control<Answer>(method: string, path: string, body?: object): Promise<Answer> {
-    const response = await fetch(`${local}/_emulator${path}`, {
+    const response = await fetch(`${url}/_emulator${path}`, {
       method,
       headers: { 'content-type': 'application/json' },
       ...(body && { body: JSON.stringify(body) }),
@@ -70,7 +69,7 @@ function handles(url: string): Pick<Emulator, 'url' | 'arm' | 'disarm' | 'create
     return answer as Answer
   }
   return {
-    url: local,
+    url,
     control,
     arm: (fault) => control<Fault>('POST', '/faults', fault),
     async disarm(name, { accountId } = {}) {
@@ -86,6 +85,13 @@ function handles(url: string): Pick<Emulator, 'url' | 'arm' | 'disarm' | 'create
       return { accountId: made.account_id, key: made.key }
     },
   }
+}
+
+/** Where this machine finds it. */
+function nameOf(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1'
+  if (host === '::') return '[::1]'
+  return host.includes(':') ? `[${host}]` : host
 }
 
 /** Somebody else has the port. */

@@ -63,7 +63,8 @@ const SHUTDOWN_MS = 4_000
 
 export async function openStore(options: StoreOptions): Promise<Store> {
   const config = configOf(options)
-  const log = createLog(config.SHOPWIRE_LOG_LEVEL)
+  // Standard output is for the ready line.
+  const log = createLog(config.SHOPWIRE_LOG_LEVEL, { write: (line) => void process.stderr.write(line) })
   const metrics = createMetrics(VERSION)
   const db = openDatabaseFrom(config, 'shopwire-emulator', log)
   const keyring = openKeyringFrom(config)
@@ -71,7 +72,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const pauses = createPauses()
   const faults: Faults = createFaults(() => {
     journal.add('faults', { faults: faults.list() })
-    void sign.follow()
+    // Whoever asked for it waits for it, and is told; a strike waits for nobody.
+    sign.follow().catch(() => {})
   })
   let api: Api | undefined
   const operator = createOperator(

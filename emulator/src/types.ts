@@ -56,6 +56,8 @@ export interface RecordedRequest {
   readonly timestamp: string | null
   readonly nonce: string | null
   readonly idempotency_key: string | null
+  /** As they came. */
+  readonly headers: Readonly<Record<string, string>>
   /** As it came, as text. */
   readonly body: string
   /** What the service answered; null when it was never asked. */
@@ -66,8 +68,13 @@ export interface RecordedRequest {
   readonly answer: string
   /** The text that had to be signed. */
   readonly canonical: string | null
-  /** For a wrong signature: which mistake makes exactly this one. */
-  readonly mistake: { readonly name: string; readonly title: string; readonly fix: string } | null
+  /** For a wrong signature: which mistake makes exactly this one, and the text that was signed instead. */
+  readonly mistake: {
+    readonly name: string
+    readonly title: string
+    readonly fix: string
+    readonly signed: string
+  } | null
   readonly fault: string | null
 }
 
@@ -117,7 +124,7 @@ export interface EmulatorOptions {
   readonly faults?: readonly FaultRequest[]
   /** Told what is being done while it starts. */
   readonly onProgress?: (what: string) => void
-  /** Of the service's own log, on standard output; silent unless told otherwise. */
+  /** Of the service's own log, on standard error; silent unless told otherwise. */
   readonly logLevel?: 'debug' | 'info' | 'warn' | 'error' | 'silent'
 }
 
