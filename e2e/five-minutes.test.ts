@@ -174,11 +174,7 @@ async function installInto(folder: string): Promise<void> {
   await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', ...tarballs], folder)
 }
 
-async function play(
-  folder: string,
-  ports: typeof PORTS,
-  terminals: Map<string, Terminal>,
-): Promise<string> {
+async function play(folder: string, ports: typeof PORTS, terminals: Map<string, Terminal>): Promise<string> {
   const forTest = (text: string) =>
     text.replace(/\{(emulator|receiver)\}/g, (_, name) => ports[name as keyof typeof ports])
   const forPage = (text: string) =>
@@ -208,7 +204,12 @@ async function play(
       const printed = await terminal.printed(step.until)
       if (step.readyMax !== undefined)
         expect((performance.now() - startedMs) / 1000).toBeLessThan(step.readyMax)
-      parts.push(shown(step.$.replace(/.*/, (command) => forPage(forTest(command))), forPage(printed)))
+      parts.push(
+        shown(
+          step.$.replace(/.*/, (command) => forPage(forTest(command))),
+          forPage(printed),
+        ),
+      )
     } else if ('look' in step) {
       const printed = await terminals.get(step.look)?.printed(step.until)
       parts.push(`\`\`\`console\n${forPage(printed ?? '').trimEnd()}\n\`\`\`\n`)
