@@ -1,0 +1,246 @@
+import { randomBytes } from 'node:crypto'
+import { WEBHOOK_TIMEOUT_MS_MAX } from '@shopwire/contract'
+import { type App, type AppAnswer, type AppState, isTwoHundred } from './app.ts'
+import { cartKey, distinctCarts, type Line, type Priced, totalOf, unitsOf } from './carts.ts'
+import type { EmulatedOrder, Emulator, FaultToArm, SeenDelivery, SeenRequest } from './emulator.ts'
+import { type EventToSend, genuine } from './events.ts'
+import { NotRun } from './scenario.ts'
+import { until } from './until.ts'
+
+export interface Purchase {
+  readonly id: string
+  readonly items: readonly Line[]
+  readonly total_cents: number
+  /** Requests up to this one were there before. */
+  readonly since: number
+  readonly scenario: string
+}
+
+export interface Outcome {
+  readonly purchase: Purchase
+  /** `under_way`: it answered 202, and did not come to an end. */
+  readonly said: 'bought' | 'not_bought' | 'under_way'
+  readonly answer: AppAnswer
+  /** Order requests at the emulator, oldest first. */
+  readonly attempts: readonly SeenRequest[]
+  readonly orders: readonly EmulatedOrder[]
+}
+
+export interface Sample {
+  readonly purchase: Purchase
+  readonly order: EmulatedOrder
+  /** The body of its `order.delivered`, as the emulator sent it. */
+  readonly delivered: string
+}
+
+export interface BenchParts {
+  readonly emulator: Emulator
+  readonly app: App
+  readonly accountId: string
+  readonly secret: string | undefined
+  readonly previousSecret: string | undefined
+  readonly items: readonly Priced[]
+  readonly patienceMs: number
+  /** Orders that were there before the run. */
+  readonly earlierOrders: ReadonlySet<string>
+}
+
+/** For how long an app that says "under way" and has no state endpoint may be silent until it counts as finished. */
+const SILENCE_MS = 5_000
+
+/** What the scenarios work with: the emulator on one side, the integrator's code on the other. */
+export class Bench {
+  readonly emulator: Emulator
+  readonly app: App
+  readonly parts: BenchParts
+  /** The id of the scenario that runs. */
+  scenario = ''
+  /** What was said at last of every purchase. */
+  readonly said = new Map<Purchase, Outcome['said']>()
+  readonly #run = randomBytes(3).toString('hex')
+  readonly #carts: Generator<readonly Line[], void>
+  #purchases: Purchase[] = []
+  #sample: Promise<Sample> | undefined
+  #control: Promise<AppAnswer> | undefined
+
+  constructor(parts: BenchParts) {
+    this.parts = parts
+    this.emulator = parts.emulator
+    this.app = parts.app
+    this.#carts = distinctCarts(parts.items)
+  }
+
+  get patienceMs(): number {
+    return this.parts.patienceMs
+  }
+
+  /** With a cart that no other purchase of this run has, unless one is given. */
+  async newPurchase({
+    cart,
+    unitsMin = 1,
+  }: {
+    cart?: readonly Line[]
+    unitsMin?: number
+  } = {}): Promise<Purchase> {
+    const items = cart ?? this.#nextCart(unitsMin)
+    const since = await this.emulator.lastRequest()
+    const id = `golive-${this.#run}-${this.#purchases.length + 1}`
+    const purchase = { id, items, total_cents: totalOf(items), since, scenario: this.scenario }
+    this.#purchases.push(purchase)
+    return purchase
+  }
+
+  /** One click of the customer. */
+  click({ id, items }: Purchase): Promise<AppAnswer> {
+    return this.app.buy(id, items, 2 * this.patienceMs)
+  }
+
+  /** A click, and whatever follows from it. */
+  async buy(purchase?: Purchase): Promise<Outcome> {
+    const wanted = purchase ?? (await this.newPurchase())
+    return this.settle(wanted, await this.click(wanted))
+  }
+
+  /** Waits until the app has come to an end with a purchase, and looks at what became of it. */
+  async settle(purchase: Purchase, answer: AppAnswer): Promise<Outcome> {
+    const said = await this.#whatItSays(purchase, answer)
+    this.said.set(purchase, said)
+    const [attempts, orders] = await Promise.all([this.attemptsFor(purchase), this.ordersFor(purchase)])
+    return { purchase, said, answer, attempts, orders }
+  }
+
+  async withFault<Result>(fault: FaultToArm, act: () => Promise<Result>): Promise<Result> {
+    await this.emulator.arm(fault)
+    try {
+      return await act()
+    } finally {
+      await this.emulator.disarm(fault)
+    }
+  }
+
+  /** A cart nobody knows belongs to the latest purchase: somebody changed it on the way. */
+  async attemptsFor(purchase: Purchase): Promise<SeenRequest[]> {
+    const { requests } = await this.emulator.requests(purchase.since)
+    return requests.filter((request) => {
+      if (request.method !== 'POST' || !/\/orders(\?|$)/.test(request.target) || !this.#isOurs(request))
+        return false
+      return this.#belongs(cartKey(readItems(request.body)), purchase)
+    })
+  }
+
+  async looksAtStatus(purchase: Purchase): Promise<SeenRequest[]> {
+    const { requests } = await this.emulator.requests(purchase.since)
+    return requests.filter(({ method, target }) => method === 'GET' && /\/status(\?|$)/.test(target))
+  }
+
+  async ordersFor(purchase: Purchase): Promise<EmulatedOrder[]> {
+    const orders = await this.emulator.orders()
+    return orders.filter(
+      ({ id, lines }) => !this.parts.earlierOrders.has(id) && this.#belongs(cartKey(lines), purchase),
+    )
+  }
+
+  /** All deliveries about an order that ended, oldest first. */
+  async deliveriesOf(orderId: string, event?: string): Promise<SeenDelivery[]> {
+    const { deliveries } = await this.emulator.deliveries()
+    return deliveries.filter((one) => one.order_id === orderId && (!event || one.event === event))
+  }
+
+  /** The first state that fits, or undefined when none does in time. */
+  untilState(purchase: Purchase, fits: (state: AppState) => boolean): Promise<AppState | undefined> {
+    return until(async () => {
+      const state = await this.app.state(purchase.id)
+      return state && fits(state) ? state : undefined
+    }, this.patienceMs)
+  }
+
+  /** One purchase that went well, with its event; made when first needed. */
+  sample(): Promise<Sample> {
+    this.#sample ??= this.#makeSample()
+    return this.#sample
+  }
+
+  send({ headers, body }: EventToSend): Promise<AppAnswer> {
+    return this.app.event(headers, body, WEBHOOK_TIMEOUT_MS_MAX)
+  }
+
+  /** An event as the store would sign it. */
+  get secret(): string {
+    if (!this.parts.secret) throw new NotRun('There is no webhook secret.')
+    return this.parts.secret
+  }
+
+  /** What refuses everything also refuses forgeries; that proves nothing. */
+  async requireThatGenuineIsAccepted(): Promise<void> {
+    const { delivered } = await this.sample()
+    this.#control ??= this.send(genuine(delivered, this.secret))
+    if (!isTwoHundred(await this.#control)) {
+      throw new NotRun('Your endpoint refuses genuine events too, so it proves nothing; see "delivered".')
+    }
+  }
+
+  #nextCart(unitsMin: number): readonly Line[] {
+    for (;;) {
+      const { value: items, done } = this.#carts.next()
+      if (done) throw new Error('There are not enough items on sale to tell purchases apart.')
+      if (unitsOf(items) >= unitsMin) return items
+    }
+  }
+
+  async #makeSample(): Promise<Sample> {
+    const purchase = await this.newPurchase()
+    const { orders } = await this.buy(purchase)
+    const [order] = orders
+    if (!order || orders.length > 1) throw new NotRun('It needs one purchase that works; see "plain".')
+    const delivery = await until(
+      async () => (await this.deliveriesOf(order.id, 'order.delivered'))[0],
+      this.patienceMs,
+    )
+    if (!delivery)
+      throw new NotRun('The emulator sent no order.delivered in time; is it told to fulfil late?')
+    return { purchase, order, delivered: delivery.body }
+  }
+
+  async #whatItSays(purchase: Purchase, answer: AppAnswer): Promise<Outcome['said']> {
+    if (answer.status !== 202) return isTwoHundred(answer) ? 'bought' : 'not_bought'
+    if (this.app.urls.state) {
+      const state = await this.untilState(purchase, ({ status }) => saysSettled(status) !== undefined)
+      return (state && saysSettled(state.status)) ?? 'under_way'
+    }
+    // Without a state the emulator has to tell: an order, or nobody asks for one any more.
+    let seen = -1
+    let silentSince = performance.now()
+    const bought = await until(async () => {
+      if ((await this.ordersFor(purchase)).length > 0) return 'bought' as const
+      const attempts = (await this.attemptsFor(purchase)).length
+      if (attempts !== seen) silentSince = performance.now()
+      seen = attempts
+      return performance.now() - silentSince > SILENCE_MS ? ('under_way' as const) : undefined
+    }, this.patienceMs)
+    return bought ?? 'under_way'
+  }
+
+  #isOurs({ account_id }: SeenRequest): boolean {
+    // What was cut off before anybody looked has no account.
+    return account_id === null || account_id === this.parts.accountId
+  }
+
+  #belongs(key: string | undefined, purchase: Purchase): boolean {
+    const owner = this.#purchases.findLast(({ items }) => cartKey(items) === key) ?? this.#purchases.at(-1)
+    return owner !== undefined && cartKey(owner.items) === cartKey(purchase.items)
+  }
+}
+
+/** Undefined: not yet. */
+function saysSettled(status: string): Outcome['said'] | undefined {
+  if (['paid', 'delivered', 'cancelled'].includes(status)) return 'bought'
+  return status === 'failed' ? 'not_bought' : undefined
+}
+
+function readItems(body: string): unknown {
+  try {
+    return (JSON.parse(body) as { items?: unknown } | null)?.items
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,287 @@
+import { Shopwire } from '@shopwire/sdk'
+import { App, type AppUrls, describeAnswer } from './app.ts'
+import { Bench } from './bench.ts'
+import { cartKey, type Priced } from './carts.ts'
+import { type AboutEmulator, Emulator, EmulatorUnreachable, type SeenRequest } from './emulator.ts'
+import { type Need, NotRun, Problem, type Scenario, type ScenarioResult, type Verdict } from './scenario.ts'
+import { allScenarios } from './scenarios/index.ts'
+import { until } from './until.ts'
+
+export interface GoliveOptions {
+  /** Where the emulator answers, without a path. */
+  readonly emulator: string
+  readonly urls: AppUrls
+  /** The one the integrator's endpoint holds; the emulator will sign with it. */
+  readonly secret?: string | undefined
+  /** The one it held before, if rotation is to be tried. */
+  readonly previousSecret?: string | undefined
+  /** Another account of the emulator than the one it starts with: the one whose key the integrator's code uses. */
+  readonly account?: string | undefined
+  /** Only these scenarios. */
+  readonly only?: readonly string[] | undefined
+  /** What is bought; otherwise whatever is on sale. */
+  readonly items?: readonly string[] | undefined
+  /** How long the integrator's code may take to come to an end with something. */
+  readonly patienceMs?: number | undefined
+}
+
+export type Progress =
+  | {
+      readonly kind: 'started'
+      readonly id: string
+      readonly title: string
+      readonly number: number
+      readonly count: number
+    }
+  | {
+      readonly kind: 'finished'
+      readonly result: ScenarioResult
+      readonly number: number
+      readonly count: number
+    }
+
+export interface GoliveReport {
+  readonly ok: boolean
+  readonly emulator: string
+  readonly started_at: string
+  readonly duration_ms: number
+  readonly passed: number
+  readonly failed: number
+  readonly not_run: number
+  readonly results: readonly ScenarioResult[]
+}
+
+/** The command was called in a way that cannot work. */
+export class GoliveUsageError extends Error {
+  override name = 'GoliveUsageError'
+}
+
+const PATIENCE_MS_DEFAULT = 30_000
+const BALANCE_CENTS = 1_000_000
+/** Dear items would empty the balance, and free ones cannot have an expected price. */
+const PRICE_CENTS_MAX = 5_000
+const ITEMS_MAX = 12
+const ITEMS_MIN = 3
+/** A scenario takes a purchase or two, and some of them three attempts. */
+const ATTEMPTS_PER_SCENARIO = 3
+
+/** Drives the integrator's code through every scenario, one after the other, and tells as it goes. */
+export async function runGolive(
+  options: GoliveOptions,
+  report: (progress: Progress) => void = () => undefined,
+): Promise<GoliveReport> {
+  const started = new Date()
+  const passed = new Set<string>()
+  const scenarios = choose(allScenarios(passed), options.only)
+  const emulator = new Emulator(options.emulator, options.account)
+  const about = await emulator.about()
+  const bench = await prepare(options, emulator, about, scenarios.length)
+  const results: ScenarioResult[] = []
+  const count = scenarios.length + 1
+  try {
+    for (const scenario of [connected(about, options), ...scenarios]) {
+      const number = results.length + 1
+      report({ kind: 'started', id: scenario.id, title: scenario.title, number, count })
+      const isOff = results[0]?.verdict === 'failed'
+      const result = isOff
+        ? resultOf(scenario, 'not_run', 'Your code does not buy at the emulator yet.')
+        : await runOne(scenario, bench, options)
+      if (result.verdict === 'passed') passed.add(scenario.id)
+      results.push(result)
+      report({ kind: 'finished', result, number, count })
+    }
+  } finally {
+    await tidyUp(options, emulator, about)
+  }
+  const counted = (verdict: Verdict) => results.filter((result) => result.verdict === verdict).length
+  return {
+    ok: counted('failed') === 0,
+    emulator: options.emulator,
+    started_at: started.toISOString(),
+    duration_ms: Date.now() - started.getTime(),
+    passed: counted('passed'),
+    failed: counted('failed'),
+    not_run: counted('not_run'),
+    results,
+  }
+}
+
+function choose(scenarios: readonly Scenario[], only: readonly string[] | undefined): readonly Scenario[] {
+  const unknown = only?.filter((id) => !scenarios.some((scenario) => scenario.id === id)) ?? []
+  if (unknown.length > 0) {
+    throw new GoliveUsageError(`There is no scenario ${unknown.join(', ')}. --list shows all there are.`)
+  }
+  return only ? scenarios.filter(({ id }) => only.includes(id)) : scenarios
+}
+
+async function prepare(
+  options: GoliveOptions,
+  emulator: Emulator,
+  about: AboutEmulator,
+  scenarios: number,
+): Promise<Bench> {
+  const { urls, secret, previousSecret, patienceMs = PATIENCE_MS_DEFAULT } = options
+  if (urls.webhook && !secret) {
+    throw new GoliveUsageError(
+      'Events have to be signed with the secret that your endpoint holds. Put it into SHOPWIRE_WEBHOOK_SECRET, or name its variable with --secret-env.',
+    )
+  }
+  if (urls.state && !urls.state.includes('{purchase}')) {
+    throw new GoliveUsageError('--state needs {purchase} where the id of the purchase goes.')
+  }
+  const shop = new Shopwire({ keyId: about.key.id, secret: about.key.secret, baseUrl: about.base_url })
+  await requireRoom(shop, scenarios)
+  const items = await chooseItems(shop, options.items)
+  await emulator.setBalance(BALANCE_CENTS)
+  if (urls.webhook) await emulator.setWebhook(urls.webhook, secret)
+  return new Bench({
+    emulator,
+    app: new App(urls),
+    accountId: options.account ?? about.account_id,
+    secret,
+    previousSecret,
+    items,
+    patienceMs,
+    earlierOrders: new Set((await emulator.orders()).map(({ id }) => id)),
+  })
+}
+
+/** A run is busier than the limits of a real store allow. */
+async function requireRoom(shop: Shopwire, scenarios: number): Promise<void> {
+  const { response } = await shop.ping().withResponse()
+  const [, quota] = /"orders";q=(\d+)/.exec(response.headers.get('ratelimit-policy') ?? '') ?? []
+  if (quota === undefined || Number(quota) >= scenarios * ATTEMPTS_PER_SCENARIO) return
+  throw new GoliveUsageError(
+    `The emulator takes ${quota} orders a minute, and ${scenarios} scenarios need more. Start it with room:\n\n  npx @shopwire/emulator --orders-per-minute 1000 --requests-per-minute 10000\n`,
+  )
+}
+
+async function chooseItems(shop: Shopwire, wanted: readonly string[] | undefined): Promise<Priced[]> {
+  const items: Priced[] = []
+  for await (const { id, price_cents, sellable } of shop.catalogue.iterate()) {
+    const isWanted = wanted ? wanted.includes(id) : price_cents <= PRICE_CENTS_MAX
+    if (isWanted && sellable && price_cents > 0) items.push({ id, price_cents })
+    if (items.length === ITEMS_MAX) break
+  }
+  if (items.length >= ITEMS_MIN) return items
+  throw new GoliveUsageError(
+    `${items.length} of the items are on sale at the emulator; ${ITEMS_MIN} are needed.`,
+  )
+}
+
+async function runOne(scenario: Scenario, bench: Bench, options: GoliveOptions): Promise<ScenarioResult> {
+  const lacking = scenario.needs.filter((need) => !has[need](options))
+  if (lacking.length > 0) {
+    return resultOf(scenario, 'not_run', `It needs ${lacking.map((need) => NEED_TEXTS[need]).join(' and ')}.`)
+  }
+  const began = performance.now()
+  const ms = () => Math.round(performance.now() - began)
+  bench.scenario = scenario.id
+  try {
+    await scenario.run(bench)
+    return resultOf(scenario, 'passed', null, ms())
+  } catch (error) {
+    if (error instanceof Problem) return resultOf(scenario, 'failed', error.message, ms(), error.evidence)
+    if (error instanceof NotRun) return resultOf(scenario, 'not_run', error.message, ms())
+    throw error
+  }
+}
+
+const has: Readonly<Record<Need, (options: GoliveOptions) => boolean>> = {
+  webhook: ({ urls }) => urls.webhook !== undefined,
+  state: ({ urls }) => urls.state !== undefined,
+  reconcile: ({ urls }) => urls.reconcile !== undefined,
+  previous_secret: ({ previousSecret }) => Boolean(previousSecret),
+}
+
+const NEED_TEXTS: Readonly<Record<Need, string>> = {
+  webhook: '--webhook URL',
+  state: '--state URL',
+  reconcile: '--reconcile URL',
+  previous_secret: 'SHOPWIRE_WEBHOOK_SECRET_PREVIOUS',
+}
+
+function resultOf(
+  { id, title, does, means, fix, docs }: Scenario,
+  verdict: Verdict,
+  reason: string | null,
+  duration_ms = 0,
+  evidence: readonly string[] = [],
+): ScenarioResult {
+  return { id, title, verdict, duration_ms, reason, evidence, does, means, fix, docs }
+}
+
+/** Whether their code buys here at all. Without it, nothing that follows would mean anything. */
+function connected(about: AboutEmulator, options: GoliveOptions): Scenario {
+  return {
+    id: 'connected',
+    title: 'Your code buys at the emulator',
+    needs: [],
+    does: 'One purchase; its request must arrive at the emulator, well signed.',
+    means: 'Your code still speaks to another store, or not at all. Nothing else was tried.',
+    fix: `Start your code with SHOPWIRE_BASE_URL=${about.base_url} and the key that the emulator printed.`,
+    docs: 'guides/go-live.md#what-your-code-offers',
+    run: async (bench) => {
+      const purchase = await bench.newPurchase()
+      const answer = await bench.click(purchase)
+      if (answer.status === null) {
+        throw new Problem(
+          `Your buy endpoint ${options.urls.buy} ${describeAnswer(answer)}. Is your code running?`,
+        )
+      }
+      const isOrder = ({ method, target }: SeenRequest) => method === 'POST' && target.endsWith('/orders')
+      const arrived = await until(
+        async () => {
+          const { requests } = await bench.emulator.requests(purchase.since)
+          const ours = requests.filter(isOrder)
+          return ours.length > 0 ? ours : undefined
+        },
+        answer.status === 202 ? bench.patienceMs : 0,
+      )
+      if (!arrived) {
+        throw new Problem(`Your code ${describeAnswer(answer)}, and no order arrived at the emulator.`)
+      }
+      const wrong = arrived.find(({ account_id }) => account_id !== bench.parts.accountId)
+      const right = arrived.some(({ account_id }) => account_id === bench.parts.accountId)
+      if (wrong && !right) throw new Problem(explainStranger(wrong))
+      await bench.settle(purchase, answer)
+      const carts = arrived.map(({ body }) => body)
+      if (!carts.some((body) => cartKey(itemsIn(body)) === cartKey(purchase.items))) {
+        throw new Problem(
+          'An order arrived, but for another cart than the one that was sent to your buy endpoint.',
+          carts,
+        )
+      }
+    },
+  }
+}
+
+function explainStranger({ mistake, error_type, key_id }: SeenRequest): string {
+  if (mistake) return `Your request was refused: ${mistake.title}. ${mistake.fix}`
+  return `Your request came with the key ${key_id ?? '(none)'}, which is not one of this account: ${error_type}.`
+}
+
+function itemsIn(body: string): unknown {
+  try {
+    return (JSON.parse(body) as { items?: unknown }).items
+  } catch {
+    return undefined
+  }
+}
+
+/** The emulator is left as it was found, but for the orders and the balance. */
+async function tidyUp(
+  { urls, account }: GoliveOptions,
+  emulator: Emulator,
+  about: AboutEmulator,
+): Promise<void> {
+  if (!urls.webhook) return
+  try {
+    if (about.webhook && account === undefined)
+      await emulator.setWebhook(about.webhook.url, about.webhook.secret)
+    else await emulator.setWebhook(null)
+  } catch (error) {
+    // It is gone, and whatever ended the run says so.
+    if (!(error instanceof EmulatorUnreachable)) throw error
+  }
+}
