@@ -10,6 +10,7 @@ const UNHURRIED = [
   'docs-portal',
   'documented',
   'first-day',
+  'golive',
   'rate',
   'schema',
   'sdk',

@@ -24,7 +24,7 @@ export const brokenWays = {
   'retries-402': { fails: 'no-funds', beside: ['twice-in-a-row'] },
   'retries-sold-out': { fails: 'sold-out', beside: ['no-funds'], isAlone: true },
   'refused-is-bought': { fails: 'sold-out', also: ['price-changed'], beside: ['no-funds'], isAlone: true },
-  'buys-later': { fails: 'books', beside: ['sold-out', 'rate-limited-requests'], isAlone: true },
+  'buys-later': { fails: 'books', beside: ['sold-out', 'duplicate-event'], isAlone: true },
   'hammers-closed': { fails: 'store-closed', beside: ['unavailable'], isAlone: true },
   'hammers-401': { fails: 'clock-skew', beside: ['no-funds'] },
   'ignores-retry-after': {

@@ -71,7 +71,7 @@ export async function startHandmadeShop({ baseUrl, key, secrets, way }: Handmade
     reused = undefined
     const purchase = await open(id, items)
     const answer = await settle(purchase)
-    if (is('buys-later') && answer.status === 409) setTimeout(() => void settle(purchase), 1_500)
+    if (is('buys-later') && answer.status === 409) setTimeout(() => void settle(purchase), 300)
     return answer
   }
 
@@ -93,6 +93,7 @@ export async function startHandmadeShop({ baseUrl, key, secrets, way }: Handmade
   }
 
   async function settle(purchase: Purchase): Promise<Answer> {
+    if (purchase.orderId) return { status: 200 }
     const attemptsMax = is('hammers-closed', 'retries-402', 'retries-sold-out', 'hammers-401')
       ? 12
       : ATTEMPTS_MAX

@@ -48,6 +48,8 @@ export interface BenchParts {
 /** For how long an app that says "under way" and has no state endpoint may be silent until it counts as finished. */
 const SILENCE_MS = 5_000
 
+const WRITTEN_DOWN_MS = 1_000
+
 /** What the scenarios work with: the emulator on one side, the integrator's code on the other. */
 export class Bench {
   readonly emulator: Emulator
@@ -59,7 +61,8 @@ export class Bench {
   readonly said = new Map<Purchase, Outcome['said']>()
   readonly #run = randomBytes(3).toString('hex')
   readonly #carts: Generator<readonly Line[], void>
-  #purchases: Purchase[] = []
+  readonly #purchases: Purchase[] = []
+  readonly #strays = new Map<string, Purchase>()
   #sample: Promise<Sample> | undefined
   #control: Promise<AppAnswer> | undefined
 
@@ -75,14 +78,8 @@ export class Bench {
   }
 
   /** With a cart that no other purchase of this run has, unless one is given. */
-  async newPurchase({
-    cart,
-    unitsMin = 1,
-  }: {
-    cart?: readonly Line[]
-    unitsMin?: number
-  } = {}): Promise<Purchase> {
-    const items = cart ?? this.#nextCart(unitsMin)
+  async newPurchase(wanted: { cart?: readonly Line[]; linesMin?: number } = {}): Promise<Purchase> {
+    const items = wanted.cart ?? this.#nextCart(wanted.linesMin ?? 1)
     const since = await this.emulator.lastRequest()
     const id = `golive-${this.#run}-${this.#purchases.length + 1}`
     const purchase = { id, items, total_cents: totalOf(items), since, scenario: this.scenario }
@@ -105,8 +102,13 @@ export class Bench {
   async settle(purchase: Purchase, answer: AppAnswer): Promise<Outcome> {
     const said = await this.#whatItSays(purchase, answer)
     this.said.set(purchase, said)
-    const [attempts, orders] = await Promise.all([this.attemptsFor(purchase), this.ordersFor(purchase)])
-    return { purchase, said, answer, attempts, orders }
+    // A request is written down when its answer has left, and the app may be quicker.
+    const attempts = await until(async () => {
+      const seen = await this.attemptsFor(purchase)
+      return seen.length > 0 && seen
+    }, WRITTEN_DOWN_MS)
+    const orders = await this.ordersFor(purchase)
+    return { purchase, said, answer, attempts: attempts ?? [], orders }
   }
 
   async withFault<Result>(fault: FaultToArm, act: () => Promise<Result>): Promise<Result> {
@@ -124,7 +126,8 @@ export class Bench {
     return requests.filter((request) => {
       if (request.method !== 'POST' || !/\/orders(\?|$)/.test(request.target) || !this.#isOurs(request))
         return false
-      return this.#belongs(cartKey(readItems(request.body)), purchase)
+      const owner = this.#ownerOf(cartKey(readItems(request.body))) ?? this.#purchases.at(-1)
+      return isSameCart(owner, purchase)
     })
   }
 
@@ -135,9 +138,13 @@ export class Bench {
 
   async ordersFor(purchase: Purchase): Promise<EmulatedOrder[]> {
     const orders = await this.emulator.orders()
-    return orders.filter(
-      ({ id, lines }) => !this.parts.earlierOrders.has(id) && this.#belongs(cartKey(lines), purchase),
-    )
+    return orders.filter(({ id, lines }) => {
+      if (this.parts.earlierOrders.has(id)) return false
+      const owner = this.#strays.get(id) ?? this.#ownerOf(cartKey(lines))
+      // An order with a cart nobody sent belongs to the purchase during which it came up, and stays there.
+      if (!owner) this.#strays.set(id, this.#purchases.at(-1) ?? purchase)
+      return isSameCart(this.#strays.get(id) ?? owner, purchase)
+    })
   }
 
   /** All deliveries about an order that ended, oldest first. */
@@ -179,11 +186,12 @@ export class Bench {
     }
   }
 
-  #nextCart(unitsMin: number): readonly Line[] {
+  /** With more lines than one, also more than one of an item. */
+  #nextCart(linesMin: number): readonly Line[] {
     for (;;) {
       const { value: items, done } = this.#carts.next()
       if (done) throw new Error('There are not enough items on sale to tell purchases apart.')
-      if (unitsOf(items) >= unitsMin) return items
+      if (linesMin === 1 || (items.length >= linesMin && unitsOf(items) > items.length)) return items
     }
   }
 
@@ -194,7 +202,8 @@ export class Bench {
     if (!order || orders.length > 1) throw new NotRun('It needs one purchase that works; see "plain".')
     const delivery = await until(
       async () => (await this.deliveriesOf(order.id, 'order.delivered'))[0],
-      this.patienceMs,
+      // It is written down when the endpoint has answered, or has not.
+      this.patienceMs + WEBHOOK_TIMEOUT_MS_MAX,
     )
     if (!delivery)
       throw new NotRun('The emulator sent no order.delivered in time; is it told to fulfil late?')
@@ -225,10 +234,13 @@ export class Bench {
     return account_id === null || account_id === this.parts.accountId
   }
 
-  #belongs(key: string | undefined, purchase: Purchase): boolean {
-    const owner = this.#purchases.findLast(({ items }) => cartKey(items) === key) ?? this.#purchases.at(-1)
-    return owner !== undefined && cartKey(owner.items) === cartKey(purchase.items)
+  #ownerOf(key: string | undefined): Purchase | undefined {
+    return this.#purchases.findLast(({ items }) => cartKey(items) === key)
   }
+}
+
+function isSameCart(one: Purchase | undefined, other: Purchase): boolean {
+  return one !== undefined && cartKey(one.items) === cartKey(other.items)
 }
 
 /** Undefined: not yet. */

@@ -39,7 +39,11 @@ function escaped(text: string): string {
   return [...text]
     .map((character) => {
       const code = character.codePointAt(0) ?? 0
-      const isSayable = code >= 0x20 || code === 0x09 || code === 0x0a || code === 0x0d
+      const isSayable =
+        (code >= 0x20 && !(code >= 0xd800 && code <= 0xdfff)) ||
+        code === 0x09 ||
+        code === 0x0a ||
+        code === 0x0d
       return isSayable && code !== 0xfffe && code !== 0xffff ? (ENTITIES[character] ?? character) : '\ufffd'
     })
     .join('')

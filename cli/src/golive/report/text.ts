@@ -42,8 +42,8 @@ function failureText(result: ScenarioResult, options: TextOptions): string {
   return [
     coloured(`✗ ${result.id}: ${result.title}`, '1', options),
     `  what was done   ${result.does}`,
-    `  what happened   ${result.reason}`,
-    ...result.evidence.map((line) => `                  ${line}`),
+    `  what happened   ${printable(result.reason ?? '')}`,
+    ...result.evidence.map((line) => `                  ${printable(line)}`),
     `  what it means   ${result.means}`,
     `  what to fix     ${result.fix}`,
     `  read            docs/${result.docs}`,
@@ -52,7 +52,10 @@ function failureText(result: ScenarioResult, options: TextOptions): string {
 
 function notRunText(results: readonly ScenarioResult[]): string {
   const width = Math.max(...results.map(({ id }) => id.length))
-  return ['Not run:', ...results.map(({ id, reason }) => `  ${id.padEnd(width)}  ${reason}`)].join('\n')
+  return [
+    'Not run:',
+    ...results.map(({ id, reason }) => `  ${id.padEnd(width)}  ${printable(reason ?? '')}`),
+  ].join('\n')
 }
 
 function summaryText(
@@ -62,6 +65,11 @@ function summaryText(
   const counts = [`${passed} passed`, `${failed} failed`, ...(not_run > 0 ? [`${not_run} not run`] : [])]
   const text = `${counts.join(', ')} in ${(duration_ms / 1000).toFixed(1)} s`
   return coloured(text, COLOURS[ok ? 'passed' : 'failed'], options)
+}
+
+/** What somebody's server said must not move the cursor here. */
+function printable(text: string): string {
+  return text.replaceAll(/\p{Cc}/gu, '\ufffd')
 }
 
 function coloured(text: string, code: string, { isColoured = false }: TextOptions): string {

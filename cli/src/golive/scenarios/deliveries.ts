@@ -84,7 +84,7 @@ export const deliveries: readonly Scenario[] = [
 ]
 
 async function deliversLinks(bench: Bench): Promise<void> {
-  const purchase = await bench.newPurchase({ unitsMin: 2 })
+  const purchase = await bench.newPurchase({ linesMin: 2 })
   const { orders } = await bench.buy(purchase)
   const [order] = orders
   if (!order) throw new NotRun('It needs one purchase that works; see "plain".')

@@ -26,7 +26,7 @@ export const purchases: readonly Scenario[] = [
     means: 'Nothing else can be trusted.',
     fix: 'Send every line with its id and qty, and expected_price_cents as the customer saw it; answer 2xx when the store did.',
     docs: `${ONCE}#in-code`,
-    run: async (bench) => expectBoughtOnce(await bench.buy(await bench.newPurchase({ unitsMin: 2 }))),
+    run: async (bench) => expectBoughtOnce(await bench.buy(await bench.newPurchase({ linesMin: 2 }))),
   },
   {
     id: 'twice-in-a-row',
