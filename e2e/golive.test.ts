@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { allScenarios, type GoliveReport, runGolive } from '@shopwire/cli/golive'
-import { type RunningEmulator, startEmulator } from '@shopwire/emulator'
+import { type Emulator, startEmulator } from '@shopwire/emulator'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type BrokenWay, brokenWays, type Way } from './support/broken-ways.ts'
 import { startHandmadeShop } from './support/handmade-shop.ts'
@@ -20,7 +20,7 @@ const RUN_MS_MAX = 90_000
 const RUNS_AT_ONCE = 8
 const isLong = process.env.SHOPWIRE_LONG === '1'
 
-let emulator: RunningEmulator
+let emulator: Emulator
 
 beforeAll(async () => {
   emulator = await startEmulator({ ordersPerMinute: 10_000, requestsPerMinute: 100_000 })
@@ -131,9 +131,14 @@ describe('the command says what is in its way', () => {
 
   test('what is not offered is not run, and what fails says what to mend', async () => {
     const account = await emulator.createAccount()
-    const shop = await startHandmadeShop({ ...emulator, ...account, secrets: [SECRET], way: 'key-from-cart' })
+    const shop = await startHandmadeShop({
+      baseUrl: emulator.baseUrl,
+      key: account.key,
+      secrets: [SECRET],
+      way: 'key-from-cart',
+    })
     onTestFinished(() => shop.stop())
-    const only = ['--only', 'same-cart,delivered', '--account', account.account_id]
+    const only = ['--only', 'same-cart,delivered', '--account', account.accountId]
     const { code, stdout } = await golive(['--emulator', emulator.url, '--buy', shop.urls.buy, ...only])
     expect(code).toBe(1)
     expect(stdout).toContain('✗ same-cart: Two purchases with the same cart are two orders')
@@ -164,7 +169,7 @@ async function drive(way: Way | undefined, only?: readonly string[]): Promise<Go
       urls: shop.urls,
       secret: SECRET,
       previousSecret: PREVIOUS,
-      account: account.account_id,
+      account: account.accountId,
       only,
       patienceMs: 8_000,
     })

@@ -1,7 +1,7 @@
 /**
  * A small shop that buys from a Shopwire store for its customers. Run it against an emulator:
  *
- *   npx @shopwire/emulator --env-file .env
+ *   npx @shopwire/emulator --write-env .env
  *   SHOPWIRE_WEBHOOK_SECRET=whsec_… node --env-file=.env examples/shop/shop.ts
  */
 import { createServer, type IncomingMessage } from 'node:http'

@@ -11,7 +11,7 @@ export interface Purchase {
   readonly id: string
   readonly items: readonly Line[]
   readonly total_cents: number
-  /** Requests up to this one were there before. */
+  /** Records up to this one were there before. */
   readonly since: number
   readonly scenario: string
 }
@@ -31,6 +31,8 @@ export interface Sample {
   readonly order: EmulatedOrder
   /** The body of its `order.delivered`, as the emulator sent it. */
   readonly delivered: string
+  /** How that went. */
+  readonly delivery: SeenDelivery
 }
 
 export interface BenchParts {
@@ -41,6 +43,8 @@ export interface BenchParts {
   readonly previousSecret: string | undefined
   readonly items: readonly Priced[]
   readonly patienceMs: number
+  /** Records up to this one were there before the run. */
+  readonly since: number
   /** Orders that were there before the run. */
   readonly earlierOrders: ReadonlySet<string>
 }
@@ -80,7 +84,7 @@ export class Bench {
   /** With a cart that no other purchase of this run has, unless one is given. */
   async newPurchase(wanted: { cart?: readonly Line[]; linesMin?: number } = {}): Promise<Purchase> {
     const items = wanted.cart ?? this.#nextCart(wanted.linesMin ?? 1)
-    const since = await this.emulator.lastRequest()
+    const since = await this.emulator.last()
     const id = `golive-${this.#run}-${this.#purchases.length + 1}`
     const purchase = { id, items, total_cents: totalOf(items), since, scenario: this.scenario }
     this.#purchases.push(purchase)
@@ -149,7 +153,7 @@ export class Bench {
 
   /** All deliveries about an order that ended, oldest first. */
   async deliveriesOf(orderId: string, event?: string): Promise<SeenDelivery[]> {
-    const { deliveries } = await this.emulator.deliveries()
+    const { deliveries } = await this.emulator.deliveries(this.parts.since)
     return deliveries.filter((one) => one.order_id === orderId && (!event || one.event === event))
   }
 
@@ -207,7 +211,7 @@ export class Bench {
     )
     if (!delivery)
       throw new NotRun('The emulator sent no order.delivered in time; is it told to fulfil late?')
-    return { purchase, order, delivered: delivery.body }
+    return { purchase, order, delivered: delivery.body, delivery }
   }
 
   async #whatItSays(purchase: Purchase, answer: AppAnswer): Promise<Outcome['said']> {

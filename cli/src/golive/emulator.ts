@@ -68,6 +68,11 @@ const ANSWER_MS_MAX = 20_000
 /** Holding the database to every rule reads all of it. */
 const VERIFY_MS_MAX = 60_000
 
+/** As many as an emulator keeps. */
+const RECORDS_MAX = 2_000
+/** Later than any record there will be. */
+const FAR_AHEAD = 1e14
+
 /** The control interface, as one account sees it. */
 export class Emulator {
   readonly #url: string
@@ -83,17 +88,17 @@ export class Emulator {
     return this.#ask('GET', '')
   }
 
-  async requests(after = 0): Promise<{ requests: readonly SeenRequest[]; last: number }> {
-    return this.#ask('GET', `/requests?after=${after}&limit=1000`)
+  async requests(after: number): Promise<{ requests: readonly SeenRequest[]; last: number }> {
+    return this.#ask('GET', `/requests?after=${after}&limit=${RECORDS_MAX}`)
   }
 
-  /** Only what comes after it is of interest. */
-  async lastRequest(): Promise<number> {
-    return (await this.requests(Number.MAX_SAFE_INTEGER)).last
+  /** The number of the latest record of any kind. */
+  async last(): Promise<number> {
+    return (await this.requests(FAR_AHEAD)).last
   }
 
-  async deliveries(after = 0): Promise<{ deliveries: readonly SeenDelivery[]; last: number }> {
-    return this.#ask('GET', `/deliveries?after=${after}&limit=1000`)
+  async deliveries(after: number): Promise<{ deliveries: readonly SeenDelivery[]; last: number }> {
+    return this.#ask('GET', `/deliveries?after=${after}&limit=${RECORDS_MAX}`)
   }
 
   async orders(): Promise<readonly EmulatedOrder[]> {

@@ -142,6 +142,7 @@ async function prepare(
     previousSecret,
     items,
     patienceMs,
+    since: await emulator.last(),
     earlierOrders: new Set((await emulator.orders()).map(({ id }) => id)),
   })
 }
@@ -157,16 +158,20 @@ async function requireRoom(shop: Shopwire, scenarios: number): Promise<void> {
 }
 
 async function chooseItems(shop: Shopwire, wanted: readonly string[] | undefined): Promise<Priced[]> {
-  const items: Priced[] = []
+  const ids: string[] = []
   for await (const { id, price_cents, sellable } of shop.catalogue.iterate()) {
     const isWanted = wanted ? wanted.includes(id) : price_cents <= PRICE_CENTS_MAX
-    if (isWanted && sellable && price_cents > 0) items.push({ id, price_cents })
-    if (items.length === ITEMS_MAX) break
+    if (isWanted && sellable && price_cents > 0) ids.push(id)
+    if (ids.length === ITEMS_MAX) break
   }
-  if (items.length >= ITEMS_MIN) return items
-  throw new GoliveUsageError(
-    `${items.length} of the items are on sale at the emulator; ${ITEMS_MIN} are needed.`,
-  )
+  if (ids.length < ITEMS_MIN) {
+    throw new GoliveUsageError(
+      `${ids.length} of the items are on sale at the emulator; ${ITEMS_MIN} are needed.`,
+    )
+  }
+  // The catalogue may be a moment behind, such as after the last run put prices back; a quote never is.
+  const { lines } = await shop.quote({ items: ids.map((id) => ({ id })) })
+  return lines.map(({ id, unit_price_cents = 0 }) => ({ id, price_cents: unit_price_cents }))
 }
 
 async function runOne(scenario: Scenario, bench: Bench, options: GoliveOptions): Promise<ScenarioResult> {

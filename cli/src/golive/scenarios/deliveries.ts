@@ -216,11 +216,18 @@ async function reconciles(bench: Bench): Promise<void> {
 }
 
 async function answersInTime(bench: Bench): Promise<void> {
-  const { delivered } = await bench.sample()
+  const { delivered, delivery } = await bench.sample()
+  if (delivery.status === null && delivery.duration_ms > SLOW_SHARE * WEBHOOK_TIMEOUT_MS_MAX) {
+    const waitedS = (delivery.duration_ms / 1000).toFixed(1)
+    throw new Problem(`The store waited ${waitedS} s for your answer to an order.delivered, and gave up.`)
+  }
   const answer = await bench.send(genuine(delivered, bench.secret))
   if (answer.status === null)
     throw new Problem(`Your endpoint ${describeAnswer(answer)} to an order.delivered.`)
 }
+
+/** Whoever waited so much of the time and got nothing was not refused; they gave up. */
+const SLOW_SHARE = 0.9
 
 async function keepsSecrets(bench: Bench): Promise<void> {
   const { delivered } = await bench.sample()
