@@ -1,6 +1,6 @@
 import { Command, type CommanderError } from 'commander'
-import { exitCodeOfWork } from './command.ts'
-import { type CommandEntry, commands } from './commands/index.ts'
+import { type CommandEntry, exitCodeOfWork } from './command.ts'
+import { commands } from './commands/index.ts'
 import { paintFor, wantsColour } from './terminal/paint.ts'
 import { VERSION } from './version.ts'
 
@@ -62,7 +62,7 @@ async function add(program: Command, entry: CommandEntry, isLoaded: boolean): Pr
   if (!isLoaded) return
   const { define } = await entry.load()
   command.description(entry.summary)
-  define(command)
+  define(command, { wholeProgram: async () => (await commandLine([], true)).program })
 }
 
 function usage(said: string, error: CommanderError): [string, string] {

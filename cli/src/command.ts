@@ -29,3 +29,17 @@ export function examples(...lines: readonly string[]): string {
 export function collect(value: string, earlier: readonly string[] = []): string[] {
   return [...earlier, value]
 }
+
+export interface CommandEntry {
+  readonly name: string
+  readonly aliases?: readonly string[]
+  readonly group: string
+  readonly summary: string
+  load(): Promise<{ define(command: Command, surroundings: Surroundings): void }>
+}
+
+/** What a command may ask of the program around it. */
+export interface Surroundings {
+  /** With every command loaded. */
+  wholeProgram(): Promise<Command>
+}

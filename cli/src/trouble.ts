@@ -71,9 +71,26 @@ export function printTrouble(out: Output, trouble: Trouble): void {
   out.rawError(`${lines.join('\n')}\n`)
 
   function labelled(label: string, text: string): string[] {
-    const [first, ...rest] = text.split('\n')
+    const [first, ...rest] = text.split('\n').flatMap(wrapped)
     return [`  ${paint.dim(label.padEnd(8))}${first}`, ...rest.map((line) => `${' '.repeat(10)}${line}`)]
   }
+}
+
+const TEXT_WIDTH = 96
+/** What is meant to be copied stays in one line. */
+const COMMAND_FORM = /^(shopwire|chmod|npx) /
+
+function wrapped(line: string): string[] {
+  if (COMMAND_FORM.test(line)) return [line]
+  const lines: string[] = []
+  let rest = line
+  while (rest.length > TEXT_WIDTH) {
+    const at = rest.lastIndexOf(' ', TEXT_WIDTH)
+    if (at <= 0) break
+    lines.push(rest.slice(0, at))
+    rest = rest.slice(at + 1)
+  }
+  return [...lines, rest]
 }
 
 /** By status first; what a type has to say beyond it is in `advice`. */

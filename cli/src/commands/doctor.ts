@@ -51,15 +51,26 @@ async function doctor({ out, credentials }: Context, { readOnly }: { readOnly?: 
   const found: Finding[] = []
   for await (const one of examine(await credentials(), { isReadOnly: readOnly === true })) {
     found.push(one)
-    if (!out.isJson) out.raw(`${findingText(one, out.paint)}\n`)
+    if (!out.isJson && !isUnknown(one)) out.raw(`${findingText(one, out.paint)}\n`)
   }
   const isOk = found.every(({ status }) => status !== 'failed')
   if (out.isJson) out.show({ ok: isOk, checks: found }, () => '')
-  else out.raw(`\n${verdict(found, out.paint)}\n`)
+  else out.raw(`${unknownText(found, out.paint)}\n${verdict(found, out.paint)}\n`)
   return isOk ? EXIT.ok : EXIT.failed
 }
 
 const NAME_WIDTH = 11
+
+/** What could not be looked at after a failure is one line, not ten. */
+function isUnknown({ status, detail }: Finding): boolean {
+  return status === 'skipped' && detail.startsWith('without ')
+}
+
+function unknownText(found: readonly Finding[], paint: Context['out']['paint']): string {
+  const unknown = found.filter(isUnknown)
+  if (unknown.length === 0) return ''
+  return `${paint.dim(`– not looked at, ${unknown[0]?.detail}: ${unknown.map(({ name }) => name).join(', ')}`)}\n`
+}
 
 function findingText({ name, status, detail, fix }: Finding, paint: Context['out']['paint']): string {
   const marks: Record<FindingStatus, string> = {
@@ -78,6 +89,7 @@ function verdict(found: readonly Finding[], paint: Context['out']['paint']): str
   const failed = found.filter(({ status }) => status === 'failed').map(({ name }) => name)
   if (failed.length > 0) return `${paint.red('✖')} ${paint.bold(`Mend first: ${failed[0]}.`)}`
   const warned = found.filter(({ status }) => status === 'warning').map(({ name }) => name)
-  if (warned.length > 0) return `${paint.yellow('!')} ${paint.bold('It works.')} Look at: ${warned.join(', ')}.`
+  if (warned.length > 0)
+    return `${paint.yellow('!')} ${paint.bold('It works.')} Look at: ${warned.join(', ')}.`
   return `${paint.green('✔')} ${paint.bold('All is well.')}`
 }

@@ -1,12 +1,4 @@
-import type { Command } from 'commander'
-
-export interface CommandEntry {
-  readonly name: string
-  readonly aliases?: readonly string[]
-  readonly group: string
-  readonly summary: string
-  load(): Promise<{ define(command: Command): void }>
-}
+import type { CommandEntry } from '../command.ts'
 
 const look = 'Look:'
 const buy = 'Buy:'

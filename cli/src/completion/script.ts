@@ -16,7 +16,10 @@ _shopwire() {
   for ((i = 1; i < COMP_CWORD; i++)); do
     word="\${COMP_WORDS[i]}"
     case "$path $word" in
-${tree.filter(({ path }) => path !== '').map(({ path }) => `      "${parentOf(path)} ${lastOf(path)}") path="${path}" ;;`).join('\n')}
+${tree
+  .filter(({ path }) => path !== '')
+  .map(({ path }) => `      "${parentOf(path)} ${lastOf(path)}") path="${path}" ;;`)
+  .join('\n')}
     esac
   done
   local words="" options=""
@@ -35,14 +38,19 @@ complete -o default -F _shopwire shopwire
 
 function zsh(tree: readonly TreeNode[]): string {
   const described = (words: readonly Word[]) =>
-    words.map(({ text, about }) => `'${quoted(text.replaceAll(':', '\\:'))}${about ? `:${quoted(about)}` : ''}'`).join(' ')
+    words
+      .map(({ text, about }) => `'${quoted(text.replaceAll(':', '\\:'))}${about ? `:${quoted(about)}` : ''}'`)
+      .join(' ')
   return `#compdef shopwire
 _shopwire() {
   local path_="" word i
   for ((i = 2; i < CURRENT; i++)); do
     word="\${words[i]}"
     case "$path_ $word" in
-${tree.filter(({ path }) => path !== '').map(({ path }) => `      "${parentOf(path)} ${lastOf(path)}") path_="${path}" ;;`).join('\n')}
+${tree
+  .filter(({ path }) => path !== '')
+  .map(({ path }) => `      "${parentOf(path)} ${lastOf(path)}") path_="${path}" ;;`)
+  .join('\n')}
     esac
   done
   local -a commands_ options_
@@ -65,8 +73,12 @@ function fish(tree: readonly TreeNode[]): string {
   const lines = tree.flatMap(({ path, words, options }) => {
     const when = `-n '__shopwire_at "${path}"'`
     return [
-      ...words.map(({ text, about }) => `complete -c shopwire -f ${when} -a '${quoted(text)}'${described(about)}`),
-      ...options.map(({ text, about }) => `complete -c shopwire ${when} -l ${text.slice(2)}${described(about)}`),
+      ...words.map(
+        ({ text, about }) => `complete -c shopwire -f ${when} -a '${quoted(text)}'${described(about)}`,
+      ),
+      ...options.map(
+        ({ text, about }) => `complete -c shopwire ${when} -l ${text.slice(2)}${described(about)}`,
+      ),
     ]
   })
   const paths = tree.filter(({ path }) => path !== '').map(({ path }) => `'${path}'`)

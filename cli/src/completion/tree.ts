@@ -33,5 +33,7 @@ function* walk(command: Command, path: string, globals: readonly Word[]): Genera
 }
 
 function optionsOf(command: Command): Word[] {
-  return command.options.flatMap(({ long, description }) => (long ? [{ text: long, about: description }] : []))
+  return command.options.flatMap(({ long, description }) =>
+    long ? [{ text: long, about: description }] : [],
+  )
 }

@@ -50,30 +50,51 @@ export async function explainSignature(context: Context, options: SignatureOptio
   const canonical = canonicalRequest(sent)
   const notes = formNotes(sent, ownKey)
   const ok = isRight && notes.length === 0
-  const document = { ok, signature_is_right: isRight, mistake, notes, canonical, expected_signature: signRequest(secret, sent) }
+  const document = {
+    ok,
+    signature_is_right: isRight,
+    mistake,
+    notes,
+    canonical,
+    expected_signature: signRequest(secret, sent),
+  }
   out.show(document, () => {
     const { paint } = out
     const verdict = isRight
       ? [`${paint.green('✔')} ${paint.bold('The signature is right')} for this request and this secret.`]
       : mistake
-        ? [`${paint.red('✖')} ${paint.bold(`${mistake.title}.`)}`, `  ${paint.dim('Fix')}   ${mistake.fix}`, `  ${paint.dim('Name')}  ${mistake.name}`]
+        ? [
+            `${paint.red('✖')} ${paint.bold(`${mistake.title}.`)}`,
+            `  ${paint.dim('Fix')}   ${mistake.fix}`,
+            `  ${paint.dim('Name')}  ${mistake.name}`,
+          ]
         : [
             `${paint.red('✖')} ${paint.bold('The signature is wrong')}, and not by any mistake that is known here.`,
             `  ${paint.dim('Fix')}   Compare your canonical text with the one below, byte for byte; check that the secret is the one of this key.`,
           ]
     const remarks = notes.map((note) => `${paint.yellow('!')} ${note}`)
-    const right = isRight ? [] : ['', paint.dim('What has to be signed:'), printableLines(canonical)]
+    const signed =
+      mistake && mistake.signed !== canonical
+        ? [paint.dim('What was signed:'), printableLines(mistake.signed), '']
+        : []
+    const right = isRight
+      ? []
+      : ['', ...signed, paint.dim('What has to be signed:'), printableLines(canonical)]
     return [...verdict, ...remarks, ...right].join('\n')
   })
   return ok ? EXIT.ok : EXIT.failed
 }
 
 async function readRequest(options: SignatureOptions): Promise<SentRequest> {
-  const recorded: Partial<RecordedRequest> = options.request === undefined ? {} : parseRequest(await readFile(options.request))
+  const recorded: Partial<RecordedRequest> =
+    options.request === undefined ? {} : parseRequest(await readFile(options.request))
   const header = (name: string) => recorded.headers?.[name]
   const need = (value: string | undefined, option: string): string => {
     if (value !== undefined) return value
-    throw new UsageError(`${option} is missing.`, 'Give --method, --path, --timestamp, --nonce and --signature as they were sent, or a saved request with --request FILE.')
+    throw new UsageError(
+      `${option} is missing.`,
+      'Give --method, --path, --timestamp, --nonce and --signature as they were sent, or a saved request with --request FILE.',
+    )
   }
   return {
     method: need(options.method ?? recorded.method, '--method'),
@@ -87,12 +108,18 @@ async function readRequest(options: SignatureOptions): Promise<SentRequest> {
   }
 }
 
-async function readBody({ body, bodyFile }: SignatureOptions, recorded: Partial<RecordedRequest>): Promise<Uint8Array> {
+async function readBody(
+  { body, bodyFile }: SignatureOptions,
+  recorded: Partial<RecordedRequest>,
+): Promise<Uint8Array> {
   if (bodyFile !== undefined) return readFile(bodyFile)
   if (body !== undefined) return Buffer.from(body, 'utf8')
   const length = Number(recorded.headers?.['content-length'] ?? 0)
   if (recorded.body === undefined && length > 0) {
-    throw new UsageError(`The request was sent with ${length} bytes of body, which curl -v does not print.`, 'Add it with --body-file FILE.')
+    throw new UsageError(
+      `The request was sent with ${length} bytes of body, which curl -v does not print.`,
+      'Add it with --body-file FILE.',
+    )
   }
   return recorded.body ?? new Uint8Array()
 }
@@ -102,16 +129,22 @@ function formNotes(sent: SentRequest, ownKey: string): string[] {
   const { timestamp, nonce, signature, target, keyId } = sent
   const notes: string[] = []
   if (!TIMESTAMP_FORM.test(timestamp)) {
-    notes.push(`The timestamp ${printable(JSON.stringify(timestamp))} must be Unix seconds: ten digits.${/^\d{13}$/.test(timestamp) ? ' These are milliseconds; divide by 1000 and round down.' : ''}`)
+    notes.push(
+      `The timestamp ${printable(JSON.stringify(timestamp))} must be Unix seconds: ten digits.${/^\d{13}$/.test(timestamp) ? ' These are milliseconds; divide by 1000 and round down.' : ''}`,
+    )
   }
   if (!NONCE_FORM.test(nonce)) {
-    notes.push(`The nonce must be 32 to 64 lower-case hex characters.${/^[0-9a-f-]{36}$/i.test(nonce) ? ' A UUID has hyphens; take them out and write it in lower case.' : ''}`)
+    notes.push(
+      `The nonce must be 32 to 64 lower-case hex characters.${/^[0-9a-f-]{36}$/i.test(nonce) ? ' A UUID has hyphens; take them out and write it in lower case.' : ''}`,
+    )
   }
   if (!SIGNATURE_FORM.test(signature)) notes.push('The signature must be 64 lower-case hex characters.')
   if (!target.startsWith('/')) notes.push('The path begins with a slash.')
   if (keyId !== undefined && !KEY_ID_FORM.test(keyId)) notes.push('X-Api-Key is no key id.')
   else if (keyId !== undefined && keyId !== ownKey) {
-    notes.push(`The request was signed for ${keyId}, and the secret here belongs to ${ownKey}. Choose the right one with --profile.`)
+    notes.push(
+      `The request was signed for ${keyId}, and the secret here belongs to ${ownKey}. Choose the right one with --profile.`,
+    )
   }
   return notes
 }
