@@ -73,9 +73,18 @@ export default {
     {
       name: 'config-is-wired-in',
       severity: 'error',
-      comment: 'Only bin/ and wiring.ts read the configuration. Take what you need as an argument.',
-      from: { path: '^service/src/', pathNot: '^service/src/(config|wiring)\\.ts$' },
-      to: { path: '^service/src/(config|wiring)\\.ts$', dependencyTypesNot: ['type-only'] },
+      comment:
+        'Only bin/ and the files beside wiring.ts read the configuration or put parts together. Take what you need as an argument.',
+      from: { path: '^service/src/', pathNot: '^service/src/[^/]+\\.ts$' },
+      to: { path: '^service/src/[^/]+\\.ts$', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'embedded-is-for-the-emulator',
+      severity: 'error',
+      comment:
+        'Through embedded.ts a store can be put together that a real one must never be. Nothing of the service itself goes through it.',
+      from: { path: '^service/' },
+      to: { path: '^service/src/embedded\\.ts$' },
     },
     {
       name: 'bin-is-the-top',

@@ -116,8 +116,11 @@ function tell(to: ChildProcess, order: LeashOrder) {
   to.stdin?.write(`${JSON.stringify(order)}\n`)
 }
 
+/** Beside this file, in the language this file is in: the emulator's package carries both compiled. */
+const LEASH = import.meta.url.endsWith('.ts') ? './leash.ts' : './leash.mjs'
+
 function startLeash(): ChildProcess {
-  const child = spawn(process.execPath, [fileURLToPath(new URL('./leash.ts', import.meta.url))], {
+  const child = spawn(process.execPath, [fileURLToPath(new URL(LEASH, import.meta.url))], {
     cwd: '/',
     env: {},
     stdio: ['pipe', 'ignore', 'ignore'],

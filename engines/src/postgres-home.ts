@@ -12,7 +12,16 @@ import { until } from './until.ts'
 export const SUPERUSER = 'postgres'
 const SECRET = 'superuser-password'
 /** Nothing of the caller's environment reaches PostgreSQL: a PGDATA or PGPORT there would win over ours. */
-export const POSTGRES_ENV = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
+export function environment(libraries?: string): Record<string, string> {
+  const own = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
+  if (libraries === undefined) return own
+  return { ...own, LD_LIBRARY_PATH: libraries, DYLD_LIBRARY_PATH: libraries }
+}
+
+export interface PostgresPrograms {
+  bin: string
+  env: Record<string, string>
+}
 
 /** The folder one server lives in: its data, its log and the password of its superuser. */
 export interface PostgresHome {
@@ -26,14 +35,14 @@ export interface PostgresHome {
 
 /** Opens a folder that an earlier run left, or makes one and runs initdb in it. */
 export async function openHome(
-  bin: string,
+  programs: PostgresPrograms,
   wanted: string | undefined,
   durable: boolean,
 ): Promise<PostgresHome> {
   const user = findServiceUser()
-  if (wanted) return furnish(bin, resolve(wanted), false, user, durable)
+  if (wanted) return furnish(programs, resolve(wanted), false, user, durable)
   const dir = await makeTemporaryFolder(temporaryParent(user), 'postgres')
-  return furnish(bin, dir, true, user, durable).catch(async (error) => {
+  return furnish(programs, dir, true, user, durable).catch(async (error) => {
     await removeTemporaryFolder(dir)
     throw error
   })
@@ -57,7 +66,7 @@ export async function takeOver(home: PostgresHome): Promise<void> {
 }
 
 async function furnish(
-  bin: string,
+  programs: PostgresPrograms,
   dir: string,
   temporary: boolean,
   user: ServiceUser | undefined,
@@ -75,7 +84,7 @@ async function furnish(
   const isNew = !existsSync(home.data)
   if (isNew) await writeSecret(secret, randomBytes(24).toString('base64url'), user)
   await writeFile(home.log, '', { mode: 0o600 })
-  if (isNew) await initialise(bin, home, secret, durable)
+  if (isNew) await initialise(programs, home, secret, durable)
   return { ...home, password: (await readFile(secret, 'utf8')).trim() }
 }
 
@@ -104,7 +113,7 @@ async function writeSecret(path: string, text: string, user: ServiceUser | undef
 
 /** Works in a folder of another name first, so that an initdb cut short is never taken for a database. */
 async function initialise(
-  bin: string,
+  { bin, env }: PostgresPrograms,
   home: Omit<PostgresHome, 'password'>,
   secret: string,
   durable: boolean,
@@ -120,7 +129,7 @@ async function initialise(
   const initdb = spawnLeashed(join(bin, 'initdb'), args, {
     cwd: home.dir,
     log: home.log,
-    env: POSTGRES_ENV,
+    env,
     owner: home.user,
     polite: 'SIGTERM',
   })

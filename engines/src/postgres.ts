@@ -6,7 +6,14 @@ import { type Leashed, removeTemporaryFolder, spawnLeashed } from './leashed.ts'
 import { POSTGRES_FAST_STOP_MS_MAX, POSTGRES_IMMEDIATE_STOP_MS_MAX, POSTGRES_START_MS_MAX } from './limits.ts'
 import { logSize, logTail } from './log-tail.ts'
 import { freePort, HOST, launchOnPort, PortTaken, portIsFree } from './ports.ts'
-import { openHome, POSTGRES_ENV, type PostgresHome, SUPERUSER, takeOver } from './postgres-home.ts'
+import {
+  environment,
+  openHome,
+  type PostgresHome,
+  type PostgresPrograms,
+  SUPERUSER,
+  takeOver,
+} from './postgres-home.ts'
 import { until } from './until.ts'
 
 export interface PostgresOptions {
@@ -17,6 +24,10 @@ export interface PostgresOptions {
   settings?: Record<string, string>
   /** Lets every commit reach the disk, as in production. */
   durable?: boolean
+  /** The folder of `postgres` and `initdb`, instead of the one that is installed. */
+  bin?: string
+  /** Where the programs in `bin` find their libraries, if not where they look by themselves. */
+  libraries?: string
 }
 
 /** Fast lets transactions roll back, immediate and kill9 end in crash recovery. */
@@ -41,15 +52,18 @@ export interface Postgres {
 }
 
 export async function startPostgres(options: PostgresOptions = {}): Promise<Postgres> {
-  const bin = findPostgres()
+  const programs: PostgresPrograms = {
+    bin: options.bin ?? findPostgres(),
+    env: environment(options.libraries),
+  }
   const { settings = {}, durable = false } = options
-  const home = await openHome(bin, options.dir, durable)
+  const home = await openHome(programs, options.dir, durable)
   const all = { ...defaults(durable), ...settings }
   let server: Leashed | undefined
   let isRemoved = false
 
   const launch = async (port: number) => {
-    server = await launchServer(bin, home, port, all)
+    server = await launchServer(programs, home, port, all)
   }
   const removeHome = async () => {
     if (!home.temporary || isRemoved) return
@@ -66,7 +80,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   const self: Postgres = {
     host: HOST,
     port,
-    version: versionOf(bin),
+    version: versionOf(programs),
     dir: home.dir,
     superuserUrl: url(SUPERUSER, home.password, 'postgres'),
     url,
@@ -115,14 +129,19 @@ function defaults(durable: boolean): Record<string, string> {
   }
 }
 
-async function launchServer(bin: string, home: PostgresHome, port: number, settings: Record<string, string>) {
+async function launchServer(
+  { bin, env }: PostgresPrograms,
+  home: PostgresHome,
+  port: number,
+  settings: Record<string, string>,
+) {
   await takeOver(home)
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const logStart = await logSize(home.log)
   const server = spawnLeashed(join(bin, 'postgres'), ['-D', home.data, '-p', String(port), ...flags], {
     cwd: home.dir,
     log: home.log,
-    env: POSTGRES_ENV,
+    env,
     owner: home.user,
     polite: 'SIGINT',
   })
@@ -155,7 +174,7 @@ async function shutDown(server: Leashed, mode: 'fast' | 'immediate' = 'fast') {
   await server.killAll()
 }
 
-function versionOf(bin: string): string {
-  const said = execFileSync(join(bin, 'postgres'), ['--version'], { encoding: 'utf8' })
+function versionOf({ bin, env }: PostgresPrograms): string {
+  const said = execFileSync(join(bin, 'postgres'), ['--version'], { encoding: 'utf8', env })
   return /\d+(\.\d+)*/.exec(said)?.[0] ?? said.trim()
 }

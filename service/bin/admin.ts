@@ -5,10 +5,17 @@ import { heardByAll } from '../src/access/admission-in-use.ts'
 import { type Config, ConfigError, configReference, describeConfig, loadConfig } from '../src/config.ts'
 import { runAdmin } from '../src/console/command/program.ts'
 import { createOperator, type OperatorDeps } from '../src/console/operator.ts'
+import { readRules } from '../src/console/verify.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import { createLog } from '../src/platform/log.ts'
 import { migrate, schemaMismatch } from '../src/platform/migrate.ts'
-import { MIGRATIONS, openAdmissionFrom, openDatabaseFrom, openKeyringFrom } from '../src/wiring.ts'
+import {
+  INVARIANTS,
+  MIGRATIONS,
+  openAdmissionFrom,
+  openDatabaseFrom,
+  openKeyringFrom,
+} from '../src/wiring.ts'
 
 /** A look at every row of a large shop takes minutes; no one else waits for it. */
 const PATIENT_STATEMENT_MS = 3_600_000
@@ -49,6 +56,7 @@ process.exitCode = await runAdmin(
     migrate: (report) => migrate(ownerUrl(config()), MIGRATIONS, report),
     schemaMismatch: () =>
       schemaMismatch((text) => deps().db.many({ text, values: [], name: 'schema_version' }), MIGRATIONS),
+    rules: () => readRules(INVARIANTS),
     describeConfig: () => describeConfig(config()),
     configReference,
     isDevelopment: () => config().SHOPWIRE_ENV === 'development',

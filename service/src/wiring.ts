@@ -15,6 +15,7 @@ import { Unavailable } from './platform/trouble.ts'
 
 export const VERSION = (createRequire(import.meta.url)('../package.json') as { version: string }).version
 export const MIGRATIONS = new URL('../migrations/', import.meta.url)
+export const INVARIANTS = new URL('../invariants/', import.meta.url)
 
 const RETRY_MS = 1_000
 
@@ -63,6 +64,9 @@ export function startingConfig(): Config {
     process.exit(2)
   }
 }
+
+/** Runs the work until its part has answered. */
+export type UntilAnswered = (part: string, work: () => Promise<void>) => Promise<void>
 
 /** A part that is not there yet is waited for; meanwhile `tell` is given the reason, for /readyz. */
 export async function untilAnswered(

@@ -15,9 +15,14 @@ export type { Account, AccountStatus } from './queries.ts'
 
 const NAME_LENGTH_MAX = 100
 
-export async function createAccount(tx: Tx, name: string, nowMs: number): Promise<Account> {
+export async function createAccount(
+  tx: Tx,
+  name: string,
+  nowMs: number,
+  id = newId('acct', nowMs),
+): Promise<Account> {
   assertName(name)
-  const account = await insertAccount(tx, newId('acct', nowMs), name, new Date(nowMs))
+  const account = await insertAccount(tx, id, name, new Date(nowMs))
   await openBalance(tx, account.id)
   return account
 }

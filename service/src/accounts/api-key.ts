@@ -23,12 +23,11 @@ export async function createKey(
   keyring: Keyring,
   wanted: { account_id: string; cell: string; name: string; scopes: readonly string[] },
   nowMs: number,
+  { id, secret } = { id: newOpaqueId(`key_${wanted.cell}`), secret: newSecret('sk') },
 ): Promise<{ key: ApiKey; secret: string }> {
   assertName(wanted.name)
   const scopes = checkScopes(wanted.scopes)
   const { id: account_id } = await getAccount(tx, wanted.account_id)
-  const id = newOpaqueId(`key_${wanted.cell}`)
-  const secret = newSecret('sk')
   const sealed = await keyring.seal(secret, secretBinding(account_id, id))
   const key = await insertKey(tx, {
     account_id,

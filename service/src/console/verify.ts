@@ -17,15 +17,14 @@ export interface Finding {
   readonly ms: number
 }
 
-const RULES = new URL('../../invariants/', import.meta.url)
 const FILE_NAME = /^([A-Z]\d\d)-[a-z0-9-]+\.sql$/
 const IDS_SHOWN = 5
 
-export async function readRules(): Promise<Rule[]> {
-  const names = (await readdir(RULES)).sort()
+export async function readRules(folder: URL): Promise<Rule[]> {
+  const names = (await readdir(folder)).sort()
   return Promise.all(
     names.map(async (name) => {
-      const text = await readFile(new URL(name, RULES), 'utf8')
+      const text = await readFile(new URL(name, folder), 'utf8')
       const [, id] = FILE_NAME.exec(name) ?? []
       const [, what] = /^-- (.+)\n/.exec(text) ?? []
       if (id === undefined || what === undefined) {

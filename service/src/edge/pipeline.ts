@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { scopeForBody } from '@shopwire/contract'
+import { type Route, scopeForBody } from '@shopwire/contract'
 import { type AccessDeps, admitCaller, rateHeaders, rereadCaller } from '../access/admit-caller.ts'
 import { authorise, type Caller } from '../access/caller.ts'
 import { readCredentials } from '../access/credentials.ts'
@@ -17,6 +17,25 @@ export interface PipelineDeps {
   /** Calls of public routes per address; nobody signs those, so no account's limit holds them. */
   readonly publicCalls: Throttle
   addressOf(request: IncomingMessage): string
+  readonly interference?: Interference
+}
+
+/** What may happen to a signed request on its way in a store that is made for trying things out. A real one has none of it. */
+export interface Interference {
+  /** The time by which its signature is judged. */
+  nowMs(request: IncomingMessage): number
+  /** Its body is here, and nothing is proven yet. May refuse it. */
+  received(request: IncomingMessage): void
+  /** It was let in and is sound. May refuse it, or the answer, or take its time. */
+  carryOut(admitted: Admitted, work: () => Promise<Answer<unknown>>): Promise<Answer<unknown>>
+}
+
+export interface Admitted {
+  readonly request: IncomingMessage
+  readonly route: Route
+  readonly caller: Caller
+  /** As the contract has it. */
+  readonly body: unknown
 }
 
 /** What is known of a request so far; the log line and the answer's headers are made from it, however it ends. */
@@ -52,8 +71,10 @@ export async function runPipeline(
     } as unknown as AnyCall)
   }
 
-  const credentials = readCredentials(request.headers, nowMs)
+  const { interference } = deps
+  const credentials = readCredentials(request.headers, interference?.nowMs(request) ?? nowMs)
   const body = await receiveBody(request, response)
+  interference?.received(request)
   const caller = await admitCaller(
     deps.access,
     credentials,
@@ -77,7 +98,7 @@ export async function runPipeline(
   const value = input.body(body)
   const extraScope = scopeForBody(route, value)
   if (extraScope !== null) authorise(caller, extraScope)
-  return endpoint.handle({
+  const call = {
     caller,
     query,
     body: value,
@@ -90,7 +111,9 @@ export async function runPipeline(
     },
     // Not the time of the headers: a body may take its time to arrive, and what happens now happens now.
     nowMs: deps.clock.nowMs(),
-  } as AnyCall)
+  } as AnyCall
+  if (!interference) return endpoint.handle(call)
+  return interference.carryOut({ request, route, caller, body: value }, () => endpoint.handle(call))
 }
 
 type AnyCall = Call<'getPing'> & Call<'getStatus'>

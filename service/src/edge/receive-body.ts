@@ -72,7 +72,7 @@ function tooLarge() {
   )
 }
 
-function tooSlow() {
+export function tooSlow() {
   return refuse(
     'request_timeout',
     `The body did not arrive within ${BODY_ARRIVAL_MS_MAX / 1000} seconds. Nothing was done; send it again with a fresh timestamp and nonce.`,

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
   BODY_ARRIVAL_MS_MAX,
   type ErrorType,
@@ -29,7 +29,13 @@ export interface EdgeDeps extends Omit<PipelineDeps, 'publicCalls'> {
   readonly metrics: Metrics
   readonly connectionsPerAddressMax: number
   readonly publicFiles: PublicFiles
+  /** Instead of the contract's. */
+  readonly routes?: readonly Route[]
+  /** Sees every request before anything here does. */
+  around?(serve: ServeRequest): ServeRequest
 }
+
+export type ServeRequest = (request: IncomingMessage, response: ServerResponse) => void
 
 const HEADERS_BYTES_MAX = 16_384
 const HEADERS_ARRIVAL_MS_MAX = 10_000
@@ -49,7 +55,7 @@ const PUBLIC_FILES = { ...PUBLIC_CALLS, hitsMax: PUBLIC_FILES_PER_WINDOW_MAX }
 
 /** The HTTP surface: Fastify carries the requests, the contract's route table says which there are. */
 export function createEdge(deps: EdgeDeps, endpoints: readonly Endpoint[]): FastifyInstance {
-  const mounted = endpoints.map((endpoint) => ({ endpoint, route: routeOf(endpoint) }))
+  const mounted = endpoints.map((endpoint) => ({ endpoint, route: routeOf(deps.routes ?? routes, endpoint) }))
   assertOutsideContract(deps.publicFiles)
   const issueTicket = createTicketOffice(
     mounted.map(({ route }) => route),
@@ -148,11 +154,16 @@ export function createEdge(deps: EdgeDeps, endpoints: readonly Endpoint[]): Fast
       },
     })
   }
+  if (deps.around) {
+    const [serve] = app.server.listeners('request') as [ServeRequest]
+    app.server.removeAllListeners('request')
+    app.server.on('request', deps.around(serve))
+  }
   return app
 }
 
-function routeOf(endpoint: Endpoint): Route {
-  const route = routes.find(({ name }) => name === endpoint.name)
+function routeOf(table: readonly Route[], endpoint: Endpoint): Route {
+  const route = table.find(({ name }) => name === endpoint.name)
   if (!route) throw new Error(`${endpoint.name} is not in the contract`)
   return route
 }

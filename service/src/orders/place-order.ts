@@ -95,12 +95,7 @@ function refusalOf({ verdict, details, total_cents }: Placed): Refusal {
         'This idempotency key has already bought another cart. Use a new key for a new purchase.',
       )
     case 'store_closed':
-      return new Refusal(
-        'store_closed',
-        'The store takes no new orders for now; nothing was bought. Try again with the same key when /status says it is open.',
-        {},
-        { 'retry-after': String(RETRY_AFTER_STORE_CLOSED_S) },
-      )
+      return storeClosed()
     case 'item_unavailable':
       return refuse(
         'item_unavailable',
@@ -122,4 +117,13 @@ function refusalOf({ verdict, details, total_cents }: Placed): Refusal {
     default:
       throw new Error(`place_order answered ${verdict}`)
   }
+}
+
+export function storeClosed(): Refusal {
+  return new Refusal(
+    'store_closed',
+    'The store takes no new orders for now; nothing was bought. Try again with the same key when /status says it is open.',
+    {},
+    { 'retry-after': String(RETRY_AFTER_STORE_CLOSED_S) },
+  )
 }

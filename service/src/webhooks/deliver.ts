@@ -4,7 +4,7 @@ import { batched } from '../platform/batched.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import type { Keyring, RowBinding } from '../platform/encryption.ts'
-import type { GuardedLine, OpenLine, Sent } from '../platform/guarded-client.ts'
+import type { GuardedLine, LineOptions, Sent } from '../platform/guarded-client.ts'
 import type { JobEnd } from '../platform/job-runner.ts'
 import { assertLease, finishJob, type Job } from '../platform/jobs.ts'
 import type { Log } from '../platform/log.ts'
@@ -31,7 +31,7 @@ export interface DeliverDeps {
   readonly db: Db
   readonly keyring: Keyring
   readonly clock: Clock
-  readonly openLine: OpenLine
+  openLine(url: string, options: LineOptions, endpoint: EndpointKey): GuardedLine
   readonly log: Log
   /** What an event says, as the receiver will parse it. Called once per event; the bytes are kept. */
   compose(event: EventToCompose): Promise<object>
@@ -76,11 +76,12 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
     const destination = watch(() => shared.read({ account_id, endpoint_id }))
     const first = await destination.fresh()
     if (!first) return finish(db, job, clock, false)
-    const line = openLine(first.url, {
+    const lineOptions = {
       totalMsMax: WEBHOOK_TIMEOUT_MS_MAX,
       connectionsMax: ATTEMPTS_AT_ONCE,
       isStillWanted: async () => (await destination.now()) !== undefined,
-    })
+    }
+    const line = openLine(first.url, lineOptions, { account_id, endpoint_id })
     const way: Way = { line, destination, open: secretOpener(deps.keyring, account_id) }
     const underWay = new Map<string, Promise<void>>()
     let waiting: DueDelivery[] = []

@@ -48,12 +48,13 @@ export async function setEndpoint(
   keyring: Keyring,
   wanted: { account_id: string; url: string; set_by: string },
   nowMs: number,
+  chosenSecret?: string,
 ): Promise<WebhookConfiguration> {
   const { account_id, url, set_by } = wanted
   await lockAccount(tx, account_id)
   const before = await lockEndpoint(tx, account_id)
   if (before?.url === url) return readHealth(tx, account_id)
-  const secret = before ? undefined : await newSigningSecret(tx, keyring, account_id, nowMs)
+  const secret = before ? undefined : await newSigningSecret(tx, keyring, account_id, nowMs, chosenSecret)
   if (before) await end(tx, before, nowMs)
   await insertEndpoint(tx, { account_id, id: newId('whe', nowMs), url, set_by, created_at: new Date(nowMs) })
   const health = await readHealth(tx, account_id)
@@ -127,9 +128,9 @@ async function newSigningSecret(
   keyring: Keyring,
   account_id: string,
   nowMs: number,
+  secret = newSecret('whsec'),
 ): Promise<string> {
   const id = newId('whs', nowMs)
-  const secret = newSecret('whsec')
   const { bytes, kek_id } = await keyring.seal(secret, secretBinding(account_id, id))
   await insertSecret(tx, {
     account_id,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { refuse } from '../../platform/trouble.ts'
-import { type Finding, readRules, verifyData } from '../verify.ts'
+import { type Finding, verifyData } from '../verify.ts'
 import { print, table } from './print.ts'
 import type { Workplace } from './workplace.ts'
 
@@ -15,7 +15,7 @@ export function verifyCommand(program: Command, workplace: Workplace): void {
     .option('--rule <id>', 'only this one, such as M05')
     .description('check that money, orders and links add up, beside running traffic; see docs/invariants.md')
     .action(async ({ rule: wanted }: { rule?: string }, command: Command) => {
-      const all = await readRules()
+      const all = await workplace.rules()
       const rules = wanted === undefined ? all : all.filter(({ id }) => id === wanted)
       if (rules.length === 0) {
         throw refuse(

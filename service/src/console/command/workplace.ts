@@ -2,6 +2,7 @@ import type { EncryptionKeys } from '../../config.ts'
 import type { Db } from '../../platform/db.ts'
 import type { MigrationReport } from '../../platform/migrate.ts'
 import type { Operator, OperatorDeps } from '../operator.ts'
+import type { Rule } from '../verify.ts'
 
 /** What the commands need from the process around them; opened only when a command asks for it. */
 export interface Workplace {
@@ -11,6 +12,8 @@ export interface Workplace {
   patientDb(): Db
   migrate(report: (line: string) => void): Promise<MigrationReport>
   schemaMismatch(): Promise<string | undefined>
+  /** What must hold of the data. */
+  rules(): Promise<Rule[]>
   describeConfig(): Record<string, string>
   configReference(): { name: string; default: string; meaning: string; secret: boolean }[]
   /** Whether what production refuses is let through, such as a supplier without TLS. */

@@ -2,6 +2,7 @@ import type { LiveCatalogue } from '../../catalogue/live-catalogue.ts'
 import type { Db } from '../../platform/db.ts'
 import type { Keyring } from '../../platform/encryption.ts'
 import type { LinkVault } from '../../supply/gift-link.ts'
+import { checkWebhookUrl } from '../../webhooks/url-rules.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { getBalance } from './balance.ts'
 import { getCatalogue, getCatalogueItem } from './catalogue.ts'
@@ -16,10 +17,18 @@ export interface EndpointDeps {
   readonly catalogue: LiveCatalogue
   readonly vault: LinkVault
   readonly keyring: Keyring
+  /** The URL as it will be dialled, or a refusal; the service's own rules unless told otherwise. */
+  checkUrl?(url: string): Promise<string>
 }
 
 /** Every endpoint that is mounted. The scope matrix and the published contract grow with this list. */
-export const allEndpoints = ({ db, catalogue, vault, keyring }: EndpointDeps): Endpoint[] => [
+export const allEndpoints = ({
+  db,
+  catalogue,
+  vault,
+  keyring,
+  checkUrl = checkWebhookUrl,
+}: EndpointDeps): Endpoint[] => [
   getStatus(db),
   getPing(),
   getBalance(db),
@@ -30,7 +39,7 @@ export const allEndpoints = ({ db, catalogue, vault, keyring }: EndpointDeps): E
   getOrders(db),
   getOrder(db, vault),
   getWebhook(db),
-  postWebhook(db, keyring),
+  postWebhook(db, keyring, checkUrl),
   deleteWebhook(db),
   postWebhookTest(db),
 ]

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from '../../platform/db.ts'
 import type { Keyring } from '../../platform/encryption.ts'
 import { queueTest, readHealth, setEndpoint, stopEndpoint } from '../../webhooks/endpoint.ts'
-import { checkWebhookUrl } from '../../webhooks/url-rules.ts'
 import { answer, endpoint } from '../endpoint.ts'
 
 /**
@@ -14,11 +13,11 @@ const SETTLE_MS = 250
 export const getWebhook = (db: Db) =>
   endpoint('getWebhook', async ({ caller }) => answer(200, await readHealth(db, caller.account_id)))
 
-export const postWebhook = (db: Db, keyring: Keyring) =>
+export const postWebhook = (db: Db, keyring: Keyring, checkUrl: (url: string) => Promise<string>) =>
   endpoint('postWebhook', async ({ caller, body, nowMs }) => {
     const { account_id, key_id: set_by } = caller
     if (body.url === null) return answer(200, await stop(db, account_id, nowMs))
-    const url = await checkWebhookUrl(body.url)
+    const url = await checkUrl(body.url)
     const configured = await db.transaction((tx) =>
       setEndpoint(tx, keyring, { account_id, url, set_by }, nowMs),
     )

@@ -1,0 +1,112 @@
+#!/usr/bin/env node
+import { chmod, writeFile } from 'node:fs/promises'
+import { VERSION } from '@shopwire/service/embedded'
+import { ArgumentError, type Arguments, HELP, readArguments } from '../src/arguments.ts'
+import { type Emulator, PortTaken, startEmulator } from '../src/index.ts'
+
+const MISUSE = 2
+const startedMs = performance.now()
+const isTerminal = process.stderr.isTTY === true
+
+await main()
+
+async function main(): Promise<void> {
+  const given = readGiven()
+  if (!given) return
+  if (given.isHelp) return void process.stdout.write(HELP)
+  if (given.isVersion) return void process.stdout.write(`${VERSION}\n`)
+  const starting = startEmulator({ ...given.options, ...(given.isJson ? {} : { onProgress: progress }) })
+  endWith(starting)
+  try {
+    const emulator = await starting
+    if (given.envFile !== undefined) await writeEnvFile(given.envFile, emulator)
+    clearProgress()
+    process.stdout.write(given.isJson ? `${JSON.stringify(ready(emulator))}\n` : greeting(emulator, given))
+  } catch (error) {
+    clearProgress()
+    fail(error as Error)
+    await starting.then((emulator) => emulator.stop()).catch(() => {})
+    process.exit()
+  }
+}
+
+function readGiven(): Arguments | undefined {
+  try {
+    return readArguments(process.argv.slice(2))
+  } catch (error) {
+    if (!(error instanceof ArgumentError)) throw error
+    process.stderr.write(`${error.message}\nshopwire-emulator --help shows what there is.\n`)
+    process.exitCode = MISUSE
+    return undefined
+  }
+}
+
+/** One signal stops everything in good order, also while it starts; a second one ends it at once, and the database with it. */
+function endWith(starting: Promise<Emulator>): void {
+  let isEnding = false
+  const end = async () => {
+    if (isEnding) process.exit(1)
+    isEnding = true
+    clearProgress()
+    try {
+      await (await starting).stop()
+      process.exit(0)
+    } catch (error) {
+      process.stderr.write(`It did not stop in good order: ${(error as Error).message}\n`)
+      process.exit(1)
+    }
+  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void end())
+}
+
+function progress(what: string): void {
+  if (isTerminal) process.stderr.write(`\r\x1b[K… ${what}`)
+}
+
+function clearProgress(): void {
+  if (isTerminal) process.stderr.write('\r\x1b[K')
+}
+
+function ready({ baseUrl, url, accountId, key }: Emulator) {
+  return { base_url: baseUrl, url, account_id: accountId, key, pid: process.pid, version: VERSION }
+}
+
+function greeting({ baseUrl, url, accountId, key }: Emulator, { options, envFile }: Arguments): string {
+  const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
+  const data =
+    options.data === undefined ? 'Ctrl-C throws everything away' : `the data stays in ${options.data}`
+  return `Shopwire emulator ${VERSION}, ready in ${seconds} s. Play money: nothing here is real; ${data}.
+
+  Base URL   ${baseUrl}
+  Key        ${key.id}
+  Secret     ${key.secret}
+  Account    ${accountId}
+  Page       ${url}/   what comes in and goes out, and what can go wrong
+${envFile === undefined ? '' : `  Written    ${envFile}, for node --env-file=${envFile}\n`}
+  curl ${baseUrl}/status
+  new Shopwire({ baseUrl: '${baseUrl}', keyId: '${key.id}', secret: '${key.secret}' })
+
+`
+}
+
+/** The names under which the SDK and the command line look for them. */
+async function writeEnvFile(path: string, { baseUrl, key }: Emulator): Promise<void> {
+  const lines = [
+    '# Written by the Shopwire emulator: play money, the same key at every start.',
+    `SHOPWIRE_BASE_URL=${baseUrl}`,
+    `SHOPWIRE_API_KEY=${key.id}`,
+    `SHOPWIRE_API_SECRET=${key.secret}`,
+  ]
+  await writeFile(path, `${lines.join('\n')}\n`)
+  await chmod(path, 0o600)
+}
+
+function fail(error: Error & { code?: string; port?: number }): void {
+  const isTaken = error instanceof PortTaken || error.code === 'EADDRINUSE'
+  process.exitCode = 1
+  process.stderr.write(
+    isTaken
+      ? `Port ${error.port} is taken, perhaps by an emulator that runs already. Stop it, or choose another: --port ${Number(error.port) + 1}\n`
+      : `${error.message}\n`,
+  )
+}

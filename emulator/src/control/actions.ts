@@ -1,0 +1,160 @@
+import { scopes as allScopes } from '@shopwire/contract'
+import {
+  getAccount,
+  INVARIANTS,
+  readRules,
+  refuse,
+  setEndpoint,
+  stopEndpoint,
+  verifyData,
+  webhookSecretBinding,
+} from '@shopwire/service/embedded'
+import { madeUpLink } from '../fulfilment.ts'
+import type { EmulatedOrder } from '../journal.ts'
+import type { Key } from '../keys.ts'
+import {
+  type LedgerTransfer,
+  selectEndpoint,
+  selectMissingLinks,
+  selectOrders,
+  selectTransfers,
+} from '../queries.ts'
+import { ACCOUNT_ID, addAccount, setBalance } from '../seed.ts'
+import type { Store } from '../store.ts'
+import { checkUrl } from '../webhook-urls.ts'
+
+type Input = Readonly<Record<string, unknown>>
+
+export interface Webhook {
+  readonly url: string
+  readonly secret: string
+}
+
+export interface Violation {
+  readonly rule: string
+  readonly what: string
+  readonly violations: number
+  readonly ids: readonly string[]
+}
+
+const BALANCE_CENTS_MAX = 100_000_000_00
+const SECRET_LENGTH_MAX = 200
+
+export type Actions = ReturnType<typeof createActions>
+
+/** What whoever sits in front of the emulator may do, with what was sent to it. */
+export function createActions(store: Store, defaults: { readonly balanceCents: number }) {
+  const { db, keyring, operator, keys } = store
+
+  async function accountIn({ account_id = ACCOUNT_ID }: Input): Promise<string> {
+    if (typeof account_id !== 'string') throw refuse('invalid_request', 'account_id is the id of an account.')
+    return (await getAccount(db, account_id)).id
+  }
+
+  async function orderNamed(id: string): Promise<EmulatedOrder> {
+    const [order] = await selectOrders(db, { id })
+    if (!order) throw refuse('not_found', `There is no order ${id}.`)
+    return order
+  }
+
+  async function webhookOf(account_id: string): Promise<Webhook | null> {
+    const row = await selectEndpoint(db, account_id)
+    if (!row) return null
+    const secret = await keyring.open(row.secret_sealed, webhookSecretBinding(account_id, row.secret_id))
+    return { url: row.url, secret }
+  }
+
+  return {
+    webhookOf,
+
+    async createAccount(input: Input): Promise<{ account_id: string; key: Key }> {
+      const { name = 'Emulated', scopes = allScopes } = input
+      if (typeof name !== 'string') throw refuse('invalid_request', 'name is text.')
+      if (!Array.isArray(scopes)) throw refuse('invalid_request', 'scopes is a list of scopes.')
+      const balanceCents = centsIn(input.balance_cents ?? defaults.balanceCents)
+      const made = await addAccount(operator, { name, balanceCents, scopes: scopes.map(String) })
+      keys.add(made.account_id, made.key)
+      return made
+    },
+
+    async setBalance(input: Input): Promise<{ account_id: string; balance_cents: number }> {
+      const balance_cents = centsIn(input.balance_cents)
+      const account_id = await accountIn(input)
+      await setBalance(operator, account_id, balance_cents)
+      return { account_id, balance_cents }
+    },
+
+    async setWebhook(input: Input): Promise<{ account_id: string; webhook: Webhook | null }> {
+      const { url, secret } = input
+      const account_id = await accountIn(input)
+      const nowMs = Date.now()
+      const isSecret = typeof secret === 'string' && secret.length > 0 && secret.length <= SECRET_LENGTH_MAX
+      if (secret !== undefined && !isSecret)
+        throw refuse('invalid_request', `secret is text of 1 to ${SECRET_LENGTH_MAX} characters.`)
+      if (url === null) {
+        await db.transaction((tx) => stopEndpoint(tx, account_id, nowMs))
+        return { account_id, webhook: null }
+      }
+      if (typeof url !== 'string') throw refuse('invalid_request', 'url is a URL, or null to remove it.')
+      const wanted = { account_id, url: await checkUrl(url), set_by: 'emulator' }
+      await db.transaction(async (tx) => {
+        // A secret of one's own comes with a new endpoint only.
+        if (isSecret) await stopEndpoint(tx, account_id, nowMs)
+        await setEndpoint(tx, keyring, wanted, nowMs, isSecret ? secret : undefined)
+      })
+      return { account_id, webhook: await webhookOf(account_id) }
+    },
+
+    async changeItem(id: string, { price_cents, sellable }: Input) {
+      if (price_cents !== undefined && !Number.isSafeInteger(price_cents))
+        throw refuse('invalid_request', 'price_cents is a whole number of cents.')
+      if (sellable !== undefined && typeof sellable !== 'boolean')
+        throw refuse('invalid_request', 'sellable is true or false.')
+      const { item } = await operator.setItem(id, {
+        ...(price_cents !== undefined && { price_cents: String(price_cents) }),
+        ...(sellable !== undefined && { for_sale: String(sellable) }),
+      })
+      return { id, name: item.name, price_cents: item.price_cents, sellable: item.is_for_sale }
+    },
+
+    async deliver(id: string): Promise<EmulatedOrder> {
+      const { missing } = await selectMissingLinks(db, id)
+      await operator.deliverOrder(id, Array.from({ length: missing }, madeUpLink))
+      await store.tellOrder(id)
+      return orderNamed(id)
+    },
+
+    async cancel(id: string): Promise<EmulatedOrder> {
+      await operator.cancelOrder(id, 'Cancelled in the emulator.')
+      await store.tellOrder(id)
+      return orderNamed(id)
+    },
+
+    orders: async (wanted: {
+      account_id?: string
+      idempotency_key?: string
+    }): Promise<{ orders: EmulatedOrder[] }> => ({
+      orders: await selectOrders(db, wanted),
+    }),
+
+    async ledger(input: Input): Promise<{ balance_cents: number; transfers: LedgerTransfer[] }> {
+      const account_id = await accountIn(input)
+      const { balance_cents } = await operator.showAccount(account_id)
+      return { balance_cents, transfers: await selectTransfers(db, account_id) }
+    },
+
+    async verify(): Promise<{ ok: boolean; violations: Violation[] }> {
+      const findings = await verifyData(db, await readRules(INVARIANTS), () => {})
+      const violations = findings
+        .filter(({ violations }) => violations > 0)
+        .map(({ rule, what, violations, ids }) => ({ rule, what, violations, ids }))
+      return { ok: violations.length === 0, violations }
+    },
+  }
+}
+
+function centsIn(value: unknown): number {
+  const isCents = typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+  if (isCents && value <= BALANCE_CENTS_MAX) return value
+  throw refuse('invalid_request', `balance_cents is a whole number of cents from 0 to ${BALANCE_CENTS_MAX}.`)
+}

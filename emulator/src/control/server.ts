@@ -1,0 +1,139 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { refuse, type ServeRequest, VERSION } from '@shopwire/service/embedded'
+import { isFaultName } from '../fault-kinds.ts'
+import { ACCOUNT_ID, KEY } from '../seed.ts'
+import type { Store } from '../store.ts'
+import type { Actions } from './actions.ts'
+import { answerJson, answerOwnRefusal, answerRefusal, readBody, readObject } from './answers.ts'
+import { refuseStrangers } from './guard.ts'
+import { readPage } from './page.ts'
+import type { Streams } from './stream.ts'
+
+export interface Control {
+  readonly store: Store
+  readonly actions: Actions
+  readonly streams: Streams
+  baseUrl(): string
+}
+
+const PREFIX = '/_emulator'
+const LIMIT_DEFAULT = 100
+const LIMIT_MAX = 2_000
+
+/** Answers `/` and what is under `/_emulator`; everything else goes to the store as it is. */
+export async function createControlServer(control: () => Control | undefined) {
+  const page = await readPage()
+  return (serve: ServeRequest): ServeRequest =>
+    (request, response) => {
+      const [path = '', query = ''] = (request.url ?? '').split('?', 2)
+      const isOurs = page.has(path) || path === PREFIX || path.startsWith(`${PREFIX}/`)
+      if (!isOurs) return serve(request, response)
+      if (path === `${PREFIX}/inbox`) return void accept(request, response)
+      if (refuseStrangers(request, response)) return
+      if (page.has(path)) {
+        if (request.method === 'GET' || request.method === 'HEAD') return page.serve(path, response)
+        return answerOwnRefusal(response, 405, 'method_not_allowed', 'This page can only be read.')
+      }
+      const parts = control()
+      if (!parts) return answerOwnRefusal(response, 503, 'starting', 'The emulator is starting.')
+      handle(parts, request, response, path.slice(PREFIX.length), new URLSearchParams(query)).catch((error) =>
+        answerRefusal(response, error),
+      )
+    }
+}
+
+/** The receiver for those who have none: everything is fine. */
+async function accept(request: IncomingMessage, response: ServerResponse) {
+  await readBody(request).catch(() => {})
+  answerJson(response, 200, { ok: true })
+}
+
+async function handle(
+  { store, actions, streams, baseUrl }: Control,
+  request: IncomingMessage,
+  response: ServerResponse,
+  path: string,
+  query: URLSearchParams,
+): Promise<void> {
+  const { journal, faults } = store
+  const ok = (value: unknown) => answerJson(response, 200, value)
+  const method = request.method ?? ''
+  const [, folder = '', id = '', deed = '', more] = path.split('/').map(decodeURIComponent)
+  const asked = `${method} /${folder}${id === '' ? '' : '/:id'}${deed === '' ? '' : `/${deed}`}`
+  if (more !== undefined) throw nothingHere()
+  switch (asked) {
+    case 'GET /':
+      return ok({
+        version: VERSION,
+        base_url: baseUrl(),
+        account_id: ACCOUNT_ID,
+        key: KEY,
+        webhook: await actions.webhookOf(ACCOUNT_ID),
+        faults: faults.list(),
+      })
+    case 'GET /requests':
+      return ok({ requests: journal.after('request', ...range(query)), last: journal.last() })
+    case 'GET /deliveries':
+      return ok({ deliveries: journal.after('delivery', ...range(query)), last: journal.last() })
+    case 'GET /orders':
+      return ok(
+        await actions.orders({
+          ...optional('account_id', query.get('account_id')),
+          ...optional('idempotency_key', query.get('idempotency_key')),
+        }),
+      )
+    case 'GET /ledger':
+      return ok(await actions.ledger(optional('account_id', query.get('account_id'))))
+    case 'GET /stream':
+      return streams.serve(request, response, query.has('after') ? integer(query, 'after', 0) : undefined)
+    case 'POST /verify':
+      return ok(await actions.verify())
+    case 'POST /accounts':
+      return answerJson(response, 201, await actions.createAccount(await readObject(request)))
+    case 'POST /balance':
+      return ok(await actions.setBalance(await readObject(request)))
+    case 'POST /webhook':
+      return ok(await actions.setWebhook(await readObject(request)))
+    case 'POST /items/:id':
+      return ok(await actions.changeItem(id, await readObject(request)))
+    case 'POST /orders/:id/deliver':
+      return ok(await actions.deliver(id))
+    case 'POST /orders/:id/cancel':
+      return ok(await actions.cancel(id))
+    case 'GET /faults':
+      return ok({ faults: faults.list() })
+    case 'POST /faults': {
+      const fault = faults.arm(await readObject(request))
+      await store.settled()
+      return ok(fault)
+    }
+    case 'DELETE /faults':
+    case 'DELETE /faults/:id': {
+      if (id !== '' && !isFaultName(id)) throw refuse('not_found', `There is no fault ${id}.`)
+      faults.disarm(isFaultName(id) ? id : undefined, query.get('account_id') ?? undefined)
+      await store.settled()
+      return ok({ faults: faults.list() })
+    }
+    default:
+      throw nothingHere()
+  }
+}
+
+function nothingHere() {
+  return refuse('not_found', 'There is nothing at this path. The emulator’s README lists what there is.')
+}
+
+function range(query: URLSearchParams): [after: number, limit: number] {
+  return [integer(query, 'after', 0), Math.min(LIMIT_MAX, integer(query, 'limit', LIMIT_DEFAULT))]
+}
+
+function integer(query: URLSearchParams, name: string, fallback: number): number {
+  const text = query.get(name)
+  if (text === null) return fallback
+  if (!/^\d{1,15}$/.test(text)) throw refuse('invalid_request', `${name} is a whole number.`)
+  return Number(text)
+}
+
+function optional<Name extends string>(name: Name, value: string | null): { [Key in Name]?: string } {
+  return (value === null ? {} : { [name]: value }) as { [Key in Name]?: string }
+}

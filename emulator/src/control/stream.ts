@@ -1,0 +1,41 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Entry, Journal } from '../journal.ts'
+
+/** So that nobody in between takes a quiet stream for a dead one. */
+const BREATH_MS = 15_000
+/** A reader that does not read is let go; it comes back and is told what it missed. */
+const BACKLOG_BYTES_MAX = 4_000_000
+
+export type Streams = ReturnType<typeof createStreams>
+
+/** What happens, as it happens. A reader that was away says which number it saw last and gets the rest. */
+export function createStreams(journal: Journal) {
+  const open = new Set<ServerResponse>()
+  return {
+    serve(request: IncomingMessage, response: ServerResponse, after: number | undefined) {
+      const seen = Number(request.headers['last-event-id'] ?? after ?? journal.last())
+      response.writeHead(200, {
+        'content-type': 'text/event-stream; charset=utf-8',
+        'cache-control': 'no-store',
+        'x-accel-buffering': 'no',
+      })
+      const write = ({ seq, kind, value }: Entry) => {
+        response.write(`id: ${seq}\nevent: ${kind}\ndata: ${JSON.stringify(value)}\n\n`)
+        if (response.writableLength > BACKLOG_BYTES_MAX) response.destroy()
+      }
+      response.write(`retry: 1000\n\n`)
+      for (const entry of journal.allAfter(Number.isSafeInteger(seen) ? seen : journal.last())) write(entry)
+      const stop = journal.listen(write)
+      const breath = setInterval(() => response.write(':\n\n'), BREATH_MS)
+      open.add(response)
+      response.once('close', () => {
+        stop()
+        clearInterval(breath)
+        open.delete(response)
+      })
+    },
+    end() {
+      for (const response of open) response.end()
+    },
+  }
+}

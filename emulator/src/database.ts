@@ -1,0 +1,94 @@
+import { createHmac } from 'node:crypto'
+import { join } from 'node:path'
+import { type Postgres, startPostgres } from '@shopwire/engines'
+import { type Db, MIGRATIONS, migrate, openDatabase, statement } from '@shopwire/service/embedded'
+import { findPrograms } from './postgres-programs.ts'
+
+/** A PostgreSQL of the emulator's own, with the store's schema in it. */
+export interface StoreDatabase {
+  readonly appUrl: string
+  readonly ownerUrl: string
+  readonly version: string
+  stop(): Promise<void>
+}
+
+const NAME = 'shopwire'
+/** One process with two pools works on it, and people read along. */
+const SETTINGS = { max_connections: '60', shared_buffers: '32MB', autovacuum_naptime: '30s' }
+
+export async function startDatabase(
+  data: string | undefined,
+  progress: (what: string) => void,
+): Promise<StoreDatabase> {
+  const programs = await findPrograms()
+  progress('starting PostgreSQL')
+  const { bin, libraries } = programs
+  const postgres = await startPostgres({
+    settings: SETTINGS,
+    ...(data !== undefined && { dir: join(data, 'postgres') }),
+    ...(bin !== undefined && { bin }),
+    ...(libraries !== undefined && { libraries }),
+  }).catch(async (error) => {
+    await programs.remove()
+    throw error
+  })
+  const stop = async () => {
+    await postgres.stop()
+    await programs.remove()
+  }
+  try {
+    progress('making the schema')
+    const urls = await provision(postgres)
+    await migrate(urls.ownerUrl, MIGRATIONS)
+    return { ...urls, version: postgres.version, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** The two logins of an installation, as an operator makes them once. The packaged PostgreSQL has no psql to do it with. */
+async function provision(postgres: Postgres): Promise<{ ownerUrl: string; appUrl: string }> {
+  const owner = passwordOf(postgres, 'owner')
+  const app = passwordOf(postgres, 'app')
+  const db = openDatabase(
+    {
+      url: postgres.superuserUrl,
+      application_name: 'shopwire-emulator',
+      connectionsMax: 1,
+      connectMsMax: 10_000,
+      statementMsMax: 60_000,
+      lockMsMax: 10_000,
+      namedStatements: false,
+    },
+    () => {},
+  )
+  try {
+    const run = (text: string) => db.run(statement(text, []))
+    if (!(await isThere(db, `select from pg_roles where rolname = 'shopwire_api'`))) {
+      await run('create role shopwire_app nologin')
+      await run(`create role shopwire_owner login createrole password '${owner}'`)
+      await run(`create role shopwire_api login in role shopwire_app password '${app}'`)
+    }
+    if (!(await isThere(db, `select from pg_database where datname = '${NAME}'`))) {
+      await run(`create database ${NAME} owner shopwire_owner strategy file_copy`)
+      await run(`revoke all on database ${NAME} from public`)
+      await run(`grant connect on database ${NAME} to shopwire_app`)
+    }
+  } finally {
+    await db.close()
+  }
+  return {
+    ownerUrl: postgres.url('shopwire_owner', owner, NAME),
+    appUrl: postgres.url('shopwire_api', app, NAME),
+  }
+}
+
+async function isThere(db: Db, text: string): Promise<boolean> {
+  return (await db.many(statement(text, []))).length > 0
+}
+
+/** The same for as long as the server lives, without a file to keep it in. */
+function passwordOf(postgres: Postgres, role: string): string {
+  return createHmac('sha256', new URL(postgres.superuserUrl).password).update(role).digest('hex')
+}

@@ -1,0 +1,267 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { BASE_PATH, BODY_BYTES_MAX, requestHeadersLower, routes } from '@shopwire/contract'
+import { canonicalRequest } from '@shopwire/contract/signing'
+import { newId, type ServeRequest } from '@shopwire/service/embedded'
+import type { Faults, Taken } from './faults.ts'
+import type { Journal, RecordedRequest } from './journal.ts'
+import type { Keys } from './keys.ts'
+import { matchMistake } from './mistakes.ts'
+
+/** One request on its way, as far as it is known before the service looks at it. */
+export interface Exchange {
+  readonly account_id: string | undefined
+  /** What may happen to it; taken for it alone. */
+  readonly taken: Taken | undefined
+  /** What has happened to it. */
+  struck: string | undefined
+  /** The answer is made and does not leave. */
+  losesAnswer: boolean
+  /** What the Date header says, when that is not the time. */
+  dateMs: number | undefined
+}
+
+export interface Exchanges {
+  around(serve: ServeRequest): ServeRequest
+  of(request: IncomingMessage): Exchange | undefined
+  /** The one with this key and nonce: all that admission is told of a request. */
+  signedWith(key_id: string, nonce: string): Exchange | undefined
+}
+
+export interface ExchangeDeps {
+  readonly journal: Journal
+  readonly faults: Faults
+  readonly keys: Keys
+  onAnswer(request: Omit<RecordedRequest, 'seq'>): void
+}
+
+/** Of a body that is too large, what is kept of it. */
+const BODY_KEPT_BYTES = 4 * BODY_BYTES_MAX
+/** For the body of a request that is dropped, so that it can be shown. */
+const BODY_WAIT_MS = 500
+/** A caller has hung up; the service may still be at work on its request. */
+const UNDER_WAY_MS_MAX = 10_000
+
+/** Sees each request before the service and each answer after it, and leaves both as they are unless a fault says otherwise. */
+export function createExchanges(deps: ExchangeDeps): Exchanges {
+  const { faults, keys } = deps
+  const byRequest = new WeakMap<IncomingMessage, Exchange>()
+  const bySignature = new Map<string, Exchange>()
+
+  function open(request: IncomingMessage): Exchange {
+    const key_id = header(request, requestHeadersLower.key)
+    const account_id = key_id === null ? undefined : keys.accountOf(key_id)
+    const route = routeOf(request)
+    const isSigned = account_id !== undefined && route !== undefined
+    return {
+      account_id,
+      taken: isSigned ? faults.take('request', { account_id, route }) : undefined,
+      struck: undefined,
+      losesAnswer: false,
+      dateMs: undefined,
+    }
+  }
+
+  return {
+    of: (request) => byRequest.get(request),
+    signedWith: (key_id, nonce) => bySignature.get(`${key_id} ${nonce}`),
+    around: (serve) => (request, response) => {
+      const exchange = open(request)
+      const { taken } = exchange
+      const record = recorder(deps, exchange, request)
+      if (taken?.name === 'dropped_connection' && taken.strike()) {
+        exchange.struck = taken.name
+        return drop(request, () => record({ status: null, isSent: false, answer: '', id: null }))
+      }
+      const signature = `${header(request, requestHeadersLower.key)} ${header(request, requestHeadersLower.nonce)}`
+      byRequest.set(request, exchange)
+      bySignature.set(signature, exchange)
+      watchAnswer(exchange, response, (answered) => {
+        if (bySignature.get(signature) === exchange) bySignature.delete(signature)
+        taken?.release()
+        record(answered)
+      })
+      serve(request, response)
+    },
+  }
+}
+
+interface Answered {
+  readonly status: number | null
+  readonly isSent: boolean
+  readonly answer: string
+  /** The service's own name for the request. */
+  readonly id: string | null
+}
+
+/** Calls back once, when the answer is on its way, is lost, or will never come. */
+function watchAnswer(exchange: Exchange, response: ServerResponse, done: (answered: Answered) => void) {
+  const chunks: Buffer[] = []
+  let status: number | null = null
+  let isEnded = false
+  let isDone = false
+  const { socket } = response.req
+  const finish = (isSent: boolean) => {
+    if (isDone) return
+    isDone = true
+    const id = response.getHeader('x-request-id')
+    done({
+      status,
+      isSent,
+      answer: Buffer.concat(chunks).toString('utf8'),
+      id: named ?? (id ? String(id) : null),
+    })
+  }
+  let named: string | null = null
+  const keep = (chunk: unknown) => {
+    if (typeof chunk === 'string') chunks.push(Buffer.from(chunk))
+    else if (chunk instanceof Uint8Array) chunks.push(Buffer.from(chunk))
+  }
+  const { writeHead, end } = response
+  response.writeHead = ((code: number, ...rest: unknown[]) => {
+    status = code
+    const headers = rest.findLast((one) => typeof one === 'object' && one !== null) as
+      | Record<string, unknown>
+      | undefined
+    named = headers && 'x-request-id' in headers ? String(headers['x-request-id']) : null
+    if (exchange.dateMs !== undefined) response.setHeader('date', new Date(exchange.dateMs).toUTCString())
+    if (exchange.losesAnswer) return response
+    return (writeHead as (...args: unknown[]) => ServerResponse).call(response, code, ...rest)
+  }) as typeof response.writeHead
+  response.end = ((chunk?: unknown, ...rest: unknown[]) => {
+    keep(chunk)
+    isEnded = true
+    status ??= response.statusCode
+    if (exchange.losesAnswer) {
+      socket.resetAndDestroy()
+      finish(false)
+      return response
+    }
+    if (socket.destroyed) finish(false)
+    return (end as (...args: unknown[]) => ServerResponse).call(response, chunk, ...rest)
+  }) as typeof response.end
+  response.once('finish', () => finish(true))
+  response.once('close', () => {
+    if (isEnded) finish(response.writableFinished)
+    else setTimeout(() => finish(false), UNDER_WAY_MS_MAX).unref()
+  })
+}
+
+/** Puts the exchange into the journal, with all that there is to say of it. */
+function recorder(
+  { journal, faults, keys, onAnswer }: ExchangeDeps,
+  exchange: Exchange,
+  request: IncomingMessage,
+) {
+  const startedMs = performance.now()
+  const at = new Date().toISOString()
+  const body = tee(request)
+  const target = request.url ?? ''
+  const method = request.method ?? ''
+  const key_id = header(request, requestHeadersLower.key)
+  const timestamp = header(request, requestHeadersLower.timestamp)
+  const nonce = header(request, requestHeadersLower.nonce)
+  const signature = header(request, requestHeadersLower.signature)
+
+  return ({ status, isSent, answer, id }: Answered) => {
+    const duration_ms = Math.round((performance.now() - startedMs) * 100) / 100
+    const bytes = body()
+    const error_type = errorTypeOf(status, answer)
+    const isClosed = error_type === 'store_closed' && faults.isArmedForAll('store_closed')
+    const isSigned = timestamp !== null && nonce !== null
+    const parts = isSigned ? { method, target, timestamp, nonce, body: bytes } : undefined
+    const write = (secret: string | undefined) => {
+      const isWrong = error_type === 'authentication_failed' && signature !== null
+      const line = {
+        id: id ?? newId('req', Date.now()),
+        at,
+        duration_ms,
+        method,
+        target,
+        account_id: exchange.account_id ?? null,
+        key_id,
+        timestamp,
+        nonce,
+        idempotency_key: idempotencyKeyIn(bytes),
+        body: bytes.toString('utf8'),
+        status,
+        sent: isSent,
+        error_type,
+        answer,
+        canonical: parts ? canonicalRequest(parts) : null,
+        mistake: isWrong && parts && secret ? matchMistake({ ...parts, secret, signature }) : null,
+        fault: exchange.struck ?? (isClosed ? 'store_closed' : null),
+      }
+      journal.add('request', line)
+      onAnswer(line)
+    }
+    const known = key_id === null ? undefined : keys.knownSecret(key_id)
+    if (known !== undefined || key_id === null) return write(known)
+    void keys.secretOf(key_id).then(write, () => write(undefined))
+  }
+}
+
+/** The bytes as they come off the wire, whoever reads them, and whether anybody does. */
+function tee(request: IncomingMessage): () => Buffer {
+  const chunks: Buffer[] = []
+  let size = 0
+  const { push } = request
+  request.push = (chunk: unknown, ...rest: []) => {
+    if (chunk instanceof Uint8Array && size < BODY_KEPT_BYTES) {
+      chunks.push(Buffer.from(chunk))
+      size += chunk.length
+    }
+    return push.call(request, chunk, ...rest)
+  }
+  return () => Buffer.concat(chunks)
+}
+
+function drop(request: IncomingMessage, done: () => void) {
+  const { socket } = request
+  const timer = setTimeout(end, BODY_WAIT_MS)
+  let isOver = false
+  function end() {
+    if (isOver) return
+    isOver = true
+    clearTimeout(timer)
+    socket.resetAndDestroy()
+    done()
+  }
+  request.on('error', () => {})
+  request.once('end', end).once('close', end).resume()
+}
+
+/** As `on` spells it; undefined for what nobody signs. */
+function routeOf({ method, url = '' }: IncomingMessage): string | undefined {
+  const [path = ''] = url.split('?', 1)
+  const route = routes.find((one) => {
+    if (one.method !== method || one.scope === null) return false
+    const whole = BASE_PATH + one.path
+    if (!whole.endsWith('{id}')) return whole === path
+    const front = whole.slice(0, -'{id}'.length)
+    return path.startsWith(front) && path.length > front.length && !path.slice(front.length).includes('/')
+  })
+  return route && `${route.method} ${route.path}`
+}
+
+function header({ headers }: IncomingMessage, name: string): string | null {
+  const value = headers[name]
+  return typeof value === 'string' ? value : null
+}
+
+function errorTypeOf(status: number | null, answer: string): string | null {
+  if (status === null || status < 400) return null
+  try {
+    return String((JSON.parse(answer) as { error: { type: string } }).error.type)
+  } catch {
+    return null
+  }
+}
+
+function idempotencyKeyIn(body: Buffer): string | null {
+  try {
+    const { idempotency_key } = JSON.parse(body.toString('utf8')) as { idempotency_key?: unknown }
+    return typeof idempotency_key === 'string' ? idempotency_key : null
+  } catch {
+    return null
+  }
+}

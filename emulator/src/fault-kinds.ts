@@ -1,0 +1,117 @@
+/** When a fault gets its chance. */
+export type Stage = 'request' | 'standing' | 'order' | 'event'
+
+interface Kind {
+  readonly title: string
+  readonly stage: Stage
+  /** What it takes besides `times`, `on` and `account_id`, with what it is otherwise. */
+  readonly params: Readonly<Record<string, Param>>
+  /** Strikes until it is disarmed unless told otherwise. */
+  readonly lasts?: true
+  /** Strikes orders only. */
+  readonly onlyOrders?: true
+}
+
+export type Param =
+  | { readonly type: 'integer'; readonly min: number; readonly max: number; readonly fallback: number }
+  | { readonly type: 'boolean'; readonly fallback: boolean }
+  | { readonly type: 'text'; readonly values: readonly string[]; readonly fallback: string }
+
+const DAY_MS = 86_400_000
+const milliseconds = (fallback: number, max = 600_000): Param => ({ type: 'integer', min: 0, max, fallback })
+const afterCommit: Param = { type: 'boolean', fallback: false }
+const events = ['*', 'order.accepted', 'order.delivered', 'order.cancelled', 'catalogue.changed', 'test']
+const whichEvent: Param = { type: 'text', values: events, fallback: '*' }
+
+/** Everything that can be made to go wrong. */
+export const faultKinds = {
+  lost_answer: {
+    title: 'The request is carried out, and its answer never arrives',
+    stage: 'request',
+    params: {},
+  },
+  dropped_connection: {
+    title: 'The connection breaks before the request is looked at',
+    stage: 'request',
+    params: {},
+  },
+  slow_body: { title: 'The body does not arrive in time: 408', stage: 'request', params: {} },
+  rate_limited: {
+    title: 'Too many requests: 429',
+    stage: 'request',
+    params: {
+      bucket: { type: 'text', values: ['req', 'orders'], fallback: 'req' },
+      retry_after_s: { type: 'integer', min: 1, max: 60, fallback: 1 },
+    },
+  },
+  unavailable: {
+    title: 'The store cannot say whether it did it: 503',
+    stage: 'request',
+    params: { after_commit: afterCommit },
+  },
+  server_error: {
+    title: 'Something breaks in the store: 500',
+    stage: 'request',
+    params: { after_commit: afterCommit },
+  },
+  slow_answer: { title: 'The answer is held back', stage: 'request', params: { ms: milliseconds(1_000) } },
+  clock_skew: {
+    title: 'The clock of the store is off',
+    stage: 'standing',
+    lasts: true,
+    params: { ms: { type: 'integer', min: -DAY_MS, max: DAY_MS, fallback: 90_000 } },
+  },
+  store_closed: { title: 'The store takes no orders: 503', stage: 'standing', lasts: true, params: {} },
+  price_change: {
+    title: 'A price changes just before the order',
+    stage: 'request',
+    onlyOrders: true,
+    params: { by_cents: { type: 'integer', min: -100_000, max: 100_000, fallback: 50 } },
+  },
+  sold_out: {
+    title: 'An item is sold out just before the order',
+    stage: 'request',
+    onlyOrders: true,
+    params: {},
+  },
+  supplier_failure: {
+    title: 'The order cannot be fulfilled; it is cancelled and refunded',
+    stage: 'order',
+    onlyOrders: true,
+    params: {},
+  },
+  slow_fulfilment: {
+    title: 'The order stays paid for a while',
+    stage: 'order',
+    onlyOrders: true,
+    params: { ms: milliseconds(5_000, DAY_MS) },
+  },
+  duplicate_event: {
+    title: 'An event is sent more than once',
+    stage: 'event',
+    params: { copies: { type: 'integer', min: 2, max: 10, fallback: 2 }, event: whichEvent },
+  },
+  late_event: {
+    title: 'An event is held back',
+    stage: 'event',
+    params: { ms: milliseconds(5_000), event: whichEvent },
+  },
+  out_of_order_events: {
+    title: 'An event arrives after the next one of its order',
+    stage: 'event',
+    params: {},
+  },
+  lost_event: {
+    title: 'An event does not arrive; the store tries again later',
+    stage: 'event',
+    params: { event: whichEvent },
+  },
+} as const satisfies Record<string, Kind>
+
+export type FaultName = keyof typeof faultKinds
+
+export const kindOf = (name: FaultName): Kind => faultKinds[name]
+
+export function isFaultName(name: unknown): name is FaultName {
+  return typeof name === 'string' && Object.hasOwn(faultKinds, name)
+}

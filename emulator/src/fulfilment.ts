@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto'
+import type { Job, JobEnd, ObtainFromSuppliers, Operator } from '@shopwire/service/embedded'
+import type { Faults } from './faults.ts'
+
+type Fulfil = (job: Job) => Promise<JobEnd>
+
+export interface FulfilmentDeps {
+  readonly faults: Faults
+  /** How long every order stays paid. */
+  readonly afterMs: number
+  operator(): Operator
+  onOrder(account_id: string, order_id: string): Promise<void>
+}
+
+/** What was decided of an order when it was first taken up. */
+interface Plan {
+  readonly dueMs: number
+  readonly fails: boolean
+}
+
+const PLANS_MAX = 10_000
+
+/** The supplier behind every item: it has what is asked for, always. */
+export const SUPPLIER = 'emulator'
+
+export const endlessSupply: ObtainFromSuppliers = async ({ missing }) => ({
+  kind: 'given',
+  supplier: SUPPLIER,
+  links: Array.from({ length: missing }, madeUpLink),
+})
+
+/** Nobody's: the domain is kept free for examples. */
+export function madeUpLink(): string {
+  return `https://gift.example/${randomBytes(12).toString('base64url')}`
+}
+
+/** Fulfilment as it is, but for orders that have to wait or to fail. */
+export function interferingFulfilment(real: Fulfil, deps: FulfilmentDeps): Fulfil {
+  const plans = new Map<string, Plan>()
+
+  function plan({ account_id, created_at }: Job): Plan {
+    const taken = deps.faults.take('order', { account_id })
+    const isStruck = taken?.strike() ?? false
+    const slowMs = isStruck && taken?.name === 'slow_fulfilment' ? Number(taken.params.ms) : 0
+    return {
+      dueMs: created_at.getTime() + deps.afterMs + slowMs,
+      fails: isStruck && taken?.name === 'supplier_failure',
+    }
+  }
+
+  return async (job) => {
+    const { account_id, subject: order_id } = job
+    const planned = plans.get(order_id) ?? plan(job)
+    plans.set(order_id, planned)
+    if (plans.size > PLANS_MAX) plans.delete(plans.keys().next().value as string)
+    const waitMs = planned.dueMs - Date.now()
+    if (waitMs > 0) return { kind: 'again', waitMs, note: 'held back by the emulator' }
+    if (planned.fails) {
+      await deps.operator().cancelOrder(order_id, 'The supplier could not deliver.')
+      await deps.onOrder(account_id, order_id)
+      return { kind: 'done' }
+    }
+    const end = await real(job)
+    if (end.kind === 'done') {
+      plans.delete(order_id)
+      await deps.onOrder(account_id, order_id)
+    }
+    return end
+  }
+}

@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto'
+import { scopes as allScopes } from '@shopwire/contract'
+import {
+  createAccount,
+  createKey,
+  type Db,
+  fund,
+  type Keyring,
+  type Operator,
+  readCatalogueFile,
+  sql,
+} from '@shopwire/service/embedded'
+import catalogue from './catalogue.json' with { type: 'json' }
+import { SUPPLIER } from './fulfilment.ts'
+import type { Key } from './keys.ts'
+
+export const CELL = 'emulator'
+/** The same at every start, so that a caller's settings stay right. They open nothing but play money. */
+export const ACCOUNT_ID = 'acct_00000000000000000000000001'
+export const KEY: Key = {
+  id: `key_${CELL}_00000000000000000000000001`,
+  secret: 'sk_emulator-play-money-everybody-knows-this-one',
+}
+
+/** Fills a new database: the account with its key and money, and what is for sale. Finds it done in one that was kept. */
+export async function seed(
+  db: Db,
+  keyring: Keyring,
+  operator: Operator,
+  balanceCents: number,
+): Promise<void> {
+  const isSeeded = await db.maybeOne(sql`select id from accounts where id = ${ACCOUNT_ID}`)
+  if (isSeeded) return
+  const nowMs = Date.now()
+  await db.transaction(async (tx) => {
+    await createAccount(tx, 'Emulator', nowMs, ACCOUNT_ID)
+    const key = { account_id: ACCOUNT_ID, cell: CELL, name: 'emulator', scopes: allScopes }
+    await createKey(tx, keyring, key, nowMs, KEY)
+    if (balanceCents > 0)
+      await fund(tx, ACCOUNT_ID, { amount_cents: balanceCents, reference: 'play money' }, nowMs)
+  })
+  const { items } = readCatalogueFile(Buffer.from(JSON.stringify(catalogue)))
+  await operator.importCatalogue(items, 'emulator', { isPartial: false, allowRemovals: true })
+  // Never asked: its place is taken by `endlessSupply`.
+  const url = 'https://supplier.example/links'
+  await operator.createSupplier({ name: SUPPLIER, url, timeout_ms: 1_000, allowHttp: false })
+  for (const id of items.keys()) await operator.chooseSource(id, { supplier: SUPPLIER })
+  // What stands there from the beginning is no news to anybody.
+  await db.run(sql`
+    update catalogue_announcement
+       set revision = (select revision from catalogue_state)`)
+}
+
+/** One more account, with money and a key. */
+export async function addAccount(
+  operator: Operator,
+  wanted: { name: string; balanceCents: number; scopes: readonly string[] },
+): Promise<{ account_id: string; key: Key }> {
+  const { id: account_id } = await operator.createAccount(wanted.name)
+  if (wanted.balanceCents > 0)
+    await operator.fundAccount(account_id, { amount_cents: wanted.balanceCents, reference: 'play money' })
+  const { key, secret } = await operator.createKey(account_id, wanted.name, wanted.scopes)
+  return { account_id, key: { id: key.id, secret } }
+}
+
+/** Brings a balance to what is wanted, by one transfer; by none when it is there. */
+export async function setBalance(operator: Operator, account_id: string, wantedCents: number): Promise<void> {
+  const { balance_cents } = await operator.showAccount(account_id)
+  const change_cents = wantedCents - balance_cents
+  if (change_cents === 0) return
+  await operator.adjustAccount(account_id, {
+    change_cents,
+    reference: randomUUID(),
+    note: 'set in the emulator',
+  })
+}

@@ -1,0 +1,167 @@
+import { createServer } from 'node:net'
+import { createActions } from './control/actions.ts'
+import { type Control, createControlServer } from './control/server.ts'
+import { createStreams } from './control/stream.ts'
+import { startDatabase } from './database.ts'
+import type { Fault, FaultRequest } from './faults.ts'
+import type { Key } from './keys.ts'
+import { ACCOUNT_ID, KEY } from './seed.ts'
+import { openStore } from './store.ts'
+
+export interface EmulatorOptions {
+  /** 0, unless told otherwise: one that is free. */
+  readonly port?: number
+  readonly host?: string
+  /** Keeps the data there; without it everything is thrown away. */
+  readonly data?: string
+  /** What the account has at first, and what accounts made later have unless told otherwise. */
+  readonly balanceCents?: number
+  /** An endpoint of the first account from the start. */
+  readonly webhook?: { readonly url: string; readonly secret?: string }
+  /** How long an order stays `paid`. */
+  readonly fulfilAfterMs?: number
+  readonly requestsPerMinute?: number
+  readonly ordersPerMinute?: number
+  readonly faults?: readonly FaultRequest[]
+  /** Told what is being done while it starts. */
+  readonly onProgress?: (what: string) => void
+  /** Of the service's own log, on standard output; silent unless told otherwise. */
+  readonly logLevel?: 'debug' | 'info' | 'warn' | 'error' | 'silent'
+}
+
+export interface Emulator {
+  /** With `/v1`, as a client wants it. */
+  readonly baseUrl: string
+  /** Of the page, and what `/_emulator` is below. */
+  readonly url: string
+  readonly accountId: string
+  readonly key: Key
+  readonly databaseVersion: string
+  arm(fault: FaultRequest): Promise<Fault>
+  /** One, or all. */
+  disarm(name?: string, options?: { accountId?: string }): Promise<void>
+  createAccount(options?: {
+    name?: string
+    balanceCents?: number
+    scopes?: readonly string[]
+  }): Promise<{ accountId: string; key: Key }>
+  /** Any of the endpoints below `/_emulator`, such as `control('GET', '/orders')`. Fails with what a refusal says. */
+  control<Answer = unknown>(method: string, path: string, body?: object): Promise<Answer>
+  stop(): Promise<void>
+}
+
+/** A store of one's own: a private database, the service in this process, play money. */
+export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
+  const { host = '127.0.0.1', port = 0, balanceCents = 25_000, onProgress = () => {} } = options
+  if (port !== 0) await assertFree(port, host)
+  const database = await startDatabase(options.data, onProgress)
+  const stops: (() => Promise<void> | void)[] = [() => database.stop()]
+  let stopping: Promise<void> | undefined
+  const stop = () => {
+    stopping ??= runAll(stops)
+    return stopping
+  }
+  try {
+    onProgress('opening the store')
+    let control: Control | undefined
+    const store = await openStore({
+      appUrl: database.appUrl,
+      host,
+      port,
+      balanceCents,
+      fulfilAfterMs: options.fulfilAfterMs ?? 0,
+      requestsPerMinute: options.requestsPerMinute ?? 120,
+      ordersPerMinute: options.ordersPerMinute ?? 20,
+      logLevel: options.logLevel ?? 'silent',
+      intercept: await createControlServer(() => control),
+    })
+    stops.push(() => store.stop())
+    const streams = createStreams(store.journal)
+    stops.push(() => streams.end())
+    const actions = createActions(store, { balanceCents })
+    if (options.webhook) await actions.setWebhook({ ...options.webhook })
+    for (const fault of options.faults ?? []) store.faults.arm(fault)
+    await store.settled()
+    const url = `http://${host.includes(':') ? `[${host}]` : host}:${await store.listen()}`
+    const baseUrl = `${url}/v1`
+    control = { store, actions, streams, baseUrl: () => baseUrl }
+    return {
+      ...handles(url),
+      baseUrl,
+      accountId: ACCOUNT_ID,
+      key: KEY,
+      databaseVersion: database.version,
+      stop,
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** Everything goes the way that a program outside would go. */
+function handles(url: string): Pick<Emulator, 'url' | 'arm' | 'disarm' | 'createAccount' | 'control'> {
+  const local = url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
+  async function control<Answer>(method: string, path: string, body?: object): Promise<Answer> {
+    const response = await fetch(`${local}/_emulator${path}`, {
+      method,
+      headers: { 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    const answer = (await response.json()) as { error?: { type: string; message: string } }
+    if (!response.ok) throw new Error(`${method} ${path}: ${answer.error?.message ?? response.status}`)
+    return answer as Answer
+  }
+  return {
+    url: local,
+    control,
+    arm: (fault) => control<Fault>('POST', '/faults', fault),
+    async disarm(name, { accountId } = {}) {
+      const only = accountId === undefined ? '' : `?account_id=${encodeURIComponent(accountId)}`
+      await control('DELETE', `/faults${name === undefined ? '' : `/${name}`}${only}`)
+    },
+    async createAccount({ name, balanceCents, scopes } = {}) {
+      const made = await control<{ account_id: string; key: Key }>('POST', '/accounts', {
+        ...(name !== undefined && { name }),
+        ...(balanceCents !== undefined && { balance_cents: balanceCents }),
+        ...(scopes !== undefined && { scopes }),
+      })
+      return { accountId: made.account_id, key: made.key }
+    },
+  }
+}
+
+/** Somebody else has the port. */
+export class PortTaken extends Error {
+  override readonly name = 'PortTaken'
+  readonly port: number
+
+  constructor(port: number) {
+    super(`Port ${port} is taken by another program.`)
+    this.port = port
+  }
+}
+
+/** Told before anything is started; whoever takes it meanwhile is found out when the store listens. */
+function assertFree(port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer()
+    probe.once('error', (error: NodeJS.ErrnoException) =>
+      reject(error.code === 'EADDRINUSE' ? new PortTaken(port) : error),
+    )
+    probe.listen(port, host, () => probe.close(() => resolve()))
+  })
+}
+
+/** The last that was started first. One that fails keeps nobody else from being stopped. */
+async function runAll(stops: readonly (() => Promise<void> | void)[]): Promise<void> {
+  const failures: unknown[] = []
+  for (const stop of stops.toReversed()) {
+    try {
+      await stop()
+    } catch (error) {
+      failures.push(error)
+    }
+  }
+  if (failures.length > 0) throw failures[0]
+}

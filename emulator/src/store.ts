@@ -1,0 +1,170 @@
+import {
+  type Api,
+  type Config,
+  createApi,
+  createLog,
+  createMetrics,
+  createOperator,
+  createWorker,
+  type Db,
+  DEVELOPMENT_ENCRYPTION_KEY,
+  type Keyring,
+  loadConfig,
+  type Operator,
+  openDatabaseFrom,
+  openKeyringFrom,
+  type ServeRequest,
+  VERSION,
+} from '@shopwire/service/embedded'
+import { createLines } from './deliveries.ts'
+import { createExchanges } from './exchanges.ts'
+import { createFaults, type Faults } from './faults.ts'
+import { endlessSupply, interferingFulfilment } from './fulfilment.ts'
+import { createInterference, interferingAdmission } from './interference.ts'
+import { createJournal, type Journal } from './journal.ts'
+import { type Keys, openKeys } from './keys.ts'
+import { createPauses } from './pauses.ts'
+import { selectOrders } from './queries.ts'
+import { ACCOUNT_ID, CELL, KEY, seed } from './seed.ts'
+import { createStoreSign } from './store-sign.ts'
+import { checkUrl, looseRoutes } from './webhook-urls.ts'
+
+export interface StoreOptions {
+  readonly appUrl: string
+  readonly host: string
+  readonly port: number
+  readonly balanceCents: number
+  readonly fulfilAfterMs: number
+  readonly requestsPerMinute: number
+  readonly ordersPerMinute: number
+  readonly logLevel: string
+  /** Sees requests first; those it leaves go to the store. */
+  intercept(serve: ServeRequest): ServeRequest
+}
+
+/** The store of this process: the service's own API and worker, with everything that may go wrong in between. */
+export interface Store {
+  readonly db: Db
+  readonly keyring: Keyring
+  readonly operator: Operator
+  readonly journal: Journal
+  readonly faults: Faults
+  readonly keys: Keys
+  /** Until the sign on the door says what the faults say. */
+  settled(): Promise<void>
+  tellOrder(order_id: string): Promise<void>
+  listen(): Promise<number>
+  stop(): Promise<void>
+}
+
+const SHUTDOWN_MS = 4_000
+
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const config = configOf(options)
+  const log = createLog(config.SHOPWIRE_LOG_LEVEL)
+  const metrics = createMetrics(VERSION)
+  const db = openDatabaseFrom(config, 'shopwire-emulator', log)
+  const keyring = openKeyringFrom(config)
+  const journal = createJournal()
+  const pauses = createPauses()
+  const faults: Faults = createFaults(() => {
+    journal.add('faults', { faults: faults.list() })
+    void sign.follow()
+  })
+  let api: Api | undefined
+  const operator = createOperator(
+    {
+      db,
+      keyring,
+      clock: { nowMs: () => Date.now() },
+      cell: CELL,
+      admission: async () => (api as Api).admission,
+    },
+    'emulator',
+  )
+  const sign = createStoreSign(operator, () => faults.isArmedForAll('store_closed'))
+  await seed(db, keyring, operator, options.balanceCents)
+  await sign.follow()
+  const keys = await openKeys(db, keyring)
+  keys.add(ACCOUNT_ID, KEY)
+
+  const tellOrder = async (id: string) => {
+    const [order] = await selectOrders(db, { id })
+    if (order) journal.add('order', order)
+  }
+  const exchanges = createExchanges({
+    journal,
+    faults,
+    keys,
+    onAnswer({ method, target, status, answer, error_type, account_id }) {
+      if (method !== 'POST' || target !== '/v1/orders') return
+      const closed = error_type === 'store_closed' && faults.standing('store_closed', account_id ?? undefined)
+      // For one account alone it has struck where the answer was made.
+      if (closed && closed.account_id === undefined) closed.strike()
+      // Told when it is new; what becomes of it later is told then.
+      if (status === 201) void tellOrder((JSON.parse(answer) as { id: string }).id).catch(() => {})
+    },
+  })
+  const deps = { log, metrics, db }
+  const limits = { requestsMax: options.requestsPerMinute, ordersMax: options.ordersPerMinute }
+  api = await createApi(config, deps, {
+    routes: looseRoutes,
+    checkUrl,
+    interference: createInterference({ db, exchanges, faults, pauses, operator: () => operator }),
+    admission: (real) => interferingAdmission(real, exchanges, limits),
+    around: (serve) => options.intercept(exchanges.around(serve)),
+  })
+  const worker = createWorker(config, deps, {
+    openLine: createLines({ journal, faults, pauses }),
+    obtain: endlessSupply,
+    fulfil: (real) =>
+      interferingFulfilment(real, {
+        faults,
+        afterMs: options.fulfilAfterMs,
+        operator: () => operator,
+        onOrder: (_account_id, order_id) => tellOrder(order_id),
+      }),
+  })
+  const open = api
+  return {
+    db,
+    keyring,
+    operator,
+    journal,
+    faults,
+    keys,
+    settled: () => sign.follow(),
+    tellOrder,
+    async listen() {
+      const atOnce = (_part: string, work: () => Promise<void>) => work()
+      await open.open(atOnce)
+      await worker.open(atOnce)
+      return open.listen()
+    },
+    async stop() {
+      pauses.end()
+      for (const step of [...open.stops, ...worker.stops]) await step.run()
+      await db.close()
+    },
+  }
+}
+
+/** Of the service's settings, what an emulator needs to be told. Its own environment has no say here. */
+function configOf(options: StoreOptions): Config {
+  return loadConfig({
+    SHOPWIRE_ENV: 'development',
+    SHOPWIRE_CELL: CELL,
+    SHOPWIRE_HOST: options.host,
+    SHOPWIRE_PORT: String(options.port),
+    SHOPWIRE_LOG_LEVEL: options.logLevel,
+    SHOPWIRE_DATABASE_URL: options.appUrl,
+    SHOPWIRE_DATABASE_CONNECTIONS: '20',
+    SHOPWIRE_DATABASE_CONNECT_MS: '10000',
+    SHOPWIRE_ENCRYPTION_KEYS: DEVELOPMENT_ENCRYPTION_KEY,
+    SHOPWIRE_REQUESTS_PER_MINUTE: String(options.requestsPerMinute),
+    SHOPWIRE_ORDER_ATTEMPTS_PER_MINUTE: String(options.ordersPerMinute),
+    SHOPWIRE_CONNECTIONS_PER_ADDRESS: '0',
+    SHOPWIRE_WORKER_ENDPOINTS: '64',
+    SHOPWIRE_SHUTDOWN_MS: String(SHUTDOWN_MS),
+  })
+}

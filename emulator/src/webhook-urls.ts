@@ -1,0 +1,33 @@
+import { isIP } from 'node:net'
+import { type Route, routes } from '@shopwire/contract'
+import { checkWebhookUrl, isPublicAddress, refuse } from '@shopwire/service/embedded'
+
+const PRIVATE_NAMES = /(^|\.)(localhost|local|internal|intranet|lan|home|corp|home\.arpa|test)$/
+
+/** A place on this machine or in its own network, where a real store never delivers. */
+export function isOwnPlace(url: string): boolean {
+  const host = new URL(url).hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
+  if (isIP(host)) return !isPublicAddress(host)
+  return !host.includes('.') || PRIVATE_NAMES.test(host)
+}
+
+/** What a developer's own machine may be called; for everybody else the rules of a real store. */
+export async function checkUrl(text: string): Promise<string> {
+  if (!URL.canParse(text)) return checkWebhookUrl(text)
+  const url = new URL(text)
+  if (isOwnPlace(text) && url.username === '' && url.password === '' && !text.includes('#')) return url.href
+  if (url.protocol !== 'https:') {
+    throw refuse(
+      'webhook_url_not_allowed',
+      'This URL cannot receive events: http:// is for this machine and its own network. Use a public HTTPS address.',
+    )
+  }
+  return checkWebhookUrl(text)
+}
+
+/** The contract's routes, with http:// let through to the rules above. */
+export const looseRoutes: readonly Route[] = routes.map((route: Route) => {
+  if (route.name !== 'postWebhook') return route
+  const body = JSON.parse(JSON.stringify(route.body).replace('"^https://"', '"^https?://"'))
+  return { ...route, body }
+})

@@ -1,0 +1,128 @@
+import type { AddressInfo } from 'node:net'
+import type { Admission } from './access/admission.ts'
+import { ADMISSION_SEEN_EVERY_MS, noteAdmissionInUse } from './access/admission-in-use.ts'
+import { createKnownKeys } from './access/known-keys.ts'
+import { liveCatalogue } from './catalogue/live-catalogue.ts'
+import type { Config } from './config.ts'
+import { addressReader } from './edge/connections.ts'
+import { docsPortal } from './edge/docs-portal.ts'
+import { allEndpoints, type EndpointDeps } from './edge/endpoints/index.ts'
+import { ownFiles } from './edge/public-files.ts'
+import { createEdge, type EdgeDeps, type ServeRequest } from './edge/server.ts'
+import { systemClock } from './platform/clock.ts'
+import type { Db } from './platform/db.ts'
+import { every } from './platform/every.ts'
+import type { Log } from './platform/log.ts'
+import type { Metrics } from './platform/metrics.ts'
+import type { Step } from './platform/shutdown.ts'
+import { createThrottle } from './platform/throttle.ts'
+import { createLinkVault } from './supply/gift-link.ts'
+import { openAdmissionFrom, openKeyringFrom, type UntilAnswered } from './wiring.ts'
+
+const BAD_SIGNATURES_PER_MINUTE_MAX = 60
+
+export interface ProgramDeps {
+  readonly log: Log
+  readonly metrics: Metrics
+  readonly db: Db
+}
+
+/** What a store that is put together elsewhere may do in another way. `bin/api.ts` has none of it, whatever its settings say. */
+export interface ApiParts
+  extends Partial<Pick<EdgeDeps, 'clock' | 'routes' | 'interference'>>,
+    Partial<Pick<EndpointDeps, 'checkUrl'>> {
+  admission?(real: Admission): Admission
+  /** Sees every request before the edge does, and decides whether it does. */
+  around?(serve: ServeRequest): ServeRequest
+}
+
+export interface Api {
+  readonly admission: Admission
+  /** The port it listens on. */
+  listen(): Promise<number>
+  /** Answers callers from then on; before, it says 503. */
+  open(until: UntilAnswered): Promise<void>
+  /** What callers on open connections are told while the door is still open: to come back by another. */
+  sayGoodbye(): void
+  /** In order. The database is its owner's to close. */
+  readonly stops: readonly Step[]
+}
+
+/** Answers callers: the whole of the API but its process. */
+export async function createApi(
+  config: Config,
+  { log, metrics, db }: ProgramDeps,
+  parts: ApiParts = {},
+): Promise<Api> {
+  const keyring = openKeyringFrom(config)
+  const real = await openAdmissionFrom(config, db, log, metrics)
+  const admission = parts.admission?.(real) ?? real
+  const catalogue = liveCatalogue(db, (error) =>
+    log.warn({ err: error }, 'the catalogue could not be followed'),
+  )
+  metrics.gauge(
+    'shopwire_database_connections_waiting',
+    'Requests waiting for a database connection.',
+    () => db.stats().waiting,
+  )
+  const edge = createEdge(
+    {
+      log,
+      metrics,
+      clock: parts.clock ?? systemClock,
+      addressOf: addressReader(config.SHOPWIRE_TRUSTED_PROXY_HOPS),
+      connectionsPerAddressMax:
+        config.SHOPWIRE_TRUSTED_PROXY_HOPS > 0 ? 0 : config.SHOPWIRE_CONNECTIONS_PER_ADDRESS,
+      publicFiles: new Map([...ownFiles(), ...docsPortal(config.SHOPWIRE_DOCS_FOLDER)]),
+      access: {
+        keys: createKnownKeys(db, keyring),
+        admission,
+        metrics,
+        failures: createThrottle({
+          hitsMax: BAD_SIGNATURES_PER_MINUTE_MAX,
+          windowMs: 60_000,
+          namesMax: 100_000,
+        }),
+      },
+      ...(parts.routes && { routes: parts.routes }),
+      ...(parts.interference && { interference: parts.interference }),
+      ...(parts.around && { around: parts.around }),
+    },
+    allEndpoints({
+      db,
+      catalogue,
+      vault: createLinkVault(db, keyring),
+      keyring,
+      ...(parts.checkUrl && { checkUrl: parts.checkUrl }),
+    }),
+  )
+  const noteAdmission = () => noteAdmissionInUse(db, config.SHOPWIRE_ADMISSION)
+  const noting = every(
+    ADMISSION_SEEN_EVERY_MS,
+    async () => void (await noteAdmission()),
+    (error) => log.warn({ err: error }, 'it could not be noted where admission is kept'),
+  )
+
+  return {
+    admission,
+    async listen() {
+      await edge.listen({ port: config.SHOPWIRE_PORT, host: config.SHOPWIRE_HOST })
+      return (edge.server.address() as AddressInfo).port
+    },
+    async open(until) {
+      await until('admission', () => admission.open())
+      await until('database', async () => void (await noteAdmission()))
+      noting.start()
+      await until('database', () => catalogue.open())
+    },
+    sayGoodbye() {
+      edge.server.prependListener('request', (_, response) => response.setHeader('connection', 'close'))
+    },
+    stops: [
+      { name: 'finish requests', run: () => edge.close() },
+      { name: 'leave the catalogue', run: () => catalogue.close() },
+      { name: 'stop noting', run: () => noting.stop() },
+      { name: 'close admission', run: () => admission.close() },
+    ],
+  }
+}

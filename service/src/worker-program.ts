@@ -1,0 +1,131 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ProgramDeps } from './api-program.ts'
+import { selectRevision } from './catalogue/queries.ts'
+import type { Config } from './config.ts'
+import { composeEvent } from './orders/compose-event.ts'
+import { createFulfilment } from './orders/fulfil.ts'
+import { applyRefundRule } from './orders/refund-rule.ts'
+import { FULFIL_QUEUE } from './orders/waiting.ts'
+import { systemClock } from './platform/clock.ts'
+import { every } from './platform/every.ts'
+import { guardedLines } from './platform/guarded-client.ts'
+import { createJobRunner, type JobRunnerOptions } from './platform/job-runner.ts'
+import type { Step } from './platform/shutdown.ts'
+import { createLinkVault } from './supply/gift-link.ts'
+import { createObtainer, type ObtainFromSuppliers } from './supply/obtain.ts'
+import { ANNOUNCE_CHUNK, announceCatalogue } from './webhooks/announce.ts'
+import { createDelivery, type DeliverDeps } from './webhooks/deliver.ts'
+import { DELIVER_QUEUE } from './webhooks/endpoint.ts'
+import { FORGET_CHUNK, forgetEvents } from './webhooks/retention.ts'
+import { openKeyringFrom, type UntilAnswered } from './wiring.ts'
+
+const REFUND_RULE_EVERY_MS = 5_000
+const FORGET_EVERY_MS = 60_000
+const FORGET_PAUSE_MS = 100
+const DAY_MS = 86_400_000
+const ANNOUNCE_EVERY_MS = 1_000
+/** Between two chunks of accounts: callers' requests come first. */
+const ANNOUNCE_PAUSE_MS = 50
+/** Of the time an orderly stop may take, what jobs under way get. */
+const PATIENCE = 0.5
+/** The part of the hands that one supplier may keep busy, or all the jobs that did not go well last time. */
+const SHARE = 0.5
+
+/** What a store that is put together elsewhere may do in another way. `bin/worker.ts` has none of it, whatever its settings say. */
+export interface WorkerParts extends Partial<Pick<DeliverDeps, 'openLine'>> {
+  readonly obtain?: ObtainFromSuppliers
+  fulfil?(real: JobRunnerOptions['work']): JobRunnerOptions['work']
+}
+
+export interface Worker {
+  open(until: UntilAnswered): Promise<void>
+  /** In order. The database is its owner's to close. */
+  readonly stops: readonly Step[]
+}
+
+/** Fulfils orders and delivers events: the whole of a worker but its process. */
+export function createWorker(
+  config: Config,
+  { log, metrics, db }: ProgramDeps,
+  parts: WorkerParts = {},
+): Worker {
+  const keyring = openKeyringFrom(config)
+  const vault = createLinkVault(db, keyring)
+  const clock = systemClock
+  const asksMax = Math.max(1, Math.floor(config.SHOPWIRE_WORKER_ORDERS * SHARE))
+  const obtain = parts.obtain ?? createObtainer({ db, keyring, clock, asksMax })
+  const fulfil = createFulfilment({ db, vault, clock, log, metrics, obtain })
+
+  const orders = createJobRunner(db, {
+    queue: FULFIL_QUEUE,
+    concurrency: config.SHOPWIRE_WORKER_ORDERS,
+    shakyMax: asksMax,
+    log,
+    work: parts.fulfil?.(fulfil) ?? fulfil,
+  })
+  const deliveries = createJobRunner(db, {
+    queue: DELIVER_QUEUE,
+    concurrency: config.SHOPWIRE_WORKER_ENDPOINTS,
+    shakyMax: Math.max(1, Math.floor(config.SHOPWIRE_WORKER_ENDPOINTS * SHARE)),
+    log,
+    work: createDelivery({
+      db,
+      keyring,
+      clock,
+      openLine: parts.openLine ?? guardedLines(config.SHOPWIRE_EGRESS_PROXY),
+      log,
+      compose: (event) => composeEvent(db, vault, event),
+      random: Math.random,
+    }),
+  })
+  const refunds = every(
+    REFUND_RULE_EVERY_MS,
+    async () => {
+      const cancelled = await applyRefundRule(db, vault, clock.nowMs(), (order_id, err) =>
+        log.error({ err, order_id }, 'an overdue order could not be refunded'),
+      )
+      if (cancelled > 0) log.warn({ cancelled }, 'orders could not be delivered in time and were refunded')
+    },
+    (error) => log.warn({ err: error }, 'the refund rule could not be applied'),
+  )
+  const announcements = every(
+    ANNOUNCE_EVERY_MS,
+    async () => {
+      const { revision } = await selectRevision(db)
+      while ((await announceCatalogue(db, revision, clock.nowMs())) === ANNOUNCE_CHUNK)
+        await sleep(ANNOUNCE_PAUSE_MS)
+    },
+    (error) => log.warn({ err: error }, 'the change of the catalogue could not be announced'),
+  )
+  const forgetting = every(
+    FORGET_EVERY_MS,
+    async () => {
+      const before = () => new Date(clock.nowMs() - config.SHOPWIRE_EVENT_RETENTION_DAYS * DAY_MS)
+      while ((await forgetEvents(db, before())) === FORGET_CHUNK) await sleep(FORGET_PAUSE_MS)
+    },
+    (error) => log.warn({ err: error }, 'events past their time could not be removed'),
+  )
+
+  return {
+    async open(until) {
+      await until('database', () => vault.open())
+      orders.start()
+      deliveries.start()
+      refunds.start()
+      announcements.start()
+      forgetting.start()
+    },
+    stops: [
+      {
+        name: 'finish jobs',
+        run: async () => {
+          const patienceMs = config.SHOPWIRE_SHUTDOWN_MS * PATIENCE
+          await Promise.all([orders.stop(patienceMs), deliveries.stop(patienceMs)])
+        },
+      },
+      { name: 'leave the refund rule', run: () => refunds.stop() },
+      { name: 'stop announcing', run: () => announcements.stop() },
+      { name: 'stop forgetting', run: () => forgetting.stop() },
+    ],
+  }
+}
