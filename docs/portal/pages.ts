@@ -53,6 +53,7 @@ export const SECTIONS: readonly { readonly text: string; readonly items: readonl
       { text: 'Limits', link: 'reference/limits' },
       { text: 'Headers', link: 'reference/headers' },
       { text: 'Signed requests', link: 'signed-requests' },
+      { text: 'Signature mistakes', link: 'reference/signature-mistakes' },
       { text: 'Buying', link: 'buying' },
       { text: 'Webhooks', link: 'webhooks' },
       { text: 'Vectors', link: 'reference/vectors' },

@@ -3,6 +3,7 @@ import { errorPages } from './error-pages.ts'
 import { eventsPage } from './events-page.ts'
 import { headersPage } from './headers-page.ts'
 import { limitsPage } from './limits-page.ts'
+import { mistakesPage } from './mistakes-page.ts'
 
 /** The pages of docs/reference that the contract dictates. */
 export function referencePages(): { path: string; text: string }[] {
@@ -11,6 +12,7 @@ export function referencePages(): { path: string; text: string }[] {
     { path: 'docs/reference/events.md', text: eventsPage() },
     { path: 'docs/reference/headers.md', text: headersPage() },
     { path: 'docs/reference/limits.md', text: limitsPage() },
+    { path: 'docs/reference/signature-mistakes.md', text: mistakesPage() },
     ...errorPages(),
   ]
 }

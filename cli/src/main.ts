@@ -1,0 +1,30 @@
+import { CommanderError } from 'commander'
+import { commandLine } from './command-line.ts'
+import { createOutput } from './terminal/output.ts'
+import { EXIT, explain, printTrouble, UsageError } from './trouble.ts'
+
+/** Runs one command and gives its exit code. What goes wrong is told in one place: here. */
+export async function main(args: readonly string[]): Promise<number> {
+  stayQuietWhenNobodyReads()
+  const { program, usage, codeOf } = await commandLine(args)
+  try {
+    await program.parseAsync(args, { from: 'user' })
+    return codeOf()
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok
+    const trouble = explain(error instanceof CommanderError ? new UsageError(...usage(error)) : error)
+    // The options may be what is wrong, so they are not asked.
+    printTrouble(createOutput({ isJson: args.includes('--json') }), trouble)
+    return trouble.exitCode
+  }
+}
+
+/** `shopwire … | head` closes our output early; that is no failure of ours. */
+function stayQuietWhenNobodyReads(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EPIPE') process.exit(EXIT.ok)
+      throw error
+    })
+  }
+}
