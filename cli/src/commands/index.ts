@@ -49,6 +49,12 @@ export const commands: readonly CommandEntry[] = [
     summary: 'forward events to your machine',
     load: () => import('./listen.ts'),
   },
+  {
+    name: 'golive',
+    group: check,
+    summary: 'try your own code against everything that can go wrong',
+    load: () => import('./golive.ts'),
+  },
   { name: 'doctor', group: check, summary: 'find out what is wrong', load: () => import('./doctor.ts') },
   {
     name: 'sign',

@@ -148,12 +148,7 @@ export class Emulator {
       body: body ? JSON.stringify(body) : null,
       signal: AbortSignal.timeout(msMax),
     }).catch((cause: Error) => {
-      throw new EmulatorUnreachable(
-        `No emulator answers at ${this.#url}. Start one: npx @shopwire/emulator`,
-        {
-          cause,
-        },
-      )
+      throw new EmulatorUnreachable(`No emulator answers at ${this.#url}.`, { cause })
     })
     const text = await answer.text()
     const data = readJson(text)
