@@ -11,6 +11,7 @@ const UNHURRIED = [
   'documented',
   'first-day',
   'golive',
+  'golive-ways',
   'rate',
   'schema',
   'sdk',

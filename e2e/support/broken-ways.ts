@@ -2,7 +2,7 @@ export interface BrokenWay {
   /** The scenario that must fail. */
   readonly fails: string
   /** Others that the same mistake breaks, and that may fail too. */
-  readonly also?: readonly string[]
+  readonly also?: readonly string[] | 'any'
   /** Neighbours that must not fail. */
   readonly beside?: readonly string[]
   /** It changes what everybody sees (a price, whether the store is open), so no other run may be under way. */
@@ -18,7 +18,7 @@ export const brokenWays = {
   'key-per-click': { fails: 'twice-in-a-row', also: ['twice-at-once'], beside: ['lost-answer'] },
   'check-then-act': { fails: 'twice-at-once', beside: ['twice-in-a-row'] },
   'key-from-cart': { fails: 'same-cart', beside: ['twice-in-a-row'] },
-  'forgets-quantity': { fails: 'plain', beside: ['sold-out'], isAlone: true },
+  'forgets-quantity': { fails: 'plain', also: 'any', isAlone: true },
   'no-expected-price': { fails: 'price-changed', beside: ['sold-out'], isAlone: true },
   'follows-price': { fails: 'price-changed', beside: ['sold-out'], isAlone: true },
   'retries-402': { fails: 'no-funds', beside: ['twice-in-a-row'] },
@@ -43,13 +43,13 @@ export const brokenWays = {
     also: ['rate-limited-requests', 'fresh-signature'],
     beside: ['lost-answer'],
   },
-  'gives-up-on-500': { fails: 'server-error-after', beside: ['lost-answer'] },
+  'gives-up-on-500': { fails: 'server-error-after', also: ['same-request'], beside: ['lost-answer'] },
   'gives-up-on-503': {
     fails: 'unavailable-after',
-    also: ['unavailable', 'same-request'],
+    also: ['unavailable'],
     beside: ['lost-answer'],
   },
-  '503-is-bought': { fails: 'unavailable', also: ['same-request'], beside: ['lost-answer'] },
+  '503-is-bought': { fails: 'unavailable', beside: ['lost-answer'] },
   'reserialised-body': { fails: 'raw-bytes', beside: ['delivered', 'unknown-fields', 'forged-signature'] },
   'no-signature-check': {
     fails: 'forged-signature',

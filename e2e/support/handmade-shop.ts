@@ -105,7 +105,7 @@ export async function startHandmadeShop({ baseUrl, key, secrets, way }: Handmade
       const statedS = Number(answer?.headers.get('retry-after') ?? 0)
       await sleep(waitMs(answer, statedS, attempt))
     }
-    return { status: 202 }
+    return attemptsMax > ATTEMPTS_MAX ? refused(purchase, 503) : { status: 202 }
   }
 
   /** Undefined: ask again. */

@@ -133,6 +133,12 @@ export class Emulator {
     return this.#ask('DELETE', `/faults/${name}${query}`)
   }
 
+  /** What an earlier run or a person left armed. */
+  disarmAll(): Promise<unknown> {
+    const query = this.#account ? `?account_id=${this.#account}` : ''
+    return this.#ask('DELETE', `/faults${query}`)
+  }
+
   verify(): Promise<{ ok: boolean; violations: readonly unknown[] }> {
     return this.#ask('POST', '/verify', {}, VERIFY_MS_MAX)
   }

@@ -15,7 +15,7 @@ export function expectBoughtOnce(outcome: Outcome): void {
       throw problem(outcome, 'Your code said 202, and the purchase never came to an end.')
     throw problem(
       outcome,
-      `Your code ${describeAnswer(answer)} after ${times(outcome.attempts.length)}, and nothing was bought. The same request, sent again, would have bought it.`,
+      `Your code ${describeAnswer(answer)} after ${attemptsText(outcome.attempts)}, and nothing was bought.`,
     )
   }
   if (said === 'not_bought') {
@@ -75,6 +75,15 @@ export function cents(amount: number): string {
 
 export function times(count: number): string {
   return count === 1 ? 'once' : `${count} times`
+}
+
+/** What was answered in a fault's name would have been another answer the next time. */
+function attemptsText(attempts: Outcome['attempts']): string {
+  const last = attempts.at(-1)
+  const count = attempts.length === 1 ? 'one attempt' : `${attempts.length} attempts`
+  if (!last) return 'no attempt'
+  if (last.fault) return `${count}; the next one would have bought it`
+  return last.error_type ? `${count}, the last of which was refused with ${last.error_type}` : count
 }
 
 const EVIDENCE_MAX = 12

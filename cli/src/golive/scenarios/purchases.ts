@@ -11,7 +11,10 @@ const ATTEMPTS_MAX = 3
 const WATCH_MS = 6_000
 const SKEW_MS = 90_000
 const SKEW_ATTEMPTS_MAX = 5
-const OVERLAP_MS = 700
+const OVERLAP_MS = 500
+/** The gap between looking and writing is small; a few tries find it. */
+const ROUNDS = 3
+const CLICKS = 4
 
 const oneKeyPerPurchase =
   'Find or make the key under a unique index on your own id of the purchase, before the first attempt: insert … on conflict do nothing, then read it.'
@@ -42,7 +45,7 @@ export const purchases: readonly Scenario[] = [
     id: 'twice-at-once',
     title: 'The same purchase submitted twice at once is one order',
     needs: [],
-    does: 'The same purchase is sent to your buy endpoint twice at the same moment, and the store takes its time.',
+    does: `The same purchase is sent to your buy endpoint ${CLICKS} times at the same moment, and the store takes its time; ${ROUNDS} times over.`,
     means: 'A double click buys twice: both find no key, and both make one.',
     fix: oneKeyPerPurchase,
     docs: `${ONCE}#buy-exactly-once`,
@@ -120,17 +123,19 @@ async function buysOnceInARow(bench: Bench): Promise<void> {
 }
 
 async function buysOnceAtOnce(bench: Bench): Promise<void> {
-  const purchase = await bench.newPurchase()
-  const fault = { name: 'slow_answer', ms: OVERLAP_MS }
-  const answers = await bench.withFault(fault, () =>
-    Promise.all([bench.click(purchase), bench.click(purchase)]),
-  )
-  const outcomes: Outcome[] = []
-  for (const answer of answers) outcomes.push(await bench.settle(purchase, answer))
-  const best = outcomes.find(({ said }) => said === 'bought') ?? outcomes[0]
-  if (!best) return
-  bench.said.set(purchase, best.said)
-  expectBoughtOnce(best)
+  for (let round = 1; round <= ROUNDS; round++) {
+    const purchase = await bench.newPurchase()
+    const fault = { name: 'slow_answer', ms: OVERLAP_MS }
+    const clicks = () => Promise.all(Array.from({ length: CLICKS }, () => bench.click(purchase)))
+    const answers = await bench.withFault(fault, clicks)
+    const outcomes: Outcome[] = []
+    for (const answer of answers) outcomes.push(await bench.settle(purchase, answer))
+    // "Somebody is at it already" may be said with any status, but not to all of them.
+    const best = outcomes.find(({ said }) => said === 'bought') ?? outcomes[0]
+    if (!best) return
+    bench.said.set(purchase, best.said)
+    expectBoughtOnce(best)
+  }
 }
 
 async function buysBoth(bench: Bench): Promise<void> {
