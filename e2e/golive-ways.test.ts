@@ -29,10 +29,23 @@ afterAll(async () => {
 
 describe('a shop without the SDK passes; each way to get it wrong is found, and nothing else is blamed', () => {
   const unshared = ids.filter((id) => !SHARED.includes(id))
+  const stateless = [
+    'plain',
+    'lost-answer',
+    'rate-limited-orders',
+    'no-funds',
+    'twice-at-once',
+    'same-cart',
+    'books',
+  ]
 
   describe('side by side', { concurrent: true, timeout: 240_000 }, () => {
     const turns = takeTurns(RUNS_AT_ONCE)
     test('not broken', () => turns(() => expectPassed(unshared)))
+    test('not broken, and buys after it has answered', () =>
+      turns(() => expectPassed(unshared, { isQueued: true })))
+    test('not broken, buys after it has answered, and does not tell its state', () =>
+      turns(() => expectPassed(stateless, { isQueued: true, isStateless: true })))
     for (const [way, expected] of ways.filter(([, { isAlone }]) => !isAlone)) {
       test(`${way}: ${expected.fails}`, () => turns(() => expectCaught(way, expected, unshared)))
     }
@@ -40,6 +53,7 @@ describe('a shop without the SDK passes; each way to get it wrong is found, and 
 
   describe('one after the other, where they change what all see', { timeout: 240_000 }, () => {
     test('not broken', () => expectPassed(SHARED))
+    test('not broken, and buys after it has answered', () => expectPassed(SHARED, { isQueued: true }))
     for (const [way, expected] of ways.filter(([, { isAlone }]) => isAlone)) {
       test(`${way}: ${expected.fails}`, () => expectCaught(way, expected, ids))
     }
@@ -51,8 +65,13 @@ test('every scenario finds something', () => {
   expect(ids.filter((id) => !found.has(id))).toEqual([])
 })
 
-async function expectPassed(scenarios: readonly string[]): Promise<void> {
-  const report = await drive(undefined, scenarios)
+interface Manner {
+  readonly isQueued?: boolean
+  readonly isStateless?: boolean
+}
+
+async function expectPassed(scenarios: readonly string[], manner?: Manner): Promise<void> {
+  const report = await drive(undefined, scenarios, manner)
   expect(failuresOf(report)).toEqual([])
   expect(report).toMatchObject({ ok: true, not_run: 0, passed: scenarios.length + 1 })
 }
@@ -68,14 +87,18 @@ async function expectCaught(way: Way, expected: BrokenWay, all: readonly string[
 }
 
 /** An account of its own keeps the faults of one run from striking another. */
-async function drive(way: Way | undefined, only: readonly string[]): Promise<GoliveReport> {
+async function drive(
+  way: Way | undefined,
+  only: readonly string[],
+  { isQueued = false, isStateless = false }: Manner = {},
+): Promise<GoliveReport> {
   const { accountId, key } = await emulator.createAccount()
   const { baseUrl, url } = emulator
-  const shop = await startHandmadeShop({ baseUrl, key, secrets: [SECRET, PREVIOUS_SECRET], way })
+  const shop = await startHandmadeShop({ baseUrl, key, secrets: [SECRET, PREVIOUS_SECRET], way, isQueued })
   try {
     return await runGolive({
       emulator: url,
-      urls: shop.urls,
+      urls: isStateless ? { buy: shop.urls.buy } : shop.urls,
       secret: SECRET,
       previousSecret: PREVIOUS_SECRET,
       account: accountId,

@@ -11,6 +11,8 @@ export interface HandmadeShopOptions {
   readonly secrets: readonly string[]
   /** How it is broken; undefined: not at all. */
   readonly way?: Way | undefined
+  /** Answers 202 and buys afterwards. */
+  readonly isQueued?: boolean
 }
 
 interface Line {
@@ -57,12 +59,14 @@ const FINAL = [
 ]
 
 /** An integration written without the SDK, as people do. It can be broken in one way at a time, and is right otherwise. */
-export async function startHandmadeShop({ baseUrl, key, secrets, way }: HandmadeShopOptions) {
+export async function startHandmadeShop(options: HandmadeShopOptions) {
+  const { baseUrl, key, secrets, way, isQueued = false } = options
   const is = (...ways: Way[]) => way !== undefined && ways.includes(way)
   const purchases = new Map<string, Purchase>()
   const orders = new Map<string, { status: string; links: string[] }>()
   const events = new Map<string, string>()
   let handledTwice = 0
+  let queue: Promise<unknown> = Promise.resolve()
   let reused: { timestamp: string; nonce: string } | undefined
 
   // Buying
@@ -70,6 +74,12 @@ export async function startHandmadeShop({ baseUrl, key, secrets, way }: Handmade
   async function buy({ purchase: id, items }: { purchase: string; items: Line[] }): Promise<Answer> {
     reused = undefined
     const purchase = await open(id, items)
+    if (isQueued) {
+      purchase.isRefused = false
+      // One after the other, as a queue does.
+      queue = queue.then(() => settle(purchase)).catch(() => undefined)
+      return { status: 202 }
+    }
     const answer = await settle(purchase)
     if (is('buys-later') && answer.status === 409) setTimeout(() => void settle(purchase), 300)
     return answer

@@ -4,7 +4,7 @@ import { type App, type AppAnswer, type AppState, isTwoHundred } from './app.ts'
 import { cartKey, distinctCarts, type Line, type Priced, totalOf, unitsOf } from './carts.ts'
 import type { EmulatedOrder, Emulator, FaultToArm, SeenDelivery, SeenRequest } from './emulator.ts'
 import { type EventToSend, genuine } from './events.ts'
-import { NotRun } from './scenario.ts'
+import { NotRun } from './problem.ts'
 import { until } from './until.ts'
 
 export interface Purchase {

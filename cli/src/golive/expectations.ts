@@ -1,7 +1,7 @@
 import { describeAnswer } from './app.ts'
 import type { Outcome } from './bench.ts'
 import type { SeenRequest } from './emulator.ts'
-import { Problem } from './scenario.ts'
+import { Problem } from './problem.ts'
 
 /** One order, at the price the customer was shown, paid once; and the app says so. */
 export function expectBoughtOnce(outcome: Outcome): void {

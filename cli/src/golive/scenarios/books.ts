@@ -1,6 +1,7 @@
 import type { Bench, Outcome, Purchase } from '../bench.ts'
 import { cartKey } from '../carts.ts'
-import { Problem, type Scenario } from '../scenario.ts'
+import { Problem } from '../problem.ts'
+import type { Scenario } from '../scenario.ts'
 
 /** Comes last: what was bought late, or twice, after its scenario was over. */
 export function books(passed: ReadonlySet<string>): Scenario {

@@ -3,7 +3,8 @@ import { WEBHOOK_RECEIVER_TOLERANCE_S, webhookHeaders } from '@shopwire/contract
 import { type AppAnswer, describeAnswer, isTwoHundred } from '../app.ts'
 import type { Bench } from '../bench.ts'
 import { type EventToSend, genuine } from '../events.ts'
-import { Problem, type Scenario } from '../scenario.ts'
+import { Problem } from '../problem.ts'
+import type { Scenario } from '../scenario.ts'
 
 const RECEIVE = 'guides/receive-webhooks.md'
 const STALE_S = WEBHOOK_RECEIVER_TOLERANCE_S + 60
