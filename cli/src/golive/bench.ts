@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { WEBHOOK_TIMEOUT_MS_MAX } from '@shopwire/contract'
 import { type App, type AppAnswer, type AppState, isTwoHundred } from './app.ts'
-import { cartKey, distinctCarts, type Line, type Priced, totalOf, unitsOf } from './carts.ts'
+import { cartKey, distinctCarts, itemsIn, type Line, type Priced, totalOf, unitsOf } from './carts.ts'
 import type { EmulatedOrder, Emulator, FaultToArm, SeenDelivery, SeenRequest } from './emulator.ts'
 import { type EventToSend, genuine } from './events.ts'
 import { NotRun } from './problem.ts'
@@ -130,7 +130,7 @@ export class Bench {
     return requests.filter((request) => {
       if (request.method !== 'POST' || !/\/orders(\?|$)/.test(request.target) || !this.#isOurs(request))
         return false
-      const owner = this.#ownerOf(cartKey(readItems(request.body))) ?? this.#purchases.at(-1)
+      const owner = this.#ownerOf(cartKey(itemsIn(request.body))) ?? this.#purchases.at(-1)
       return isSameCart(owner, purchase)
     })
   }
@@ -251,12 +251,4 @@ function isSameCart(one: Purchase | undefined, other: Purchase): boolean {
 function saysSettled(status: string): Outcome['said'] | undefined {
   if (['paid', 'delivered', 'cancelled'].includes(status)) return 'bought'
   return status === 'failed' ? 'not_bought' : undefined
-}
-
-function readItems(body: string): unknown {
-  try {
-    return (JSON.parse(body) as { items?: unknown } | null)?.items
-  } catch {
-    return undefined
-  }
 }

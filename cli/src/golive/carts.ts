@@ -35,6 +35,15 @@ export function cartKey(lines: unknown): string | undefined {
   return texts.sort().join(' ')
 }
 
+/** What the body of an order asks for, if it can be read. */
+export function itemsIn(body: string): unknown {
+  try {
+    return (JSON.parse(body) as { items?: unknown } | null)?.items
+  } catch {
+    return undefined
+  }
+}
+
 export function totalOf(lines: readonly Line[]): number {
   return lines.reduce((sum, { qty, price_cents }) => sum + qty * price_cents, 0)
 }

@@ -1,12 +1,12 @@
 import { Shopwire } from '@shopwire/sdk'
-import { App, type AppUrls, describeAnswer } from './app.ts'
+import { App, type AppUrls } from './app.ts'
 import { Bench } from './bench.ts'
-import { cartKey, type Priced } from './carts.ts'
-import { type AboutEmulator, Emulator, EmulatorUnreachable, type SeenRequest } from './emulator.ts'
+import type { Priced } from './carts.ts'
+import { type AboutEmulator, Emulator, EmulatorUnreachable } from './emulator.ts'
 import { NotRun, Problem } from './problem.ts'
 import type { Need, Scenario, ScenarioResult, Verdict } from './scenario.ts'
+import { connected } from './scenarios/connected.ts'
 import { allScenarios } from './scenarios/index.ts'
-import { until } from './until.ts'
 
 export interface GoliveOptions {
   /** Where the emulator answers, without a path. */
@@ -63,8 +63,9 @@ const BALANCE_CENTS = 1_000_000
 const PRICE_CENTS_MAX = 5_000
 const ITEMS_MAX = 12
 const ITEMS_MIN = 3
-/** A scenario takes a purchase or two, and some of them three attempts. */
-const ATTEMPTS_PER_SCENARIO = 3
+/** A scenario takes a purchase or two, some of them three attempts, and code may read before and after. */
+const ORDERS_PER_SCENARIO = 3
+const REQUESTS_PER_SCENARIO = 10
 
 /** Drives the integrator's code through every scenario, one after the other, and tells as it goes. */
 export async function runGolive(
@@ -80,7 +81,7 @@ export async function runGolive(
   const results: ScenarioResult[] = []
   const count = scenarios.length + 1
   try {
-    for (const scenario of [connected(about, options), ...scenarios]) {
+    for (const scenario of [connected(about.base_url), ...scenarios]) {
       const number = results.length + 1
       report({ kind: 'started', id: scenario.id, title: scenario.title, number, count })
       const isOff = results[0]?.verdict === 'failed'
@@ -152,10 +153,13 @@ async function prepare(
 /** A run is busier than the limits of a real store allow. */
 async function requireRoom(shop: Shopwire, scenarios: number): Promise<void> {
   const { response } = await shop.ping().withResponse()
-  const [, quota] = /"orders";q=(\d+)/.exec(response.headers.get('ratelimit-policy') ?? '') ?? []
-  if (quota === undefined || Number(quota) >= scenarios * ATTEMPTS_PER_SCENARIO) return
+  const policy = response.headers.get('ratelimit-policy') ?? ''
+  const quota = (bucket: string) => Number(new RegExp(`"${bucket}";q=(\\d+)`).exec(policy)?.[1] ?? Infinity)
+  const hasRoom =
+    quota('orders') >= scenarios * ORDERS_PER_SCENARIO && quota('req') >= scenarios * REQUESTS_PER_SCENARIO
+  if (hasRoom) return
   throw new GoliveUsageError(
-    `The emulator takes ${quota} orders a minute, and ${scenarios} scenarios need more. Start it with room:\n\n  npx @shopwire/emulator --orders-per-minute 1000 --requests-per-minute 10000\n`,
+    `The emulator takes ${quota('req')} requests and ${quota('orders')} orders a minute, and ${scenarios} scenarios need more. Start it with room:\n\n  npx @shopwire/emulator --orders-per-minute 1000 --requests-per-minute 10000\n`,
   )
 }
 
@@ -216,65 +220,6 @@ function resultOf(
   evidence: readonly string[] = [],
 ): ScenarioResult {
   return { id, title, verdict, duration_ms, reason, evidence, does, means, fix, docs }
-}
-
-/** Whether their code buys here at all. Without it, nothing that follows would mean anything. */
-function connected(about: AboutEmulator, options: GoliveOptions): Scenario {
-  return {
-    id: 'connected',
-    title: 'Your code buys at the emulator',
-    needs: [],
-    does: 'One purchase; its request must arrive at the emulator, well signed.',
-    means: 'Your code still speaks to another store, or not at all. Nothing else was tried.',
-    fix: `Start your code with SHOPWIRE_BASE_URL=${about.base_url} and the key that the emulator printed.`,
-    docs: 'guides/go-live.md#what-your-code-offers',
-    run: async (bench) => {
-      const purchase = await bench.newPurchase()
-      const answer = await bench.click(purchase)
-      if (answer.status === null) {
-        throw new Problem(`Your buy endpoint ${options.urls.buy} ${describeAnswer(answer)}.`)
-      }
-      const isOrder = ({ method, target }: SeenRequest) => method === 'POST' && target.endsWith('/orders')
-      const arrived = await until(
-        async () => {
-          const { requests } = await bench.emulator.requests(purchase.since)
-          const ours = requests.filter(isOrder)
-          return ours.length > 0 ? ours : undefined
-        },
-        answer.status === 202 ? bench.patienceMs : 0,
-      )
-      if (!arrived) {
-        throw new Problem(`Your code ${describeAnswer(answer)}, and no order arrived at the emulator.`)
-      }
-      const isLetIn = ({ account_id, status }: SeenRequest) =>
-        account_id === bench.parts.accountId && status !== 401 && status !== 403
-      if (!arrived.some(isLetIn)) throw new Problem(explainStranger(arrived.at(-1), bench.parts.accountId))
-      await bench.settle(purchase, answer)
-      const carts = arrived.map(({ body }) => body)
-      if (!carts.some((body) => cartKey(itemsIn(body)) === cartKey(purchase.items))) {
-        throw new Problem(
-          'An order arrived, but for another cart than the one that was sent to your buy endpoint.',
-          carts,
-        )
-      }
-    },
-  }
-}
-
-function explainStranger(request: SeenRequest | undefined, accountId: string): string {
-  if (request?.mistake) return `Your request was refused. ${request.mistake.title}. ${request.mistake.fix}`
-  if (request?.account_id !== accountId) {
-    return `Your request came with the key ${request?.key_id ?? '(none)'}, which is not one of this account.`
-  }
-  return `Your request was refused: ${request.status} ${request.error_type}. Is the secret the one that belongs to this key?`
-}
-
-function itemsIn(body: string): unknown {
-  try {
-    return (JSON.parse(body) as { items?: unknown }).items
-  } catch {
-    return undefined
-  }
 }
 
 /** The emulator is left as it was found, but for the orders and the balance. */
