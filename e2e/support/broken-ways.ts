@@ -14,7 +14,11 @@ const AFTER_COMMIT = ['lost-answer', 'unavailable-after', 'server-error-after']
 
 /** Ways to get it wrong, and what golive has to say about each. */
 export const brokenWays = {
-  'new-key-per-attempt': { fails: 'same-request', also: AFTER_COMMIT, beside: ['twice-in-a-row'] },
+  'new-key-per-attempt': {
+    fails: 'same-request',
+    also: [...AFTER_COMMIT, 'twice-at-once'],
+    beside: ['twice-in-a-row'],
+  },
   'key-per-click': { fails: 'twice-in-a-row', also: ['twice-at-once'], beside: ['lost-answer'] },
   'check-then-act': { fails: 'twice-at-once', beside: ['twice-in-a-row'] },
   'key-from-cart': { fails: 'same-cart', beside: ['twice-in-a-row'] },
@@ -32,7 +36,11 @@ export const brokenWays = {
     also: ['rate-limited-orders'],
     beside: ['unavailable'],
   },
-  'reuses-nonce': { fails: 'fresh-signature', also: AFTER_COMMIT, beside: ['dropped-connection'] },
+  'reuses-nonce': {
+    fails: 'fresh-signature',
+    also: [...AFTER_COMMIT, 'unavailable', 'lost-event'],
+    beside: ['dropped-connection'],
+  },
   'reuses-timestamp': { fails: 'fresh-signature', beside: ['lost-answer'] },
   'drops-price-on-retry': { fails: 'same-request', also: AFTER_COMMIT, beside: ['twice-in-a-row'] },
   'gives-up-on-lost-answer': { fails: 'lost-answer', also: ['dropped-connection'], beside: ['unavailable'] },
@@ -50,7 +58,14 @@ export const brokenWays = {
     beside: ['lost-answer'],
   },
   '503-is-bought': { fails: 'unavailable', beside: ['lost-answer'] },
-  'reserialised-body': { fails: 'raw-bytes', beside: ['delivered', 'unknown-fields', 'forged-signature'] },
+  'wrong-secret': {
+    fails: 'genuine-event',
+    beside: ['delivered', 'raw-bytes', 'forged-signature', 'cancelled'],
+  },
+  'reserialised-body': {
+    fails: 'raw-bytes',
+    beside: ['genuine-event', 'delivered', 'unknown-fields', 'forged-signature'],
+  },
   'no-signature-check': {
     fails: 'forged-signature',
     also: [...FORGERIES, 'stale-timestamp'],
@@ -72,9 +87,9 @@ export const brokenWays = {
   'refuses-unknown-event': { fails: 'unknown-event', beside: ['test-event', 'unknown-fields'] },
   'strict-fields': { fails: 'unknown-fields', beside: ['unknown-event', 'raw-bytes'] },
   'fails-on-test': { fails: 'test-event', beside: ['unknown-event'] },
-  'slow-webhook': { fails: 'prompt-answer', beside: ['lost-answer'] },
+  'slow-webhook': { fails: 'prompt-answer', also: ['genuine-event'], beside: ['lost-answer'] },
   'no-refund': { fails: 'cancelled', beside: ['delivered'] },
-  'drops-links': { fails: 'delivered', beside: ['cancelled'] },
+  'drops-links': { fails: 'delivered', also: ['out-of-order'], beside: ['cancelled'] },
   'echoes-event': { fails: 'keeps-secrets', beside: ['delivered'] },
   'no-reconcile': { fails: 'lost-event', beside: ['delivered'] },
 } as const satisfies Record<string, BrokenWay>

@@ -141,8 +141,13 @@ export async function startHandmadeShop(options: HandmadeShopOptions) {
   }
 
   function waitMs(answer: StoreAnswer | undefined, statedS: number, attempt: number): number {
-    if (is('hammers-closed', 'retries-402', 'retries-sold-out', 'hammers-401')) return 50
-    if (is('ignores-retry-after') || !answer || statedS === 0) return 100 * 2 ** attempt
+    const isHammered =
+      (is('hammers-closed') && answer?.data.error?.type === 'store_closed') ||
+      (is('retries-sold-out') && answer?.data.error?.type === 'item_unavailable') ||
+      (is('retries-402') && answer?.status === 402) ||
+      (is('hammers-401') && answer?.status === 401)
+    if (isHammered) return 50
+    if (is('ignores-retry-after') || statedS === 0) return 100 * 2 ** attempt
     return statedS * 1000 + 20
   }
 
@@ -247,7 +252,13 @@ export async function startHandmadeShop(options: HandmadeShopOptions) {
     if (!is('no-timestamp-check') && !(Math.abs(Date.now() / 1000 - Number(timestamp)) <= TOLERANCE_S))
       return false
     const body = is('reserialised-body') ? JSON.stringify(JSON.parse(raw.toString())) : raw
-    const held = is('single-secret') ? secrets.slice(0, 1) : is('empty-secret') ? [...secrets, ''] : secrets
+    const held = is('wrong-secret')
+      ? [`${secrets[0]}\n`]
+      : is('single-secret')
+        ? secrets.slice(0, 1)
+        : is('empty-secret')
+          ? [...secrets, '']
+          : secrets
     return held.some((secret) => {
       const expected = createHmac('sha256', secret).update(`${timestamp}.${id}.`).update(body).digest()
       return (is('reads-one-header') ? presented.slice(0, 1) : presented).some(

@@ -151,10 +151,15 @@ export class Bench {
     })
   }
 
-  /** All deliveries about an order that ended, oldest first. */
-  async deliveriesOf(orderId: string, event?: string): Promise<SeenDelivery[]> {
+  /** All that were sent in this run and came to an end, oldest first. */
+  async deliveries(): Promise<SeenDelivery[]> {
     const { deliveries } = await this.emulator.deliveries(this.parts.since)
-    return deliveries.filter((one) => one.order_id === orderId && (!event || one.event === event))
+    return deliveries.filter(({ account_id }) => account_id === this.parts.accountId)
+  }
+
+  async deliveriesOf(orderId: string, event?: string): Promise<SeenDelivery[]> {
+    const sent = await this.deliveries()
+    return sent.filter((one) => one.order_id === orderId && (!event || one.event === event))
   }
 
   /** The first state that fits, or undefined when none does in time. */
@@ -186,7 +191,7 @@ export class Bench {
     const { delivered } = await this.sample()
     this.#control ??= this.send(genuine(delivered, this.secret))
     if (!isTwoHundred(await this.#control)) {
-      throw new NotRun('Your endpoint refuses genuine events too, so it proves nothing; see "delivered".')
+      throw new NotRun('Your endpoint refuses genuine events too, so it proves nothing; see "genuine-event".')
     }
   }
 
