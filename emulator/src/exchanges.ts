@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { BASE_PATH, BODY_BYTES_MAX, requestHeadersLower, routes } from '@shopwire/contract'
-import { canonicalRequest } from '@shopwire/contract/signing'
+import { canonicalRequest, matchMistake } from '@shopwire/contract/signing'
 import { newId, type ServeRequest } from '@shopwire/service/embedded'
 import type { Faults, Taken } from './faults.ts'
-import type { Journal, RecordedRequest } from './journal.ts'
+import type { Journal } from './journal.ts'
 import type { Keys } from './keys.ts'
-import { matchMistake } from './mistakes.ts'
+import type { RecordedRequest } from './types.ts'
 
 /** One request on its way, as far as it is known before the service looks at it. */
 export interface Exchange {
@@ -169,6 +169,10 @@ function recorder(
     const isClosed = error_type === 'store_closed' && faults.isArmedForAll('store_closed')
     const isSigned = timestamp !== null && nonce !== null
     const parts = isSigned ? { method, target, timestamp, nonce, body: bytes } : undefined
+    const caller = {
+      ...(key_id && { keyId: key_id }),
+      ...(request.headers.host && { host: request.headers.host }),
+    }
     const write = (secret: string | undefined) => {
       const isWrong = error_type === 'authentication_failed' && signature !== null
       const line = {
@@ -182,13 +186,14 @@ function recorder(
         timestamp,
         nonce,
         idempotency_key: idempotencyKeyIn(bytes),
+        headers: headersOf(request),
         body: bytes.toString('utf8'),
         status,
         sent: isSent,
         error_type,
         answer,
         canonical: parts ? canonicalRequest(parts) : null,
-        mistake: isWrong && parts && secret ? matchMistake({ ...parts, secret, signature }) : null,
+        mistake: isWrong && parts && secret ? matchMistake({ ...parts, ...caller, secret, signature }) : null,
         fault: exchange.struck ?? (isClosed ? 'store_closed' : null),
       }
       journal.add('request', line)
@@ -246,6 +251,16 @@ function routeOf({ method, url = '' }: IncomingMessage): string | undefined {
 function header({ headers }: IncomingMessage, name: string): string | null {
   const value = headers[name]
   return typeof value === 'string' ? value : null
+}
+
+/** In their own spelling. One that came more than once is one line, as HTTP has it. */
+function headersOf({ rawHeaders }: IncomingMessage): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (let place = 0; place + 1 < rawHeaders.length; place += 2) {
+    const [name = '', value = ''] = rawHeaders.slice(place, place + 2)
+    headers[name] = name in headers ? `${headers[name]}, ${value}` : value
+  }
+  return headers
 }
 
 function errorTypeOf(status: number | null, answer: string): string | null {

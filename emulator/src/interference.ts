@@ -61,6 +61,8 @@ export function createInterference(deps: InterferenceDeps): Interference {
         }
         case 'slow_answer': {
           const isStruck = strikes(exchange, name)
+          // Otherwise the edge would take a long wait for a caller that does not read.
+          if (isStruck) admitted.request.socket.setTimeout(0)
           try {
             return await work()
           } finally {
