@@ -39,12 +39,20 @@ test.each([
   [['sign', 'GET'], /Missing required argument/],
   [['completion', 'tcsh'], /Allowed choices are bash, zsh, fish/],
   [['balance'], /There is no API key yet/],
-  [[], /Say what to do/],
 ])('a wrong call ends with 2 and says what to do: %j', async (args, expected) => {
   const ended = await shopwire(args)
   expect(ended).toMatchObject({ code: 2, stdout: '' })
   expect(ended.stderr).toMatch(expected)
   expect(ended.stderr).toMatch(/Next {4}\S/)
+})
+
+test('without a command it prints its help, and ends with 2', async () => {
+  expect(await shopwire([])).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringContaining('Usage: shopwire'),
+  })
+  expect((await shopwire(['help', 'orders'])).stdout).toContain('Usage: shopwire orders')
 })
 
 test('with --json an error is one JSON document on stderr, and stdout stays empty', async () => {

@@ -1,8 +1,11 @@
+import { execFile } from 'node:child_process'
 import { createHash, createHmac } from 'node:crypto'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { MISTAKES } from '@shopwire/contract/signing'
 import { type Emulator, startEmulator } from '@shopwire/emulator'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -185,6 +188,40 @@ describe('with a store', () => {
     server.closeAllConnections()
     server.close()
   })
+})
+
+test('a certificate that nobody signed is told from one for another name', async () => {
+  const here = await folder()
+  const [keyFile, certFile] = [join(here, 'key.pem'), join(here, 'cert.pem')]
+  await promisify(execFile)('openssl', [
+    ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', keyFile, '-out', certFile, '-days', '30'],
+    ...['-subj', '/CN=other.example', '-addext', 'subjectAltName=DNS:other.example'],
+  ])
+  const server = createTlsServer(
+    { key: await readFile(keyFile), cert: await readFile(certFile) },
+    (_request, response) => {
+      response.end('{}')
+    },
+  )
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const env = {
+    SHOPWIRE_BASE_URL: `https://127.0.0.1:${port}/v1`,
+    SHOPWIRE_API_KEY: KEY,
+    SHOPWIRE_API_SECRET: SECRET,
+  }
+  const tls = async (extra: NodeJS.ProcessEnv) => {
+    const { stdout, code } = await shopwire(['doctor'], { env: { ...env, ...extra } })
+    expect(code).toBe(1)
+    return /^.*TLS.*$/m.exec(stdout)?.[0]
+  }
+  expect(await tls({})).toMatch(/✖ TLS +the certificate is self-signed/)
+  expect(await tls({ NODE_EXTRA_CA_CERTS: certFile })).toMatch(
+    /✖ TLS +the certificate is for DNS:other.example, not for 127.0.0.1/,
+  )
+  expect(await tls({ NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toMatch(/✖ TLS +NODE_TLS_REJECT_UNAUTHORIZED=0/)
+  server.closeAllConnections()
+  server.close()
 })
 
 describe('doctor signature', () => {

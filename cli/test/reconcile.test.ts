@@ -122,7 +122,7 @@ test('the summary is for people, --out has every row', async () => {
   )
   const { code, stdout } = await shopwire([...args, '--out', out])
   expect(code).toBe(1)
-  expect(stdout).toContain('1 the amount differs')
+  expect(stdout).toContain('1 with another amount')
   expect(stdout).toMatch(/ord_1 +2 +\$0\.01 +\$4\.99/)
   expect(await readFile(out, 'utf8')).toBe(
     'kind,order_id,idempotency_key,line,mine,store\namount_differs,ord_1,,2,1,499\n',
