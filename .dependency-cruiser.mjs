@@ -20,7 +20,7 @@ const WORKSPACES = {
   cli: ['contract', 'sdk'],
   emulator: ['contract', 'engines', 'service'],
   examples: ['sdk'],
-  e2e: ['contract', 'engines', 'proof', 'sdk', 'emulator'],
+  e2e: ['contract', 'engines', 'proof', 'sdk', 'emulator', 'cli'],
   proof: ['contract', 'engines'],
   tools: ['contract', 'engines'],
 }

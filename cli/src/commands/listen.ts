@@ -1,0 +1,155 @@
+import type { Command } from 'commander'
+import { Option } from 'commander'
+import { collect, examples, work } from '../command.ts'
+import type { Context, Outcome } from '../context.ts'
+import { printable } from '../terminal/paint.ts'
+import { CliError, EXIT } from '../trouble.ts'
+import type { Delivery, DeliverySource } from '../webhooks/delivery-source.ts'
+import { listeningSecret, openEmulatorSource } from '../webhooks/emulator-source.ts'
+import { type Forwarded, forward, isAccepted } from '../webhooks/forward.ts'
+import { parseTarget } from '../webhooks/target.ts'
+
+interface Options {
+  readonly forwardTo?: string
+  readonly events?: string[]
+  readonly printSecret?: true
+  readonly format: 'text' | 'json'
+}
+
+export function define(command: Command): void {
+  command
+    .option(
+      '--forward-to <url>',
+      'your receiver, such as localhost:3000/hooks; without it events are only shown',
+    )
+    .option('--events <pattern>', 'only these, such as order.* or test; repeat for more', collect)
+    .option('--print-secret', 'print the signing secret and nothing else, for the settings of your receiver')
+    .addOption(new Option('--format <format>', 'what is printed').choices(['text', 'json']).default('text'))
+    .addHelpText(
+      'after',
+      `
+Follows an emulator until Ctrl-C, and hands every delivery to your receiver: the same bytes, the same signature. If its
+account has no endpoint, it gets one while this runs. With --format json (or --json) every event is a line of JSON.
+${examples(
+  'shopwire listen --forward-to localhost:3000/hooks',
+  'shopwire listen --forward-to localhost:3000/hooks --events "order.*"',
+  'WEBHOOK_SECRET=$(shopwire listen --print-secret) node server.js',
+)}`,
+    )
+  work<Options>(command, listen)
+}
+
+async function listen(context: Context, options: Options): Promise<Outcome> {
+  const { out } = context
+  const url = options.forwardTo === undefined ? undefined : parseTarget(options.forwardTo, '--forward-to')
+  const emulator = await context.emulator()
+  if (!emulator) throw notYet((await context.credentials()).baseUrl)
+  const { secret: apiSecret } = await context.credentials()
+  if (options.printSecret) {
+    const secret = (await emulator.facts()).webhook?.secret ?? listeningSecret(apiSecret)
+    out.show({ secret }, () => secret)
+    return EXIT.ok
+  }
+  const source = await openEmulatorSource(emulator, apiSecret)
+  const stop = new AbortController()
+  const onSignal = () => stop.abort()
+  process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
+  try {
+    await source.open()
+    await relay(context, source, url, options, stop.signal)
+  } finally {
+    process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
+    await source.close()
+  }
+}
+
+async function relay(
+  { out }: Context,
+  source: DeliverySource,
+  url: URL | undefined,
+  { events, format }: Options,
+  signal: AbortSignal,
+): Promise<void> {
+  const isJson = out.isJson || format === 'json'
+  const { paintError: paint } = out
+  const wanted = (events ?? []).flatMap((text) => text.split(',')).map(patternOf)
+  if (!isJson) {
+    out.note(
+      `${paint.green('Ready.')} Listening to ${source.name} · signing secret ${masked(source.secret)} ${paint.dim('(shopwire listen --print-secret)')}`,
+    )
+    if (source.alsoSentTo) {
+      const isSame =
+        url &&
+        source.alsoSentTo.replace('localhost', '127.0.0.1') === url.href.replace('localhost', '127.0.0.1')
+      out.note(
+        `${paint.yellow('!')} The emulator also sends to ${source.alsoSentTo}${isSame ? ': every event reaches your receiver twice' : ''}.`,
+      )
+    }
+  }
+  const onTrouble = (text: string) => out.note(`${clock()}  ${paint.yellow('!')} ${text}`)
+  for await (const delivery of source.deliveries(signal, onTrouble)) {
+    if (wanted.length > 0 && !wanted.some((form) => form.test(delivery.event))) continue
+    if (!isJson) out.raw(`${arrival(out, delivery)}\n`)
+    const answer = url && (await forward(url, delivery.body, passedOn(delivery.headers)))
+    if (isJson) out.raw(`${JSON.stringify(jsonLine(delivery, url, answer))}\n`)
+    else if (url && answer) out.raw(`${departure(out, url, answer)}\n`)
+  }
+}
+
+/** The signature is part of what is tested; what belongs to the connection is not. */
+function passedOn(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const isKept = (name: string) => /^(content-type|user-agent|x-webhook-.*)$/i.test(name)
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => isKept(name)))
+}
+
+function arrival({ paint }: Context['out'], { event, event_id, order_id }: Delivery): string {
+  return `${paint.dim(clock())}  --> ${paint.bold(printable(event).padEnd(16))}  ${printable(event_id)}${order_id ? `  ${printable(order_id)}` : ''}`
+}
+
+function departure({ paint }: Context['out'], url: URL, answer: Forwarded): string {
+  const said =
+    answer.status === null
+      ? paint.red(answer.error ?? 'failed')
+      : isAccepted(answer)
+        ? paint.green(String(answer.status))
+        : paint.red(String(answer.status))
+  return `${paint.dim(clock())}  <-- ${said}  ${answer.ms}ms  POST ${url.host}${url.pathname}`
+}
+
+function jsonLine(
+  { event, event_id, order_id }: Delivery,
+  url: URL | undefined,
+  answer: Forwarded | undefined,
+) {
+  const forwarded = answer && { to: url?.href, ...answer }
+  return { at: new Date().toISOString(), event, event_id, order_id, forwarded: forwarded ?? null }
+}
+
+function patternOf(text: string): RegExp {
+  const escaped = text
+    .trim()
+    .replace(/[.+?^${}()|[\]\\]/g, '\\$&')
+    .replaceAll('*', '.*')
+  return new RegExp(`^${escaped}$`)
+}
+
+function clock(): string {
+  return new Date().toTimeString().slice(0, 8)
+}
+
+function masked(secret: string): string {
+  return `${secret.slice(0, 6)}…${secret.slice(-4)}`
+}
+
+function notYet(baseUrl: string): CliError {
+  return new CliError({
+    type: 'not_available',
+    message: `${baseUrl} is a store, and listen follows emulators only for now.`,
+    why: "A store delivers to public HTTPS addresses and never to localhost. Following its events live needs the dashboard's stream, which is to come.",
+    next: [
+      'On your machine: npx @shopwire/emulator, shopwire profile add emulator --emulator, shopwire --profile emulator listen …',
+      'One event by hand:  shopwire trigger order.delivered --to localhost:3000/hooks',
+      'From the store:     shopwire webhook set https://… and shopwire webhook test',
+    ].join('\n'),
+  })
+}

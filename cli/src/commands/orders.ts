@@ -1,0 +1,116 @@
+import type { OrdersQuery } from '@shopwire/sdk'
+import type { Command } from 'commander'
+import { collect, examples, work } from '../command.ts'
+import { type CreateOptions, createOrder } from '../orders/create.ts'
+import { exportOrders } from '../orders/export.ts'
+import { orderText, summaryTable, withoutLinks } from '../orders/present.ts'
+import { proveOrder } from '../orders/prove.ts'
+import { wholeNumber } from '../terminal/numbers.ts'
+import { count } from '../terminal/words.ts'
+
+export function define(command: Command): void {
+  command.addHelpText(
+    'after',
+    examples(
+      'shopwire orders',
+      'shopwire orders get ord_01k9… --links',
+      'shopwire orders create --item 1144058340327047001:2@499 --key purchase-1042',
+      'shopwire orders export --out orders.csv',
+      'shopwire orders prove purchase-1042',
+    ),
+  )
+  defineList(command.command('list', { isDefault: true }).description('a page of orders, newest first'))
+  defineGet(command.command('get <id>').description('one order, with its lines'))
+  defineCreate(command.command('create').description('buy a cart: all of it or nothing. Spends real balance'))
+  defineExport(command.command('export').description('every order as CSV'))
+  defineProve(
+    command
+      .command('prove <key-or-id>')
+      .description('what shows that one idempotency key bought once; never buys'),
+  )
+}
+
+function defineList(command: Command): void {
+  command
+    .option('--limit <n>', 'orders per page, 1 to 100', wholeNumber)
+    .option('--offset <n>', 'skip so many', wholeNumber)
+    .addHelpText(
+      'after',
+      `\nScope orders:read.${examples('shopwire orders list --limit 5', 'shopwire orders list --json')}`,
+    )
+  work<OrdersQuery>(command, async ({ out, shop }, options) => {
+    const page = await (await shop()).orders.list(options)
+    out.show(page, () => {
+      if (page.total === 0) return 'No orders yet.'
+      const shown = page.orders.length
+      const rest = page.total - page.offset - shown
+      const more =
+        rest > 0 ? `; ${rest.toLocaleString('en-US')} more with --offset ${page.offset + shown}` : ''
+      const foot = out.paint.dim(`${count(shown, 'order')} of ${page.total.toLocaleString('en-US')}${more}`)
+      return `${summaryTable(page.orders, out.paint)}\n\n${foot}`
+    })
+  })
+}
+
+function defineGet(command: Command): void {
+  command
+    .option('--links', 'show the gift links; whoever holds one can redeem it')
+    .addHelpText(
+      'after',
+      `\nScope orders:read.${examples('shopwire orders get ord_01k9…', 'shopwire orders get ord_01k9… --links --json')}`,
+    )
+  work<{ links?: true }>(command, async ({ out, shop }, { links }, id = '') => {
+    const order = await (await shop()).orders.get(id)
+    out.show(links ? order : withoutLinks(order), () => orderText(order, links === true, out.paint))
+  })
+}
+
+function defineCreate(command: Command): void {
+  command
+    .option(
+      '--item <ID[:QTY[@CENTS]]>',
+      'an item, how many, the unit price you expect; repeat for more',
+      collect,
+    )
+    .option(
+      '--key <key>',
+      'your name for this purchase (idempotency key): stored before, the same for every retry',
+    )
+    .option('-y, --yes', 'do not ask')
+    .option('--links', 'show the gift links of a replayed order')
+    .addHelpText(
+      'after',
+      `
+Shows the quote and the balance, and asks. An item without @CENTS is ordered at the price of the quote: when it
+changes meanwhile, nothing is bought. The same key never buys twice, so when in doubt run the same command again.
+Scope orders:write; with account:read and catalogue:read it can show balance and prices first.
+${examples(
+  'shopwire orders create --item 1144058340327047001 --key purchase-1042',
+  'shopwire orders create --item 1144058340327047001:2@499 --key purchase-1042 --yes --json',
+)}`,
+    )
+  work<CreateOptions>(command, createOrder)
+}
+
+function defineExport(command: Command): void {
+  command.requiredOption('--out <file>', 'where to; - is stdout').addHelpText(
+    'after',
+    `
+Reads 100 orders per request and leaves room in the rate limit for your other servers: about 8,000 orders at once,
+then about 6,000 a minute. The columns are those the API has: id, status, total_cents, currency, created_at.
+An emulator also gives idempotency_key, delivered_at and refunded_at. Scope orders:read.
+${examples('shopwire orders export --out orders.csv', 'shopwire orders export --out - | wc -l')}`,
+  )
+  work<{ out: string }>(command, exportOrders)
+}
+
+function defineProve(command: Command): void {
+  command.addHelpText(
+    'after',
+    `
+With an emulator: every attempt with its time, key, body hash and answer, the order, and its one debit. With a store:
+the order by its id. Ends with 1 when it finds anything but one purchase or none.
+${examples('shopwire orders prove purchase-1042', 'shopwire orders prove ord_01k9… --json')}`,
+  )
+  work(command, (context, _options, named = '') => proveOrder(context, named))
+}

@@ -1,0 +1,112 @@
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { examples, work } from '../command.ts'
+import type { Context, Outcome } from '../context.ts'
+import { type SignedRequest, signedRequest, thisMoment } from '../store/signed-request.ts'
+import { shellQuoted } from '../terminal/shell.ts'
+import { UsageError } from '../trouble.ts'
+
+interface Options {
+  readonly body?: string
+  readonly bodyFile?: string
+  readonly curl?: true
+  readonly timestamp?: string
+  readonly nonce?: string
+}
+
+/** As the store's clock sees it. */
+const VALID_S = 60
+
+export function define(command: Command): void {
+  command
+    .argument('<method>', 'GET, POST or DELETE')
+    .argument('<path>', 'path and query exactly as sent, such as "/v1/orders?limit=5"')
+    .option('--body <text>', 'the body, as it is sent')
+    .option('--body-file <file>', 'the body, from a file')
+    .option('--curl', 'print a curl command to paste')
+    .option('--timestamp <seconds>', 'another moment than now, to compare with your own code')
+    .option('--nonce <hex>', 'another nonce than a random one')
+    .addHelpText(
+      'after',
+      `
+Sends nothing. A signature is good for ${VALID_S} seconds and for one request.
+${examples(
+  'shopwire sign GET /v1/balance',
+  'shopwire sign GET "/v1/orders?limit=5" --curl | sh',
+  `shopwire sign POST /v1/quote --body '{"items":[{"id":"1144058340327047001"}]}' --curl`,
+)}`,
+    )
+  work<Options>(command, sign)
+}
+
+async function sign(
+  { out, credentials }: Context,
+  options: Options,
+  method = '',
+  path = '',
+): Promise<Outcome> {
+  const who = await credentials()
+  if (!URL.canParse(who.baseUrl))
+    throw new UsageError(`The base URL ${JSON.stringify(who.baseUrl)} is none.`, 'Run `shopwire doctor`.')
+  if (!/^[A-Za-z]+$/.test(method))
+    throw new UsageError(`${JSON.stringify(method)} is no method.`, 'GET, POST or DELETE.')
+  const target = targetOf(out, path, who.baseUrl)
+  const now = thisMoment()
+  const moment = { timestamp: options.timestamp ?? now.timestamp, nonce: options.nonce ?? now.nonce }
+  const request = signedRequest(who, { method, target, body: await readBody(options) }, moment)
+  const { url, canonical, headers } = request
+  const curl = curlCommand(request, options.bodyFile)
+  const expires_at = new Date((Number(moment.timestamp) + VALID_S) * 1000).toISOString()
+  out.show({ method: request.method, url, target, canonical, headers, curl, expires_at }, () => {
+    if (options.curl) return curl
+    const lines = Object.entries(headers).map(([name, value]) => `${out.paint.cyan(name)}: ${value}`)
+    return [out.paint.dim('Canonical request'), canonical, '', out.paint.dim('Headers'), ...lines].join('\n')
+  })
+  out.note(out.paintError.dim(`${options.curl ? '' : '\n'}Good for ${VALID_S} seconds and for one request.`))
+  if (request.method === 'POST' && /\/orders\/?$/.test(target)) {
+    out.note(`${out.paintError.yellow('!')} Whoever sends this buys, unless its key has bought before.`)
+  }
+}
+
+/** Paths in the documentation are relative to the base URL; the signed one never is. */
+function targetOf(out: Context['out'], path: string, baseUrl: string): string {
+  const base = new URL(baseUrl).pathname.replace(/\/+$/, '')
+  if (/^https?:\/\//.test(path)) {
+    const url = new URL(path)
+    return `${url.pathname}${url.search}`
+  }
+  const rooted = path.startsWith('/') ? path : `/${path}`
+  if (/[^\x21-\x7e]/.test(rooted)) {
+    throw new UsageError(
+      'A path is written in ASCII without spaces.',
+      'Encode the rest as it will be sent: %20 for a space.',
+    )
+  }
+  if (rooted === base || rooted.startsWith(`${base}/`)) return rooted
+  out.note(out.paintError.dim(`${rooted} is signed as ${base}${rooted}, the path that is sent.`))
+  return `${base}${rooted}`
+}
+
+async function readBody({ body, bodyFile }: Options): Promise<Uint8Array> {
+  if (body !== undefined && bodyFile !== undefined)
+    throw new UsageError('--body and --body-file are two bodies.', 'Give one.')
+  if (bodyFile !== undefined) return readFile(bodyFile)
+  return Buffer.from(body ?? '', 'utf8')
+}
+
+function curlCommand({ method, url, headers, body }: SignedRequest, bodyFile: string | undefined): string {
+  // --globoff and --path-as-is: what is sent must be what was signed, brackets and dots included.
+  const words = ['curl', '-sS', '-i', '--globoff', '--path-as-is', '-X', method, shellQuoted(url)]
+  for (const [name, value] of Object.entries(headers)) words.push('-H', shellQuoted(`${name}: ${value}`))
+  if (body.byteLength > 0) words.push(...curlBody(body, bodyFile))
+  return words.join(' ')
+}
+
+function curlBody(body: Uint8Array, bodyFile: string | undefined): string[] {
+  const text = Buffer.from(body).toString('utf8')
+  const isText = Buffer.from(text, 'utf8').equals(body) && !text.includes('\0')
+  // --data-raw takes a leading @ for what it is; --data-binary keeps the bytes of a file.
+  if (isText) return ['--data-raw', shellQuoted(text)]
+  return ['--data-binary', shellQuoted(`@${resolve(bodyFile ?? '')}`)]
+}

@@ -1,0 +1,136 @@
+import { webhooks } from '@shopwire/sdk'
+import type { Command } from 'commander'
+import { Argument } from 'commander'
+import { collect, examples, work } from '../command.ts'
+import type { Context, Outcome } from '../context.ts'
+import { wholeNumber } from '../terminal/numbers.ts'
+import { CliError, EXIT, UsageError } from '../trouble.ts'
+import { VERSION } from '../version.ts'
+import { type Forwarded, forward, isAccepted } from '../webhooks/forward.ts'
+import { readWebhookSecret } from '../webhooks/secret.ts'
+import {
+  EVENTS,
+  type EventName,
+  override,
+  type SimulatedEvent,
+  simulatedEvent,
+} from '../webhooks/simulated-event.ts'
+import { parseTarget, refuseFarTarget } from '../webhooks/target.ts'
+
+interface Options {
+  readonly to?: string
+  readonly override?: string[]
+  readonly times: number
+  readonly sameId?: true
+  readonly secretFile?: string
+  readonly anywhere?: true
+  readonly print?: true
+}
+
+const TIMES_MAX = 1_000
+
+export function define(command: Command): void {
+  command
+    .addArgument(new Argument('<event>', 'what happened').choices(EVENTS))
+    .option('--to <url>', "your receiver; with an emulator its account's endpoint")
+    .option('--override <path=value>', 'change something in the event; repeat for more', collect)
+    .option('--times <n>', 'so many events, each with an id of its own', wholeNumber, 1)
+    .option('--same-id', 'the same event every time, as a store does that got no answer')
+    .option('--secret-file <file>', 'signing secret (also: SHOPWIRE_WEBHOOK_SECRET, or that of the emulator)')
+    .option('--anywhere', 'also to a public address')
+    .option('--print', 'print body and headers instead of sending them')
+    .addHelpText(
+      'after',
+      `
+The event is made and signed here: no store takes part, nothing in it is real, and the header X-Shopwire-Simulated
+says so. Ends with 1 unless every answer is 2xx, with 7 when nobody answers.
+${examples(
+  'shopwire trigger order.delivered --to localhost:3000/hooks',
+  'shopwire trigger order.accepted --to localhost:3000/hooks --override data.order.total_cents=500',
+  'shopwire trigger order.delivered --to localhost:3000/hooks --times 3 --same-id',
+)}`,
+    )
+  work<Options>(command, trigger)
+}
+
+async function trigger(context: Context, options: Options, event = ''): Promise<Outcome> {
+  const { out } = context
+  if (options.times < 1 || options.times > TIMES_MAX) throw new UsageError(`--times is 1 to ${TIMES_MAX}.`)
+  const { secret, url } = await whereTo(context, options)
+  await refuseFarTarget(url, options.anywhere)
+  const first = changed(event as EventName, options)
+  if (options.print) return print(context, first, secret)
+
+  out.note(out.paintError.yellow(`SIMULATED ${event}: made up and signed here, sent to ${url.href}`))
+  const results: (Forwarded & { id: string })[] = []
+  for (let time = 0; time < options.times; time++) {
+    const one = time === 0 || options.sameId ? first : changed(event as EventName, options)
+    const { body, headers } = await signed(one, secret)
+    const answer = await forward(url, body, headers)
+    results.push({ id: one.id, ...answer })
+    if (!out.isJson) out.raw(`${line(context, one.id, answer)}\n`)
+  }
+  if (out.isJson) out.show({ simulated: true, event, to: url.href, deliveries: results }, () => '')
+  if (results.every(({ status }) => status === null)) {
+    throw new CliError({
+      type: 'connection_failed',
+      message: `Nobody answered at ${url.href}: ${results[0]?.error}.`,
+      next: 'Start your receiver, or correct --to.',
+      exitCode: EXIT.unavailable,
+    })
+  }
+  return results.every(isAccepted) ? EXIT.ok : EXIT.failed
+}
+
+async function whereTo(context: Context, options: Options): Promise<{ secret: string; url: URL }> {
+  let secret = await readWebhookSecret(options.secretFile)
+  let to = options.to
+  if (secret === undefined || to === undefined) {
+    const webhook = await emulatorsWebhook(context)
+    secret ??= webhook?.secret
+    to ??= webhook?.url
+  }
+  if (to === undefined && !options.print)
+    throw new UsageError('Where should it go?', 'Add --to localhost:3000/hooks.')
+  if (secret === undefined) {
+    throw new UsageError(
+      'There is no webhook secret to sign with.',
+      'Give --secret-file FILE or set SHOPWIRE_WEBHOOK_SECRET to what your receiver checks with. Any text will do for both.',
+    )
+  }
+  return { secret, url: parseTarget(to ?? 'localhost', '--to') }
+}
+
+async function emulatorsWebhook(context: Context) {
+  // Whoever has no profile may still trigger; it only needs to say more.
+  const emulator = await context.emulator().catch(() => undefined)
+  return (await emulator?.facts())?.webhook
+}
+
+function changed(event: EventName, { override: assignments = [] }: Options): SimulatedEvent {
+  const made = simulatedEvent(event)
+  for (const assignment of assignments) override(made, assignment)
+  return made
+}
+
+async function signed(event: SimulatedEvent, secret: string) {
+  const { body, headers } = await webhooks.sign(event as Parameters<typeof webhooks.sign>[0], { secret })
+  return {
+    body,
+    headers: { ...headers, 'User-Agent': `shopwire-cli/${VERSION}`, 'X-Shopwire-Simulated': 'true' },
+  }
+}
+
+async function print({ out }: Context, event: SimulatedEvent, secret: string): Promise<Outcome> {
+  const { body, headers } = await signed(event, secret)
+  out.show({ simulated: true, headers, body }, () =>
+    [...Object.entries(headers).map(([name, value]) => `${out.paint.cyan(name)}: ${value}`), '', body].join(
+      '\n',
+    ),
+  )
+}
+
+function line({ out: { paint } }: Context, id: string, answer: Forwarded): string {
+  const said = answer.status === null ? (answer.error ?? '') : String(answer.status)
+  return `${id}  ${isAccepted(answer) ? paint.green(said) : paint.red(said)}  ${paint.dim(`${answer.ms} ms`)}`
+}

@@ -1,0 +1,325 @@
+import type { Credentials } from '../profiles/credentials.ts'
+import { signedRequest, thisMoment } from '../store/signed-request.ts'
+import { printable } from '../terminal/paint.ts'
+import { connectionReason } from '../trouble.ts'
+import { type Finding, finding } from './finding.ts'
+import { checkBaseUrl, keyFormProblem } from './forms.ts'
+import { checkDns, checkTcp, checkTls } from './network.ts'
+
+const ANSWER_MS_MAX = 10_000
+const SKEW_S_MAX = 60
+const SKEW_S_NOTABLE = 5
+const REST = ['status', 'clock', 'signature', 'scopes', 'webhook', 'limits'] as const
+
+/**
+ * Every check in the order in which they depend on each other. What cannot be known after a failure is said to be skipped.
+ * It never spends and never changes anything: see `probes`.
+ */
+export async function* examine(
+  credentials: Credentials,
+  { isReadOnly }: { isReadOnly: boolean },
+): AsyncGenerator<Finding> {
+  const form = checkBaseUrl(credentials.baseUrl)
+  yield form
+  const problem = keyFormProblem(credentials.keyId, credentials.secret)
+  const key = problem
+    ? finding('key', 'failed', problem.problem, problem.fix)
+    : finding('key', 'ok', `${credentials.keyId} from ${credentials.source}`)
+  // A key is looked at even where nothing can be asked.
+  if (form.status === 'failed') {
+    yield key
+    return yield* skipped(['DNS', 'TCP', 'TLS', ...REST], 'without a base URL')
+  }
+  const url = new URL(credentials.baseUrl)
+
+  for (const [check, later] of [
+    [checkDns, ['TCP', 'TLS']],
+    [checkTcp, ['TLS']],
+  ] as const) {
+    const result = await check(url)
+    yield result
+    if (result.status !== 'failed') continue
+    yield key
+    return yield* skipped([...later, ...REST], 'without a connection')
+  }
+  const tls = await checkTls(url)
+  yield tls
+  const status = await readStatus(url)
+  yield status.finding
+  if (status.dateMs === undefined) {
+    yield key
+    return yield* skipped(REST.slice(1), 'without an answer')
+  }
+  const ping = await caller(credentials, 0)('GET', '/ping')
+  // A cache before the store may answer /status with a time of its own; what counts is the time that signatures are held to.
+  const clock = checkClock(dateOf(ping.headers) ?? status.dateMs)
+  yield clock.finding
+
+  yield key
+  const call = caller(credentials, clock.offsetS)
+  const signature = await checkSignature(credentials, call, clock.offsetS, problem?.cleaned)
+  yield signature
+  if (signature.status === 'failed') {
+    return yield* skipped(['scopes', 'webhook', 'limits'], 'without a good signature')
+  }
+
+  const scopes = await readScopes(call, isReadOnly)
+  yield scopes.finding
+  yield scopes.webhook
+  yield limits(scopes.last)
+}
+
+function* skipped(names: readonly string[], why: string): Generator<Finding> {
+  for (const name of names) yield finding(name, 'skipped', why)
+}
+
+interface Answer {
+  readonly status: number
+  readonly type: string | undefined
+  readonly body: Record<string, unknown>
+  readonly headers: Headers
+}
+
+async function readStatus(url: URL): Promise<{ finding: Finding; dateMs?: number }> {
+  const address = `${url.href.replace(/\/+$/, '')}/status`
+  try {
+    const answer = await exchange(address, { method: 'GET' })
+    const dateMs = dateOf(answer.headers)
+    const known = dateMs === undefined ? {} : { dateMs }
+    const { status, api, store, queue } = answer.body
+    if (answer.status >= 300 && answer.status < 400) {
+      return {
+        finding: finding(
+          'status',
+          'failed',
+          `redirects to ${printable(answer.headers.get('location') ?? 'somewhere')}`,
+          "Set the base URL to the store's own address; redirects are never followed.",
+        ),
+      }
+    }
+    if (answer.status === 429) {
+      return {
+        ...known,
+        finding: finding('status', 'warning', 'too many requests from this address', 'Wait a minute.'),
+      }
+    }
+    if (answer.status !== 200 || typeof status !== 'string') {
+      return {
+        finding: finding(
+          'status',
+          'failed',
+          `answered ${answer.status}, and not as a store does`,
+          'Is the base URL that of a store?',
+        ),
+      }
+    }
+    const isOpen = api === 'up' && store === 'open'
+    const words = `${status}, api ${api}, store ${store}, ${queue} waiting`
+    return {
+      ...known,
+      finding: finding(
+        'status',
+        isOpen ? 'ok' : 'warning',
+        words,
+        isOpen ? undefined : 'Orders are not taken now; reading works unless the api is unavailable.',
+      ),
+    }
+  } catch (error) {
+    return {
+      finding: finding(
+        'status',
+        'failed',
+        `no answer: ${connectionReason(error) ?? (error as Error).message}`,
+        'Try again; if it stays, ask the store.',
+      ),
+    }
+  }
+}
+
+/** The Date header has whole seconds, so the middle of that second is taken. */
+function dateOf(headers: Headers): number | undefined {
+  const ms = Date.parse(headers.get('date') ?? '')
+  return Number.isNaN(ms) ? undefined : ms + 500
+}
+
+function checkClock(serverMs: number): { finding: Finding; offsetS: number } {
+  const offsetS = Math.round((serverMs - Date.now()) / 1000)
+  const off = Math.abs(offsetS)
+  const words =
+    off <= 1
+      ? 'right'
+      : `this machine is ${off} s ${offsetS < 0 ? 'ahead of' : 'behind'} the store, ${SKEW_S_MAX} are allowed`
+  const fix =
+    'Set the clock: `timedatectl set-ntp true`, on a Mac `sudo sntp -sS time.apple.com`; in a container, on its host.'
+  if (off > SKEW_S_MAX - SKEW_S_NOTABLE) return { offsetS, finding: finding('clock', 'failed', words, fix) }
+  return {
+    offsetS: 0,
+    finding: off > SKEW_S_NOTABLE ? finding('clock', 'warning', words, fix) : finding('clock', 'ok', words),
+  }
+}
+
+type Call = (method: string, path: string, body?: string) => Promise<Answer>
+
+/** Signs with the store's time when ours is wrong: one mistake must not hide the others. */
+function caller(credentials: Credentials, offsetS: number): Call {
+  const base = new URL(credentials.baseUrl).pathname.replace(/\/+$/, '')
+  return async (method, path, body = '') => {
+    const now = thisMoment()
+    const moment = { ...now, timestamp: String(Number(now.timestamp) + offsetS) }
+    const request = signedRequest(
+      credentials,
+      { method, target: `${base}${path}`, body: Buffer.from(body) },
+      moment,
+    )
+    return exchange(request.url, { method, headers: request.headers, body: body === '' ? null : body })
+  }
+}
+
+async function exchange(url: string, init: RequestInit): Promise<Answer> {
+  const response = await fetch(url, {
+    ...init,
+    redirect: 'manual',
+    signal: AbortSignal.timeout(ANSWER_MS_MAX),
+  })
+  const text = await response.text()
+  let body: Record<string, unknown> = {}
+  try {
+    body = (JSON.parse(text) ?? {}) as Record<string, unknown>
+  } catch {
+    // Not the store's; the status says enough.
+  }
+  const { type } = (body.error ?? {}) as { type?: unknown }
+  return {
+    status: response.status,
+    headers: response.headers,
+    body,
+    type: typeof type === 'string' ? type : undefined,
+  }
+}
+
+async function checkSignature(
+  credentials: Credentials,
+  call: Call,
+  offsetS: number,
+  cleaned: { keyId: string; secret: string } | undefined,
+): Promise<Finding> {
+  const { status, type, body } = await call('GET', '/ping')
+  if (status === 200)
+    return finding('signature', 'ok', `accepted; the account is "${printable(String(body.name))}"`)
+  if (type === 'insufficient_scope') return finding('signature', 'ok', 'accepted')
+  if (type === 'account_suspended') {
+    return finding('signature', 'failed', 'accepted, but the account is suspended', 'Ask the store.')
+  }
+  if (type === 'rate_limited')
+    return finding('signature', 'ok', 'accepted; the requests of this minute are used up')
+  if (type === 'timestamp_out_of_range')
+    return finding('signature', 'failed', 'refused for its timestamp', 'Set the clock of this machine.')
+  if (type !== 'authentication_failed') {
+    return finding(
+      'signature',
+      'failed',
+      `answered ${status}${type ? ` ${type}` : ', and not as a store does'}`,
+      'Is there a proxy between that changes requests?',
+    )
+  }
+  if (cleaned) {
+    const again = await caller({ ...credentials, ...cleaned }, offsetS)('GET', '/ping')
+    if (again.type !== 'authentication_failed') {
+      return finding(
+        'signature',
+        'failed',
+        'refused as it is, accepted when mended as said above',
+        'Mend the key.',
+      )
+    }
+  }
+  return finding(
+    'signature',
+    'failed',
+    'refused: the key id is unknown or revoked, or the secret is not the one of this key',
+    'Compare the key id with the dashboard. Secrets are shown once: if in doubt make a new key and revoke this one.',
+  )
+}
+
+/**
+ * One request for each scope. The store checks scopes before it looks at bodies, so what may write is found out with bodies
+ * that no store can act on: an order without items and without a key, and a test event with a property that is not allowed.
+ * 400 means the scope is there, 403 that it is not.
+ */
+const probes = [
+  { scope: 'account:read', method: 'GET', path: '/balance', writes: false },
+  { scope: 'catalogue:read', method: 'GET', path: '/catalogue?limit=1', writes: false },
+  { scope: 'orders:read', method: 'GET', path: '/orders?limit=1', writes: false },
+  { scope: 'orders:write', method: 'POST', path: '/orders', body: '{}', writes: true },
+  { scope: 'webhooks:read', method: 'GET', path: '/webhook', writes: false },
+  { scope: 'webhooks:write', method: 'POST', path: '/webhook/test', body: '{"doctor":true}', writes: true },
+] as const
+
+async function readScopes(call: Call, isReadOnly: boolean) {
+  const has: string[] = []
+  const lacks: string[] = []
+  const unknown: string[] = []
+  let webhook: Answer | undefined
+  let last: Answer | undefined
+  for (const probe of probes) {
+    if (isReadOnly && probe.writes) {
+      unknown.push(probe.scope)
+      continue
+    }
+    const answer = await call(probe.method, probe.path, 'body' in probe ? probe.body : '')
+    last = answer
+    if (probe.scope === 'webhooks:read' && answer.status === 200) webhook = answer
+    if (answer.type === 'insufficient_scope') lacks.push(probe.scope)
+    else if (answer.status === (probe.writes ? 400 : 200)) has.push(probe.scope)
+    else unknown.push(probe.scope)
+  }
+  const words = [
+    has.join(' ') || 'none',
+    lacks.length > 0 && `not: ${lacks.join(' ')}`,
+    unknown.length > 0 && `unknown: ${unknown.join(' ')}`,
+  ].filter(Boolean)
+  const isOdd = has.includes('webhooks:write') && lacks.includes('orders:read')
+  return {
+    last,
+    webhook: webhookFinding(webhook, lacks.includes('webhooks:read')),
+    finding: finding(
+      'scopes',
+      isOdd ? 'warning' : 'ok',
+      words.join(' · '),
+      isOdd ? 'Setting a webhook URL also needs orders:read.' : undefined,
+    ),
+  }
+}
+
+function webhookFinding(answer: Answer | undefined, isForbidden: boolean): Finding {
+  if (!answer) return finding('webhook', 'skipped', isForbidden ? 'the key lacks webhooks:read' : 'unknown')
+  const { webhook_url, pending, failed, last_error } = answer.body
+  if (webhook_url === null) return finding('webhook', 'info', 'no endpoint is set')
+  const words = `${printable(String(webhook_url))}, ${pending} waiting, ${failed} given up`
+  const isBad = Number(failed) > 0 || (last_error !== null && Number(pending) > 0)
+  return isBad
+    ? finding(
+        'webhook',
+        'warning',
+        `${words}, last error ${printable(String(last_error ?? 'none'))}`,
+        'Try it: shopwire webhook test, then shopwire webhook.',
+      )
+    : finding('webhook', 'ok', words)
+}
+
+function limits(last: Answer | undefined): Finding {
+  const header = last?.headers.get('ratelimit') ?? ''
+  const left = Object.fromEntries(
+    [...header.matchAll(/"(\w+)";r=(\d+)/g)].map(([, name, r]) => [name, Number(r)]),
+  )
+  if (left.req === undefined) return finding('limits', 'skipped', 'the store does not say')
+  const words = `${left.req} requests and ${left.orders ?? '?'} orders left in this minute`
+  return left.req < 20
+    ? finding(
+        'limits',
+        'warning',
+        words,
+        'Something of yours asks a lot; all keys of the account count together.',
+      )
+    : finding('limits', 'ok', words)
+}

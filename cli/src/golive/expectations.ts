@@ -1,0 +1,106 @@
+import { describeAnswer } from './app.ts'
+import type { Outcome } from './bench.ts'
+import type { SeenRequest } from './emulator.ts'
+import { Problem } from './problem.ts'
+
+/** One order, at the price the customer was shown, paid once; and the app says so. */
+export function expectBoughtOnce(outcome: Outcome): void {
+  const { said, answer, orders, purchase } = outcome
+  expectAtMost(outcome, 1)
+  const [order] = orders
+  if (!order) {
+    if (said === 'bought')
+      throw problem(outcome, `Your code ${describeAnswer(answer)}, and nothing was bought.`)
+    if (said === 'under_way')
+      throw problem(outcome, 'Your code said 202, and the purchase never came to an end.')
+    throw problem(
+      outcome,
+      `Your code ${describeAnswer(answer)} after ${attemptsText(outcome.attempts)}, and nothing was bought.`,
+    )
+  }
+  if (said === 'not_bought') {
+    throw problem(
+      outcome,
+      `Your code ${describeAnswer(answer)}, but the order ${order.id} was bought and paid.`,
+    )
+  }
+  if (said === 'under_way') {
+    throw problem(outcome, `The order ${order.id} was bought and paid, but your state never says so.`)
+  }
+  if (order.total_cents !== purchase.total_cents) {
+    throw problem(
+      outcome,
+      `The customer was shown ${cents(purchase.total_cents)}; the order cost ${cents(order.total_cents)}.`,
+    )
+  }
+  const paid = -order.transfers.reduce((sum, { amount_cents }) => sum + Math.min(0, amount_cents), 0)
+  if (paid !== order.total_cents) {
+    throw problem(
+      outcome,
+      `The order costs ${cents(order.total_cents)}, and ${cents(paid)} were taken for it.`,
+    )
+  }
+}
+
+/** Nothing was bought, the app does not say otherwise, and it asked only so many times. */
+export function expectNotBought(outcome: Outcome, attemptsMax: number): void {
+  const { said, answer, orders, attempts } = outcome
+  const [order] = orders
+  if (order)
+    throw problem(outcome, `The order ${order.id} was bought all the same, for ${cents(order.total_cents)}.`)
+  if (said === 'bought')
+    throw problem(outcome, `Your code ${describeAnswer(answer)}, and nothing was bought.`)
+  if (attempts.length > attemptsMax) {
+    throw problem(outcome, `Your code asked ${times(attempts.length)}; no answer changes by asking again.`)
+  }
+}
+
+export function expectAtMost(outcome: Outcome, ordersMax: number): void {
+  const { orders } = outcome
+  if (orders.length <= ordersMax) return
+  const keys = [...new Set(orders.map(({ idempotency_key }) => idempotency_key))]
+  throw problem(
+    outcome,
+    `${ordersMax === 1 ? 'One purchase' : `${ordersMax} purchases`} became ${orders.length} orders, each paid, under the keys ${keys.join(', ')}.`,
+  )
+}
+
+export function problem({ attempts }: Pick<Outcome, 'attempts'>, message: string): Problem {
+  return new Problem(message, attempts.slice(0, EVIDENCE_MAX).map(describeAttempt(attempts[0])))
+}
+
+export function cents(amount: number): string {
+  return `$${(amount / 100).toFixed(2)}`
+}
+
+export function times(count: number): string {
+  return count === 1 ? 'once' : `${count} times`
+}
+
+/** What was answered in a fault's name would have been another answer the next time. */
+function attemptsText(attempts: Outcome['attempts']): string {
+  const last = attempts.at(-1)
+  const count = attempts.length === 1 ? 'one attempt' : `${attempts.length} attempts`
+  if (!last) return 'no attempt'
+  if (last.fault) return `${count}; the next one would have bought it`
+  return last.error_type ? `${count}, the last of which was refused with ${last.error_type}` : count
+}
+
+const EVIDENCE_MAX = 12
+
+/** "+1.02 s  POST /v1/orders  key order-17  nonce 5f3c…  201  lost_answer" */
+function describeAttempt(first: SeenRequest | undefined): (attempt: SeenRequest) => string {
+  return (attempt) => {
+    const afterS = (Date.parse(attempt.at) - Date.parse(first?.at ?? attempt.at)) / 1000
+    const parts = [
+      `+${afterS.toFixed(2)} s`,
+      `${attempt.method} ${attempt.target}`,
+      `key ${attempt.idempotency_key ?? '-'}`,
+      `nonce ${attempt.nonce?.slice(0, 8) ?? '-'}…`,
+      String(attempt.status ?? 'not answered'),
+      attempt.error_type,
+      attempt.fault && `(${attempt.fault})`,
+    ]
+    return parts.filter(Boolean).join('  ')
+  }
+}

@@ -1,0 +1,6 @@
+export { EmulatorUnreachable } from './emulator.ts'
+export { junit } from './report/junit.ts'
+export { listText, progressText, reportText } from './report/text.ts'
+export { type GoliveOptions, type GoliveReport, GoliveUsageError, type Progress, runGolive } from './run.ts'
+export type { Scenario, ScenarioResult, Verdict } from './scenario.ts'
+export { allScenarios } from './scenarios/index.ts'

@@ -1,0 +1,63 @@
+import { describeAnswer } from '../app.ts'
+import type { Bench } from '../bench.ts'
+import { cartKey, itemsIn } from '../carts.ts'
+import type { SeenRequest } from '../emulator.ts'
+import { Problem } from '../problem.ts'
+import type { Scenario } from '../scenario.ts'
+import { until } from '../until.ts'
+
+/** Comes first: whether their code buys here at all. Without it, nothing that follows would mean anything. */
+export function connected(baseUrl: string): Scenario {
+  return {
+    id: 'connected',
+    title: 'Your code buys at the emulator',
+    needs: [],
+    does: 'One purchase; its request must arrive at the emulator, well signed.',
+    means: 'Your code still speaks to another store, or not at all. Nothing else was tried.',
+    fix: `Start your code with SHOPWIRE_BASE_URL=${baseUrl} and the key that the emulator printed.`,
+    docs: 'guides/go-live.md#what-your-code-offers',
+    run: buysHere,
+  }
+}
+
+async function buysHere(bench: Bench): Promise<void> {
+  const purchase = await bench.newPurchase()
+  const answer = await bench.click(purchase)
+  if (answer.status === null) {
+    throw new Problem(`Your buy endpoint ${bench.app.urls.buy} ${describeAnswer(answer)}.`)
+  }
+  const { accountId } = bench.parts
+  const isLetIn = ({ account_id, status }: SeenRequest) =>
+    account_id === accountId && status !== 401 && status !== 403
+  let arrived: SeenRequest[] = []
+  await until(
+    async () => {
+      const { requests } = await bench.emulator.requests(purchase.since)
+      arrived = requests.filter(({ method, target }) => method === 'POST' && target.endsWith('/orders'))
+      return arrived.some(isLetIn)
+    },
+    answer.status === 202 ? bench.patienceMs : 0,
+  )
+  const last = arrived.at(-1)
+  if (!last) throw new Problem(`Your code ${describeAnswer(answer)}, and no order arrived at the emulator.`)
+  const own = arrived.filter(isLetIn)
+  if (own.length === 0) throw new Problem(explain(last, accountId))
+  if (!own.some(({ body }) => cartKey(itemsIn(body)) === cartKey(purchase.items))) {
+    throw new Problem(
+      'An order arrived, but for another cart than the one that was sent to your buy endpoint.',
+      own.map(({ body }) => body),
+    )
+  }
+  await bench.settle(purchase, answer)
+}
+
+function explain(
+  { mistake, account_id, key_id, status, error_type }: SeenRequest,
+  accountId: string,
+): string {
+  if (mistake) return `Your request was refused. ${mistake.title}. ${mistake.fix}`
+  if (account_id !== accountId) {
+    return `Your request came with the key ${key_id ?? '(none)'}, which is not one of this account.`
+  }
+  return `Your request was refused: ${status} ${error_type}. Is the secret the one that belongs to this key?`
+}

@@ -1,0 +1,205 @@
+import type { Bench } from '../bench.ts'
+import type { FaultToArm } from '../emulator.ts'
+import { expectAtMost, expectBoughtOnce, problem } from '../expectations.ts'
+import type { Scenario } from '../scenario.ts'
+
+const ONCE = 'guides/buy-exactly-once.md'
+const RETRY_AFTER_S = 2
+/** Timers ring a little early, and clocks are read in whole milliseconds. */
+const TIMER_MS = 50
+const SLOW_MS = 3_000
+
+const retryWithTheSameKey =
+  'Store the idempotency key and the cart before the first attempt, and send the same again until there is an answer. The SDK does so by itself.'
+
+/** Trouble after which the same request has to be sent again. */
+export const retries: readonly Scenario[] = [
+  {
+    id: 'lost-answer',
+    title: 'A lost answer does not buy twice, and does not lose the order',
+    needs: [],
+    does: 'The order is bought, and the connection breaks before the answer.',
+    means: 'Your customer gets nothing for an order you paid, or you pay for two.',
+    fix: retryWithTheSameKey,
+    docs: `${ONCE}#buy-exactly-once`,
+    run: boughtOnceDespite({ name: 'lost_answer' }),
+  },
+  {
+    id: 'dropped-connection',
+    title: 'A dropped connection is tried again',
+    needs: [],
+    does: 'The connection breaks before the request is read.',
+    means: 'You cannot tell this from a lost answer. Who gives up here gives up on paid orders too.',
+    fix: retryWithTheSameKey,
+    docs: `${ONCE}#buy-exactly-once`,
+    run: boughtOnceDespite({ name: 'dropped_connection' }),
+  },
+  {
+    id: 'request-timeout',
+    title: '408 is tried again',
+    needs: [],
+    does: 'The store answers 408 once: the body came too slowly.',
+    means: 'A slow moment of your network loses a sale.',
+    fix: 'Send the same request again with a fresh timestamp and nonce.',
+    docs: 'reference/errors/request_timeout.md',
+    run: boughtOnceDespite({ name: 'slow_body' }),
+  },
+  {
+    id: 'rate-limited-requests',
+    title: '429 on requests: waits as long as Retry-After says, then buys',
+    needs: [],
+    does: `The store answers 429 once, with Retry-After: ${RETRY_AFTER_S}.`,
+    means: 'In your busiest minute sales are lost, or you stay limited because you keep asking.',
+    fix: 'Wait for Retry-After, then send the same request again with a fresh signature.',
+    docs: 'reference/errors/rate_limited.md',
+    run: waitsForRetryAfter('req'),
+  },
+  {
+    id: 'rate-limited-orders',
+    title: '429 on orders: waits as long as Retry-After says, then buys',
+    needs: [],
+    does: `The store answers 429 for the bucket of orders once, with Retry-After: ${RETRY_AFTER_S}.`,
+    means: 'In your busiest minute sales are lost, or you stay limited because you keep asking.',
+    fix: 'Wait for Retry-After, then send the same request again with a fresh signature. Queue orders on your side when 20 a minute are too few.',
+    docs: 'reference/errors/rate_limited.md',
+    run: waitsForRetryAfter('orders'),
+  },
+  {
+    id: 'unavailable',
+    title: '503 service_unavailable, nothing bought: tried again',
+    needs: [],
+    does: 'The store answers 503 once and has not bought.',
+    means: 'A sale is lost, or a customer is told of a purchase that does not exist.',
+    fix: `503 says that nobody knows. ${retryWithTheSameKey}`,
+    docs: 'reference/errors/service_unavailable.md',
+    run: boughtOnceDespite({ name: 'unavailable' }),
+  },
+  {
+    id: 'unavailable-after',
+    title: '503 service_unavailable, although bought: found, not bought twice',
+    needs: [],
+    does: 'The store buys, and answers 503 because it could not tell.',
+    means: 'Your customer gets nothing for an order you paid, or you pay for two.',
+    fix: `503 says that nobody knows. ${retryWithTheSameKey}`,
+    docs: 'reference/errors/service_unavailable.md',
+    run: boughtOnceDespite({ name: 'unavailable', after_commit: true }),
+  },
+  {
+    id: 'server-error-after',
+    title: '500 although bought: found, not bought twice',
+    needs: [],
+    does: 'The store buys, and answers 500.',
+    means: 'Your customer gets nothing for an order you paid, or you pay for two.',
+    fix: `500 says nothing about the order. ${retryWithTheSameKey}`,
+    docs: 'reference/errors/internal_error.md',
+    run: boughtOnceDespite({ name: 'server_error', after_commit: true }),
+  },
+  {
+    id: 'slow-answer',
+    title: 'A slow answer is waited for, or asked for again under the same key',
+    needs: [],
+    does: `The answer to the order comes ${SLOW_MS / 1000} seconds late.`,
+    means: 'A timeout of yours is a lost answer: it loses a paid order, or buys twice.',
+    fix: `Wait 20 seconds for an order; after a timeout of yours go on as after a lost answer. ${retryWithTheSameKey}`,
+    docs: `${ONCE}#buy-exactly-once`,
+    run: boughtOnceDespite({ name: 'slow_answer', ms: SLOW_MS }),
+  },
+  {
+    id: 'same-request',
+    title: 'Every attempt has the same key and the same cart',
+    needs: [],
+    does: 'The store answers 500 twice; the three attempts are compared.',
+    means:
+      'Another key is another purchase. Another cart under the same key is refused with idempotency_conflict.',
+    fix: 'Build the body once, from what you stored, and send those bytes in every attempt.',
+    docs: `${ONCE}#what-is-the-same-cart`,
+    run: sendsTheSame,
+  },
+  {
+    id: 'fresh-signature',
+    title: 'Every attempt has its own nonce and timestamp',
+    needs: [],
+    does: 'The store answers 429 once, with Retry-After: 2; the two attempts are compared.',
+    means:
+      'A nonce is spent by the first attempt that arrives, and a timestamp lives for a minute: retries are refused.',
+    fix: 'Make timestamp, nonce and signature inside the loop of attempts, and let no HTTP library repeat requests below it.',
+    docs: `${ONCE}#do-not`,
+    run: signsAfresh,
+  },
+]
+
+function boughtOnceDespite(fault: FaultToArm): Scenario['run'] {
+  return async (bench) => expectBoughtOnce(await bench.withFault(fault, () => bench.buy()))
+}
+
+function waitsForRetryAfter(bucket: 'req' | 'orders'): Scenario['run'] {
+  return async (bench) => {
+    const fault = { name: 'rate_limited', bucket, retry_after_s: RETRY_AFTER_S }
+    const outcome = await bench.withFault(fault, () => bench.buy())
+    const [limited, next] = outcome.attempts
+    if (limited && next) {
+      const waitedMs = Date.parse(next.at) - Date.parse(limited.at)
+      if (waitedMs < RETRY_AFTER_S * 1000 - TIMER_MS) {
+        const said = `Retry-After was ${RETRY_AFTER_S} s; your code came back after ${(waitedMs / 1000).toFixed(2)} s.`
+        throw problem(outcome, said)
+      }
+    }
+    expectBoughtOnce(outcome)
+  }
+}
+
+async function sendsTheSame(bench: Bench): Promise<void> {
+  const outcome = await bench.withFault({ name: 'server_error', times: 2 }, () => bench.buy())
+  const bodies = outcome.attempts.flatMap(({ body }) => (body === '' ? [] : [readOrder(body)]))
+  const keys = new Set(bodies.map(({ key }) => key))
+  if (keys.size > 1) {
+    throw problem(
+      outcome,
+      `${bodies.length} attempts at one purchase had ${keys.size} idempotency keys: ${[...keys].join(', ')}.`,
+    )
+  }
+  const carts = new Set(bodies.map(({ cart }) => cart))
+  if (carts.size > 1) {
+    throw problem(outcome, `The cart changed between attempts: ${[...carts].join('; then ')}.`)
+  }
+  expectAtMost(outcome, 1)
+  if (bodies.length < 2) {
+    throw problem(outcome, 'Your code did not send the order again after a 500.')
+  }
+}
+
+async function signsAfresh(bench: Bench): Promise<void> {
+  const fault = { name: 'rate_limited', retry_after_s: RETRY_AFTER_S }
+  const outcome = await bench.withFault(fault, () => bench.buy())
+  const { attempts } = outcome
+  const nonces = new Set(attempts.map(({ nonce }) => nonce))
+  if (nonces.size < attempts.length) {
+    throw problem(outcome, `${attempts.length} attempts were sent with ${nonces.size} nonces.`)
+  }
+  const [first, second] = attempts
+  if (!first || !second) throw problem(outcome, 'Your code did not send the order again after a 429.')
+  const apartS = (Date.parse(second.at) - Date.parse(first.at)) / 1000
+  // Whole seconds: two that are this far apart cannot be the same.
+  if (apartS >= 1.1 && first.timestamp === second.timestamp) {
+    throw problem(
+      outcome,
+      `Two attempts ${apartS.toFixed(1)} s apart have one timestamp, ${first.timestamp}.`,
+    )
+  }
+}
+
+/** Spacing and the order of members and lines make no difference to the store. */
+function readOrder(body: string): { key: string; cart: string } {
+  try {
+    const { idempotency_key, items } = JSON.parse(body) as {
+      idempotency_key?: string
+      items?: { id?: string; qty?: number; expected_price_cents?: number }[]
+    }
+    const lines = (items ?? []).map(
+      ({ id, qty = 1, expected_price_cents: price = 'no price' }) => `${qty} × ${id} at ${price}`,
+    )
+    return { key: String(idempotency_key), cart: lines.sort().join(', ') }
+  } catch {
+    return { key: 'none', cart: 'no JSON' }
+  }
+}

@@ -1,0 +1,36 @@
+import { CommanderError } from 'commander'
+import { commandLine } from './command-line.ts'
+import { createOutput } from './terminal/output.ts'
+import { EXIT, explain, printTrouble, UsageError } from './trouble.ts'
+
+/** Runs one command and gives its exit code. What goes wrong is told in one place: here. */
+export async function main(args: readonly string[]): Promise<number> {
+  stayQuietWhenNobodyReads()
+  // Looked up by hand: the options themselves may be what is wrong.
+  const isJson = args.includes('--json')
+  const { program, usage, helpInstead, codeOf } = await commandLine(args)
+  try {
+    await program.parseAsync(args, { from: 'user' })
+    return codeOf()
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok
+    const help = error instanceof CommanderError && !isJson ? helpInstead(error) : undefined
+    if (help !== undefined) {
+      process.stderr.write(help)
+      return EXIT.usage
+    }
+    const trouble = explain(error instanceof CommanderError ? new UsageError(...usage(error)) : error)
+    printTrouble(createOutput({ isJson }), trouble)
+    return trouble.exitCode
+  }
+}
+
+/** `shopwire … | head` closes our output early; that is no failure of ours. */
+function stayQuietWhenNobodyReads(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EPIPE') process.exit(EXIT.ok)
+      throw error
+    })
+  }
+}

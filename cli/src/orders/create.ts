@@ -1,0 +1,178 @@
+import {
+  type CartItem,
+  PermissionError,
+  type PlacedOrder,
+  type Quote,
+  type Shopwire,
+  ShopwireError,
+} from '@shopwire/sdk'
+import type { Context, Outcome } from '../context.ts'
+import type { Paint } from '../terminal/paint.ts'
+import { facts } from '../terminal/table.ts'
+import { moment, money } from '../terminal/words.ts'
+import { CliError, EXIT, explain, UsageError } from '../trouble.ts'
+import { IDEMPOTENCY_KEY_FORM, parseCart, quoteTable, writeItem } from './cart.ts'
+import { orderText, withoutLinks } from './present.ts'
+
+export interface CreateOptions {
+  readonly item?: string[]
+  readonly key?: string
+  readonly yes?: true
+  readonly links?: true
+}
+
+/** Shows what it would cost, asks, buys. Every line carries the price that was shown, so no other price is ever paid. */
+export async function createOrder(context: Context, options: CreateOptions): Promise<Outcome> {
+  const { out } = context
+  const key = checkedKey(options.key)
+  const wanted = parseCart(options.item)
+  context.needAnswer(options.yes)
+  const shop = await context.shop()
+  const quote = await permitted(shop.quote({ items: wanted }))
+  const items = pinned(wanted, quote)
+  const balance = (await permitted(shop.balance()))?.balance_cents
+  await preview(context, shop, quote, items, balance)
+  const question = quote?.ok === false ? await sendAnyway(context, quote, wanted, options) : 'Buy this?'
+  if (!(await context.mayProceed(question, options.yes))) {
+    out.note('Nothing was sent.')
+    return EXIT.failed
+  }
+  return buy(context, shop, items, key, options)
+}
+
+async function buy(
+  { out }: Context,
+  shop: Shopwire,
+  items: readonly CartItem[],
+  key: string,
+  { links }: CreateOptions,
+): Promise<Outcome> {
+  const { data: order, attempts } = await shop.orders
+    .create({ items, idempotencyKey: key })
+    .withResponse()
+    .catch((error: unknown) => {
+      throw unknownOutcome(error, items, key) ?? error
+    })
+  const shown = links ? order : withoutLinks(order)
+  out.show({ ...shown, idempotency_key: key, attempts }, () => {
+    return `${verdict(order, attempts, out.paint)}\n\n${orderText(order, links === true, out.paint)}`
+  })
+}
+
+function verdict({ replayed, created_at, total_cents }: PlacedOrder, attempts: number, paint: Paint): string {
+  const when = moment(created_at)
+  if (!replayed) return `${paint.green('✔')} ${paint.bold('Bought')} for ${money(total_cents)}.`
+  // An answer of this very run may have got lost, so "before" would be too much said.
+  if (attempts > 1) {
+    return `${paint.green('✔')} ${paint.bold('Bought once')} for ${money(total_cents)}, ${when}. An answer got lost on the way; asking again with the same key (${attempts} tries) found the order.`
+  }
+  return `${paint.yellow('↺')} ${paint.bold('Replayed')}: this key bought it before, ${when}. Nothing was charged now.`
+}
+
+function checkedKey(key: string | undefined): string {
+  if (key === undefined) {
+    throw new CliError({
+      type: 'usage',
+      message: 'An order needs --key, your own name for this one purchase.',
+      why: 'It keeps a repeated order from buying twice: the store buys once for each key, for ever.\nA key made up here would be a new purchase every time.',
+      next: 'Take one from your own records, such as --key purchase-1042',
+      exitCode: EXIT.usage,
+    })
+  }
+  if (!IDEMPOTENCY_KEY_FORM.test(key)) {
+    throw new UsageError(
+      `${JSON.stringify(key)} cannot be a key.`,
+      '8 to 100 letters, digits, dots, underscores, colons or hyphens.',
+    )
+  }
+  return key
+}
+
+/** What the key may not read is left out; the order itself will say whether it may buy. */
+async function permitted<Data>(call: Promise<Data>): Promise<Data | undefined> {
+  return call.catch((error: unknown) => {
+    if (error instanceof PermissionError && error.type === 'insufficient_scope') return undefined
+    throw error
+  })
+}
+
+function pinned(wanted: readonly CartItem[], quote: Quote | undefined): CartItem[] {
+  return wanted.map((item) => {
+    if (item.expected_price_cents !== undefined) return item
+    if (!quote) {
+      throw new UsageError(
+        `This key cannot ask for prices (it lacks catalogue:read), and item ${item.id} has none.`,
+        `Say what you expect to pay: --item ${item.id}:${item.qty ?? 1}@CENTS`,
+      )
+    }
+    const price = quote.lines.find(({ id }) => id === item.id)?.unit_price_cents
+    // What is free cannot be pinned: an expected price starts at one cent.
+    return price === undefined || price === 0 ? item : { ...item, expected_price_cents: price }
+  })
+}
+
+async function preview(
+  { out, credentials }: Context,
+  shop: Shopwire,
+  quote: Quote | undefined,
+  items: readonly CartItem[],
+  balance: number | undefined,
+): Promise<void> {
+  if (out.isJson) return
+  const { paintError: paint } = out
+  const { source, baseUrl } = await credentials()
+  const name = (await permitted(shop.ping()))?.name
+  const total =
+    quote?.total_cents ??
+    items.reduce((sum, { qty = 1, expected_price_cents = 0 }) => sum + qty * expected_price_cents, 0)
+  const after = balance === undefined ? undefined : balance - total
+  out.note(
+    `${quote ? quoteTable(quote, paint) : `${paint.dim('Total')}    ${paint.bold(money(total))} as you expect it`}\n${facts(
+      [
+        [
+          'Balance',
+          balance === undefined
+            ? 'unknown: this key lacks account:read'
+            : `${money(balance)} now, ${after !== undefined && after < 0 ? paint.red(`${money(after)}: too little`) : `${money(after ?? 0)} after`}`,
+        ],
+        ['Account', `${name ?? 'unknown'} at ${baseUrl} (${source})`],
+      ],
+      paint,
+    )}\n`,
+  )
+}
+
+/** The store looks at the key first. So a cart that is gone may still be asked for again by the key that bought it. */
+async function sendAnyway(
+  { out }: Context,
+  quote: Quote,
+  wanted: readonly CartItem[],
+  { yes }: CreateOptions,
+): Promise<string> {
+  const arePinned = wanted.every(({ expected_price_cents }) => expected_price_cents !== undefined)
+  if (yes && !arePinned) {
+    const line = quote.lines.find(({ status }) => status !== 'ok')
+    throw new CliError({
+      type: line?.status === 'price_changed' ? 'price_changed' : 'item_unavailable',
+      message: `The store would refuse this cart: ${line?.id} is ${line?.status.replace('_', ' ')}. Nothing was sent.`,
+      next: 'If this key may have bought it before, run the command again with @CENTS at every item: then it is sent, and only an earlier purchase is answered.',
+      exitCode: EXIT.conflict,
+    })
+  }
+  out.note(
+    `${out.paintError.yellow('!')} The store would refuse this cart as a new order. If this key bought it before, sending it again is safe and shows that order.`,
+  )
+  return 'Send it?'
+}
+
+/** The worst moment for a person: so it says exactly what to type, with the prices that were sent. */
+function unknownOutcome(error: unknown, items: readonly CartItem[], key: string): CliError | undefined {
+  if (!(error instanceof ShopwireError) || !error.isOutcomeUnknown) return undefined
+  const again = `shopwire orders create ${items.map((item) => `--item ${writeItem(item)}`).join(' ')} --key ${key} --yes`
+  return new CliError({
+    ...explain(error),
+    message: `It is not known whether the order was bought: ${error.message}`,
+    why: `The answer got lost after ${error.attempts} ${error.attempts === 1 ? 'try' : 'tries'}. The store may have bought it, or may not.`,
+    next: `Run the same command again, with the same key. It finds out, and never buys twice:\n${again}`,
+  })
+}

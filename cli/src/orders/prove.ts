@@ -1,0 +1,223 @@
+import { createHash } from 'node:crypto'
+import type { Context, Outcome } from '../context.ts'
+import type { EmulatedOrder, EmulatedRequest, EmulatedTransfer, Emulator } from '../store/emulator.ts'
+import { printable } from '../terminal/paint.ts'
+import { facts, table } from '../terminal/table.ts'
+import { count, moment, money } from '../terminal/words.ts'
+import { CliError, EXIT } from '../trouble.ts'
+import { orderText, withoutLinks } from './present.ts'
+
+const ORDER_ID_FORM = /^ord_[0-9a-z]{26}$/
+const REQUESTS_PER_PAGE = 500
+/** An emulator that never says it is at the end is not believed for ever. */
+const PAGES_MAX = 2_000
+
+/** What can be shown about one purchase. It only reads: it never sends an order, because a free key would buy. */
+export async function proveOrder(context: Context, named: string): Promise<Outcome> {
+  const emulator = await context.emulator()
+  return emulator ? proveWithEmulator(context, emulator, named) : showWithApi(context, named)
+}
+
+async function proveWithEmulator(
+  { out, credentials }: Context,
+  emulator: Emulator,
+  named: string,
+): Promise<Outcome> {
+  const { keyId } = await credentials()
+  const account_id = await accountOf(emulator, keyId)
+  const key = ORDER_ID_FORM.test(named) ? await keyOf(emulator, account_id, named) : named
+  const { orders } = await emulator.orders({ account_id, idempotency_key: key })
+  const attempts = await attemptsWith(emulator, account_id, key)
+  if (orders.length === 0 && attempts.length === 0) {
+    throw new CliError({
+      type: 'not_found',
+      message: `Nothing is known of ${named}: no order, and no attempt.`,
+      next: 'Check the key, and with `shopwire profile show` whose account this is.',
+      exitCode: EXIT.notFound,
+    })
+  }
+  const ids = new Set(orders.map(({ id }) => id))
+  const { transfers } = await emulator.ledger({ account_id })
+  const moves = transfers.filter(({ order_id }) => order_id !== null && ids.has(order_id))
+  const debits = moves.filter(
+    ({ amount_cents, kind }) => amount_cents < 0 || (amount_cents === 0 && !kind.includes('refund')),
+  )
+  const refunds = moves.filter(({ amount_cents }) => amount_cents > 0)
+  const isOnce =
+    orders.length === 1 && debits.length === 1 && -(debits[0]?.amount_cents ?? 0) === orders[0]?.total_cents
+  const isNever = orders.length === 0
+  const verdict: Proof['verdict'] = isOnce ? 'bought_once' : isNever ? 'never_bought' : 'not_once'
+  const document = {
+    idempotency_key: key,
+    account_id,
+    verdict,
+    attempts,
+    orders: orders.map(orderFacts),
+    debits,
+    refunds,
+  }
+  out.show(document, () => proofText(out, document))
+  return verdict === 'not_once' ? EXIT.failed : EXIT.ok
+}
+
+interface Attempt {
+  readonly at: string
+  readonly request_id: string
+  readonly key_id: string | null
+  readonly body_sha256: string
+  readonly status: number | null
+  readonly answer: string
+}
+
+async function attemptsWith(emulator: Emulator, account_id: string, key: string): Promise<Attempt[]> {
+  const found: EmulatedRequest[] = []
+  let after = 0
+  for (let page = 0; page < PAGES_MAX; page++) {
+    const { requests, last } = await emulator.requests({ after, limit: REQUESTS_PER_PAGE })
+    found.push(
+      ...requests.filter(
+        (one) =>
+          one.idempotency_key === key &&
+          (one.account_id === account_id || one.account_id === null) &&
+          one.method === 'POST',
+      ),
+    )
+    const newest = requests.at(-1)?.seq
+    if (newest === undefined || newest <= after || newest >= last) break
+    after = newest
+  }
+  return found.map((one) => ({
+    at: one.at,
+    request_id: one.id,
+    key_id: one.key_id,
+    body_sha256: createHash('sha256').update(one.body).digest('hex'),
+    status: one.status,
+    answer: answerWords(one),
+  }))
+}
+
+function answerWords({ status, sent, error_type, fault }: EmulatedRequest): string {
+  const words =
+    status === null
+      ? 'never looked at'
+      : status === 201
+        ? 'bought'
+        : status === 200
+          ? 'replayed, not charged'
+          : (error_type ?? 'refused')
+  return [words, !sent && status !== null && 'answer never arrived', fault && `fault ${fault}`]
+    .filter(Boolean)
+    .join(', ')
+}
+
+function orderFacts({ id, status, total_cents, created_at, delivered_at }: EmulatedOrder) {
+  return { id, status, total_cents, created_at, delivered_at }
+}
+
+interface Proof {
+  readonly idempotency_key: string
+  readonly account_id: string
+  readonly verdict: 'bought_once' | 'never_bought' | 'not_once'
+  readonly attempts: readonly Attempt[]
+  readonly orders: readonly ReturnType<typeof orderFacts>[]
+  readonly debits: readonly EmulatedTransfer[]
+  readonly refunds: readonly EmulatedTransfer[]
+}
+
+function proofText({ paint }: Context['out'], proof: Proof): string {
+  const { idempotency_key, account_id, attempts, orders, debits, refunds, verdict } = proof
+  const bodies = new Set(attempts.map(({ body_sha256 }) => body_sha256))
+  const parts = [
+    facts(
+      [
+        ['Key', paint.bold(idempotency_key)],
+        ['Account', account_id],
+      ],
+      paint,
+    ),
+  ]
+  if (attempts.length > 0) {
+    parts.push(
+      table(
+        attempts,
+        [
+          { title: 'ATTEMPT', cell: ({ at }) => `${at.slice(0, 10)} ${at.slice(11, 23)}` },
+          { title: 'KEY', cell: ({ key_id }) => key_id ?? 'unknown', widthMax: 16 },
+          { title: 'BODY SHA-256', cell: ({ body_sha256 }) => body_sha256, widthMax: 13 },
+          { title: 'ANSWER', cell: ({ status }) => String(status ?? '–') },
+          { title: '', cell: ({ answer }) => answer },
+        ],
+        paint,
+      ),
+    )
+  }
+  const lines = [
+    ...orders.map(
+      (order) =>
+        [
+          'Order',
+          `${order.id}  ${order.status}  ${money(order.total_cents)}  ${moment(order.created_at)}`,
+        ] as const,
+    ),
+    ...debits.map(
+      (debit) => ['Debit', `${debit.id}  ${money(debit.amount_cents)}  ${moment(debit.at)}`] as const,
+    ),
+    ...refunds.map(
+      (refund) => ['Refund', `${refund.id}  ${money(refund.amount_cents)}  ${moment(refund.at)}`] as const,
+    ),
+  ]
+  if (lines.length > 0)
+    parts.push(
+      facts(
+        lines.map(([label, text]) => [label, printable(text)] as const),
+        paint,
+      ),
+    )
+  const sent = `${count(attempts.length, 'attempt')}${bodies.size > 1 ? ` with ${bodies.size} different bodies` : ''}`
+  const words = {
+    bought_once: `${paint.green('✔')} ${paint.bold('Bought once')}: ${sent}, one order, one debit${refunds.length > 0 ? ', refunded in full' : ''}.`,
+    never_bought: `${paint.green('✔')} ${paint.bold('Never bought')}: ${sent}, no order, no debit. The key is still free.`,
+    not_once: `${paint.red('✖')} ${paint.bold('Not proven')}: ${sent}, ${count(orders.length, 'order')}, ${count(debits.length, 'debit')}. This must not happen; tell the store.`,
+  }
+  return [...parts, words[verdict]].join('\n\n')
+}
+
+async function keyOf(emulator: Emulator, account_id: string, id: string): Promise<string> {
+  const { orders } = await emulator.orders({ account_id })
+  return orders.find((order) => order.id === id)?.idempotency_key ?? id
+}
+
+/** The emulator's own account is named in its facts; another one is found by its requests. */
+async function accountOf(emulator: Emulator, keyId: string): Promise<string> {
+  const { key, account_id } = await emulator.facts()
+  if (key.id === keyId) return account_id
+  const { requests } = await emulator.requests({ after: 0, limit: REQUESTS_PER_PAGE })
+  return requests.findLast((one) => one.key_id === keyId && one.account_id !== null)?.account_id ?? account_id
+}
+
+const MISSING =
+  "Every attempt with its time, key and body, and the one debit in the ledger, are on the store's side. The API does not show them; the dashboard will."
+
+async function showWithApi({ out, shop }: Context, named: string): Promise<Outcome> {
+  if (!ORDER_ID_FORM.test(named)) {
+    throw new CliError({
+      type: 'not_provable',
+      message: 'The API cannot look up an idempotency key, and this command never buys to find out.',
+      why: MISSING,
+      next: [
+        'With its order id: shopwire orders prove ord_…',
+        'To settle a purchase whose answer was lost, repeat it with the same key and the same cart: shopwire orders create … --key KEY',
+        'That answers with the earlier order if there is one, and otherwise buys it now.',
+      ].join('\n'),
+    })
+  }
+  const order = await (await shop()).orders.get(named)
+  out.show({ verdict: 'order_exists', order: withoutLinks(order), not_shown: MISSING }, () =>
+    [
+      orderText(order, false, out.paint),
+      `${out.paint.green('✔')} ${out.paint.bold('The order exists once')} under this id, in this account: the store gives one order to a key, and one debit to an order.`,
+      out.paint.dim(MISSING),
+    ].join('\n\n'),
+  )
+  return EXIT.ok
+}

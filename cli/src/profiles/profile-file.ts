@@ -1,0 +1,87 @@
+import { chmod, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { isAbsolute, join } from 'node:path'
+import { CliError } from '../trouble.ts'
+
+export interface Profile {
+  readonly base_url: string
+  readonly key_id: string
+  readonly secret: string
+  /** Where the emulator's control answers, if this is one. */
+  readonly emulator_url?: string | undefined
+}
+
+export interface Profiles {
+  /** The one that is used when none is named. */
+  readonly current: string | null
+  readonly profiles: Readonly<Record<string, Profile>>
+}
+
+export const PROFILE_NAME_FORM = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
+
+const OTHERS = 0o077
+const isPosix = process.platform !== 'win32'
+
+export function configFolder(env: NodeJS.ProcessEnv = process.env): string {
+  const { XDG_CONFIG_HOME: chosen } = env
+  // The rule for that variable says: a relative path is ignored.
+  return join(chosen && isAbsolute(chosen) ? chosen : join(homedir(), '.config'), 'shopwire')
+}
+
+export const profileFile = () => join(configFolder(), 'profiles.json')
+
+export async function readProfiles(): Promise<Profiles> {
+  const path = profileFile()
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { current: null, profiles: {} }
+    throw error
+  }
+  await refuseOpenDoors(path)
+  try {
+    const { current = null, profiles = {} } = JSON.parse(text) as Partial<Profiles>
+    return { current, profiles }
+  } catch {
+    throw new CliError({
+      type: 'profiles_unreadable',
+      message: `${path} is no JSON.`,
+      next: 'Mend it, or move it away and add the profiles again.',
+    })
+  }
+}
+
+/** All of it or nothing, and never readable for others, not even for a moment. */
+export async function writeProfiles(profiles: Profiles): Promise<void> {
+  const folder = configFolder()
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  if (isPosix) await chmod(folder, 0o700)
+  const scratch = join(folder, `.profiles.${process.pid}.json`)
+  const file = await open(scratch, 'w', 0o600)
+  try {
+    await file.writeFile(`${JSON.stringify(profiles, null, 2)}\n`)
+    await file.sync()
+    await file.close()
+    await rename(scratch, profileFile())
+  } catch (error) {
+    await rm(scratch, { force: true })
+    throw error
+  }
+}
+
+/** A secret that others on this machine can read is no secret any more, so we do not act as if it were. */
+async function refuseOpenDoors(path: string): Promise<void> {
+  if (!isPosix) return
+  const folder = configFolder()
+  const wide: string[] = []
+  if (((await stat(folder)).mode & OTHERS) !== 0) wide.push(`chmod 700 ${folder}`)
+  if (((await stat(path)).mode & OTHERS) !== 0) wide.push(`chmod 600 ${path}`)
+  if (wide.length === 0) return
+  throw new CliError({
+    type: 'secret_exposed',
+    message: 'Other users of this machine can read your API secret.',
+    why: `${path} holds it, and its permissions are wider than yours alone.`,
+    next: `${wide.join(' && ')}\nIf anybody could have read it, make a new key in the dashboard and revoke this one.`,
+  })
+}

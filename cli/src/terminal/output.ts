@@ -1,0 +1,33 @@
+import { type Paint, paintFor, wantsColour } from './paint.ts'
+
+/** The one way out. With --json, stdout is one document and stderr stays empty unless something fails. */
+export interface Output {
+  readonly isJson: boolean
+  /** For stdout. */
+  readonly paint: Paint
+  readonly paintError: Paint
+  /** The result: the document with --json, otherwise what `text` makes of it. */
+  show(document: unknown, text: () => string): void
+  /** Beside the result, for a person: on stderr. */
+  note(text: string): void
+  raw(text: string): void
+  rawError(text: string): void
+}
+
+export function createOutput({ isJson }: { isJson: boolean }): Output {
+  const raw = (text: string) => void process.stdout.write(text)
+  const rawError = (text: string) => void process.stderr.write(text)
+  return {
+    isJson,
+    paint: paintFor(!isJson && wantsColour(process.stdout)),
+    paintError: paintFor(!isJson && wantsColour(process.stderr)),
+    show(document, text) {
+      raw(`${isJson ? JSON.stringify(document, null, 2) : text()}\n`)
+    },
+    note(text) {
+      if (!isJson) rawError(`${text}\n`)
+    },
+    raw,
+    rawError,
+  }
+}

@@ -1,0 +1,244 @@
+import { ApiError, ConnectionError, type ErrorType, ShopwireError, TimeoutError } from '@shopwire/sdk'
+import type { Output } from './terminal/output.ts'
+
+/** Scripts branch on these; a number keeps its meaning for ever. */
+export const EXIT = {
+  ok: 0,
+  /** It did not work, or what was compared differs. */
+  failed: 1,
+  usage: 2,
+  auth: 3,
+  notFound: 4,
+  conflict: 5,
+  rateLimited: 6,
+  unavailable: 7,
+} as const
+
+/** What happened, why, and what to do about it. */
+export interface Trouble {
+  readonly type: string
+  readonly message: string
+  readonly why?: string | undefined
+  readonly next?: string | undefined
+  readonly requestId?: string | undefined
+  readonly docUrl?: string | undefined
+  readonly exitCode: number
+}
+
+/** Trouble that a command found by itself. */
+export class CliError extends Error {
+  readonly trouble: Trouble
+
+  constructor(trouble: Omit<Trouble, 'exitCode'> & { exitCode?: number }) {
+    super(trouble.message)
+    this.trouble = { exitCode: EXIT.failed, ...trouble }
+  }
+}
+
+/** The command was not called as it wants to be; nothing was sent. */
+export class UsageError extends CliError {
+  constructor(message: string, next?: string) {
+    super({ type: 'usage', message, next, exitCode: EXIT.usage })
+  }
+}
+
+export function explain(error: unknown): Trouble {
+  if (error instanceof CliError) return error.trouble
+  if (error instanceof ApiError) return refusal(error)
+  if (error instanceof ShopwireError) return noAnswer(error)
+  const { message = String(error), code } = error as { message?: string; code?: unknown }
+  return {
+    type: typeof code === 'string' ? code : 'failed',
+    message,
+    why: process.env.SHOPWIRE_DEBUG ? (error as Error).stack : undefined,
+    exitCode: EXIT.failed,
+  }
+}
+
+export function printTrouble(out: Output, trouble: Trouble): void {
+  const { type, message, why, next, requestId, docUrl } = trouble
+  if (out.isJson) {
+    const error = { type, message, request_id: requestId ?? null, why, next, doc_url: docUrl }
+    out.rawError(`${JSON.stringify({ error })}\n`)
+    return
+  }
+  const { paintError: paint } = out
+  const lines = [`${paint.red('✖')} ${paint.bold(message)}`]
+  if (why) lines.push(...labelled('Why', why))
+  if (next) lines.push(...labelled('Next', next))
+  if (requestId) lines.push(...labelled('Request', requestId))
+  if (docUrl) lines.push(...labelled('Read', docUrl))
+  out.rawError(`${lines.join('\n')}\n`)
+
+  function labelled(label: string, text: string): string[] {
+    const [first, ...rest] = text.split('\n').flatMap(wrapped)
+    return [`  ${paint.dim(label.padEnd(8))}${first}`, ...rest.map((line) => `${' '.repeat(10)}${line}`)]
+  }
+}
+
+const TEXT_WIDTH = 96
+/** What is meant to be copied stays in one line. */
+const COMMAND_FORM = /^(shopwire|chmod|npx) /
+
+function wrapped(line: string): string[] {
+  if (COMMAND_FORM.test(line)) return [line]
+  const lines: string[] = []
+  let rest = line
+  while (rest.length > TEXT_WIDTH) {
+    const at = rest.lastIndexOf(' ', TEXT_WIDTH)
+    if (at <= 0) break
+    lines.push(rest.slice(0, at))
+    rest = rest.slice(at + 1)
+  }
+  return [...lines, rest]
+}
+
+/** By status first; what a type has to say beyond it is in `advice`. */
+const exitCodes: Readonly<Record<number, number>> = {
+  401: EXIT.auth,
+  402: EXIT.conflict,
+  403: EXIT.auth,
+  404: EXIT.notFound,
+  408: EXIT.unavailable,
+  409: EXIT.conflict,
+  429: EXIT.rateLimited,
+}
+
+const advice: Readonly<Record<ErrorType, { why: string; next: string }>> = {
+  invalid_request: {
+    why: 'The store read the request and one of its rules is broken.',
+    next: 'Mend what the message names. `--help` shows how the command is called.',
+  },
+  order_total_exceeded: {
+    why: 'One order may cost $5,000.00 at most. Nothing was bought.',
+    next: 'Split the cart into several orders, each with a key of its own.',
+  },
+  webhook_url_not_allowed: {
+    why: 'Events are delivered to public HTTPS addresses only.',
+    next: 'Use a public https:// address. On your own machine: the emulator with `shopwire listen`.',
+  },
+  authentication_failed: {
+    why: 'Key id, secret or signature is wrong, or the key was revoked. The store does not tell which.',
+    next: 'Run `shopwire doctor`: it looks at each of them.',
+  },
+  timestamp_out_of_range: {
+    why: 'The clock of this machine is more than 60 seconds off.',
+    next: 'Set the clock (for example `timedatectl set-ntp true`), then run `shopwire doctor`.',
+  },
+  nonce_reused: {
+    why: 'A request with this nonce has arrived before. Something repeats requests on the way.',
+    next: 'Run the command again. If it stays, look for a proxy that repeats requests.',
+  },
+  insufficient_funds: {
+    why: 'The balance does not cover the cart. Nothing was bought, and the idempotency key is still free.',
+    next: 'Fund the account in the dashboard, then run the same command with the same key.',
+  },
+  insufficient_scope: {
+    why: 'This API key may not do that.',
+    next: 'Use a key that has the scope; `shopwire doctor` lists the scopes of this one.',
+  },
+  account_suspended: {
+    why: 'The store has suspended the account; every signed request is refused.',
+    next: 'Ask the store. Orders that were paid are not lost.',
+  },
+  not_found: {
+    why: 'It does not exist, or it belongs to another account.',
+    next: 'Check the id, and with `shopwire profile show` whose key you use.',
+  },
+  method_not_allowed: {
+    why: 'This path does not take this method.',
+    next: 'Check that the base URL is the one of the store.',
+  },
+  request_timeout: {
+    why: 'The request did not arrive in full within 5 seconds.',
+    next: 'Run the command again.',
+  },
+  price_changed: {
+    why: 'A price is no longer the one that was expected. Nothing was bought, and the key is still free.',
+    next: 'Look at the new price with `shopwire quote`, then order with it.',
+  },
+  item_unavailable: {
+    why: 'An item cannot be bought now. Nothing was bought, and the key is still free.',
+    next: 'See which with `shopwire quote`.',
+  },
+  idempotency_conflict: {
+    why: 'This key has bought another cart, or the same one with other expected prices. Nothing was bought now.',
+    next: 'To ask again for that purchase, repeat items, quantities and @CENTS exactly. For a new purchase use a new key.',
+  },
+  webhook_not_configured: {
+    why: 'The account has no endpoint.',
+    next: 'Set one with `shopwire webhook set URL`.',
+  },
+  payload_too_large: { why: 'A body may have 16 KiB at most.', next: 'Send less.' },
+  rate_limited: {
+    why: 'The account has used up its requests of this minute. All its keys count together.',
+    next: 'Wait, then run the command again.',
+  },
+  internal_error: {
+    why: 'The store has a fault of its own.',
+    next: 'Run the command again. If it stays, tell the store the request id.',
+  },
+  store_closed: {
+    why: 'The store takes no new orders now. Nothing was bought.',
+    next: 'Watch `shopwire status`, then run the same command with the same key.',
+  },
+  service_unavailable: {
+    why: 'The store cannot answer now.',
+    next: 'Watch `shopwire status`, then run the same command again.',
+  },
+}
+
+function refusal(error: ApiError): Trouble {
+  const { type, status, message, requestId, docUrl, retryAfter } = error
+  const known = Object.hasOwn(advice, type) ? advice[type] : undefined
+  const wait = retryAfter === undefined ? undefined : `Wait ${retryAfter} s, then run the command again.`
+  return {
+    type,
+    message,
+    why: known?.why,
+    next: (type === 'rate_limited' && wait) || known?.next,
+    requestId,
+    docUrl,
+    exitCode: exitCodes[status] ?? (status >= 500 ? EXIT.unavailable : EXIT.failed),
+  }
+}
+
+function noAnswer(error: ShopwireError): Trouble {
+  const common = { message: error.message, requestId: error.requestId, exitCode: EXIT.unavailable }
+  if (error instanceof TimeoutError) {
+    return { type: 'timeout', ...common, next: 'Run it again, or `shopwire doctor` to see where it hangs.' }
+  }
+  if (error instanceof ConnectionError) {
+    return {
+      type: 'connection_failed',
+      ...common,
+      why: connectionReason(error.cause),
+      next: 'Check the base URL and the network; `shopwire doctor` looks at DNS, TCP and TLS one by one.',
+    }
+  }
+  return {
+    type: 'unexpected_response',
+    ...common,
+    why: 'Something between here and the store answered in its place, or the base URL is not a store.',
+    next: 'Check the base URL with `shopwire profile show`, then run `shopwire doctor`.',
+  }
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'Nothing listens there.',
+  ENOTFOUND: 'The name of the host does not exist.',
+  EAI_AGAIN: 'The name server did not answer.',
+  ECONNRESET: 'The connection broke.',
+  UND_ERR_SOCKET: 'The connection broke.',
+  CERT_HAS_EXPIRED: 'The certificate has expired.',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'The certificate is self-signed.',
+  SELF_SIGNED_CERT_IN_CHAIN: 'A certificate of the chain is self-signed.',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'The certificate is signed by nobody this machine trusts.',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'The certificate is for another name.',
+}
+
+export function connectionReason(cause: unknown): string | undefined {
+  const { code, cause: deeper } = (cause ?? {}) as { code?: unknown; cause?: unknown }
+  if (typeof code === 'string' && reasons[code]) return reasons[code]
+  return deeper ? connectionReason(deeper) : undefined
+}

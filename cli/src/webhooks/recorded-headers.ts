@@ -1,0 +1,23 @@
+import { UsageError } from '../trouble.ts'
+
+/** Headers as somebody saved them: `Name: value` lines (also those of curl -v), or a JSON object. */
+export function parseHeaders(text: string): Record<string, string> {
+  return text.trimStart().startsWith('{') ? fromJson(text) : fromLines(text)
+}
+
+function fromLines(text: string): Record<string, string> {
+  const lines = text.split(/\r?\n/).map((line) => /^[<>*]?\s*([\w-]+)\s*:\s*(.*?)\s*$/.exec(line))
+  return Object.fromEntries(lines.flatMap((match) => (match?.[1] ? [[match[1], match[2] ?? '']] : [])))
+}
+
+function fromJson(text: string): Record<string, string> {
+  try {
+    const entries = Object.entries(JSON.parse(text) as Record<string, unknown>)
+    return Object.fromEntries(entries.map(([name, value]) => [name, String([value].flat().join(', '))]))
+  } catch {
+    throw new UsageError(
+      'The headers begin like JSON and are none.',
+      'Give `Name: value` lines, or a JSON object.',
+    )
+  }
+}

@@ -1,0 +1,131 @@
+import { allScenarios, type GoliveReport, runGolive } from '@shopwire/cli/golive'
+import { type Emulator, startEmulator } from '@shopwire/emulator'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type BrokenWay, brokenWays, type Way } from './support/broken-ways.ts'
+import { failuresOf, PREVIOUS_SECRET, SECRET } from './support/golive.ts'
+import { startHandmadeShop } from './support/handmade-shop.ts'
+
+const START_MS_MAX = 120_000
+/** Enough for a good shop; a broken one is waited for as long as this. */
+const PATIENCE_MS = 6_000
+/** Most of a run is waiting, so many go on at once. */
+const RUNS_AT_ONCE = 8
+/** What changes prices or closes the store, for everybody. */
+const SHARED = ['price-changed', 'sold-out', 'store-closed']
+const isLong = process.env.SHOPWIRE_LONG === '1'
+
+const ids = allScenarios().map(({ id }) => id)
+const ways = Object.entries(brokenWays) as [Way, BrokenWay][]
+
+let emulator: Emulator
+
+beforeAll(async () => {
+  emulator = await startEmulator({ ordersPerMinute: 100_000, requestsPerMinute: 1_000_000 })
+}, START_MS_MAX)
+
+afterAll(async () => {
+  await emulator?.stop()
+})
+
+describe('a shop without the SDK passes; each way to get it wrong is found, and nothing else is blamed', () => {
+  const unshared = ids.filter((id) => !SHARED.includes(id))
+  const stateless = [
+    'plain',
+    'lost-answer',
+    'rate-limited-orders',
+    'no-funds',
+    'twice-at-once',
+    'same-cart',
+    'books',
+  ]
+
+  describe('side by side', { concurrent: true, timeout: 240_000 }, () => {
+    const turns = takeTurns(RUNS_AT_ONCE)
+    test('not broken', () => turns(() => expectPassed(unshared)))
+    test('not broken, and buys after it has answered', () =>
+      turns(() => expectPassed(unshared, { isQueued: true })))
+    test('not broken, buys after it has answered, and does not tell its state', () =>
+      turns(() => expectPassed(stateless, { isQueued: true, isStateless: true })))
+    for (const [way, expected] of ways.filter(([, { isAlone }]) => !isAlone)) {
+      test(`${way}: ${expected.fails}`, () => turns(() => expectCaught(way, expected, unshared)))
+    }
+  })
+
+  describe('one after the other, where they change what all see', { timeout: 240_000 }, () => {
+    test('not broken', () => expectPassed(SHARED))
+    test('not broken, and buys after it has answered', () => expectPassed(SHARED, { isQueued: true }))
+    for (const [way, expected] of ways.filter(([, { isAlone }]) => isAlone)) {
+      test(`${way}: ${expected.fails}`, () => expectCaught(way, expected, ids))
+    }
+  })
+})
+
+test('every scenario finds something', () => {
+  const found = new Set<string>(ways.flatMap(([, { fails, also }]) => [fails, ...listed(also)]))
+  expect(ids.filter((id) => !found.has(id))).toEqual([])
+})
+
+interface Manner {
+  readonly isQueued?: boolean
+  readonly isStateless?: boolean
+}
+
+async function expectPassed(scenarios: readonly string[], manner?: Manner): Promise<void> {
+  const report = await drive(undefined, scenarios, manner)
+  expect(failuresOf(report)).toEqual([])
+  expect(report).toMatchObject({ ok: true, not_run: 0, passed: scenarios.length + 1 })
+}
+
+async function expectCaught(way: Way, expected: BrokenWay, all: readonly string[]): Promise<void> {
+  const { fails, also, beside = [] } = expected
+  const few = [...new Set(['plain', fails, ...listed(also), ...beside, 'books'])]
+  const report = await drive(way, isLong ? all : few)
+  const failures = failuresOf(report)
+  expect(failures.map(([id]) => id)).toContain(fails)
+  if (also === 'any') return
+  expect(failures.filter(([id]) => id !== fails && !also?.includes(id))).toEqual([])
+}
+
+/** An account of its own keeps the faults of one run from striking another. */
+async function drive(
+  way: Way | undefined,
+  only: readonly string[],
+  { isQueued = false, isStateless = false }: Manner = {},
+): Promise<GoliveReport> {
+  const { accountId, key } = await emulator.createAccount()
+  const { baseUrl, url } = emulator
+  const shop = await startHandmadeShop({ baseUrl, key, secrets: [SECRET, PREVIOUS_SECRET], way, isQueued })
+  try {
+    return await runGolive({
+      emulator: url,
+      urls: isStateless ? { buy: shop.urls.buy } : shop.urls,
+      secret: SECRET,
+      previousSecret: PREVIOUS_SECRET,
+      account: accountId,
+      only,
+      patienceMs: PATIENCE_MS,
+    })
+  } finally {
+    await shop.stop()
+  }
+}
+
+function listed(also: BrokenWay['also']): readonly string[] {
+  return also === undefined || also === 'any' ? [] : also
+}
+
+function takeTurns(atOnce: number) {
+  let free = atOnce
+  const waiting: (() => void)[] = []
+  return async <Result>(act: () => Promise<Result>): Promise<Result> => {
+    if (free === 0) await new Promise<void>((resolve) => waiting.push(resolve))
+    else free -= 1
+    try {
+      return await act()
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else free += 1
+    }
+  }
+}

@@ -1,0 +1,180 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { allScenarios, type GoliveReport } from '@shopwire/cli/golive'
+import { type Emulator, startEmulator } from '@shopwire/emulator'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { failuresOf, PREVIOUS_SECRET, RUN_MS_MAX, SECRET } from './support/golive.ts'
+import { startHandmadeShop } from './support/handmade-shop.ts'
+import { readXml } from './support/xml.ts'
+
+const ROOT = new URL('..', import.meta.url)
+const START_MS_MAX = 120_000
+
+let emulator: Emulator
+
+beforeAll(async () => {
+  emulator = await startEmulator({ ordersPerMinute: 1_000, requestsPerMinute: 10_000 })
+}, START_MS_MAX)
+
+afterAll(async () => {
+  await emulator?.stop()
+})
+
+test('the shop in examples/ passes everything, and says so in JSON and JUnit', async () => {
+  const shop = await startExample()
+  const folder = await mkdtemp(join(tmpdir(), 'shopwire-golive-'))
+  onTestFinished(async () => {
+    await stop(shop.process)
+    await rm(folder, { recursive: true })
+  })
+  const file = join(folder, 'golive.xml')
+  const { code, stdout } = await golive(['--json', '--junit', file, ...argumentsFor(shop.urls)])
+  const report = JSON.parse(stdout) as GoliveReport
+  expect(failuresOf(report)).toEqual([])
+  expect(report).toMatchObject({ ok: true, failed: 0, not_run: 0, passed: allScenarios().length + 1 })
+  expect(report.duration_ms).toBeLessThan(RUN_MS_MAX)
+  expect(code).toBe(0)
+
+  const xml = readXml(await readFile(file, 'utf8'))
+  const cases = xml.filter(({ name }) => name === 'testcase')
+  expect(cases.map(({ attributes }) => attributes.name)).toEqual(report.results.map(({ title }) => title))
+  const [suite] = xml.filter(({ name }) => name === 'testsuite')
+  const counts = { tests: String(report.results.length), failures: '0', skipped: '0' }
+  expect(suite?.attributes).toMatchObject(counts)
+})
+
+test('what is not offered is not run, what fails says what to mend, and JUnit has both', async () => {
+  const { accountId, key } = await emulator.createAccount()
+  const { baseUrl } = emulator
+  const shop = await startHandmadeShop({ baseUrl, key, secrets: [SECRET], way: 'key-from-cart' })
+  const folder = await mkdtemp(join(tmpdir(), 'shopwire-golive-'))
+  onTestFinished(async () => {
+    await shop.stop()
+    await rm(folder, { recursive: true })
+  })
+  const file = join(folder, 'golive.xml')
+  const only = ['--only', 'same-cart,delivered', '--account', accountId, '--junit', file]
+  const { code, stdout } = await golive(['--emulator', emulator.url, '--buy', shop.urls.buy, ...only])
+  expect(code).toBe(1)
+  expect(stdout).toMatch(/✓ 1\/3 {2}Your code buys at the emulator {2}\d\.\d s\n/)
+  expect(stdout).toContain('✗ same-cart: Two purchases with the same cart are two orders')
+  expect(stdout).toContain('what happened   Two purchases became one order; your code answered 200 and 200.')
+  expect(stdout).toContain('what to fix     Make the key of your id of the purchase')
+  expect(stdout).toContain('read            docs/guides/buy-exactly-once.md#do-not')
+  expect(stdout).toMatch(/delivered +It needs --webhook URL and --state URL\./)
+  expect(stdout).toMatch(/1 passed, 1 failed, 1 not run in \d+\.\d s/)
+  const names = readXml(await readFile(file, 'utf8')).map(({ name }) => name)
+  expect(names.slice(2)).toEqual(['testcase', 'testcase', 'failure', 'testcase', 'skipped'])
+})
+
+test('no emulator: 7', async () => {
+  const { code, stderr } = await golive([
+    '--buy',
+    'http://127.0.0.1:9/buy',
+    '--emulator',
+    'http://127.0.0.1:9',
+  ])
+  expect(code).toBe(7)
+  expect(stderr).toContain('npx @shopwire/emulator')
+})
+
+test('code that is not there: 1, and nothing else is tried', async () => {
+  const args = ['--json', '--emulator', emulator.url, '--buy', 'http://127.0.0.1:9/buy']
+  const { code, stdout } = await golive(args)
+  expect(code).toBe(1)
+  const report = JSON.parse(stdout) as GoliveReport
+  expect(failuresOf(report).map(([id]) => id)).toEqual(['connected'])
+  expect(report.not_run).toBe(report.results.length - 1)
+})
+
+test('code that buys elsewhere, or with a wrong secret, is told what to set', async () => {
+  const { accountId, key } = await emulator.createAccount()
+  const { baseUrl } = emulator
+  for (const [settings, said] of [
+    [{ baseUrl: 'http://127.0.0.1:9/v1', key }, 'no order arrived at the emulator'],
+    [{ baseUrl, key: { ...key, secret: `${key.secret}x` } }, 'Your request was refused'],
+    [{ baseUrl, key: emulator.key }, 'which is not one of this account'],
+  ] as const) {
+    const shop = await startHandmadeShop({ ...settings, secrets: [SECRET] })
+    const args = ['--emulator', emulator.url, '--account', accountId, '--only', 'plain', '--patience', '3']
+    const { code, stdout } = await golive(['--buy', shop.urls.buy, ...args])
+    await shop.stop()
+    expect(stdout).toContain(said)
+    expect(stdout).toContain(`SHOPWIRE_BASE_URL=${baseUrl}`)
+    expect(code).toBe(1)
+  }
+})
+
+test('a wrong call: 2', async () => {
+  const buy = ['--buy', 'http://127.0.0.1:9/']
+  for (const wrong of [
+    [],
+    ['--buy', 'shop'],
+    [...buy, '--only', 'nothing'],
+    [...buy, '--state', 'http://a/b'],
+  ]) {
+    expect(await golive([...wrong, '--emulator', emulator.url])).toMatchObject({ code: 2 })
+  }
+})
+
+test('--list names them all', async () => {
+  const { stdout } = await golive(['--list'])
+  expect(stdout.trim().split('\n')).toHaveLength(allScenarios().length)
+})
+
+function golive(args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const program = fileURLToPath(new URL('cli/bin/shopwire.ts', ROOT))
+  const env = {
+    PATH: process.env.PATH,
+    SHOPWIRE_WEBHOOK_SECRET: SECRET,
+    SHOPWIRE_WEBHOOK_SECRET_PREVIOUS: PREVIOUS_SECRET,
+  }
+  const timeout = RUN_MS_MAX + 20_000
+  return promisify(execFile)(process.execPath, [program, 'golive', ...args], { env, timeout }).then(
+    (streams) => ({ code: 0, ...streams }),
+    (ended: { code: number; stdout: string; stderr: string }) => ended,
+  )
+}
+
+function argumentsFor({ buy, webhook, state, reconcile }: Record<string, string>): string[] {
+  const urls = { '--buy': buy, '--webhook': webhook, '--state': state, '--reconcile': reconcile }
+  return ['--emulator', emulator.url, ...Object.entries(urls).flatMap(([name, url]) => [name, url ?? ''])]
+}
+
+async function startExample() {
+  const program = fileURLToPath(new URL('examples/shop/shop.ts', ROOT))
+  const shop = spawn(process.execPath, [program], {
+    env: {
+      PATH: process.env.PATH,
+      PORT: '0',
+      SHOPWIRE_BASE_URL: emulator.baseUrl,
+      SHOPWIRE_API_KEY: emulator.key.id,
+      SHOPWIRE_API_SECRET: emulator.key.secret,
+      SHOPWIRE_WEBHOOK_SECRET: SECRET,
+      SHOPWIRE_WEBHOOK_SECRET_PREVIOUS: PREVIOUS_SECRET,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const url = await new Promise<string>((resolve, reject) => {
+    shop.stdout.on('data', (chunk: Buffer) => resolve(/http:\S+/.exec(String(chunk))?.[0] ?? ''))
+    shop.once('close', () => reject(new Error('the shop ended early')))
+  })
+  const urls = {
+    buy: `${url}/buy`,
+    webhook: `${url}/hooks`,
+    state: `${url}/purchases/{purchase}`,
+    reconcile: `${url}/reconcile`,
+  }
+  return { process: shop, urls }
+}
+
+async function stop(process: ChildProcess): Promise<void> {
+  if (process.exitCode !== null || process.signalCode !== null) return
+  process.kill()
+  await once(process, 'close')
+}
