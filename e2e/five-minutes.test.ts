@@ -95,7 +95,7 @@ console.log(order.id, order.status, order.total_cents, order.replayed ? 'bought 
   },
   { $: 'node --env-file=.env buy.mjs my-first-order' },
   'The receiver says:',
-  { look: 'receiver', until: /order\.delivered/ },
+  { look: 'receiver', until: /(verified.*\n){2}/ },
   'Run the very same purchase again, as you would when its answer got lost:',
   { $: 'node --env-file=.env buy.mjs my-first-order' },
   { $: 'npx shopwire balance' },
@@ -181,7 +181,7 @@ async function play(folder: string, ports: typeof PORTS, terminals: Map<string, 
     text
       .replaceAll(ports.emulator, PORTS.emulator)
       .replaceAll(ports.receiver, PORTS.receiver)
-      .replaceAll(folder, '~/shop')
+      .replaceAll(folder, '~')
       // What is the default need not be said.
       .replace(` --port ${PORTS.emulator}`, '')
       .replace(` --emulator http://127.0.0.1:${PORTS.emulator}`, ' --emulator')
@@ -271,13 +271,18 @@ async function run(
 /** Ids become the order of their first appearance; times, hashes and counts that depend on them are blotted out. */
 function withoutAccidents(page: string): string {
   const ids: string[] = []
-  return page
-    .replace(/\b([a-z]+)_[0-9a-z]{26}\b/g, (id, prefix: string) => {
-      if (!ids.includes(id)) ids.push(id)
-      return `${prefix}#${ids.indexOf(id)}`
-    })
-    .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{3})?/g, 'TIME')
-    .replace(/\b\d+(\.\d+)? m?s\b/g, 'DURATION')
-    .replace(/\b\d+ requests left/g, 'N requests left')
-    .replace(/ +/g, ' ')
+  return (
+    page
+      .replace(/\b([a-z]+)_[0-9a-z]{26}\b/g, (id, prefix: string) => {
+        if (!ids.includes(id)) ids.push(id)
+        return `${prefix}#${ids.indexOf(id)}`
+      })
+      .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{3})?/g, 'TIME')
+      .replace(/\b\d+(\.\d+)? m?s\b/g, 'DURATION')
+      .replace(/\b\d+ requests left/g, 'N requests left')
+      // Delivery is quick, but nobody promises before what.
+      .replace(/ (paid|delivered) 998 /g, ' STATUS 998 ')
+      .replace(/^(verified: order\.delivered.*)\n(verified: order\.accepted.*)$/m, '$2\n$1')
+      .replace(/ +/g, ' ')
+  )
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { chmod, writeFile } from 'node:fs/promises'
+import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { ArgumentError, type Arguments, HELP, readArguments } from '../src/arguments.ts'
 import type { Emulator } from '../src/index.ts'
@@ -7,6 +7,7 @@ import type { Emulator } from '../src/index.ts'
 const MISUSE = 2
 const startedMs = performance.now()
 const isTerminal = process.stderr.isTTY === true
+const ENV_FILE_TITLE = '# Written by the Shopwire emulator: play money, the same key at every start.'
 
 await main()
 
@@ -15,6 +16,13 @@ async function main(): Promise<void> {
   if (!given) return
   if (given.isHelp) return void process.stdout.write(HELP)
   if (given.isVersion) return void process.stdout.write(`${version()}\n`)
+  if (given.envFile !== undefined && (await isSomebodyElses(given.envFile))) {
+    process.stderr.write(
+      `${given.envFile} is not the emulator's, and it stays as it is. Name another file, such as --write-env .env.emulator\n`,
+    )
+    process.exitCode = MISUSE
+    return
+  }
   progress('loading', given)
   // Only now: whoever mistyped something should not have to wait for it.
   const { startEmulator } = await import('../src/index.ts')
@@ -96,11 +104,17 @@ ${envFile === undefined ? '' : `  Written    ${envFile}, for node --env-file=${e
 `
 }
 
+/** Settings that somebody has written by hand are worth more than ours. */
+async function isSomebodyElses(path: string): Promise<boolean> {
+  const text = await readFile(path, 'utf8').catch(() => '')
+  return text !== '' && !text.startsWith(ENV_FILE_TITLE)
+}
+
 /** The names under which the SDK and the command line look for them. */
 async function writeEnvFile(path: string, { baseUrl, key, control }: Emulator): Promise<void> {
   const { webhook } = await control<{ webhook: { secret: string } | null }>('GET', '')
   const lines = [
-    '# Written by the Shopwire emulator: play money, the same key at every start.',
+    ENV_FILE_TITLE,
     `SHOPWIRE_BASE_URL=${baseUrl}`,
     `SHOPWIRE_API_KEY=${key.id}`,
     `SHOPWIRE_API_SECRET=${key.secret}`,

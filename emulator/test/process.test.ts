@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { readFile, stat } from 'node:fs/promises'
+import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -73,6 +73,16 @@ test('what was mistyped is told before anything starts', async () => {
   expect(await program.exited).toBe(2)
   expect(program.said()).toContain('--nonsense')
   expect(program.said()).toContain('--help')
+})
+
+test('a file that somebody else wrote is left as it is', async () => {
+  const file = join(room.folder, 'mine.env')
+  await writeFile(file, 'DATABASE_PASSWORD=mine\n')
+  const program = start('--write-env', file)
+  expect(await program.exited).toBe(2)
+  expect(program.said()).toContain('stays as it is')
+  expect(await readFile(file, 'utf8')).toBe('DATABASE_PASSWORD=mine\n')
+  await rm(file)
 })
 
 test.each([
