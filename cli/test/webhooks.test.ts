@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type Emulator, startEmulator } from '@shopwire/emulator'
 import { Shopwire, webhooks } from '@shopwire/sdk'
@@ -9,12 +10,16 @@ import { envOf, folder, ITEM, program, receiver, shopwire, strangersEnv } from '
 
 let emulator: Emulator
 let env: NodeJS.ProcessEnv
+const lines: Server[] = []
 
 beforeAll(async () => {
   emulator = await startEmulator({ requestsPerMinute: 1_000, ordersPerMinute: 1_000 })
   env = envOf(emulator)
 })
-afterAll(() => emulator?.stop())
+afterAll(async () => {
+  for (const line of lines) line.close()
+  await emulator?.stop()
+})
 
 const run = (...args: string[]) => shopwire(args, { env })
 
@@ -209,6 +214,27 @@ describe('listen', () => {
     await emulator.control('POST', '/webhook', { url: null })
   })
 
+  test('a stream that breaks is taken up where it was: what happened meanwhile is not missed', async () => {
+    const { url, received } = await receiver()
+    const line = await breakableLine(Number(new URL(emulator.baseUrl).port))
+    const ears = await listening(['--forward-to', url], {
+      ...env,
+      SHOPWIRE_BASE_URL: `http://127.0.0.1:${line.port}/v1`,
+    })
+    await expect.poll(() => ears.said.err).toContain('Ready.')
+    await shop().webhook.test()
+    await expect.poll(() => received.length).toBe(1)
+    line.cut()
+    await expect.poll(() => ears.said.err).toContain('Connecting again')
+    await shop().webhook.test()
+    line.mend()
+    await expect.poll(() => received.length).toBe(2)
+    const [first, second] = received.map(({ body }) => JSON.parse(body).id)
+    expect(first).not.toBe(second)
+    expect(await ears.stop()).toBe(0)
+    expect(await endpoint()).toBeNull()
+  })
+
   test('a store that is no emulator is explained', async () => {
     const { code, stderr } = await shopwire(['listen'], {
       env: { ...env, SHOPWIRE_BASE_URL: 'https://shop.example/v1' },
@@ -233,3 +259,36 @@ test('a stream is read however it is cut', async () => {
     ])
   }
 })
+
+/** Hands bytes on to a port of this machine, until it is cut. */
+async function breakableLine(to: number) {
+  const sockets = new Set<Socket>()
+  let isCut = false
+  const server = createServer((near) => {
+    if (isCut) {
+      near.destroy()
+      return
+    }
+    const far = connect(to, '127.0.0.1')
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(one)
+      one.on('error', () => {}).on('close', () => other.destroy())
+      one.pipe(other)
+    }
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  lines.push(server)
+  return {
+    port: (server.address() as AddressInfo).port,
+    cut() {
+      isCut = true
+      for (const socket of sockets) socket.destroy()
+    },
+    mend() {
+      isCut = false
+    },
+  }
+}
