@@ -63,6 +63,16 @@ describe('trigger', () => {
     expect(events[2]).toEqual(events[3])
   })
 
+  test('with an emulator it signs as listen does', async () => {
+    const { url, received } = await receiver()
+    expect((await run('trigger', 'test', '--to', url)).code).toBe(0)
+    const secrets = (await run('listen', '--print-secret')).stdout.trim()
+    const [first] = received
+    expect(await webhooks.unwrap(first?.body ?? '', first?.headers ?? {}, { secrets })).toMatchObject({
+      event: 'test',
+    })
+  })
+
   test('a receiver that says no: 1; none at all: 7; a public address: refused', async () => {
     const { url } = await receiver(() => 500)
     expect(await trigger('test', '--to', url)).toMatchObject({
