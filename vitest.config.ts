@@ -9,6 +9,7 @@ const UNHURRIED = [
   'docs',
   'docs-portal',
   'documented',
+  'emulator-page',
   'first-day',
   'rate',
   'schema',

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 import { chmod, writeFile } from 'node:fs/promises'
-import { VERSION } from '@shopwire/service/embedded'
+import { createRequire } from 'node:module'
 import { ArgumentError, type Arguments, HELP, readArguments } from '../src/arguments.ts'
-import { type Emulator, PortTaken, startEmulator } from '../src/index.ts'
+import type { Emulator } from '../src/index.ts'
 
 const MISUSE = 2
 const startedMs = performance.now()
@@ -14,8 +14,11 @@ async function main(): Promise<void> {
   const given = readGiven()
   if (!given) return
   if (given.isHelp) return void process.stdout.write(HELP)
-  if (given.isVersion) return void process.stdout.write(`${VERSION}\n`)
-  const starting = startEmulator({ ...given.options, ...(given.isJson ? {} : { onProgress: progress }) })
+  if (given.isVersion) return void process.stdout.write(`${version()}\n`)
+  progress('loading', given)
+  // Only now: whoever mistyped something should not have to wait for it.
+  const { startEmulator } = await import('../src/index.ts')
+  const starting = startEmulator({ ...given.options, onProgress: (what) => progress(what, given) })
   endWith(starting)
   try {
     const emulator = await starting
@@ -28,6 +31,10 @@ async function main(): Promise<void> {
     await starting.then((emulator) => emulator.stop()).catch(() => {})
     process.exit()
   }
+}
+
+function version(): string {
+  return (createRequire(import.meta.url)('../package.json') as { version: string }).version
 }
 
 function readGiven(): Arguments | undefined {
@@ -59,8 +66,8 @@ function endWith(starting: Promise<Emulator>): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void end())
 }
 
-function progress(what: string): void {
-  if (isTerminal) process.stderr.write(`\r\x1b[K… ${what}`)
+function progress(what: string, { isJson }: Arguments): void {
+  if (isTerminal && !isJson) process.stderr.write(`\r\x1b[K… ${what}`)
 }
 
 function clearProgress(): void {
@@ -68,14 +75,14 @@ function clearProgress(): void {
 }
 
 function ready({ baseUrl, url, accountId, key }: Emulator) {
-  return { base_url: baseUrl, url, account_id: accountId, key, pid: process.pid, version: VERSION }
+  return { base_url: baseUrl, url, account_id: accountId, key, pid: process.pid, version: version() }
 }
 
 function greeting({ baseUrl, url, accountId, key }: Emulator, { options, envFile }: Arguments): string {
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
   const data =
     options.data === undefined ? 'Ctrl-C throws everything away' : `the data stays in ${options.data}`
-  return `Shopwire emulator ${VERSION}, ready in ${seconds} s. Play money: nothing here is real; ${data}.
+  return `Shopwire emulator ${version()}, ready in ${seconds} s. Play money: nothing here is real; ${data}.
 
   Base URL   ${baseUrl}
   Key        ${key.id}
@@ -102,7 +109,7 @@ async function writeEnvFile(path: string, { baseUrl, key }: Emulator): Promise<v
 }
 
 function fail(error: Error & { code?: string; port?: number }): void {
-  const isTaken = error instanceof PortTaken || error.code === 'EADDRINUSE'
+  const isTaken = error.name === 'PortTaken' || error.code === 'EADDRINUSE'
   process.exitCode = 1
   process.stderr.write(
     isTaken

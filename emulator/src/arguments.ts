@@ -1,7 +1,5 @@
 import { parseArgs } from 'node:util'
-import type { FaultName } from './fault-kinds.ts'
-import type { FaultRequest } from './faults.ts'
-import type { EmulatorOptions } from './start.ts'
+import type { EmulatorOptions, FaultName, FaultRequest } from './types.ts'
 
 export interface Arguments {
   readonly options: EmulatorOptions

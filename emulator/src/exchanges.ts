@@ -1,17 +1,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { BASE_PATH, BODY_BYTES_MAX, requestHeadersLower, routes } from '@shopwire/contract'
-import { canonicalRequest } from '@shopwire/contract/signing'
+import { canonicalRequest, matchMistake } from '@shopwire/contract/signing'
 import { newId, type ServeRequest } from '@shopwire/service/embedded'
 import type { Faults, Taken } from './faults.ts'
-import type { Journal, RecordedRequest } from './journal.ts'
+import type { Journal } from './journal.ts'
 import type { Keys } from './keys.ts'
-import { matchMistake } from './mistakes.ts'
+import type { RecordedRequest } from './types.ts'
 
 /** One request on its way, as far as it is known before the service looks at it. */
 export interface Exchange {
   readonly account_id: string | undefined
   /** What may happen to it; taken for it alone. */
   readonly taken: Taken | undefined
+  /** The service has taken it up. What waits behind another on a connection that breaks never is. */
+  isBegun: boolean
   /** What has happened to it. */
   struck: string | undefined
   /** The answer is made and does not leave. */
@@ -55,6 +58,7 @@ export function createExchanges(deps: ExchangeDeps): Exchanges {
     return {
       account_id,
       taken: isSigned ? faults.take('request', { account_id, route }) : undefined,
+      isBegun: false,
       struck: undefined,
       losesAnswer: false,
       dateMs: undefined,
@@ -103,6 +107,7 @@ function watchAnswer(exchange: Exchange, response: ServerResponse, done: (answer
   const finish = (isSent: boolean) => {
     if (isDone) return
     isDone = true
+    forget()
     const id = response.getHeader('x-request-id')
     done({
       status,
@@ -140,10 +145,30 @@ function watchAnswer(exchange: Exchange, response: ServerResponse, done: (answer
     return (end as (...args: unknown[]) => ServerResponse).call(response, chunk, ...rest)
   }) as typeof response.end
   response.once('finish', () => finish(true))
-  response.once('close', () => {
+  const closed = () => {
     if (isEnded) finish(response.writableFinished)
+    else if (!exchange.isBegun) finish(false)
     else setTimeout(() => finish(false), UNDER_WAY_MS_MAX).unref()
-  })
+  }
+  response.once('close', closed)
+  // A request behind another on one connection has no part in it yet, and is not told of its end.
+  const forget = whenGone(socket, closed)
+}
+
+const waitingForEnd = new WeakMap<Socket, Set<() => void>>()
+
+/** One listener a connection, however many requests come on it. */
+function whenGone(socket: Socket, act: () => void): () => void {
+  const known = waitingForEnd.get(socket)
+  const acts = known ?? new Set()
+  if (!known) {
+    waitingForEnd.set(socket, acts)
+    socket.once('close', () => {
+      for (const one of acts) one()
+    })
+  }
+  acts.add(act)
+  return () => acts.delete(act)
 }
 
 /** Puts the exchange into the journal, with all that there is to say of it. */
@@ -169,6 +194,10 @@ function recorder(
     const isClosed = error_type === 'store_closed' && faults.isArmedForAll('store_closed')
     const isSigned = timestamp !== null && nonce !== null
     const parts = isSigned ? { method, target, timestamp, nonce, body: bytes } : undefined
+    const caller = {
+      ...(key_id && { keyId: key_id }),
+      ...(request.headers.host && { host: request.headers.host }),
+    }
     const write = (secret: string | undefined) => {
       const isWrong = error_type === 'authentication_failed' && signature !== null
       const line = {
@@ -182,13 +211,14 @@ function recorder(
         timestamp,
         nonce,
         idempotency_key: idempotencyKeyIn(bytes),
+        headers: headersOf(request),
         body: bytes.toString('utf8'),
         status,
         sent: isSent,
         error_type,
         answer,
         canonical: parts ? canonicalRequest(parts) : null,
-        mistake: isWrong && parts && secret ? matchMistake({ ...parts, secret, signature }) : null,
+        mistake: isWrong && parts && secret ? matchMistake({ ...parts, ...caller, secret, signature }) : null,
         fault: exchange.struck ?? (isClosed ? 'store_closed' : null),
       }
       journal.add('request', line)
@@ -246,6 +276,16 @@ function routeOf({ method, url = '' }: IncomingMessage): string | undefined {
 function header({ headers }: IncomingMessage, name: string): string | null {
   const value = headers[name]
   return typeof value === 'string' ? value : null
+}
+
+/** In their own spelling. One that came more than once is one line, as HTTP has it. */
+function headersOf({ rawHeaders }: IncomingMessage): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (let place = 0; place + 1 < rawHeaders.length; place += 2) {
+    const [name = '', value = ''] = rawHeaders.slice(place, place + 2)
+    headers[name] = name in headers ? `${headers[name]}, ${value}` : value
+  }
+  return headers
 }
 
 function errorTypeOf(status: number | null, answer: string): string | null {

@@ -1,3 +1,5 @@
+import type { FaultName } from './types.ts'
+
 /** When a fault gets its chance. */
 export type Stage = 'request' | 'standing' | 'order' | 'event'
 
@@ -24,7 +26,7 @@ const events = ['*', 'order.accepted', 'order.delivered', 'order.cancelled', 'ca
 const whichEvent: Param = { type: 'text', values: events, fallback: '*' }
 
 /** Everything that can be made to go wrong. */
-export const faultKinds = {
+export const faultKinds: Readonly<Record<FaultName, Kind>> = {
   lost_answer: {
     title: 'The request is carried out, and its answer never arrives',
     stage: 'request',
@@ -106,9 +108,7 @@ export const faultKinds = {
     stage: 'event',
     params: { event: whichEvent },
   },
-} as const satisfies Record<string, Kind>
-
-export type FaultName = keyof typeof faultKinds
+}
 
 export const kindOf = (name: FaultName): Kind => faultKinds[name]
 

@@ -1,25 +1,7 @@
 import { routes } from '@shopwire/contract'
 import { refuse } from '@shopwire/service/embedded'
-import { type FaultName, faultKinds, isFaultName, kindOf, type Param, type Stage } from './fault-kinds.ts'
-
-export interface Fault {
-  readonly name: FaultName
-  readonly title: string
-  readonly armed: boolean
-  /** Null: until disarmed. */
-  readonly times_left: number | null
-  readonly hits: number
-  readonly params: Readonly<Record<string, unknown>>
-}
-
-/** What `arm` takes: `name`, and any of `times`, `on`, `account_id` and the fault's own. */
-export interface FaultRequest {
-  readonly name: FaultName
-  readonly times?: number
-  readonly on?: string
-  readonly account_id?: string
-  readonly [param: string]: unknown
-}
+import { faultKinds, isFaultName, kindOf, type Param, type Stage } from './fault-kinds.ts'
+import type { Fault, FaultName } from './types.ts'
 
 /** A fault that one request, order or event has taken, so that nobody else is struck by the same time. */
 export interface Taken {

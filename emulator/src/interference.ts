@@ -29,6 +29,7 @@ export function createInterference(deps: InterferenceDeps): Interference {
   return {
     nowMs(request) {
       const exchange = exchanges.of(request)
+      if (exchange) exchange.isBegun = true
       const skew = faults.standing('clock_skew', exchange?.account_id)
       const nowMs = Date.now() + Number(skew?.params.ms ?? 0)
       if (exchange && skew?.strike()) {
@@ -61,6 +62,8 @@ export function createInterference(deps: InterferenceDeps): Interference {
         }
         case 'slow_answer': {
           const isStruck = strikes(exchange, name)
+          // Otherwise the edge would take a long wait for a caller that does not read.
+          if (isStruck) admitted.request.socket.setTimeout(0)
           try {
             return await work()
           } finally {

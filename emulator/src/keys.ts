@@ -6,11 +6,7 @@ import {
   type Queryable,
   sql,
 } from '@shopwire/service/embedded'
-
-export interface Key {
-  readonly id: string
-  readonly secret: string
-}
+import type { Key } from './types.ts'
 
 export type Keys = Awaited<ReturnType<typeof openKeys>>
 

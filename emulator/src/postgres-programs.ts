@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { chmod, cp, mkdir, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { dirname, join, relative } from 'node:path'
+import { delimiter, dirname, join, relative } from 'node:path'
 import {
   closedFolderOn,
   findPostgres,
@@ -81,7 +81,9 @@ async function readied(native: string): Promise<PostgresPrograms> {
     await symlink(join(native, source), join(folder, target))
   }
   await openTo(folder)
-  return { bin, libraries: join(folder, 'lib'), remove: () => removeTemporaryFolder(folder) }
+  // A library that is found under its new name looks beside that name for those it needs itself.
+  const libraries = [join(folder, 'lib'), join(native, 'lib')].join(delimiter)
+  return { bin, libraries, remove: () => removeTemporaryFolder(folder) }
 }
 
 interface Link {

@@ -1,5 +1,5 @@
 import { type Queryable, sql } from '@shopwire/service/embedded'
-import type { EmulatedOrder } from './journal.ts'
+import type { EmulatedOrder } from './types.ts'
 
 interface OrderRow {
   readonly id: string

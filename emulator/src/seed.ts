@@ -12,7 +12,7 @@ import {
 } from '@shopwire/service/embedded'
 import catalogue from './catalogue.json' with { type: 'json' }
 import { SUPPLIER } from './fulfilment.ts'
-import type { Key } from './keys.ts'
+import type { Key } from './types.ts'
 
 export const CELL = 'emulator'
 /** The same at every start, so that a caller's settings stay right. They open nothing but play money. */
@@ -30,7 +30,11 @@ export async function seed(
   balanceCents: number,
 ): Promise<void> {
   const isSeeded = await db.maybeOne(sql`select id from accounts where id = ${ACCOUNT_ID}`)
-  if (isSeeded) return
+  if (isSeeded) {
+    // What was held back then is planned anew now.
+    await db.run(sql`update jobs set run_at = clock_timestamp() where queue = 'fulfil'`)
+    return
+  }
   const nowMs = Date.now()
   await db.transaction(async (tx) => {
     await createAccount(tx, 'Emulator', nowMs, ACCOUNT_ID)

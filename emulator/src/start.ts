@@ -3,52 +3,9 @@ import { createActions } from './control/actions.ts'
 import { type Control, createControlServer } from './control/server.ts'
 import { createStreams } from './control/stream.ts'
 import { startDatabase } from './database.ts'
-import type { Fault, FaultRequest } from './faults.ts'
-import type { Key } from './keys.ts'
 import { ACCOUNT_ID, KEY } from './seed.ts'
 import { openStore } from './store.ts'
-
-export interface EmulatorOptions {
-  /** 0, unless told otherwise: one that is free. */
-  readonly port?: number
-  readonly host?: string
-  /** Keeps the data there; without it everything is thrown away. */
-  readonly data?: string
-  /** What the account has at first, and what accounts made later have unless told otherwise. */
-  readonly balanceCents?: number
-  /** An endpoint of the first account from the start. */
-  readonly webhook?: { readonly url: string; readonly secret?: string }
-  /** How long an order stays `paid`. */
-  readonly fulfilAfterMs?: number
-  readonly requestsPerMinute?: number
-  readonly ordersPerMinute?: number
-  readonly faults?: readonly FaultRequest[]
-  /** Told what is being done while it starts. */
-  readonly onProgress?: (what: string) => void
-  /** Of the service's own log, on standard output; silent unless told otherwise. */
-  readonly logLevel?: 'debug' | 'info' | 'warn' | 'error' | 'silent'
-}
-
-export interface Emulator {
-  /** With `/v1`, as a client wants it. */
-  readonly baseUrl: string
-  /** Of the page, and what `/_emulator` is below. */
-  readonly url: string
-  readonly accountId: string
-  readonly key: Key
-  readonly databaseVersion: string
-  arm(fault: FaultRequest): Promise<Fault>
-  /** One, or all. */
-  disarm(name?: string, options?: { accountId?: string }): Promise<void>
-  createAccount(options?: {
-    name?: string
-    balanceCents?: number
-    scopes?: readonly string[]
-  }): Promise<{ accountId: string; key: Key }>
-  /** Any of the endpoints below `/_emulator`, such as `control('GET', '/orders')`. Fails with what a refusal says. */
-  control<Answer = unknown>(method: string, path: string, body?: object): Promise<Answer>
-  stop(): Promise<void>
-}
+import type { Emulator, EmulatorOptions, Fault, Key } from './types.ts'
 
 /** A store of one's own: a private database, the service in this process, play money. */
 export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
@@ -82,7 +39,7 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     if (options.webhook) await actions.setWebhook({ ...options.webhook })
     for (const fault of options.faults ?? []) store.faults.arm(fault)
     await store.settled()
-    const url = `http://${host.includes(':') ? `[${host}]` : host}:${await store.listen()}`
+    const url = `http://${nameOf(host)}:${await store.listen()}`
     const baseUrl = `${url}/v1`
     control = { store, actions, streams, baseUrl: () => baseUrl }
     return {
@@ -101,9 +58,8 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
 
 /** Everything goes the way that a program outside would go. */
 function handles(url: string): Pick<Emulator, 'url' | 'arm' | 'disarm' | 'createAccount' | 'control'> {
-  const local = url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
   async function control<Answer>(method: string, path: string, body?: object): Promise<Answer> {
-    const response = await fetch(`${local}/_emulator${path}`, {
+    const response = await fetch(`${url}/_emulator${path}`, {
       method,
       headers: { 'content-type': 'application/json' },
       ...(body && { body: JSON.stringify(body) }),
@@ -113,7 +69,7 @@ function handles(url: string): Pick<Emulator, 'url' | 'arm' | 'disarm' | 'create
     return answer as Answer
   }
   return {
-    url: local,
+    url,
     control,
     arm: (fault) => control<Fault>('POST', '/faults', fault),
     async disarm(name, { accountId } = {}) {
@@ -131,13 +87,20 @@ function handles(url: string): Pick<Emulator, 'url' | 'arm' | 'disarm' | 'create
   }
 }
 
+/** Where this machine finds it. */
+function nameOf(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1'
+  if (host === '::') return '[::1]'
+  return host.includes(':') ? `[${host}]` : host
+}
+
 /** Somebody else has the port. */
 export class PortTaken extends Error {
-  override readonly name = 'PortTaken'
   readonly port: number
 
   constructor(port: number) {
     super(`Port ${port} is taken by another program.`)
+    this.name = 'PortTaken'
     this.port = port
   }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type Api,
   type Config,
@@ -14,6 +15,7 @@ import {
   openDatabaseFrom,
   openKeyringFrom,
   type ServeRequest,
+  sql,
   VERSION,
 } from '@shopwire/service/embedded'
 import { createLines } from './deliveries.ts'
@@ -61,7 +63,8 @@ const SHUTDOWN_MS = 4_000
 
 export async function openStore(options: StoreOptions): Promise<Store> {
   const config = configOf(options)
-  const log = createLog(config.SHOPWIRE_LOG_LEVEL)
+  // Standard output is for the ready line.
+  const log = createLog(config.SHOPWIRE_LOG_LEVEL, { write: (line) => void process.stderr.write(line) })
   const metrics = createMetrics(VERSION)
   const db = openDatabaseFrom(config, 'shopwire-emulator', log)
   const keyring = openKeyringFrom(config)
@@ -69,7 +72,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const pauses = createPauses()
   const faults: Faults = createFaults(() => {
     journal.add('faults', { faults: faults.list() })
-    void sign.follow()
+    // Whoever asked for it waits for it, and is told; a strike waits for nobody.
+    sign.follow().catch(() => {})
   })
   let api: Api | undefined
   const operator = createOperator(
@@ -139,6 +143,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       const atOnce = (_part: string, work: () => Promise<void>) => work()
       await open.open(atOnce)
       await worker.open(atOnce)
+      await untilMemoryIsWhole(db)
       return open.listen()
     },
     async stop() {
@@ -147,6 +152,14 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       await db.close()
     },
   }
+}
+
+/** After a restart nobody is let in for a second or two, lest a nonce be used twice. Here nobody is told of it: it is waited for. */
+async function untilMemoryIsWhole(db: Db): Promise<void> {
+  const { wait_ms } = await db.one<{ wait_ms: number }>(sql`
+    select ceil(greatest(0, lost_at + 1 - extract(epoch from clock_timestamp())) * 1000)::integer as wait_ms
+      from admission_memory_check()`)
+  await sleep(wait_ms)
 }
 
 /** Of the service's settings, what an emulator needs to be told. Its own environment has no say here. */

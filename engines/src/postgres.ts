@@ -26,7 +26,7 @@ export interface PostgresOptions {
   durable?: boolean
   /** The folder of `postgres` and `initdb`, instead of the one that is installed. */
   bin?: string
-  /** Where the programs in `bin` find their libraries, if not where they look by themselves. */
+  /** Folders, as in a PATH, where the programs in `bin` find their libraries, if not where they look by themselves. */
   libraries?: string
 }
 

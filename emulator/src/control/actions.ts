@@ -10,8 +10,6 @@ import {
   webhookSecretBinding,
 } from '@shopwire/service/embedded'
 import { madeUpLink } from '../fulfilment.ts'
-import type { EmulatedOrder } from '../journal.ts'
-import type { Key } from '../keys.ts'
 import {
   type LedgerTransfer,
   selectEndpoint,
@@ -21,6 +19,7 @@ import {
 } from '../queries.ts'
 import { ACCOUNT_ID, addAccount, setBalance } from '../seed.ts'
 import type { Store } from '../store.ts'
+import type { EmulatedOrder, Key } from '../types.ts'
 import { checkUrl } from '../webhook-urls.ts'
 
 type Input = Readonly<Record<string, unknown>>

@@ -25,8 +25,6 @@ const PLACEHOLDER = `<!doctype html>
 <p>It runs. What it knows is at <a href="/_emulator">/_emulator</a>.</p>
 `
 
-export type Page = Awaited<ReturnType<typeof readPage>>
-
 /** The page and its files, by path. Read from the disk at each look, so that whoever writes them sees every change. */
 export async function readPage() {
   const names = await readdir(FOLDER).catch((): string[] => [])

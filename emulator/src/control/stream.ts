@@ -11,6 +11,7 @@ export type Streams = ReturnType<typeof createStreams>
 /** What happens, as it happens. A reader that was away says which number it saw last and gets the rest. */
 export function createStreams(journal: Journal) {
   const open = new Set<ServerResponse>()
+  let isEnded = false
   return {
     serve(request: IncomingMessage, response: ServerResponse, after: number | undefined) {
       const seen = Number(request.headers['last-event-id'] ?? after ?? journal.last())
@@ -33,8 +34,11 @@ export function createStreams(journal: Journal) {
         clearInterval(breath)
         open.delete(response)
       })
+      // A page comes back within a second. Let in now, it would keep the server from closing.
+      if (isEnded) response.end()
     },
     end() {
+      isEnded = true
       for (const response of open) response.end()
     },
   }

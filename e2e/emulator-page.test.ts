@@ -1,0 +1,245 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { AxeBuilder } from '@axe-core/playwright'
+import { requestHeaders } from '@shopwire/contract'
+import { signRequest } from '@shopwire/contract/signing'
+import { type Emulator, startEmulator } from '@shopwire/emulator'
+import { Shopwire } from '@shopwire/sdk'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+/** The emulator's page in a browser, under its own policy. SHOPWIRE_SHOTS=folder keeps pictures. */
+const CHROMIUM = process.env.SHOPWIRE_CHROMIUM ?? '/usr/bin/chromium'
+const SHOTS = process.env.SHOPWIRE_SHOTS
+const THEMES = ['light', 'dark'] as const
+const PATIENCE_MS = 5_000
+/** Runs when it is taken for markup. */
+const MARKUP = '<img src=x onerror="document.title=\'run\'"><script>document.title="run"</script>'
+
+let emulator: Emulator
+let browser: Browser
+let shop: Shopwire
+let page: Page
+/** What the policy forbade, and every exception. */
+const complaints: string[] = []
+
+beforeAll(async () => {
+  emulator = await startEmulator()
+  await emulator.control('POST', '/webhook', { url: `${emulator.url}/_emulator/inbox` })
+  shop = new Shopwire({ baseUrl: emulator.baseUrl, keyId: emulator.key.id, secret: emulator.key.secret })
+  browser = await chromium.launch({
+    executablePath: CHROMIUM,
+    args: ['--no-sandbox', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+  })
+  page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
+  page.setDefaultTimeout(PATIENCE_MS)
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  page.on('console', (message) => {
+    if (/Content.Security.Policy/i.test(message.text())) complaints.push(message.text())
+  })
+})
+
+afterAll(async () => {
+  await browser?.close()
+  await emulator?.stop()
+})
+
+test('before anything was sent it says what to do, and the secret is not on the screen', async () => {
+  await open('')
+  await page.getByRole('heading', { name: 'No request yet' }).waitFor()
+  expect(await page.locator('.snippet code').textContent()).toContain(emulator.baseUrl)
+  expect(await page.locator('body').textContent()).not.toContain(emulator.key.secret)
+  await page.getByRole('button', { name: 'Show the secret' }).click()
+  expect(await page.locator('#facts').textContent()).toContain(emulator.key.secret)
+})
+
+test('a good call, a wrong signature and an order show up by themselves, and the mistake has its name', async () => {
+  await open('')
+  await shop.ping()
+  await row('GET /v1/ping').waitFor()
+  await sendWrong('/v1/balance', '/balance')
+  const wrong = row('The path was signed without /v1')
+  await wrong.waitFor()
+  await buy('page-order-0001')
+  await row('POST /v1/orders').waitFor()
+  await buy('page-order-0001')
+  await row('attempt 2 of this key').waitFor()
+
+  await wrong.getByRole('link').click()
+  const box = page.locator('.mistake')
+  expect(await box.getByRole('heading').textContent()).toBe('The path was signed without /v1.')
+  expect(await box.textContent()).toContain('Sign the whole path, /v1 included.')
+  const path = page.locator('.canonical tr', { hasText: 'Path' })
+  expect(await path.locator('td').allTextContents()).toEqual(['/v1/balance↵', '/balance↵'])
+
+  await page.getByRole('link', { name: /^Orders/ }).click()
+  await page.locator('#list tbody tr').first().click()
+  await page.locator('#detail').getByRole('link', { name: 'order.delivered' }).click()
+  const body = page.locator('#detail pre').last()
+  await body.getByRole('button', { name: 'Show the gift link' }).waitFor()
+  expect(await body.textContent()).not.toContain('https://')
+  await body.getByRole('button').click()
+  expect(await body.textContent()).toContain('https://')
+})
+
+test('what callers send is shown and never run', async () => {
+  const body = JSON.stringify({ note: MARKUP })
+  await send('POST', '/v1/quote', '/v1/quote', body)
+  await send('GET', `/v1/${encodeURI(MARKUP)}`, `/v1/${encodeURI(MARKUP)}`)
+  await open('?q=img src=x')
+  await row('POST /v1/quote').getByRole('link').click()
+  await page.locator('#detail pre', { hasText: '<img src=x' }).waitFor()
+  expect(await page.locator('#detail img, #detail script, #list img').count()).toBe(0)
+  expect(await page.title()).toBe('Shopwire emulator')
+})
+
+test('rows do not move under the pointer: new ones wait behind a button', async () => {
+  await open('')
+  await page.locator('#list tbody tr').first().hover()
+  const before = await page.locator('#list tbody tr').count()
+  await shop.ping()
+  await page.getByRole('button', { name: '1 new' }).waitFor()
+  expect(await page.locator('#list tbody tr').count()).toBe(before)
+  await page.getByRole('button', { name: '1 new' }).click()
+  expect(await page.locator('#list tbody tr').count()).toBe(before + 1)
+})
+
+test('the keyboard is enough, and the address knows what is open', async () => {
+  await open('')
+  await page.keyboard.press('j')
+  await page.keyboard.press('j')
+  await page.keyboard.press('Enter')
+  await page.locator('#detail-title:focus').waitFor()
+  expect(page.url()).toMatch(/\?open=\d+$/)
+  await page.reload()
+  await page.locator('.connection.live').waitFor()
+  await page.locator('#detail-title .mono').waitFor()
+  await page.keyboard.press('Escape')
+  await page.locator('tbody a.row:focus').waitFor()
+  await page.keyboard.press('/')
+  await page.keyboard.type('balance')
+  await expect.poll(() => page.locator('#list tbody tr').count()).toBe(1)
+  expect(page.url()).toContain('q=balance')
+  await page.keyboard.press('Escape')
+  await page.locator('h1').click()
+  await page.keyboard.press('?')
+  await page.getByRole('dialog').waitFor()
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('2')
+  await page.locator('h2', { hasText: 'Orders' }).waitFor()
+})
+
+test('every fault can be armed from the page and disarmed again', async () => {
+  await open('?view=faults')
+  const names = await page.locator('.fault h3').allTextContents()
+  for (const name of names) {
+    await page.getByRole('button', { name: `Arm ${name}`, exact: true }).click()
+    await page.locator('.fault.on', { hasText: name }).waitFor()
+  }
+  const { faults } = await emulator.control<{ faults: { armed: boolean }[] }>('GET', '/faults')
+  expect(faults.filter(({ armed }) => armed).length).toBe(names.length)
+  await page.locator('#list').getByRole('button', { name: 'Disarm all' }).click()
+  await expect.poll(() => page.locator('.fault.on').count()).toBe(0)
+})
+
+test('a paid order is delivered by hand, and the balance is set', async () => {
+  await emulator.arm({ name: 'slow_fulfilment', ms: 600_000 })
+  const { id } = await buy('page-order-0002')
+  await open(`?view=orders&open=${id}`)
+  await page.locator('#detail').getByRole('button', { name: 'Deliver' }).click()
+  await page.locator('#detail .badge', { hasText: 'delivered' }).waitFor()
+  await page.getByRole('button', { name: 'Set the balance' }).click()
+  await page.getByLabel('Balance in dollars').fill('12.34')
+  await page.keyboard.press('Enter')
+  await page.locator('#facts', { hasText: '$12.34' }).waitFor()
+  expect((await shop.balance()).balance_cents).toBe(1234)
+})
+
+test('nothing is wrong for whoever needs contrast, names or a small screen, in either theme', async () => {
+  const { orders } = await emulator.control<{ orders: { id: string }[] }>('GET', '/orders')
+  await open('')
+  await row('The path was signed without /v1').getByRole('link').click()
+  const views = [new URL(page.url()).search, `?view=orders&open=${orders[0]?.id}`, '?view=faults']
+  await emulator.arm({ name: 'slow_answer', times: 0 })
+  for (const [place, view] of views.entries()) {
+    await page.emulateMedia({ colorScheme: 'light' })
+    await open(view)
+    await page.locator('#armed .badge').waitFor()
+    for (const theme of THEMES) {
+      await page.emulateMedia({ colorScheme: theme })
+      for (const width of [400, 1280]) {
+        await page.setViewportSize({ width, height: 900 })
+        await shoot(`${place}-${width}-${theme}`)
+        const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+        expect(overflow, `${view} at ${width}`).toBeLessThanOrEqual(0)
+      }
+      const { violations } = await new AxeBuilder({ page }).setLegacyMode(true).analyze()
+      expect(
+        violations.map(
+          ({ id, nodes }) => `${view}, ${theme}: ${id} ${nodes.map(({ html }) => html).join(' ')}`,
+        ),
+      ).toEqual([])
+    }
+  }
+})
+
+test('a lost connection is told, and found again by itself', async () => {
+  await open('')
+  const port = Number(new URL(emulator.url).port)
+  await emulator.stop()
+  await page.locator('.connection.lost').waitFor()
+  emulator = await startEmulator({ port })
+  await page.getByRole('button', { name: 'Try now' }).click()
+  await page.locator('.connection.live').waitFor()
+  await page.getByRole('heading', { name: 'No request yet' }).waitFor()
+})
+
+test('the policy was never broken, and nothing threw', () => {
+  expect(complaints).toEqual([])
+})
+
+async function open(search: string): Promise<void> {
+  await page.goto(`${emulator.url}/${search}`)
+  await page.locator('.connection.live').waitFor()
+}
+
+function row(text: string) {
+  return page.locator('#list tbody tr', { hasText: text }).first()
+}
+
+async function buy(idempotencyKey: string) {
+  const { items } = await shop.catalogue.list({ limit: 50 })
+  const item = items.find(({ sellable }) => sellable)
+  if (!item) throw new Error('the emulator sells nothing')
+  return shop.orders.create({
+    items: [{ id: item.id, qty: 1, expected_price_cents: item.price_cents }],
+    idempotencyKey,
+  })
+}
+
+function sendWrong(target: string, signed: string) {
+  return send('GET', target, signed)
+}
+
+async function send(method: string, target: string, signed: string, body = ''): Promise<void> {
+  const nonce = randomBytes(16).toString('hex')
+  const timestamp = String(Math.floor(Date.now() / 1000))
+  const parts = { method, target: signed, timestamp, nonce, body: Buffer.from(body) }
+  await fetch(emulator.url + target, {
+    method,
+    headers: {
+      [requestHeaders.key]: emulator.key.id,
+      [requestHeaders.timestamp]: timestamp,
+      [requestHeaders.nonce]: nonce,
+      [requestHeaders.signature]: signRequest(emulator.key.secret, parts),
+    },
+    ...(body !== '' && { body }),
+  })
+}
+
+async function shoot(name: string) {
+  if (!SHOTS) return
+  await mkdir(SHOTS, { recursive: true })
+  await page.screenshot({ path: join(SHOTS, `emulator-${name}.png`), fullPage: true, animations: 'disabled' })
+}

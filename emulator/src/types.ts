@@ -1,0 +1,150 @@
+// What users of the package see, apart from the code: the types that are published need nothing of the service's.
+
+export interface Key {
+  readonly id: string
+  readonly secret: string
+}
+
+export type FaultName =
+  | 'lost_answer'
+  | 'dropped_connection'
+  | 'slow_body'
+  | 'rate_limited'
+  | 'unavailable'
+  | 'server_error'
+  | 'slow_answer'
+  | 'clock_skew'
+  | 'store_closed'
+  | 'price_change'
+  | 'sold_out'
+  | 'supplier_failure'
+  | 'slow_fulfilment'
+  | 'duplicate_event'
+  | 'late_event'
+  | 'out_of_order_events'
+  | 'lost_event'
+
+export interface Fault {
+  readonly name: FaultName
+  readonly title: string
+  readonly armed: boolean
+  /** Null: until disarmed. */
+  readonly times_left: number | null
+  readonly hits: number
+  readonly params: Readonly<Record<string, unknown>>
+}
+
+/** What `arm` takes: `name`, and any of `times`, `on`, `account_id` and the fault's own. */
+export interface FaultRequest {
+  readonly name: FaultName
+  readonly times?: number
+  readonly on?: string
+  readonly account_id?: string
+  readonly [param: string]: unknown
+}
+
+/** A request as it came in and went out. */
+export interface RecordedRequest {
+  readonly seq: number
+  readonly id: string
+  readonly at: string
+  readonly duration_ms: number
+  readonly method: string
+  readonly target: string
+  readonly account_id: string | null
+  readonly key_id: string | null
+  readonly timestamp: string | null
+  readonly nonce: string | null
+  readonly idempotency_key: string | null
+  /** As they came. */
+  readonly headers: Readonly<Record<string, string>>
+  /** As it came, as text. */
+  readonly body: string
+  /** What the service answered; null when it was never asked. */
+  readonly status: number | null
+  /** Whether the caller got that answer. */
+  readonly sent: boolean
+  readonly error_type: string | null
+  readonly answer: string
+  /** The text that had to be signed. */
+  readonly canonical: string | null
+  /** For a wrong signature: which mistake makes exactly this one, and the text that was signed instead. */
+  readonly mistake: {
+    readonly name: string
+    readonly title: string
+    readonly fix: string
+    readonly signed: string
+  } | null
+  readonly fault: string | null
+}
+
+/** One sending of an event. */
+export interface RecordedDelivery {
+  readonly seq: number
+  readonly at: string
+  readonly event_id: string
+  readonly event: string
+  readonly order_id: string | null
+  readonly account_id: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly status: number | null
+  readonly error: string | null
+  readonly duration_ms: number
+  readonly fault: string | null
+}
+
+export interface EmulatedOrder {
+  readonly id: string
+  readonly account_id: string
+  readonly idempotency_key: string
+  readonly status: 'paid' | 'delivered' | 'cancelled'
+  readonly total_cents: number
+  readonly created_at: string
+  readonly delivered_at: string | null
+  readonly lines: readonly { id: string; name: string; qty: number; unit_price_cents: number }[]
+  readonly transfers: readonly { id: string; kind: string; amount_cents: number; at: string }[]
+}
+
+export interface EmulatorOptions {
+  /** 0, unless told otherwise: one that is free. */
+  readonly port?: number
+  readonly host?: string
+  /** Keeps the data there; without it everything is thrown away. */
+  readonly data?: string
+  /** What the account has at first, and what accounts made later have unless told otherwise. */
+  readonly balanceCents?: number
+  /** An endpoint of the first account from the start. */
+  readonly webhook?: { readonly url: string; readonly secret?: string }
+  /** How long an order stays `paid`. */
+  readonly fulfilAfterMs?: number
+  readonly requestsPerMinute?: number
+  readonly ordersPerMinute?: number
+  readonly faults?: readonly FaultRequest[]
+  /** Told what is being done while it starts. */
+  readonly onProgress?: (what: string) => void
+  /** Of the service's own log, on standard error; silent unless told otherwise. */
+  readonly logLevel?: 'debug' | 'info' | 'warn' | 'error' | 'silent'
+}
+
+export interface Emulator {
+  /** With `/v1`, as a client wants it. */
+  readonly baseUrl: string
+  /** Of the page, and what `/_emulator` is below. */
+  readonly url: string
+  readonly accountId: string
+  readonly key: Key
+  readonly databaseVersion: string
+  arm(fault: FaultRequest): Promise<Fault>
+  /** One, or all. */
+  disarm(name?: string, options?: { accountId?: string }): Promise<void>
+  createAccount(options?: {
+    name?: string
+    balanceCents?: number
+    scopes?: readonly string[]
+  }): Promise<{ accountId: string; key: Key }>
+  /** Any of the endpoints below `/_emulator`, such as `control('GET', '/orders')`. Fails with what a refusal says. */
+  control<Answer = unknown>(method: string, path: string, body?: object): Promise<Answer>
+  stop(): Promise<void>
+}

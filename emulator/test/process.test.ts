@@ -1,0 +1,127 @@
+import { once } from 'node:events'
+import { readFile, stat } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readArguments } from '../src/arguments.ts'
+import { PortTaken, startEmulator } from '../src/index.ts'
+import { openRoom, type Room, startProgram } from './program.ts'
+import { call, clientOf, ordersOf, ring } from './support.ts'
+
+const BIN = join(import.meta.dirname, '../bin/emulator.ts')
+
+let room: Room
+
+beforeAll(async () => {
+  room = await openRoom()
+})
+
+afterAll(() => room.remove())
+
+const start = (...args: string[]) => startProgram(process.execPath, [BIN, '--port', '0', ...args], room)
+
+test('after SIGTERM neither a process nor a file is left', async () => {
+  const file = join(room.folder, 'key.env')
+  const program = start('--json', '--write-env', file, '--balance', '12.5')
+  const { base_url, url, key } = await program.ready
+  const balance = await call({ url }, { key }, 'GET', '/v1/balance')
+  expect([balance.status, balance.body.balance_cents]).toEqual([200, 1_250])
+  expect(await readFile(file, 'utf8')).toContain(
+    `SHOPWIRE_BASE_URL=${base_url}\nSHOPWIRE_API_KEY=${key.id}\n`,
+  )
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
+  // A page that listens must not keep it from stopping.
+  const stream = await fetch(`${url}/_emulator/stream`)
+  program.child.kill('SIGTERM')
+  expect(await program.exited).toBe(0)
+  await stream.text()
+  expect(await room.leftovers()).toEqual(['key.env'])
+})
+
+test('after Ctrl-C while it starts nothing is left either', async () => {
+  const program = start('--json')
+  await expect.poll(async () => (await room.leftovers()).some((one) => one.includes('postgres'))).toBe(true)
+  program.child.kill('SIGINT')
+  expect(await program.exited).toBe(0)
+  expect((await room.leftovers()).filter((one) => one !== 'key.env')).toEqual([])
+})
+
+test('killed without a word, its database goes with it', async () => {
+  const program = start('--json')
+  await program.ready
+  program.child.kill('SIGKILL')
+  await program.exited
+  await expect.poll(async () => (await room.leftovers()).filter((one) => one !== 'key.env')).toEqual([])
+})
+
+test('a port that is taken is told at once, with what to do', async () => {
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const { port } = other.address() as AddressInfo
+  const program = startProgram(process.execPath, [BIN, '--port', String(port)], room)
+  expect(await program.exited).toBe(1)
+  expect(program.said()).toBe(
+    `Port ${port} is taken, perhaps by an emulator that runs already. Stop it, or choose another: --port ${port + 1}\n`,
+  )
+  await expect(startEmulator({ port })).rejects.toThrow(PortTaken)
+  other.close()
+})
+
+test('what was mistyped is told before anything starts', async () => {
+  const program = startProgram(process.execPath, [BIN, '--nonsense'], room)
+  expect(await program.exited).toBe(2)
+  expect(program.said()).toContain('--nonsense')
+  expect(program.said()).toContain('--help')
+})
+
+test.each([
+  [['--port', 'x'], '--port is a whole number'],
+  [['--balance', '1,50'], '--balance is an amount such as 250.00'],
+  [['--fulfil-after', 'soon'], '--fulfil-after is a time such as'],
+  [['--webhook-secret', 'x'], '--webhook-secret needs --webhook'],
+  [['--fault', 'slow_answer:ms'], 'is not key=value'],
+])('%j cannot be meant', (args, why) => {
+  expect(() => readArguments(args)).toThrow(why)
+})
+
+test('every option arrives', () => {
+  const given =
+    '--port 1 --host ::1 --data d --balance 2.5 --webhook http://localhost:3/ --webhook-secret s --fulfil-after 2s ' +
+    '--requests-per-minute 4 --orders-per-minute 5 --fault slow_answer:ms=6,on=*,times=0 --fault lost_answer --json'
+  expect(readArguments(given.split(' '))).toMatchObject({
+    isJson: true,
+    options: {
+      port: 1,
+      host: '::1',
+      data: 'd',
+      balanceCents: 250,
+      webhook: { url: 'http://localhost:3/', secret: 's' },
+      fulfilAfterMs: 2_000,
+      requestsPerMinute: 4,
+      ordersPerMinute: 5,
+      faults: [{ name: 'slow_answer', ms: 6, on: '*', times: 0 }, { name: 'lost_answer' }],
+    },
+  })
+})
+
+test('with a folder the data is there again at the next start, and the key still fits', async () => {
+  const data = join(room.folder, 'kept')
+  const first = await startEmulator({ data, fulfilAfterMs: 60_000 })
+  const order = await clientOf(first, first).orders.create(ring())
+  const extra = await first.createAccount()
+  await first.arm({ name: 'store_closed' })
+  await first.stop()
+  const second = await startEmulator({ data })
+  try {
+    expect(await ordersOf(second, second.accountId)).toMatchObject([{ id: order.id }])
+    expect(await clientOf(second, extra).balance()).toMatchObject({ balance_cents: 25_000 })
+    // Faults are not kept, so neither is the sign on the door.
+    await clientOf(second, second).orders.create(ring())
+    await expect
+      .poll(async () => (await clientOf(second, second).orders.get(order.id)).status)
+      .toBe('delivered')
+  } finally {
+    await second.stop()
+  }
+})

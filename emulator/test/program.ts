@@ -1,0 +1,65 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+
+export interface Ready {
+  readonly base_url: string
+  readonly url: string
+  readonly account_id: string
+  readonly key: { readonly id: string; readonly secret: string }
+}
+
+export interface Program {
+  readonly child: ChildProcess
+  /** The first line on standard output. */
+  readonly ready: Promise<Ready>
+  readonly exited: Promise<number | null>
+  /** What it said on standard error. */
+  said(): string
+}
+
+/** The emulator as a process of its own, with a temporary folder of its own to look into afterwards. */
+export function startProgram(command: string, args: readonly string[], room: Room, cwd?: string): Program {
+  const env = { ...process.env, TMPDIR: room.folder }
+  const child = spawn(command, args, { env, cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+  let text = ''
+  child.stderr.on('data', (chunk) => {
+    text += chunk
+  })
+  const exited = once(child, 'exit').then(([code]) => code as number | null)
+  const firstLine = once(createInterface({ input: child.stdout }), 'line').then(
+    ([line]) => JSON.parse(line) as Ready,
+  )
+  const ready = Promise.race([
+    firstLine,
+    exited.then((code): never => {
+      throw new Error(`it ended with ${code}: ${text}`)
+    }),
+  ])
+  ready.catch(() => {})
+  return { child, ready, exited, said: () => text }
+}
+
+export type Room = Awaited<ReturnType<typeof openRoom>>
+
+/** A place for temporary files, which PostgreSQL may enter though it runs as another user. */
+export async function openRoom() {
+  const folder = await mkdtemp(join(tmpdir(), 'emulator-test-'))
+  await chmod(folder, 0o777)
+  return {
+    folder,
+    /** Files and processes. */
+    async leftovers(): Promise<string[]> {
+      const processes: string[] = []
+      for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+        const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
+        if (command.includes(folder)) processes.push(command.replaceAll('\0', ' '))
+      }
+      return [...(await readdir(folder)), ...processes]
+    },
+    remove: () => rm(folder, { recursive: true, force: true }),
+  }
+}
