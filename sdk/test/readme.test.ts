@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
 
@@ -25,20 +25,19 @@ declare function sql(text: TemplateStringsArray, ...values: unknown[]): Promise<
 describe('every snippet of the README compiles as it stands there', () => {
   const readme = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8')
   const snippets = [...readme.matchAll(/^```ts\n([\s\S]*?)^```/gm)].map(([, code = '']) => code)
+  const complaints = typeErrors(snippets.map(asModule))
 
   test('there are snippets', () => expect(snippets.length).toBeGreaterThan(4))
-  test.each(snippets.map((code) => [code.split('\n').find((line) => line.trim() !== ''), code]))(
+  test.each(snippets.map((code, n) => [code.split('\n').find((line) => line.trim() !== ''), n]))(
     '%s',
-    (_, code) => expect(complaintsAbout(code)).toEqual([]),
+    (_, n) => expect(complaints[n as number]).toEqual([]),
   )
 })
 
-function complaintsAbout(code: string): string[] {
-  const own = declarationsNotIn(code)
+function asModule(code: string): string {
   const imports = code.match(/^import .*$/gm)?.join('\n') ?? ''
   const body = code.replaceAll(/^import .*$/gm, '')
-  const text = `${own}\n${imports}\nexport async function snippet() {\n${body}\n}`
-  return typeErrors(text)
+  return `${declarationsNotIn(code)}\n${imports}\nexport async function snippet() {\n${body}\n}`
 }
 
 /** A snippet that declares a name itself does not get the reader's. */
@@ -51,9 +50,11 @@ function declarationsNotIn(code: string): string {
     .join('\n')
 }
 
-function typeErrors(text: string): string[] {
+/** Of each text what is wrong with it; one look at the libraries serves them all. */
+function typeErrors(texts: readonly string[]): string[][] {
   // Inside the folder, so that packages are found from where a test would find them.
-  const path = join(import.meta.dirname, 'snippet.ts')
+  const paths = texts.map((_, n) => join(import.meta.dirname, `snippet-${n}.ts`))
+  const textAt = (path: string) => texts[paths.indexOf(path)]
   const root = join(import.meta.dirname, '../..')
   const { options } = ts.parseJsonConfigFileContent(
     ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile).config,
@@ -62,14 +63,18 @@ function typeErrors(text: string): string[] {
   )
   const host = ts.createCompilerHost(options)
   const { getSourceFile, fileExists, readFile } = host
-  host.fileExists = (name) => name === path || fileExists(name)
-  host.readFile = (name) => (name === path ? text : readFile(name))
-  host.getSourceFile = (name, ...rest) =>
-    name === path ? ts.createSourceFile(name, text, ts.ScriptTarget.ES2024) : getSourceFile(name, ...rest)
-  host.getCurrentDirectory = () => dirname(path)
-  const program = ts.createProgram([path], { ...options, lib: ['lib.es2024.d.ts', 'lib.dom.d.ts'] }, host)
-  const file = program.getSourceFile(path)
-  return ts
-    .getPreEmitDiagnostics(program, file)
-    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))
+  host.fileExists = (path) => paths.includes(path) || fileExists(path)
+  host.readFile = (path) => textAt(path) ?? readFile(path)
+  host.getSourceFile = (path, ...rest) => {
+    const text = textAt(path)
+    return text === undefined
+      ? getSourceFile(path, ...rest)
+      : ts.createSourceFile(path, text, ts.ScriptTarget.ES2024)
+  }
+  const program = ts.createProgram(paths, { ...options, lib: ['lib.es2024.d.ts', 'lib.dom.d.ts'] }, host)
+  return paths.map((path) =>
+    ts
+      .getPreEmitDiagnostics(program, program.getSourceFile(path))
+      .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n')),
+  )
 }
