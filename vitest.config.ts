@@ -61,6 +61,9 @@ export default defineConfig({
           name,
           root: name,
           include: ['test/**/*.test.ts'],
+          // The command line is tested as it is published.
+          globalSetup:
+            name === 'cli' ? [new URL('./cli/test/global-setup.ts', import.meta.url).pathname] : [],
           testTimeout: 60 * SECOND,
           hookTimeout: 60 * SECOND,
           expect: expectation,

@@ -6,6 +6,8 @@ import { VERSION } from './version.ts'
 
 export interface CommandLine {
   readonly program: Command
+  /** The help that was printed because no command was named. */
+  helpInstead(error: CommanderError): string | undefined
   /** What was wrong with the call, and what to do. */
   usage(error: CommanderError): [message: string, next: string]
   codeOf(): number
@@ -22,7 +24,6 @@ export async function commandLine(args: readonly string[], isWhole = false): Pro
     .description('Buys from a Shopwire store, and finds out why an integration does not work.')
     .version(VERSION, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this')
-    .helpCommand(false)
     .option('--json', 'one JSON document on stdout; errors as JSON on stderr')
     .option('--profile <name>', 'use this profile (also: SHOPWIRE_PROFILE)')
     .exitOverride()
@@ -43,9 +44,12 @@ Every order spends real balance; there is no sandbox. Practise with the emulator
 
 Exit codes: 0 ok, 1 failed or differs, 2 usage, 3 key or scope, 4 not found, 5 conflict, 6 rate limit, 7 no answer.`,
     )
+  const help = program.createCommand('help').argument('[command]').description('print help')
+  program.addHelpCommand(help.helpGroup('Set up:'))
   for (const entry of commands) await add(program, entry, isWhole || isNamed(entry, args))
   return {
     program,
+    helpInstead: (error) => (error.code === 'commander.help' ? said : undefined),
     usage: (error) => usage(said, error),
     codeOf: exitCodeOfWork,
   }
@@ -66,8 +70,7 @@ async function add(program: Command, entry: CommandEntry, isLoaded: boolean): Pr
 }
 
 function usage(said: string, error: CommanderError): [string, string] {
-  // A parent that was called without a subcommand prints its help as an error.
-  if (error.code === 'commander.help') return ['Say what to do.', said.trim()]
+  if (error.code === 'commander.help') return ['Say what to do.', '`--help` shows what there is.']
   const [first = '', ...rest] = said.trim().split('\n')
   const message = first.replace(/^error: /, '')
   const hint = rest.join(' ').trim()

@@ -6,15 +6,21 @@ import { EXIT, explain, printTrouble, UsageError } from './trouble.ts'
 /** Runs one command and gives its exit code. What goes wrong is told in one place: here. */
 export async function main(args: readonly string[]): Promise<number> {
   stayQuietWhenNobodyReads()
-  const { program, usage, codeOf } = await commandLine(args)
+  // Looked up by hand: the options themselves may be what is wrong.
+  const isJson = args.includes('--json')
+  const { program, usage, helpInstead, codeOf } = await commandLine(args)
   try {
     await program.parseAsync(args, { from: 'user' })
     return codeOf()
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok
+    const help = error instanceof CommanderError && !isJson ? helpInstead(error) : undefined
+    if (help !== undefined) {
+      process.stderr.write(help)
+      return EXIT.usage
+    }
     const trouble = explain(error instanceof CommanderError ? new UsageError(...usage(error)) : error)
-    // The options may be what is wrong, so they are not asked.
-    printTrouble(createOutput({ isJson: args.includes('--json') }), trouble)
+    printTrouble(createOutput({ isJson }), trouble)
     return trouble.exitCode
   }
 }

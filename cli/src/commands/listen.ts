@@ -55,6 +55,7 @@ async function listen(context: Context, options: Options): Promise<Outcome> {
   const onSignal = () => stop.abort()
   process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
   try {
+    await source.open()
     await relay(context, source, url, options, stop.signal)
   } finally {
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal)

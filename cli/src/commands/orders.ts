@@ -96,8 +96,8 @@ function defineExport(command: Command): void {
   command.requiredOption('--out <file>', 'where to; - is stdout').addHelpText(
     'after',
     `
-Reads 100 orders per request and leaves part of the rate limit to your other servers: about 8,000 orders at once,
-then up to 120 requests a minute. The columns are those the API has: id, status, total_cents, currency, created_at.
+Reads 100 orders per request and leaves room in the rate limit for your other servers: about 8,000 orders at once,
+then about 6,000 a minute. The columns are those the API has: id, status, total_cents, currency, created_at.
 An emulator also gives idempotency_key, delivered_at and refunded_at. Scope orders:read.
 ${examples('shopwire orders export --out orders.csv', 'shopwire orders export --out - | wc -l')}`,
   )

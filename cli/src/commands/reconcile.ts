@@ -167,12 +167,12 @@ async function writeDifferences(path: string, differences: readonly Difference[]
 const meanings: Readonly<Record<Kind, string>> = {
   missing_in_mine: 'bought at the store, not in your list',
   missing_at_store: 'in your list, not at the store',
-  amount_differs: 'the amount differs',
-  status_differs: 'the status differs',
+  amount_differs: 'with another amount',
+  status_differs: 'with another status',
   refunded_unnoticed: 'cancelled and refunded, and your list does not know',
   paid_too_long: 'paid and still not delivered',
   duplicate_in_mine: 'in your list more than once',
-  ids_disagree: 'order id and idempotency key name two different orders',
+  ids_disagree: 'whose order id and idempotency key name two different orders',
 }
 
 function report(

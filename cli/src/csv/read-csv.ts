@@ -9,6 +9,7 @@ export interface CsvRow {
 
 /** A cell this long is a quote that was never closed. */
 const CELL_LENGTH_MAX = 1_000_000
+const FIRST_LINE_LENGTH_MAX = 65_536
 
 /**
  * RFC 4180, read as it comes: quotes, doubled quotes, line breaks within quotes, CRLF or LF, a byte order mark, a last line
@@ -31,7 +32,7 @@ export async function* parseCsv(
   let isFirst = true
   let wasReturn = false
 
-  for await (const chunk of chunks) {
+  for await (const chunk of firstLineWhole(chunks)) {
     let text = chunk
     if (isFirst) {
       if (text.startsWith('\ufeff')) text = text.slice(1)
@@ -94,6 +95,21 @@ export async function* parseCsv(
     state = 'start'
     rowLine = line
   }
+}
+
+/** The first line decides about the delimiter, so it has to be there as a whole. */
+async function* firstLineWhole(chunks: AsyncIterable<string> | Iterable<string>): AsyncGenerator<string> {
+  let held: string | undefined = ''
+  for await (const chunk of chunks) {
+    if (held === undefined) yield chunk
+    else {
+      held += chunk
+      if (!/[\r\n]/.test(chunk) && held.length < FIRST_LINE_LENGTH_MAX) continue
+      yield held
+      held = undefined
+    }
+  }
+  if (held !== undefined) yield held
 }
 
 function isSpecial(code: number, delimiter: string): boolean {

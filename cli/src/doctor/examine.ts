@@ -50,15 +50,18 @@ export async function* examine(
     yield key
     return yield* skipped(REST.slice(1), 'without an answer')
   }
-  const clock = checkClock(status.dateMs)
+  const ping = await caller(credentials, 0)('GET', '/ping')
+  // A cache before the store may answer /status with a time of its own; what counts is the time that signatures are held to.
+  const clock = checkClock(dateOf(ping.headers) ?? status.dateMs)
   yield clock.finding
 
   yield key
   const call = caller(credentials, clock.offsetS)
   const signature = await checkSignature(credentials, call, clock.offsetS, problem?.cleaned)
   yield signature
-  if (signature.status === 'failed')
+  if (signature.status === 'failed') {
     return yield* skipped(['scopes', 'webhook', 'limits'], 'without a good signature')
+  }
 
   const scopes = await readScopes(call, isReadOnly)
   yield scopes.finding
@@ -81,8 +84,8 @@ async function readStatus(url: URL): Promise<{ finding: Finding; dateMs?: number
   const address = `${url.href.replace(/\/+$/, '')}/status`
   try {
     const answer = await exchange(address, { method: 'GET' })
-    const date = Date.parse(answer.headers.get('date') ?? '')
-    const known = Number.isNaN(date) ? {} : { dateMs: date + 500 }
+    const dateMs = dateOf(answer.headers)
+    const known = dateMs === undefined ? {} : { dateMs }
     const { status, api, store, queue } = answer.body
     if (answer.status >= 300 && answer.status < 400) {
       return {
@@ -133,7 +136,12 @@ async function readStatus(url: URL): Promise<{ finding: Finding; dateMs?: number
   }
 }
 
-/** The Date header has whole seconds, so the middle of that second is compared. */
+/** The Date header has whole seconds, so the middle of that second is taken. */
+function dateOf(headers: Headers): number | undefined {
+  const ms = Date.parse(headers.get('date') ?? '')
+  return Number.isNaN(ms) ? undefined : ms + 500
+}
+
 function checkClock(serverMs: number): { finding: Finding; offsetS: number } {
   const offsetS = Math.round((serverMs - Date.now()) / 1000)
   const off = Math.abs(offsetS)

@@ -40,7 +40,7 @@ interface SentRequest {
 /** Which mistake made a signature wrong. It is worked out here, with your secret; nothing is sent. */
 export async function explainSignature(context: Context, options: SignatureOptions): Promise<Outcome> {
   const { out } = context
-  const { secret, keyId: ownKey } = await context.credentials()
+  const { secret, keyId: ownKey, baseUrl } = await context.credentials()
   const sent = await readRequest(options)
   const isRight = signatureMatches(secret, sent, sent.signature)
   const { keyId, host, ...parts } = sent
@@ -50,6 +50,7 @@ export async function explainSignature(context: Context, options: SignatureOptio
   const canonical = canonicalRequest(sent)
   const notes = formNotes(sent, ownKey)
   const ok = isRight && notes.length === 0
+  const doc_url = `${baseUrl.replace(/\/v1\/?$/, '')}/docs/reference/signature-mistakes`
   const document = {
     ok,
     signature_is_right: isRight,
@@ -57,6 +58,7 @@ export async function explainSignature(context: Context, options: SignatureOptio
     notes,
     canonical,
     expected_signature: signRequest(secret, sent),
+    doc_url,
   }
   out.show(document, () => {
     const { paint } = out
@@ -67,6 +69,7 @@ export async function explainSignature(context: Context, options: SignatureOptio
             `${paint.red('✖')} ${paint.bold(`${mistake.title}.`)}`,
             `  ${paint.dim('Fix')}   ${mistake.fix}`,
             `  ${paint.dim('Name')}  ${mistake.name}`,
+            `  ${paint.dim('Read')}  ${doc_url}`,
           ]
         : [
             `${paint.red('✖')} ${paint.bold('The signature is wrong')}, and not by any mistake that is known here.`,

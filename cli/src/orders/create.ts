@@ -1,5 +1,13 @@
-import { type CartItem, PermissionError, type Quote, type Shopwire, ShopwireError } from '@shopwire/sdk'
+import {
+  type CartItem,
+  PermissionError,
+  type PlacedOrder,
+  type Quote,
+  type Shopwire,
+  ShopwireError,
+} from '@shopwire/sdk'
 import type { Context, Outcome } from '../context.ts'
+import type { Paint } from '../terminal/paint.ts'
 import { facts } from '../terminal/table.ts'
 import { moment, money } from '../terminal/words.ts'
 import { CliError, EXIT, explain, UsageError } from '../trouble.ts'
@@ -39,16 +47,26 @@ async function buy(
   key: string,
   { links }: CreateOptions,
 ): Promise<Outcome> {
-  const order = await shop.orders.create({ items, idempotencyKey: key }).catch((error: unknown) => {
-    throw unknownOutcome(error, items, key) ?? error
+  const { data: order, attempts } = await shop.orders
+    .create({ items, idempotencyKey: key })
+    .withResponse()
+    .catch((error: unknown) => {
+      throw unknownOutcome(error, items, key) ?? error
+    })
+  const shown = links ? order : withoutLinks(order)
+  out.show({ ...shown, idempotency_key: key, attempts }, () => {
+    return `${verdict(order, attempts, out.paint)}\n\n${orderText(order, links === true, out.paint)}`
   })
-  out.show({ ...(links ? order : withoutLinks(order)), idempotency_key: key }, () => {
-    const { paint } = out
-    const verdict = order.replayed
-      ? `${paint.yellow('↺')} ${paint.bold('Replayed')}: this key bought it before, ${moment(order.created_at)}. Nothing was charged now.`
-      : `${paint.green('✔')} ${paint.bold('Bought')} for ${money(order.total_cents)}.`
-    return `${verdict}\n\n${orderText(order, links === true, paint)}`
-  })
+}
+
+function verdict({ replayed, created_at, total_cents }: PlacedOrder, attempts: number, paint: Paint): string {
+  const when = moment(created_at)
+  if (!replayed) return `${paint.green('✔')} ${paint.bold('Bought')} for ${money(total_cents)}.`
+  // An answer of this very run may have got lost, so "before" would be too much said.
+  if (attempts > 1) {
+    return `${paint.green('✔')} ${paint.bold('Bought once')} for ${money(total_cents)}, ${when}. An answer got lost on the way; asking again with the same key (${attempts} tries) found the order.`
+  }
+  return `${paint.yellow('↺')} ${paint.bold('Replayed')}: this key bought it before, ${when}. Nothing was charged now.`
 }
 
 function checkedKey(key: string | undefined): string {

@@ -28,21 +28,26 @@ export interface OrderSource {
 
 /** An emulator shows everything it knows; a store shows what the API has. */
 export async function orderSource(context: Context): Promise<OrderSource> {
-  const emulator = await context.emulator()
-  if (emulator) {
-    const { keyId } = await context.credentials()
-    const facts = await emulator.facts()
-    // Another account's key reads its own orders only, and those the API shows.
-    if (facts.key.id === keyId) {
-      return {
-        columns: fullColumns,
-        async *orders() {
-          for (const order of (await emulator.orders()).orders) yield fromEmulator(order)
-        },
-      }
-    }
+  const emulated = await ordersOfEmulator(context)
+  if (!emulated) return { columns: basicColumns, orders: (progress) => fromApi(context, progress) }
+  return {
+    columns: fullColumns,
+    async *orders() {
+      yield* emulated.map(fromEmulator)
+    },
   }
-  return { columns: basicColumns, orders: (progress) => fromApi(context, progress) }
+}
+
+/** Undefined when there is no emulator, when the key is of another account, or when it does not show all of them. */
+async function ordersOfEmulator(context: Context): Promise<EmulatedOrder[] | undefined> {
+  const emulator = await context.emulator()
+  if (!emulator) return undefined
+  const { keyId } = await context.credentials()
+  const { key, account_id } = await emulator.facts()
+  if (key.id !== keyId) return undefined
+  const { orders } = await emulator.orders({ account_id })
+  const { total } = await (await context.shop()).orders.list({ limit: 1 })
+  return orders.length === total ? orders : undefined
 }
 
 async function* fromApi(context: Context, progress: Progress): AsyncGenerator<KnownOrder, void, undefined> {

@@ -25,9 +25,8 @@ async function proveWithEmulator(
 ): Promise<Outcome> {
   const { keyId } = await credentials()
   const account_id = await accountOf(emulator, keyId)
-  const { orders: all } = await emulator.orders({ account_id })
-  const key = all.find(({ id }) => id === named)?.idempotency_key ?? named
-  const orders = all.filter(({ idempotency_key }) => idempotency_key === key)
+  const key = ORDER_ID_FORM.test(named) ? await keyOf(emulator, account_id, named) : named
+  const { orders } = await emulator.orders({ account_id, idempotency_key: key })
   const attempts = await attemptsWith(emulator, account_id, key)
   if (orders.length === 0 && attempts.length === 0) {
     throw new CliError({
@@ -181,6 +180,11 @@ function proofText({ paint }: Context['out'], proof: Proof): string {
     not_once: `${paint.red('✖')} ${paint.bold('Not proven')}: ${sent}, ${count(orders.length, 'order')}, ${count(debits.length, 'debit')}. This must not happen; tell the store.`,
   }
   return [...parts, words[verdict]].join('\n\n')
+}
+
+async function keyOf(emulator: Emulator, account_id: string, id: string): Promise<string> {
+  const { orders } = await emulator.orders({ account_id })
+  return orders.find((order) => order.id === id)?.idempotency_key ?? id
 }
 
 /** The emulator's own account is named in its facts; another one is found by its requests. */

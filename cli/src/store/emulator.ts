@@ -77,6 +77,11 @@ export class Emulator {
     return this.#call('GET', `/requests${queryText(query)}`)
   }
 
+  /** The number of the newest thing that happened. */
+  async lastSeq(): Promise<number> {
+    return (await this.requests({ after: 0, limit: 1 })).last
+  }
+
   ledger(query: { account_id?: string }): Promise<{ balance_cents: number; transfers: EmulatedTransfer[] }> {
     return this.#call('GET', `/ledger${queryText(query)}`)
   }

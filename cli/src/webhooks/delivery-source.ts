@@ -15,8 +15,10 @@ export interface DeliverySource {
   readonly secret: string
   /** Where the events also go by themselves, if anywhere. */
   readonly alsoSentTo: string | undefined
+  /** Sees to it that there are events at all. */
+  open(): Promise<void>
   /** Never ends by itself: it connects again and goes on where it was. `onTrouble` is told when it has to. */
   deliveries(signal: AbortSignal, onTrouble: (text: string) => void): AsyncIterable<Delivery>
-  /** Puts back what opening it changed. */
+  /** Puts back what `open` changed. */
   close(): Promise<void>
 }

@@ -29,10 +29,11 @@ export async function forward(
     await response.arrayBuffer().catch(() => {})
     return { status: response.status, ms: ms(), error: null }
   } catch (error) {
-    const isLate = (error as Error).name === 'TimeoutError'
-    const reason = isLate
-      ? `no answer within ${ANSWER_MS_MAX / 1000} s`
-      : (connectionReason(error) ?? (error as Error).message)
+    const { name, message, cause } = error as Error
+    const reason =
+      name === 'TimeoutError'
+        ? `no answer within ${ANSWER_MS_MAX / 1000} s`
+        : (connectionReason(error) ?? (cause as Error | undefined)?.message ?? message)
     return { status: null, ms: ms(), error: reason.replace(/\.$/, '') }
   }
 }

@@ -1,0 +1,122 @@
+import { execFile, spawn } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { commandLine } from '../src/command-line.ts'
+import { folder, onTerminal, program, shopwire, strangersEnv } from './support.ts'
+
+test('--version and --help work without a profile, and cost no network', async () => {
+  expect(await shopwire(['--version'])).toEqual({ code: 0, stdout: '0.1.0\n', stderr: '' })
+  const help = await shopwire(['--help'])
+  expect(help.code).toBe(0)
+  for (const name of ['status', 'orders', 'reconcile', 'listen', 'doctor', 'profile']) {
+    expect(help.stdout).toMatch(new RegExp(`^  ${name}\\b`, 'm'))
+  }
+})
+
+test('every command and subcommand explains itself, with an example or a sentence', async () => {
+  const { program: whole } = await commandLine([], true)
+  for (const command of whole.commands) {
+    for (const one of command.commands.length > 0 ? command.commands : [command]) {
+      expect(one.description().length, one.name()).toBeGreaterThan(5)
+    }
+    const { stdout, code } = await shopwire([command.name(), '--help'])
+    expect(code).toBe(0)
+    expect(stdout).toContain('Examples:')
+    expect(stdout).toContain('--json')
+  }
+})
+
+test.each([
+  [['frobnicate'], /Unknown command/],
+  [['statu'], /status/],
+  [['orders', 'create', '--frob'], /Unknown option '--frob'/],
+  [['orders', 'get'], /Missing required argument/],
+  [['catalogue', 'list', '--limit', 'ten'], /whole number/],
+  [['quote', '--item', '12'], /is no item/],
+  [['quote'], /The cart is empty/],
+  [['sign', 'GET'], /Missing required argument/],
+  [['completion', 'tcsh'], /Allowed choices are bash, zsh, fish/],
+  [['balance'], /There is no API key yet/],
+])('a wrong call ends with 2 and says what to do: %j', async (args, expected) => {
+  const ended = await shopwire(args)
+  expect(ended).toMatchObject({ code: 2, stdout: '' })
+  expect(ended.stderr).toMatch(expected)
+  expect(ended.stderr).toMatch(/Next {4}\S/)
+})
+
+test('without a command it prints its help, and ends with 2', async () => {
+  expect(await shopwire([])).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringContaining('Usage: shopwire'),
+  })
+  expect((await shopwire(['help', 'orders'])).stdout).toContain('Usage: shopwire orders')
+})
+
+test('with --json an error is one JSON document on stderr, and stdout stays empty', async () => {
+  const { code, stdout, stderr } = await shopwire(['orders', 'create', '--frob', '--json'])
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(JSON.parse(stderr)).toMatchObject({
+    error: { type: 'usage', request_id: null, message: expect.any(String) },
+  })
+})
+
+test('colour is for terminals, and NO_COLOR turns it off', async () => {
+  const codes = '\u001b['
+  expect((await shopwire(['--help'])).stdout).not.toContain(codes)
+  expect((await onTerminal(['--help'], {}, '', /never/)).stdout).toContain(codes)
+  expect((await onTerminal(['--help'], { NO_COLOR: '1' }, '', /never/)).stdout).not.toContain(codes)
+})
+
+test('a reader that goes away is no failure', async () => {
+  const path = join(await folder(), 'piped.sh')
+  await writeFile(
+    path,
+    `"${process.execPath}" "${program}" completion zsh | head -1; echo "\${PIPESTATUS[0]}"`,
+  )
+  const { stdout, stderr } = await promisify(execFile)('bash', [path], { env: strangersEnv() })
+  expect(stdout).toBe('#compdef shopwire\n0\n')
+  expect(stderr).toBe('')
+})
+
+test('bash completes commands, subcommands, options and values', async () => {
+  const script = (await shopwire(['completion', 'bash'])).stdout
+  const complete = async (line: string) => {
+    const words = line.split(' ')
+    const code = `${script}
+      COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _shopwire; echo "\${COMPREPLY[*]}"`
+    return (await promisify(execFile)('bash', ['-c', code])).stdout.trim()
+  }
+  expect(await complete('shopwire ba')).toBe('balance')
+  expect(await complete('shopwire orders ')).toBe('list get create export prove')
+  expect(await complete('shopwire orders create --ye')).toBe('--yes')
+  expect(await complete('shopwire --json orders create --pro')).toBe('--profile')
+  expect(await complete('shopwire trigger order.d')).toBe('order.delivered')
+  expect(await complete('shopwire completion z')).toBe('zsh')
+})
+
+test('zsh and fish get a script with every command in it', async () => {
+  for (const shell of ['zsh', 'fish']) {
+    const { stdout, code } = await shopwire(['completion', shell])
+    expect(code).toBe(0)
+    for (const word of ['orders', 'reconcile', 'prove', 'forward-to', 'order.delivered'])
+      expect(stdout).toContain(word)
+  }
+})
+
+test('it is there at once: --version takes less than three times as long as Node itself', async () => {
+  const time = (args: readonly string[]) => {
+    const startedMs = performance.now()
+    return new Promise<number>((resolve) => {
+      spawn(process.execPath, args, { env: strangersEnv(), stdio: 'ignore' }).once('close', () =>
+        resolve(performance.now() - startedMs),
+      )
+    })
+  }
+  const best = async (args: readonly string[]) =>
+    Math.min(await time(args), await time(args), await time(args), await time(args))
+  const [bare, ours] = [await best(['-e', '0']), await best([program, '--version'])]
+  expect(ours).toBeLessThan(bare * 3 + 50)
+})

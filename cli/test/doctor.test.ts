@@ -1,0 +1,367 @@
+import { execFile } from 'node:child_process'
+import { createHash, createHmac } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { MISTAKES } from '@shopwire/contract/signing'
+import { type Emulator, startEmulator } from '@shopwire/emulator'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { checkBaseUrl, keyFormProblem } from '../src/doctor/forms.ts'
+import { parseRequest } from '../src/doctor/recorded-request.ts'
+import { envOf, folder, shopwire } from './support.ts'
+
+const KEY = 'key_c1_01k9zq3v7m8n4p2r6s0t5w1x9y'
+const SECRET = `sk_${'A1b2'.repeat(10)}xyz`
+
+describe('a key is known by its looks, and the secret is never part of the words', () => {
+  test.each([
+    ['all is well', KEY, SECRET, undefined],
+    ['swapped', SECRET, KEY, /swapped/],
+    ['a line break at the end', KEY, `${SECRET}\n`, /line break/],
+    ['a space at the end', KEY, `${SECRET} `, /spaces around/],
+    ['double quotes', KEY, `"${SECRET}"`, /quotes/],
+    ['single quotes', `'${KEY}'`, SECRET, /key id has quotes/],
+    ['NAME= kept', KEY, `SHOPWIRE_API_SECRET=${SECRET}`, /NAME=/],
+    ['export NAME= kept', KEY, `export SHOPWIRE_API_SECRET=${SECRET}`, /NAME=/],
+    ['a written-out line break', KEY, `${SECRET}\\n`, /backslash/],
+    ['a variable that nobody filled in', KEY, '$SHOPWIRE_API_SECRET', /variable/],
+    ['a comment', KEY, `${SECRET} # live`, /comment/],
+    ['Bearer', KEY, `Bearer ${SECRET}`, /scheme/],
+    ['a placeholder', KEY, 'sk_xxxxxxxx', /placeholder/],
+    ['dots', KEY, 'sk_…', /placeholder/],
+    ['an invisible character', KEY, `${SECRET}\u200b`, /none of ours|invisible/],
+    ['a webhook secret', KEY, 'whsec_abcdef', /webhook/],
+    ['cut off', KEY, SECRET.slice(0, 20), /20 characters/],
+    ['empty', KEY, '', /empty/],
+    ['a key id in upper case', KEY.toUpperCase().replace('KEY_C1', 'key_c1'), SECRET, /upper-case/],
+    ['a secret twice', SECRET, SECRET, /key id is a secret/],
+  ])('%s', (_name, keyId, secret, expected) => {
+    const found = keyFormProblem(keyId, secret)
+    if (expected === undefined) expect(found).toBeUndefined()
+    else expect(found?.problem).toMatch(expected)
+    if (found && secret.length > 12)
+      expect(JSON.stringify([found.problem, found.fix])).not.toContain(SECRET.slice(3, 13))
+  })
+
+  test('what was probably meant is the right one', () => {
+    for (const broken of [
+      `"${SECRET}"`,
+      `${SECRET}\n`,
+      ` ${SECRET}`,
+      `SECRET=${SECRET}`,
+      `${SECRET}\\n`,
+      `${SECRET} # x`,
+    ]) {
+      expect(keyFormProblem(KEY, broken)?.cleaned).toEqual({ keyId: KEY, secret: SECRET })
+    }
+    expect(keyFormProblem(SECRET, KEY)?.cleaned).toEqual({ keyId: KEY, secret: SECRET })
+  })
+})
+
+test.each([
+  ['https://shop.example/v1', 'ok'],
+  ['http://127.0.0.1:4010/v1', 'ok'],
+  ['http://shop.example/v1', 'warning'],
+  ['https://shop.example', 'failed'],
+  ['https://shop.example/v1/orders', 'failed'],
+  ['https://shop.example/v1?x=1', 'failed'],
+  ['https://user@shop.example/v1', 'failed'],
+  ['"https://shop.example/v1"', 'failed'],
+  ['ftp://shop.example/v1', 'failed'],
+  ['shop.example', 'failed'],
+])('the base URL %s is %s', (url, status) => {
+  expect(checkBaseUrl(url).status).toBe(status)
+})
+
+describe('with a store', () => {
+  let emulator: Emulator
+  let env: NodeJS.ProcessEnv
+  beforeAll(async () => {
+    emulator = await startEmulator({ requestsPerMinute: 1_000, ordersPerMinute: 1_000 })
+    env = envOf(emulator)
+  })
+  afterAll(() => emulator?.stop())
+
+  async function doctor(extra: NodeJS.ProcessEnv = {}, ...args: string[]) {
+    const { stdout, code, stderr } = await shopwire(['doctor', '--json', ...args], {
+      env: { ...env, ...extra },
+    })
+    expect(stderr).toBe('')
+    const { checks } = JSON.parse(stdout) as {
+      checks: { name: string; status: string; detail: string; fix?: string }[]
+    }
+    return { code, checks, of: (name: string) => checks.find((one) => one.name === name) }
+  }
+
+  test('all is well, all scopes are found, and neither balance nor webhook nor orders have changed', async () => {
+    const before = await emulator.control('GET', '/ledger')
+    await emulator.control('POST', '/webhook', {
+      url: `${emulator.url}/_emulator/inbox`.replace('//_', '/_'),
+    })
+    const { code, of } = await doctor()
+    expect(code).toBe(0)
+    expect(of('scopes')?.detail).toBe(
+      'account:read catalogue:read orders:read orders:write webhooks:read webhooks:write',
+    )
+    expect(of('webhook')).toMatchObject({
+      status: 'ok',
+      detail: expect.stringContaining('inbox, 0 waiting, 0 given up'),
+    })
+    expect(of('limits')?.detail).toMatch(/\d+ requests and \d+ orders left/)
+    expect(await emulator.control('GET', '/ledger')).toEqual(before)
+    expect(await emulator.control('GET', '/deliveries')).toMatchObject({ deliveries: [] })
+    expect(await emulator.control('GET', '/orders')).toMatchObject({ orders: [] })
+    const text = await shopwire(['doctor'], { env })
+    expect(text.stdout).toContain('✔ All is well.')
+    await emulator.control('POST', '/webhook', { url: null })
+  })
+
+  test.each([[['catalogue:read']], [['orders:write']], [['webhooks:write', 'account:read']]])(
+    'a key with %j only is described as it is',
+    async (scopes) => {
+      const account = await emulator.createAccount({ scopes })
+      const { code, of } = await doctor(envOf({ ...emulator, ...account }))
+      expect(code).toBe(0)
+      const [has] = of('scopes')?.detail.split(' · ') ?? []
+      expect(has?.split(' ').sort()).toEqual([...scopes].sort())
+    },
+  )
+
+  test('--read-only leaves the write scopes unknown', async () => {
+    expect((await doctor({}, '--read-only')).of('scopes')?.detail).toContain(
+      'unknown: orders:write webhooks:write',
+    )
+  })
+
+  test('a clock that is off is measured, and does not hide that the key is right', async () => {
+    await emulator.arm({ name: 'clock_skew', ms: 90_000 } as never)
+    const { code, of } = await doctor()
+    await emulator.disarm()
+    expect(code).toBe(1)
+    expect(of('clock')).toMatchObject({
+      status: 'failed',
+      detail: expect.stringMatching(/(89|90|91) s behind the store, 60 are allowed/),
+    })
+    expect(of('signature')?.status).toBe('ok')
+  })
+
+  test('a secret with quotes around it: named, and tried without them', async () => {
+    const { code, of } = await doctor({ SHOPWIRE_API_SECRET: `"${env.SHOPWIRE_API_SECRET}"` })
+    expect(code).toBe(1)
+    expect(of('key')?.detail).toBe('the secret has quotes around it')
+    expect(of('signature')?.detail).toContain('accepted when mended')
+  })
+
+  test('a wrong secret, a closed store, a port where nobody is, a name that does not exist', async () => {
+    expect((await doctor({ SHOPWIRE_API_SECRET: SECRET })).of('signature')?.status).toBe('failed')
+    await emulator.arm({ name: 'store_closed' })
+    await expect.poll(async () => (await doctor()).of('status')?.status).toBe('warning')
+    await emulator.disarm()
+    const refused = await doctor({ SHOPWIRE_BASE_URL: 'http://127.0.0.1:1/v1' })
+    expect(refused.of('TCP')).toMatchObject({
+      status: 'failed',
+      detail: expect.stringContaining('Nothing listens there'),
+    })
+    expect(refused.of('scopes')?.status).toBe('skipped')
+    expect((await doctor({ SHOPWIRE_BASE_URL: 'https://no-such-host.invalid/v1' })).of('DNS')?.status).toBe(
+      'failed',
+    )
+  })
+
+  test('a server that is no store, and one that redirects', async () => {
+    const server = createServer((request, response) => {
+      if (request.url?.startsWith('/moved'))
+        response.writeHead(301, { location: 'https://elsewhere.example/' }).end()
+      else response.end('<h1>hello</h1>')
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    expect((await doctor({ SHOPWIRE_BASE_URL: `${base}/v1` })).of('status')?.detail).toContain(
+      'not as a store does',
+    )
+    expect((await doctor({ SHOPWIRE_BASE_URL: `${base}/moved/v1` })).of('status')?.detail).toContain(
+      'redirects to https://elsewhere',
+    )
+    server.closeAllConnections()
+    server.close()
+  })
+})
+
+test('a certificate that nobody signed is told from one for another name', async () => {
+  const here = await folder()
+  const [keyFile, certFile] = [join(here, 'key.pem'), join(here, 'cert.pem')]
+  await promisify(execFile)('openssl', [
+    ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', keyFile, '-out', certFile, '-days', '30'],
+    ...['-subj', '/CN=other.example', '-addext', 'subjectAltName=DNS:other.example'],
+  ])
+  const server = createTlsServer(
+    { key: await readFile(keyFile), cert: await readFile(certFile) },
+    (_request, response) => {
+      response.end('{}')
+    },
+  )
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const env = {
+    SHOPWIRE_BASE_URL: `https://127.0.0.1:${port}/v1`,
+    SHOPWIRE_API_KEY: KEY,
+    SHOPWIRE_API_SECRET: SECRET,
+  }
+  const tls = async (extra: NodeJS.ProcessEnv) => {
+    const { stdout, code } = await shopwire(['doctor'], { env: { ...env, ...extra } })
+    expect(code).toBe(1)
+    return /^.*TLS.*$/m.exec(stdout)?.[0]
+  }
+  expect(await tls({})).toMatch(/✖ TLS +the certificate is self-signed/)
+  expect(await tls({ NODE_EXTRA_CA_CERTS: certFile })).toMatch(
+    /✖ TLS +the certificate is for DNS:other.example, not for 127.0.0.1/,
+  )
+  expect(await tls({ NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toMatch(/✖ TLS +NODE_TLS_REJECT_UNAUTHORIZED=0/)
+  server.closeAllConnections()
+  server.close()
+})
+
+describe('doctor signature', () => {
+  const env = {
+    SHOPWIRE_BASE_URL: 'https://shop.example/v1',
+    SHOPWIRE_API_KEY: KEY,
+    SHOPWIRE_API_SECRET: SECRET,
+  }
+  const timestamp = '1794700000'
+  const nonce = '00112233445566778899aabbccddeeff'
+  const body = '{"items": [{"id": "123456789012345678"}]}'
+  const target = '/v1/quote?b=2&a=1%20x'
+  const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
+  const hmac = (text: string, key: string | Buffer = SECRET) =>
+    createHmac('sha256', key).update(text).digest('hex')
+  const lines = (
+    changed: Partial<Record<'method' | 'target' | 'timestamp' | 'nonce' | 'hash', string>> = {},
+  ) => {
+    const all = { method: 'POST', target, timestamp, nonce, hash: sha256(body), ...changed }
+    return [all.method, all.target, all.timestamp, all.nonce, all.hash]
+  }
+  const text = (changed = {}) => lines(changed).join('\n')
+
+  /** What people do, made by hand; and how it is named. */
+  const mistakes: [name: string, signature: string][] = [
+    ['path_without_version', hmac(text({ target: '/quote?b=2&a=1%20x' }))],
+    ['query_dropped', hmac(text({ target: '/v1/quote' }))],
+    ['query_sorted', hmac(text({ target: '/v1/quote?a=1%20x&b=2' }))],
+    ['path_full_url', hmac(text({ target: `https://shop.example${target}` }))],
+    ['method_lower_case', hmac(text({ method: 'post' }))],
+    ['body_not_hashed', hmac(text({ hash: body }))],
+    ['body_reserialised', hmac(text({ hash: sha256(JSON.stringify(JSON.parse(body))) }))],
+    ['body_empty', hmac(text({ hash: sha256('') }))],
+    ['trailing_newline', hmac(`${text()}\n`)],
+    ['separator_crlf', hmac(lines().join('\r\n'))],
+    ['secret_base64_decoded', hmac(text(), Buffer.from(SECRET, 'base64'))],
+    ['secret_prefix_dropped', hmac(text(), SECRET.slice(3))],
+    ['key_id_as_secret', hmac(text(), KEY)],
+    ['signature_upper_case', hmac(text()).toUpperCase()],
+    ['signature_base64', Buffer.from(hmac(text()), 'hex').toString('base64')],
+    ['signature_prefixed', `sha256=${hmac(text())}`],
+    ['hash_upper_case', hmac(text({ hash: sha256(body).toUpperCase() }))],
+    ['secret_hashed', hmac(text(), createHash('sha256').update(SECRET).digest())],
+  ]
+
+  async function explain(signature: string) {
+    const args = [
+      'doctor',
+      'signature',
+      '--method',
+      'POST',
+      '--path',
+      target,
+      '--timestamp',
+      timestamp,
+      '--nonce',
+      nonce,
+    ]
+    const { stdout, code } = await shopwire([...args, '--signature', signature, '--body', body, '--json'], {
+      env,
+    })
+    return { code, ...JSON.parse(stdout) }
+  }
+
+  test('at least fifteen kinds of mistakes are named, each with its fix', async () => {
+    const found = await Promise.all(
+      mistakes.map(async ([name, signature]) => [name, (await explain(signature)).mistake] as const),
+    )
+    const named = found.filter(([, mistake]) => mistake !== null)
+    for (const [name, mistake] of named) expect(mistake.fix.length, name).toBeGreaterThan(10)
+    expect(new Set(named.map(([, mistake]) => mistake.name)).size).toBeGreaterThanOrEqual(15)
+    expect(Object.keys(MISTAKES).length).toBeGreaterThanOrEqual(15)
+  })
+
+  test('a right one is right, a hopeless one shows what has to be signed', async () => {
+    expect(await explain(hmac(text()))).toMatchObject({ code: 0, ok: true, mistake: null })
+    expect(await explain('0'.repeat(64))).toMatchObject({
+      code: 1,
+      ok: false,
+      mistake: null,
+      canonical: text(),
+    })
+  })
+
+  test('a saved request is read: raw, with a line break of the editor, and as curl -v prints it', async () => {
+    const path = join(await folder(), 'request.txt')
+    const head = [
+      `POST ${target} HTTP/1.1`,
+      'Host: shop.example',
+      `X-Api-Key: ${KEY}`,
+      `X-Api-Timestamp: ${timestamp}`,
+      `X-Api-Nonce: ${nonce}`,
+      `X-Api-Signature: ${hmac(text())}`,
+      `Content-Length: ${body.length}`,
+    ]
+    const explainFile = async (content: string, ...more: string[]) => {
+      await writeFile(path, content)
+      return shopwire(['doctor', 'signature', '--request', path, ...more], { env })
+    }
+    expect(await explainFile(`${head.join('\r\n')}\r\n\r\n${body}`)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('is right'),
+    })
+    expect((await explainFile(`${head.join('\n')}\n\n${body}\n`)).code).toBe(0)
+    const curl = `* Connected to shop.example\n${head.map((line) => `> ${line}`).join('\n')}\n>\n< HTTP/1.1 401 Unauthorized\n`
+    expect(await explainFile(curl)).toMatchObject({ code: 2, stderr: expect.stringContaining('--body-file') })
+    expect((await explainFile(curl, '--body', body)).code).toBe(0)
+    expect((await explainFile('hello')).code).toBe(2)
+    const foreign = await explainFile(
+      `${head.join('\r\n')}\r\n\r\n${body}`.replace(KEY, KEY.replace('c1', 'c2')),
+    )
+    expect(foreign).toMatchObject({ code: 1, stdout: expect.stringContaining('belongs to') })
+  })
+
+  test('a form that the store refuses is said even when the signature fits it', async () => {
+    const ms = '1794700000000'
+    const args = [
+      'doctor',
+      'signature',
+      '--method',
+      'GET',
+      '--path',
+      '/v1/ping',
+      '--timestamp',
+      ms,
+      '--nonce',
+      nonce,
+    ]
+    const signature = hmac(['GET', '/v1/ping', ms, nonce, sha256('')].join('\n'))
+    expect(await shopwire([...args, '--signature', signature], { env })).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('milliseconds'),
+    })
+  })
+
+  test('header lines keep their values', () => {
+    expect(parseRequest(Buffer.from('GET /v1/ping HTTP/1.1\r\nX-Api-Nonce:abc\r\n\r\n'))).toMatchObject({
+      method: 'GET',
+      target: '/v1/ping',
+      headers: { 'x-api-nonce': 'abc' },
+    })
+  })
+})

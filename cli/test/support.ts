@@ -1,0 +1,110 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Emulator } from '@shopwire/emulator'
+import { afterAll } from 'vitest'
+
+/** As it is published; `global-setup.ts` has built it. */
+export const program = fileURLToPath(new URL('../dist/shopwire.mjs', import.meta.url))
+export const ITEM = '1144058340327047001'
+
+const undo: (() => Promise<unknown>)[] = []
+afterAll(async () => {
+  for (const one of undo.reverse()) await one()
+})
+
+/** A folder of this test file's own, removed at its end. */
+export async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'shopwire-cli-'))
+  undo.push(() => rm(path, { recursive: true, force: true }))
+  return path
+}
+
+export interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface RunOptions {
+  readonly env?: NodeJS.ProcessEnv
+  readonly input?: string
+  readonly cwd?: string
+}
+
+const nowhere = join(tmpdir(), 'shopwire-cli-no-such-folder')
+
+/** The environment of a stranger: nothing of ours, no profiles. */
+export function strangersEnv(env: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+  return { PATH: process.env.PATH, HOME: nowhere, XDG_CONFIG_HOME: nowhere, ...env }
+}
+
+/** Runs the real program to its end. */
+export function shopwire(args: readonly string[], { env, input = '', cwd }: RunOptions = {}): Promise<Ended> {
+  const child = spawn(process.execPath, [program, ...args], { env: strangersEnv(env), cwd })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+  })
+  child.stdin.on('error', () => {}).end(input)
+  return new Promise((resolve, reject) => {
+    child.once('error', reject).once('close', (code) => resolve({ code, stdout, stderr }))
+  })
+}
+
+/** On a terminal, as `script` makes one. What is typed is sent when the program asks for it. */
+export function onTerminal(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  typed: string,
+  after: RegExp,
+): Promise<Ended> {
+  const command = [process.execPath, program, ...args].map((word) => `'${word}'`).join(' ')
+  const child = spawn('script', ['-qefc', command, '/dev/null'], {
+    env: strangersEnv({ TERM: 'xterm', SHELL: '/bin/sh', ...env }),
+  })
+  let stdout = ''
+  let isTyped = false
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text
+    if (isTyped || !after.test(stdout)) return
+    isTyped = true
+    child.stdin.write(typed)
+  })
+  return new Promise((resolve, reject) => {
+    child.once('error', reject).once('close', (code) => resolve({ code, stdout, stderr: '' }))
+  })
+}
+
+export function envOf({ baseUrl, key }: Pick<Emulator, 'baseUrl' | 'key'>): NodeJS.ProcessEnv {
+  return { SHOPWIRE_BASE_URL: baseUrl, SHOPWIRE_API_KEY: key.id, SHOPWIRE_API_SECRET: key.secret }
+}
+
+export interface Received {
+  readonly body: string
+  readonly headers: IncomingHttpHeaders
+}
+
+/** Somebody's webhook receiver. */
+export async function receiver(answer: (nth: number) => number = () => 200) {
+  const received: Received[] = []
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      received.push({ body: Buffer.concat(chunks).toString('utf8'), headers: request.headers })
+      response.writeHead(answer(received.length)).end()
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  undo.push(() => new Promise((resolve) => server.close(resolve).closeAllConnections()))
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`, received }
+}

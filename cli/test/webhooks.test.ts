@@ -1,0 +1,235 @@
+import { spawn } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Emulator, startEmulator } from '@shopwire/emulator'
+import { Shopwire, webhooks } from '@shopwire/sdk'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readServerSentEvents } from '../src/webhooks/server-sent-events.ts'
+import { envOf, folder, ITEM, program, receiver, shopwire, strangersEnv } from './support.ts'
+
+let emulator: Emulator
+let env: NodeJS.ProcessEnv
+
+beforeAll(async () => {
+  emulator = await startEmulator({ requestsPerMinute: 1_000, ordersPerMinute: 1_000 })
+  env = envOf(emulator)
+})
+afterAll(() => emulator?.stop())
+
+const run = (...args: string[]) => shopwire(args, { env })
+
+describe('trigger', () => {
+  const SECRET = 'whsec_local'
+  const trigger = (...args: string[]) =>
+    shopwire(['trigger', ...args], { env: { SHOPWIRE_WEBHOOK_SECRET: SECRET } })
+
+  test.each(['order.accepted', 'order.delivered', 'order.cancelled', 'catalogue.changed', 'test'])(
+    '%s is signed as the store signs, and labelled as simulated',
+    async (event) => {
+      const { url, received } = await receiver()
+      const { code, stderr } = await trigger(event, '--to', url)
+      expect(code).toBe(0)
+      expect(stderr).toContain('SIMULATED')
+      const [first] = received
+      if (!first) throw new Error('nothing arrived')
+      const unwrapped = await webhooks.unwrap(first.body, first.headers, { secrets: SECRET })
+      expect(unwrapped.event).toBe(event)
+      expect(first.headers['x-shopwire-simulated']).toBe('true')
+    },
+  )
+
+  test('overrides, several events, and the same one again', async () => {
+    const { url, received } = await receiver()
+    await trigger(
+      'order.delivered',
+      '--to',
+      url,
+      '--times',
+      '2',
+      '--override',
+      'data.order.total_cents=500',
+      '--override',
+      'data.order.id=ord_x',
+    )
+    await trigger('test', '--to', url, '--times', '2', '--same-id')
+    const events = received.map(({ body }) => JSON.parse(body))
+    expect(events[0].data.order).toMatchObject({ total_cents: 500, id: 'ord_x' })
+    expect(events[0].id).not.toBe(events[1].id)
+    expect(events[2]).toEqual(events[3])
+  })
+
+  test('a receiver that says no: 1; none at all: 7; a public address: refused', async () => {
+    const { url } = await receiver(() => 500)
+    expect(await trigger('test', '--to', url)).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('500'),
+    })
+    expect((await trigger('test', '--to', 'localhost:1')).code).toBe(7)
+    expect((await trigger('test', '--to', 'http://8.8.8.8/hooks')).stderr).toContain('--anywhere')
+    expect((await trigger('test', '--to', '192.0.2.1')).code).toBe(2)
+    expect((await trigger('test', '--to', url, '--override', 'data.nope.deep=1')).code).toBe(2)
+    expect((await shopwire(['trigger', 'test', '--to', url])).stderr).toContain('no webhook secret')
+  })
+})
+
+describe('webhook', () => {
+  test('set shows the secret once, get the health, delete asks first', async () => {
+    const url = 'http://localhost:3000/hooks'
+    const first = JSON.parse((await run('webhook', 'set', url, '--json')).stdout)
+    expect(first).toMatchObject({ webhook_url: url, secret: expect.stringMatching(/^whsec_/) })
+    const again = await run('webhook', 'set', url)
+    expect(again.stdout).not.toContain('whsec_')
+    expect((await run('webhook')).stdout).toContain(url)
+    expect((await run('webhook', 'delete')).code).toBe(2)
+    expect((await run('webhook', 'delete', '--yes')).code).toBe(0)
+    const shown = await run('webhook', 'set', url)
+    expect(shown.stdout).toContain('shown once, now, and never again')
+    await run('webhook', 'delete', '--yes')
+  })
+
+  test('verify holds a saved event to its secret, and names what was done to it', async () => {
+    const here = await folder()
+    const secret = 'whsec_saved'
+    const old = Math.floor(Date.now() / 1000) - 10_000
+    const { body, headers } = await webhooks.sign(
+      { event: 'test', data: { message: 'hi' } },
+      { secret, timestamp: old },
+    )
+    const [bodyFile, headerFile, secretFile] = ['body.json', 'headers.txt', 'secret.txt'].map((name) =>
+      join(here, name),
+    ) as [string, string, string]
+    await writeFile(
+      headerFile,
+      Object.entries(headers)
+        .map(([name, value]) => `${name}: ${value}`)
+        .join('\r\n'),
+    )
+    await writeFile(secretFile, `${secret}\n`)
+    const verify = async (text: string, ...more: string[]) => {
+      await writeFile(bodyFile, text)
+      const ended = await shopwire([
+        'webhook',
+        'verify',
+        '--file',
+        bodyFile,
+        '--headers',
+        headerFile,
+        '--secret-file',
+        secretFile,
+        '--json',
+        ...more,
+      ])
+      return ended.code === 0 ? JSON.parse(ended.stdout) : JSON.parse(ended.stderr).error
+    }
+    expect(await verify(body, '--ignore-time')).toMatchObject({ ok: true, event: 'test' })
+    expect(await verify(body)).toMatchObject({
+      type: 'stale',
+      next: expect.stringContaining('--ignore-time'),
+    })
+    expect(await verify(`${body}\n`, '--ignore-time')).toMatchObject({
+      type: 'no_match',
+      next: expect.stringContaining('line break'),
+    })
+    expect(await verify(JSON.stringify(JSON.parse(body), null, 2), '--ignore-time')).toMatchObject({
+      next: expect.stringContaining('formatted'),
+    })
+    await writeFile(secretFile, 'whsec_other')
+    expect(await verify(body, '--ignore-time')).toMatchObject({
+      type: 'no_match',
+      next: expect.stringContaining('secret'),
+    })
+  })
+})
+
+describe('listen', () => {
+  /** Until Ctrl-C. */
+  async function listening(args: readonly string[], extra: NodeJS.ProcessEnv = env) {
+    const child = spawn(process.execPath, [program, 'listen', ...args], { env: strangersEnv(extra) })
+    const said = { out: '', err: '' }
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      said.out += text
+    })
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      said.err += text
+    })
+    const code = new Promise<number | null>((resolve) => child.once('close', resolve))
+    return {
+      said,
+      async stop() {
+        child.kill('SIGINT')
+        return code
+      },
+    }
+  }
+  const shop = () =>
+    new Shopwire({ keyId: emulator.key.id, secret: emulator.key.secret, baseUrl: emulator.baseUrl })
+  const endpoint = async () => (await emulator.control<{ webhook: unknown }>('GET', '')).webhook
+
+  test('hands on the very bytes and signatures, prints arrows, and leaves the account as it was', async () => {
+    const { url, received } = await receiver()
+    const secret = (await run('listen', '--print-secret')).stdout.trim()
+    const ears = await listening(['--forward-to', url, '--events', 'order.*'])
+    await expect.poll(() => ears.said.err).toContain('Ready.')
+    expect(ears.said.err).not.toContain(secret)
+    const order = await shop().orders.create({ items: [{ id: ITEM }], idempotencyKey: 'listen-0001' })
+    await shop().webhook.test()
+    await expect.poll(() => received.length).toBe(2)
+    for (const { body, headers } of received) {
+      const event = await webhooks.unwrap(body, headers, { secrets: secret })
+      expect(event).toMatchObject({ data: { order: { id: order.id } } })
+    }
+    await expect
+      .poll(() => ears.said.out)
+      .toMatch(/--> order\.delivered +evt_\w+ +ord_\w+\n.*<-- 200 +\d+ms +POST/)
+    expect(await ears.stop()).toBe(0)
+    expect(ears.said.out).not.toContain('--> test')
+    expect(await endpoint()).toBeNull()
+  })
+
+  test('with --format json every event is a line, and a receiver that is away is said to be', async () => {
+    const ears = await listening(['--forward-to', '127.0.0.1:2', '--format', 'json'])
+    await expect.poll(endpoint).not.toBeNull()
+    await shop().webhook.test()
+    await expect.poll(() => ears.said.out).toContain('\n')
+    expect(JSON.parse(ears.said.out.trim())).toMatchObject({
+      event: 'test',
+      forwarded: { status: null, error: 'Nothing listens there' },
+    })
+    await ears.stop()
+  })
+
+  test('an endpoint that was there before stays', async () => {
+    const { url } = await receiver()
+    await emulator.control('POST', '/webhook', { url, secret: 'whsec_mine' })
+    expect((await run('listen', '--print-secret')).stdout).toBe('whsec_mine\n')
+    const ears = await listening([])
+    await expect.poll(() => ears.said.err).toContain(`also sends to ${url}`)
+    await ears.stop()
+    expect(await endpoint()).toMatchObject({ url })
+    await emulator.control('POST', '/webhook', { url: null })
+  })
+
+  test('a store that is no emulator is explained', async () => {
+    const { code, stderr } = await shopwire(['listen'], {
+      env: { ...env, SHOPWIRE_BASE_URL: 'https://shop.example/v1' },
+    })
+    expect(code).toBe(1)
+    expect(stderr).toContain('dashboard')
+  })
+})
+
+test('a stream is read however it is cut', async () => {
+  const text = 'retry: 1000\n\nid: 1\nevent: delivery\ndata: {"a":\ndata: 1}\n\n:\n\nid: 2\r\ndata: ö\r\n\r\n'
+  const bytes = Buffer.from(text)
+  async function* cut(size: number) {
+    for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+  }
+  for (const size of [1, 3, 1000]) {
+    const events = []
+    for await (const event of readServerSentEvents(cut(size))) events.push(event)
+    expect(events).toEqual([
+      { id: '1', event: 'delivery', data: '{"a":\n1}' },
+      { id: '2', event: 'message', data: 'ö' },
+    ])
+  }
+})
