@@ -94,10 +94,11 @@ function readOptions(options: Options): GoliveOptions {
     throw new UsageError('Say where your code buys: --buy URL.', '--list shows what will be tried.')
   for (const url of [buy, webhook, state, reconcile, emulator]) {
     if (url !== undefined && !/^https?:/.test(url))
-      throw new UsageError(`${JSON.stringify(url)} is no address.`)
+      throw new UsageError(`${JSON.stringify(url)} is no address.`, 'Such as http://localhost:4020/buy.')
   }
   const patienceS = Number(patience)
-  if (!(patienceS >= 1 && patienceS <= 600)) throw new UsageError('--patience is 1 to 600 seconds.')
+  if (!(patienceS >= 1 && patienceS <= 600))
+    throw new UsageError(`--patience ${patience} is no time.`, 'Seconds, from 1 to 600.')
   return {
     emulator,
     urls: { buy, webhook, state, reconcile },
@@ -111,7 +112,7 @@ function readOptions(options: Options): GoliveOptions {
 }
 
 function explained(error: unknown): unknown {
-  if (error instanceof GoliveUsageError) return new UsageError(error.message)
+  if (error instanceof GoliveUsageError) return new UsageError(error.message, error.next)
   if (!(error instanceof EmulatorUnreachable)) return error
   return new CliError({
     type: 'connection_failed',

@@ -55,6 +55,13 @@ export interface GoliveReport {
 /** The command was called in a way that cannot work. */
 export class GoliveUsageError extends Error {
   override name = 'GoliveUsageError'
+  /** What to do about it. */
+  readonly next: string
+
+  constructor(message: string, next: string) {
+    super(message)
+    this.next = next
+  }
 }
 
 const PATIENCE_MS_DEFAULT = 30_000
@@ -111,7 +118,7 @@ export async function runGolive(
 function choose(scenarios: readonly Scenario[], only: readonly string[] | undefined): readonly Scenario[] {
   const unknown = only?.filter((id) => !scenarios.some((scenario) => scenario.id === id)) ?? []
   if (unknown.length > 0) {
-    throw new GoliveUsageError(`There is no scenario ${unknown.join(', ')}. --list shows all there are.`)
+    throw new GoliveUsageError(`There is no scenario ${unknown.join(', ')}.`, '--list shows all there are.')
   }
   return only ? scenarios.filter(({ id }) => only.includes(id)) : scenarios
 }
@@ -125,11 +132,15 @@ async function prepare(
   const { urls, secret, previousSecret, patienceMs = PATIENCE_MS_DEFAULT } = options
   if (urls.webhook && !secret) {
     throw new GoliveUsageError(
-      'Events have to be signed with the secret that your endpoint holds. Put it into SHOPWIRE_WEBHOOK_SECRET, or name its variable with --secret-env.',
+      'Events have to be signed with the secret that your endpoint holds, and there is none.',
+      'Put it into SHOPWIRE_WEBHOOK_SECRET, or name its variable with --secret-env.',
     )
   }
   if (urls.state && !urls.state.includes('{purchase}')) {
-    throw new GoliveUsageError('--state needs {purchase} where the id of the purchase goes.')
+    throw new GoliveUsageError(
+      '--state does not say where the id of the purchase goes.',
+      'Put {purchase} there.',
+    )
   }
   await emulator.disarmAll()
   const shop = new Shopwire({ keyId: about.key.id, secret: about.key.secret, baseUrl: about.base_url })
@@ -159,7 +170,8 @@ async function requireRoom(shop: Shopwire, scenarios: number): Promise<void> {
     quota('orders') >= scenarios * ORDERS_PER_SCENARIO && quota('req') >= scenarios * REQUESTS_PER_SCENARIO
   if (hasRoom) return
   throw new GoliveUsageError(
-    `The emulator takes ${quota('req')} requests and ${quota('orders')} orders a minute, and ${scenarios} scenarios need more. Start it with room:\n\n  npx @shopwire/emulator --orders-per-minute 1000 --requests-per-minute 10000\n`,
+    `The emulator takes ${quota('req')} requests and ${quota('orders')} orders a minute, and ${scenarios} scenarios need more.`,
+    'Start it with room: npx @shopwire/emulator --orders-per-minute 1000 --requests-per-minute 10000',
   )
 }
 
@@ -173,6 +185,7 @@ async function chooseItems(shop: Shopwire, wanted: readonly string[] | undefined
   if (ids.length < ITEMS_MIN) {
     throw new GoliveUsageError(
       `${ids.length} of the items are on sale at the emulator; ${ITEMS_MIN} are needed.`,
+      'Put more on sale, or name others with --items.',
     )
   }
   // The catalogue may be a moment behind, such as after the last run put prices back; a quote never is.
