@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { BASE_PATH, BODY_BYTES_MAX, requestHeadersLower, routes } from '@shopwire/contract'
 import { canonicalRequest, matchMistake } from '@shopwire/contract/signing'
 import { newId, type ServeRequest } from '@shopwire/service/embedded'
@@ -12,6 +13,8 @@ export interface Exchange {
   readonly account_id: string | undefined
   /** What may happen to it; taken for it alone. */
   readonly taken: Taken | undefined
+  /** The service has taken it up. What waits behind another on a connection that breaks never is. */
+  isBegun: boolean
   /** What has happened to it. */
   struck: string | undefined
   /** The answer is made and does not leave. */
@@ -55,6 +58,7 @@ export function createExchanges(deps: ExchangeDeps): Exchanges {
     return {
       account_id,
       taken: isSigned ? faults.take('request', { account_id, route }) : undefined,
+      isBegun: false,
       struck: undefined,
       losesAnswer: false,
       dateMs: undefined,
@@ -103,6 +107,7 @@ function watchAnswer(exchange: Exchange, response: ServerResponse, done: (answer
   const finish = (isSent: boolean) => {
     if (isDone) return
     isDone = true
+    forget()
     const id = response.getHeader('x-request-id')
     done({
       status,
@@ -140,10 +145,30 @@ function watchAnswer(exchange: Exchange, response: ServerResponse, done: (answer
     return (end as (...args: unknown[]) => ServerResponse).call(response, chunk, ...rest)
   }) as typeof response.end
   response.once('finish', () => finish(true))
-  response.once('close', () => {
+  const closed = () => {
     if (isEnded) finish(response.writableFinished)
+    else if (!exchange.isBegun) finish(false)
     else setTimeout(() => finish(false), UNDER_WAY_MS_MAX).unref()
-  })
+  }
+  response.once('close', closed)
+  // A request behind another on one connection has no part in it yet, and is not told of its end.
+  const forget = whenGone(socket, closed)
+}
+
+const waitingForEnd = new WeakMap<Socket, Set<() => void>>()
+
+/** One listener a connection, however many requests come on it. */
+function whenGone(socket: Socket, act: () => void): () => void {
+  const known = waitingForEnd.get(socket)
+  const acts = known ?? new Set()
+  if (!known) {
+    waitingForEnd.set(socket, acts)
+    socket.once('close', () => {
+      for (const one of acts) one()
+    })
+  }
+  acts.add(act)
+  return () => acts.delete(act)
 }
 
 /** Puts the exchange into the journal, with all that there is to say of it. */

@@ -29,6 +29,7 @@ export function createInterference(deps: InterferenceDeps): Interference {
   return {
     nowMs(request) {
       const exchange = exchanges.of(request)
+      if (exchange) exchange.isBegun = true
       const skew = faults.standing('clock_skew', exchange?.account_id)
       const nowMs = Date.now() + Number(skew?.params.ms ?? 0)
       if (exchange && skew?.strike()) {

@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Emulator, type FaultRequest, startEmulator } from '../src/index.ts'
 import {
@@ -14,6 +15,7 @@ import {
   RING_CENTS,
   requestsOf,
   ring,
+  signed,
   startReceiver,
 } from './support.ts'
 
@@ -306,6 +308,28 @@ describe('whom a fault strikes', () => {
       ),
     )
     for (const own of statuses) expect(own).toEqual([201, 201, 201, 201, 201, 503, 503, 503])
+  })
+
+  test('a request that waits behind one whose connection breaks gives its fault back', async () => {
+    const account = await armed({ name: 'lost_answer' }, { name: 'unavailable' })
+    const raw = () => {
+      const body = orderBody()
+      const headers = Object.entries(signed(account, 'POST', '/v1/orders', body).headers)
+      const lines = [
+        'host: localhost',
+        `content-length: ${body.length}`,
+        ...headers.map((pair) => pair.join(': ')),
+      ]
+      return `POST /v1/orders HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body}`
+    }
+    await new Promise<void>((resolve) => {
+      const socket = connect(Number(new URL(emulator.url).port), '127.0.0.1')
+      socket.on('error', () => {}).on('close', () => resolve())
+      socket.write(raw() + raw())
+    })
+    expect(await ordersOf(emulator, account.accountId)).toHaveLength(1)
+    expect((await faultNamed(emulator, 'unavailable')).armed).toBe(true)
+    await expect.poll(async () => (await post(account)).status).toBe(503)
   })
 
   test('what cannot be meant is refused with what can', async () => {
