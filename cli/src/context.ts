@@ -35,6 +35,14 @@ export function createContext(options: GlobalOptions): Context {
     const { keyId, secret, baseUrl } = await credentials()
     return openShop({ keyId, secret, baseUrl, fetch })
   }
+  const needAnswer = (isYes: boolean | undefined) => {
+    if (isYes || (isInteractive() && !out.isJson)) return
+    const why = out.isJson ? 'with --json nobody is asked' : 'there is no terminal to ask on'
+    throw new UsageError(
+      `This asks before it does something, and ${why}. Nothing was sent.`,
+      'Add --yes when you are sure.',
+    )
+  }
   return {
     out,
     credentials,
@@ -49,16 +57,10 @@ export function createContext(options: GlobalOptions): Context {
     async emulator() {
       return findEmulator(await credentials())
     },
+    needAnswer,
     async mayProceed(question, isYes) {
-      this.needAnswer(isYes)
+      needAnswer(isYes)
       return isYes || confirm(question)
-    },
-    needAnswer(isYes) {
-      if (isYes || (isInteractive() && !out.isJson)) return
-      throw new UsageError(
-        `This asks before it does something, and ${out.isJson ? 'with --json nobody is asked' : 'there is no terminal to ask on'}. Nothing was sent.`,
-        'Add --yes when you are sure.',
-      )
     },
   }
 }

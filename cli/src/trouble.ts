@@ -1,5 +1,6 @@
 import { ApiError, ConnectionError, type ErrorType, ShopwireError, TimeoutError } from '@shopwire/sdk'
 import type { Output } from './terminal/output.ts'
+import { printable } from './terminal/paint.ts'
 
 /** Scripts branch on these; a number keeps its meaning for ever. */
 export const EXIT = {
@@ -46,13 +47,36 @@ export function explain(error: unknown): Trouble {
   if (error instanceof CliError) return error.trouble
   if (error instanceof ApiError) return refusal(error)
   if (error instanceof ShopwireError) return noAnswer(error)
-  const { message = String(error), code } = error as { message?: string; code?: unknown }
+  const {
+    message = String(error),
+    code,
+    path,
+  } = error as { message?: string; code?: unknown; path?: unknown }
+  if (typeof code === 'string' && typeof path === 'string' && fileReasons[code]) {
+    return {
+      type: code,
+      message: `${path}: ${fileReasons[code]}.`,
+      next: 'Check the path.',
+      exitCode: EXIT.usage,
+    }
+  }
+  // The SDK's word for an argument that cannot be part of a path.
+  if (error instanceof TypeError && message.endsWith('is no id.')) {
+    return { type: 'usage', message, next: '`--help` shows how it is called.', exitCode: EXIT.usage }
+  }
   return {
     type: typeof code === 'string' ? code : 'failed',
     message,
     why: process.env.SHOPWIRE_DEBUG ? (error as Error).stack : undefined,
     exitCode: EXIT.failed,
   }
+}
+
+const fileReasons: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file or folder',
+  EACCES: 'you may not open it',
+  EISDIR: 'it is a folder',
+  ENOTDIR: 'a part of the path is no folder',
 }
 
 export function printTrouble(out: Output, trouble: Trouble): void {
@@ -63,7 +87,7 @@ export function printTrouble(out: Output, trouble: Trouble): void {
     return
   }
   const { paintError: paint } = out
-  const lines = [`${paint.red('✖')} ${paint.bold(message)}`]
+  const lines = [`${paint.red('✖')} ${paint.bold(printable(message))}`]
   if (why) lines.push(...labelled('Why', why))
   if (next) lines.push(...labelled('Next', next))
   if (requestId) lines.push(...labelled('Request', requestId))
@@ -71,7 +95,7 @@ export function printTrouble(out: Output, trouble: Trouble): void {
   out.rawError(`${lines.join('\n')}\n`)
 
   function labelled(label: string, text: string): string[] {
-    const [first, ...rest] = text.split('\n').flatMap(wrapped)
+    const [first, ...rest] = text.split('\n').map(printable).flatMap(wrapped)
     return [`  ${paint.dim(label.padEnd(8))}${first}`, ...rest.map((line) => `${' '.repeat(10)}${line}`)]
   }
 }

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type Emulator, startEmulator } from '@shopwire/emulator'
 import { Shopwire, webhooks } from '@shopwire/sdk'
@@ -9,12 +10,16 @@ import { envOf, folder, ITEM, program, receiver, shopwire, strangersEnv } from '
 
 let emulator: Emulator
 let env: NodeJS.ProcessEnv
+const lines: Server[] = []
 
 beforeAll(async () => {
   emulator = await startEmulator({ requestsPerMinute: 1_000, ordersPerMinute: 1_000 })
   env = envOf(emulator)
 })
-afterAll(() => emulator?.stop())
+afterAll(async () => {
+  for (const line of lines) line.close()
+  await emulator?.stop()
+})
 
 const run = (...args: string[]) => shopwire(args, { env })
 
@@ -56,6 +61,16 @@ describe('trigger', () => {
     expect(events[0].data.order).toMatchObject({ total_cents: 500, id: 'ord_x' })
     expect(events[0].id).not.toBe(events[1].id)
     expect(events[2]).toEqual(events[3])
+  })
+
+  test('with an emulator it signs as listen does', async () => {
+    const { url, received } = await receiver()
+    expect((await run('trigger', 'test', '--to', url)).code).toBe(0)
+    const secrets = (await run('listen', '--print-secret')).stdout.trim()
+    const [first] = received
+    expect(await webhooks.unwrap(first?.body ?? '', first?.headers ?? {}, { secrets })).toMatchObject({
+      event: 'test',
+    })
   })
 
   test('a receiver that says no: 1; none at all: 7; a public address: refused', async () => {
@@ -209,6 +224,27 @@ describe('listen', () => {
     await emulator.control('POST', '/webhook', { url: null })
   })
 
+  test('a stream that breaks is taken up where it was: what happened meanwhile is not missed', async () => {
+    const { url, received } = await receiver()
+    const line = await breakableLine(Number(new URL(emulator.baseUrl).port))
+    const ears = await listening(['--forward-to', url], {
+      ...env,
+      SHOPWIRE_BASE_URL: `http://127.0.0.1:${line.port}/v1`,
+    })
+    await expect.poll(() => ears.said.err).toContain('Ready.')
+    await shop().webhook.test()
+    await expect.poll(() => received.length).toBe(1)
+    line.cut()
+    await expect.poll(() => ears.said.err).toContain('Connecting again')
+    await shop().webhook.test()
+    line.mend()
+    await expect.poll(() => received.length).toBe(2)
+    const [first, second] = received.map(({ body }) => JSON.parse(body).id)
+    expect(first).not.toBe(second)
+    expect(await ears.stop()).toBe(0)
+    expect(await endpoint()).toBeNull()
+  })
+
   test('a store that is no emulator is explained', async () => {
     const { code, stderr } = await shopwire(['listen'], {
       env: { ...env, SHOPWIRE_BASE_URL: 'https://shop.example/v1' },
@@ -233,3 +269,36 @@ test('a stream is read however it is cut', async () => {
     ])
   }
 })
+
+/** Hands bytes on to a port of this machine, until it is cut. */
+async function breakableLine(to: number) {
+  const sockets = new Set<Socket>()
+  let isCut = false
+  const server = createServer((near) => {
+    if (isCut) {
+      near.destroy()
+      return
+    }
+    const far = connect(to, '127.0.0.1')
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(one)
+      one.on('error', () => {}).on('close', () => other.destroy())
+      one.pipe(other)
+    }
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  lines.push(server)
+  return {
+    port: (server.address() as AddressInfo).port,
+    cut() {
+      isCut = true
+      for (const socket of sockets) socket.destroy()
+    },
+    mend() {
+      isCut = false
+    },
+  }
+}

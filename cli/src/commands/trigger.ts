@@ -6,6 +6,7 @@ import type { Context, Outcome } from '../context.ts'
 import { wholeNumber } from '../terminal/numbers.ts'
 import { CliError, EXIT, UsageError } from '../trouble.ts'
 import { VERSION } from '../version.ts'
+import { listeningSecret } from '../webhooks/emulator-source.ts'
 import { type Forwarded, forward, isAccepted } from '../webhooks/forward.ts'
 import { readWebhookSecret } from '../webhooks/secret.ts'
 import {
@@ -101,10 +102,13 @@ async function whereTo(context: Context, options: Options): Promise<{ secret: st
   return { secret, url: parseTarget(to ?? 'localhost', '--to') }
 }
 
-async function emulatorsWebhook(context: Context) {
+/** Without an endpoint, the secret is the one that `listen` would use. */
+async function emulatorsWebhook(context: Context): Promise<{ secret: string; url?: string } | undefined> {
   // Whoever has no profile may still trigger; it only needs to say more.
   const emulator = await context.emulator().catch(() => undefined)
-  return (await emulator?.facts())?.webhook
+  if (!emulator) return undefined
+  const { webhook } = await emulator.facts()
+  return webhook ?? { secret: listeningSecret((await context.credentials()).secret) }
 }
 
 function changed(event: EventName, { override: assignments = [] }: Options): SimulatedEvent {

@@ -7,7 +7,7 @@ import {
   ShopwireError,
 } from '@shopwire/sdk'
 import type { Context, Outcome } from '../context.ts'
-import type { Paint } from '../terminal/paint.ts'
+import { type Paint, printable } from '../terminal/paint.ts'
 import { facts } from '../terminal/table.ts'
 import { moment, money } from '../terminal/words.ts'
 import { CliError, EXIT, explain, UsageError } from '../trouble.ts'
@@ -135,7 +135,7 @@ async function preview(
             ? 'unknown: this key lacks account:read'
             : `${money(balance)} now, ${after !== undefined && after < 0 ? paint.red(`${money(after)}: too little`) : `${money(after ?? 0)} after`}`,
         ],
-        ['Account', `${name ?? 'unknown'} at ${baseUrl} (${source})`],
+        ['Account', `${printable(name ?? 'unknown')} at ${baseUrl} (${source})`],
       ],
       paint,
     )}\n`,

@@ -16,7 +16,7 @@ export function orderText(order: Order, areLinksShown: boolean, paint: Paint): s
   const { id, status, total_cents, created_at, delivered_at, lines, links } = order
   const head = facts(
     [
-      ['Order', paint.bold(id)],
+      ['Order', paint.bold(printable(id))],
       ['Status', statusWord(status, paint)],
       ['Total', money(total_cents)],
       ['Bought', moment(created_at)],

@@ -1,0 +1,201 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Emulator, startEmulator } from '@shopwire/emulator'
+import { Shopwire } from '@shopwire/sdk'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { envOf, folder, ITEM, onTerminal, shopwire } from './support.ts'
+
+let emulator: Emulator
+let env: NodeJS.ProcessEnv
+
+beforeAll(async () => {
+  emulator = await startEmulator({ requestsPerMinute: 1_000, ordersPerMinute: 1_000 })
+  env = envOf(emulator)
+})
+afterAll(() => emulator?.stop())
+
+const run = (...args: string[]) => shopwire(args, { env })
+const json = async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout)
+
+describe('buying', () => {
+  test('no key, no order: and it says why', async () => {
+    const { code, stderr } = await run('orders', 'create', '--item', ITEM, '--yes')
+    expect(code).toBe(2)
+    expect(stderr).toContain('keeps a repeated order from buying twice')
+  })
+
+  test('without a terminal and without --yes nothing is sent', async () => {
+    const before = await json('balance')
+    for (const more of [[], ['--json']]) {
+      expect((await run('orders', 'create', '--item', ITEM, '--key', 'unasked-1', ...more)).code).toBe(2)
+    }
+    expect(await json('balance')).toEqual(before)
+    const { requests } = await emulator.control<{ requests: { idempotency_key: string }[] }>(
+      'GET',
+      '/requests?limit=500',
+    )
+    expect(requests.filter(({ idempotency_key }) => idempotency_key === 'unasked-1')).toEqual([])
+  })
+
+  test('on a terminal it shows quote and balance, asks, and takes anything but yes for a no', async () => {
+    const args = ['orders', 'create', '--item', ITEM, '--key', 'asked-0001']
+    const no = await onTerminal(args, env, '\r', /\[y\/N\]/)
+    expect(no.code).toBe(1)
+    expect(no.stdout).toMatch(/Balance.*now, .*after/)
+    expect(no.stdout).toContain('Nothing was sent')
+    const yes = await onTerminal(args, env, 'y\r', /\[y\/N\]/)
+    expect(yes.code).toBe(0)
+    expect(yes.stdout).toContain('Bought')
+  })
+
+  test('it orders at the quoted price, says when an order is replayed, and hides links until asked', async () => {
+    const create = ['orders', 'create', '--item', `${ITEM}:2`, '--key', 'buy-0001', '--yes']
+    const first = await json(...create)
+    expect(first).toMatchObject({ replayed: false, total_cents: 998, idempotency_key: 'buy-0001' })
+    const { requests } = await emulator.control<{ requests: { body: string; idempotency_key: string }[] }>(
+      'GET',
+      '/requests?limit=500',
+    )
+    expect(requests.find(({ idempotency_key }) => idempotency_key === 'buy-0001')?.body).toContain(
+      '"expected_price_cents":499',
+    )
+    await expect.poll(async () => (await json('orders', 'get', first.id)).status).toBe('delivered')
+    const again = await run(...create)
+    expect(again).toMatchObject({ code: 0 })
+    expect(again.stdout).toContain('Replayed')
+    expect(again.stdout).toContain('2 gift links, hidden')
+    expect(again.stdout + JSON.stringify(await json('orders', 'get', first.id))).not.toContain('https://gift')
+    expect((await json('orders', 'get', first.id, '--links')).links).toHaveLength(2)
+    expect((await run('orders', 'get', first.id, '--links')).stdout).toMatch(/^https:\/\//m)
+    expect((await json('orders', 'list')).orders[0].id).toBe(first.id)
+  })
+
+  test('an order whose answers all got lost: it says to run the same command again, and that buys once', async () => {
+    const before = (await json('balance')).balance_cents
+    await emulator.arm({ name: 'lost_answer', times: 3 })
+    const lost = await run('orders', 'create', '--item', ITEM, '--key', 'lost-0001', '--yes')
+    expect(lost.code).toBe(7)
+    expect(lost.stderr).toContain('not known whether the order was bought')
+    const command = /^ +shopwire (orders create .*)$/m.exec(lost.stderr)?.[1] ?? ''
+    expect(command).toBe(`orders create --item ${ITEM}:1@499 --key lost-0001 --yes`)
+    const again = await run(...command.split(' '))
+    expect(again.stdout).toContain('Replayed')
+    expect((await json('balance')).balance_cents).toBe(before - 499)
+  })
+
+  test('the same command finds its order although the item is gone by now', async () => {
+    const create = ['orders', 'create', '--item', '1144058340332047016:1@399', '--key', 'gone-0001', '--yes']
+    const bought = await json(...create)
+    await emulator.control('POST', '/items/1144058340332047016', { sellable: false })
+    expect(await json(...create)).toMatchObject({ id: bought.id, replayed: true })
+    // A new key buys nothing, with a pinned price or without.
+    expect((await run(...create.with(5, 'gone-0002'))).code).toBe(5)
+    expect(
+      (await run('orders', 'create', '--item', '1144058340332047016', '--key', 'gone-0003', '--yes')).code,
+    ).toBe(5)
+    await emulator.control('POST', '/items/1144058340332047016', { sellable: true })
+  })
+
+  test('another cart under a used key is told apart from a replay', async () => {
+    await run('orders', 'create', '--item', ITEM, '--key', 'twice-0001', '--yes')
+    const { code, stderr } = await run(
+      'orders',
+      'create',
+      '--item',
+      `${ITEM}:3`,
+      '--key',
+      'twice-0001',
+      '--yes',
+    )
+    expect(code).toBe(5)
+    expect(stderr).toContain('has already bought another cart')
+  })
+
+  test('a key that may only write buys at the prices it names', async () => {
+    const account = await emulator.createAccount({ scopes: ['orders:write'] })
+    const theirs = envOf({ ...emulator, ...account })
+    expect(
+      (await shopwire(['orders', 'create', '--item', ITEM, '--key', 'write-0001', '--yes'], { env: theirs }))
+        .code,
+    ).toBe(2)
+    const bought = await shopwire(
+      ['orders', 'create', '--item', `${ITEM}@499`, '--key', 'write-0001', '--yes'],
+      { env: theirs },
+    )
+    expect(bought).toMatchObject({ code: 0, stderr: expect.stringContaining('lacks account:read') })
+  })
+})
+
+describe('proving', () => {
+  test('every attempt of a key, one order, one debit', async () => {
+    await emulator.arm({ name: 'lost_answer' })
+    const bought = await run('orders', 'create', '--item', ITEM, '--key', 'prove-0001', '--yes')
+    expect(bought.stdout).toContain('Bought once')
+    const proof = await json('orders', 'prove', 'prove-0001')
+    expect(proof).toMatchObject({
+      verdict: 'bought_once',
+      orders: [{ total_cents: 499 }],
+      debits: [{ amount_cents: -499 }],
+    })
+    expect(proof.attempts.map(({ status }: { status: number }) => status)).toEqual([201, 200])
+    expect(new Set(proof.attempts.map((one: { body_sha256: string }) => one.body_sha256)).size).toBe(1)
+    expect(await json('orders', 'prove', proof.orders[0].id)).toEqual(proof)
+    expect((await run('orders', 'prove', 'prove-0001')).stdout).toContain(
+      'Bought once: 2 attempts, one order, one debit',
+    )
+  })
+
+  test('a refused key was never charged, an unknown one is not found, and nothing is bought to find out', async () => {
+    const before = await json('balance')
+    await run('orders', 'create', '--item', `${ITEM}@1`, '--key', 'prove-0002', '--yes')
+    expect(await json('orders', 'prove', 'prove-0002')).toMatchObject({ verdict: 'never_bought', debits: [] })
+    expect((await run('orders', 'prove', 'prove-unknown')).code).toBe(4)
+    expect(await json('balance')).toEqual(before)
+  })
+})
+
+describe('exporting', () => {
+  test('every order once, with what the source knows', async () => {
+    const path = join(await folder(), 'orders.csv')
+    const report = await json('orders', 'export', '--out', path)
+    const [header, ...rows] = (await readFile(path, 'utf8')).trimEnd().split('\n')
+    expect(header).toBe('id,status,total_cents,currency,created_at,idempotency_key,delivered_at,refunded_at')
+    expect(rows).toHaveLength(report.orders)
+    const { total } = await json('orders', 'list', '--limit', '1')
+    expect(report.orders).toBe(total)
+    expect((await run('reconcile', path, '--export', path)).stdout).toContain('All agree')
+    expect((await run('reconcile', path)).stdout).toContain('All agree')
+  })
+
+  test('through the API alone: five columns, over several pages', async () => {
+    const account = await emulator.createAccount({ balanceCents: 500_000 })
+    const theirs = envOf({ ...emulator, ...account })
+    const shop = new Shopwire({
+      keyId: account.key.id,
+      secret: account.key.secret,
+      baseUrl: emulator.baseUrl,
+    })
+    for (let n = 0; n < 120; n++)
+      await shop.orders
+        .create({ items: [{ id: '1144058340332047016' }], idempotencyKey: `export-${n}-0001` })
+        .catch(() => {})
+    const { total } = await shop.orders.list({ limit: 1 })
+    const path = join(await folder(), 'orders.csv')
+    const { stdout } = await shopwire(['orders', 'export', '--out', path, '--json'], { env: theirs })
+    expect(JSON.parse(stdout)).toMatchObject({
+      orders: total,
+      columns: ['id', 'status', 'total_cents', 'currency', 'created_at'],
+    })
+    expect(total).toBeGreaterThan(10)
+    const mine = join(await folder(), 'mine.csv')
+    await writeFile(mine, 'idempotency_key,total_cents\nexport-1-0001,399\n')
+    expect((await shopwire(['reconcile', mine], { env: theirs })).stderr).toContain('keys only')
+    // Without their status, which may have changed meanwhile.
+    const rows = (await readFile(path, 'utf8'))
+      .trimEnd()
+      .split('\n')
+      .map((row) => row.split(','))
+    await writeFile(mine, rows.map(([id, , total]) => `${id},${total}\n`).join(''))
+    expect((await shopwire(['reconcile', mine], { env: theirs })).stdout).toContain('All agree')
+  })
+})
