@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,12 +8,14 @@ import { promisify } from 'node:util'
 import { allScenarios, type GoliveReport } from '@shopwire/cli/golive'
 import { type Emulator, startEmulator } from '@shopwire/emulator'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { codeBlocks, readPages } from './support/code-blocks.ts'
 import { failuresOf, PREVIOUS_SECRET, RUN_MS_MAX, SECRET } from './support/golive.ts'
 import { startHandmadeShop } from './support/handmade-shop.ts'
 import { readXml } from './support/xml.ts'
 
 const ROOT = new URL('..', import.meta.url)
 const START_MS_MAX = 120_000
+const isLong = process.env.SHOPWIRE_LONG === '1'
 
 let emulator: Emulator
 
@@ -26,7 +28,7 @@ afterAll(async () => {
 })
 
 test('the shop in examples/ passes everything, and says so in JSON and JUnit', async () => {
-  const shop = await startExample()
+  const shop = await startShop(fileURLToPath(new URL('examples/shop/shop.ts', ROOT)))
   const folder = await mkdtemp(join(tmpdir(), 'shopwire-golive-'))
   onTestFinished(async () => {
     await stop(shop.process)
@@ -46,6 +48,22 @@ test('the shop in examples/ passes everything, and says so in JSON and JUnit', a
   const [suite] = xml.filter(({ name }) => name === 'testsuite')
   const counts = { tests: String(report.results.length), failures: '0', skipped: '0' }
   expect(suite?.attributes).toMatchObject(counts)
+})
+
+// The loop on the page waits for half a minute before it asks a closed store again.
+test.runIf(isLong)('the code on the pages passes everything', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'shopwire-golive-'))
+  const blocks = (await readPages()).flatMap(codeBlocks)
+  for (const { marks, code } of blocks) if (marks.file) await writeFile(join(folder, marks.file), code)
+  const shop = await startShop(fileURLToPath(new URL('./support/page-shop.ts', import.meta.url)), folder)
+  onTestFinished(async () => {
+    await stop(shop.process)
+    await rm(folder, { recursive: true })
+  })
+  const { stdout } = await golive(['--json', ...argumentsFor(shop.urls)])
+  const report = JSON.parse(stdout) as GoliveReport
+  expect(failuresOf(report)).toEqual([])
+  expect(report).toMatchObject({ ok: true, not_run: 0 })
 })
 
 test('what is not offered is not run, what fails says what to mend, and JUnit has both', async () => {
@@ -146,9 +164,8 @@ function argumentsFor({ buy, webhook, state, reconcile }: Record<string, string>
   return ['--emulator', emulator.url, ...Object.entries(urls).flatMap(([name, url]) => [name, url ?? ''])]
 }
 
-async function startExample() {
-  const program = fileURLToPath(new URL('examples/shop/shop.ts', ROOT))
-  const shop = spawn(process.execPath, [program], {
+async function startShop(program: string, ...args: string[]) {
+  const shop = spawn(process.execPath, [program, ...args], {
     env: {
       PATH: process.env.PATH,
       PORT: '0',

@@ -1,5 +1,6 @@
 import type { AppAnswer } from '../app.ts'
-import type { Bench, Outcome } from '../bench.ts'
+import type { Bench, Outcome, Purchase } from '../bench.ts'
+import type { FaultToArm } from '../emulator.ts'
 import { cents, expectAtMost, expectBoughtOnce, expectNotBought, problem, times } from '../expectations.ts'
 import type { Scenario } from '../scenario.ts'
 import { until } from '../until.ts'
@@ -196,42 +197,55 @@ async function takesNoFunds(bench: Bench): Promise<void> {
 
 async function leavesTheClosedStoreAlone(bench: Bench): Promise<void> {
   const purchase = await bench.newPurchase()
-  const { click, attempts, looks } = await bench.withFault({ name: 'store_closed' }, async () => {
-    let answer: AppAnswer | undefined
-    const click = bench.click(purchase).then((given) => {
-      answer = given
-      return given
-    })
-    // Who said 202, or nothing yet, may still be at it. Whoever waits for the store to open is let go afterwards.
-    await until(async () => answer && answer.status !== 202, WATCH_MS)
-    return { click, attempts: await bench.attemptsFor(purchase), looks: await bench.looksAtStatus(purchase) }
-  })
+  const { click, attempts } = await watch(bench, purchase, { name: 'store_closed' })
   if (attempts.length > ATTEMPTS_MAX) {
     throw problem(
       { attempts },
       `Your code sent the order ${times(attempts.length)} while the store was closed.`,
     )
   }
+  const looks = await bench.looksAtStatus(purchase)
   const [first, second] = attempts
   if (first && second && !looks.some(({ seq }) => seq > first.seq && seq < second.seq)) {
     throw problem({ attempts }, 'Your code sent the order again without having looked at GET /status.')
   }
-  const outcome = await bench.settle(purchase, await click)
-  if (outcome.said === 'bought' && outcome.orders.length === 0) expectNotBought(outcome, ATTEMPTS_MAX)
-  expectAtMost(outcome, 1)
-  if (outcome.said === 'not_bought' && outcome.orders.length > 0) expectBoughtOnce(outcome)
+  expectConsistent(await bench.settle(purchase, await click))
 }
 
 async function bearsAnotherClock(bench: Bench): Promise<void> {
-  const skewed = await bench.withFault({ name: 'clock_skew', ms: SKEW_MS }, () => bench.buy())
-  if (skewed.attempts.length > SKEW_ATTEMPTS_MAX) {
-    throw problem(skewed, `Your code asked ${times(skewed.attempts.length)} with a clock that is off.`)
+  const purchase = await bench.newPurchase()
+  const { click, attempts } = await watch(bench, purchase, { name: 'clock_skew', ms: SKEW_MS })
+  if (attempts.length > SKEW_ATTEMPTS_MAX) {
+    throw problem({ attempts }, `Your code asked ${times(attempts.length)} with a clock that is off.`)
   }
-  if (skewed.said === 'not_bought') expectNotBought(skewed, SKEW_ATTEMPTS_MAX)
-  else expectBoughtOnce(skewed)
+  expectConsistent(await bench.settle(purchase, await click))
   // What was learnt of the wrong clock must not outlive it.
   const { said, orders } = await bench.buy()
   if (said !== 'bought' || orders.length !== 1) expectBoughtOnce(await bench.buy())
+}
+
+/**
+ * A click while something lasts, and the attempts until the app has answered or the time is over. Whoever waits for it to pass is
+ * let go afterwards.
+ */
+async function watch(bench: Bench, purchase: Purchase, fault: FaultToArm) {
+  return bench.withFault(fault, async () => {
+    let answer: AppAnswer | undefined
+    const click = bench.click(purchase).then((given) => {
+      answer = given
+      return given
+    })
+    // Who said 202, or nothing yet, may still be at it.
+    await until(async () => answer && answer.status !== 202, WATCH_MS)
+    return { click, attempts: await bench.attemptsFor(purchase) }
+  })
+}
+
+/** Bought or not, as the app says; or still under way, and not bought twice. */
+function expectConsistent(outcome: Outcome): void {
+  expectAtMost(outcome, 1)
+  const isBought = outcome.orders.length === 1
+  if (outcome.said !== 'under_way' && isBought !== (outcome.said === 'bought')) expectBoughtOnce(outcome)
 }
 
 async function restoring<Result>(
