@@ -1,6 +1,6 @@
 import { ApiError, ConnectionError, type ErrorType, ShopwireError, TimeoutError } from '@shopwire/sdk'
 import type { Output } from './terminal/output.ts'
-import { printable } from './terminal/paint.ts'
+import { jsonText, printable } from './terminal/paint.ts'
 
 /** Scripts branch on these; a number keeps its meaning for ever. */
 export const EXIT = {
@@ -83,7 +83,7 @@ export function printTrouble(out: Output, trouble: Trouble): void {
   const { type, message, why, next, requestId, docUrl } = trouble
   if (out.isJson) {
     const error = { type, message, request_id: requestId ?? null, why, next, doc_url: docUrl }
-    out.rawError(`${JSON.stringify({ error })}\n`)
+    out.rawError(`${jsonText({ error })}\n`)
     return
   }
   const { paintError: paint } = out

@@ -86,6 +86,12 @@ describe('a CSV file is read as RFC 4180 says', () => {
     await expect(rows(text)).rejects.toThrow(/line 2/)
   })
 
+  test('a cell that begins like a formula is text; numbers and keys stay as they are', () => {
+    expect(csvLine(['=1+1', '+1', '@sum', '-1+cmd', '\tx', -5, '-key.1:a', 'a=b'])).toBe(
+      "'=1+1,'+1,'@sum,'-1+cmd,'\tx,-5,-key.1:a,a=b\n",
+    )
+  })
+
   test('what is written is read back', async () => {
     const cells = ['plain', 'a,b', 'say "hi"', 'two\nlines', '', ' spaces ']
     expect(await rows(csvLine(['h1', 'h2', 'h3', 'h4', 'h5', 'h6']), csvLine(cells))).toEqual([

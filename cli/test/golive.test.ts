@@ -1,7 +1,11 @@
 import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import { cartKey, distinctCarts, unitsOf } from '../src/golive/carts.ts'
+import { Emulator } from '../src/golive/emulator.ts'
 import { allScenarios, type GoliveReport, junit, listText, reportText } from '../src/golive/index.ts'
+import { receiver } from './support.ts'
 
 const scenarios = allScenarios()
 const docs = new URL('../../docs/', import.meta.url)
@@ -71,4 +75,16 @@ test('what a report says is safe in XML, whatever somebody’s server answered',
   expect(xml).not.toMatch(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
   expect(reportText(report)).not.toMatch(/[\u0000-\u0008\u000b-\u001f]/)
+})
+
+test('a webhook secret goes to the emulator that was named, and nowhere it points to', async () => {
+  const stranger = await receiver()
+  const server = createServer((_, response) => response.writeHead(307, { location: stranger.url }).end())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const emulator = new Emulator(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  await expect(emulator.setWebhook('http://localhost:3000/hooks', 'whsec_mine')).rejects.toThrow(
+    'No emulator',
+  )
+  expect(stranger.received).toEqual([])
+  server.close().closeAllConnections()
 })

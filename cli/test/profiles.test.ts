@@ -1,6 +1,7 @@
-import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { chmod, lstat, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { profileFile, writeProfiles } from '../src/profiles/profile-file.ts'
 import { folder, onTerminal, type RunOptions, shopwire } from './support.ts'
 
 const SECRET = `sk_${'s'.repeat(43)}`
@@ -127,4 +128,22 @@ test('a broken file is named, not overwritten', async () => {
   await writeFile(file, '{', { mode: 0o600 })
   expect((await run(ADD, { input: SECRET })).code).toBe(1)
   expect(await readFile(file, 'utf8')).toBe('{')
+})
+
+test('what a killed run left beside the file is neither followed nor trusted', async () => {
+  const config = await folder()
+  const before = process.env.XDG_CONFIG_HOME
+  process.env.XDG_CONFIG_HOME = config
+  try {
+    const elsewhere = join(config, 'elsewhere')
+    await writeFile(elsewhere, 'untouched', { mode: 0o644 })
+    await mkdir(join(config, 'shopwire'))
+    await symlink(elsewhere, join(config, 'shopwire', `.profiles.${process.pid}.json`))
+    await writeProfiles({ current: null, profiles: {} })
+    expect(await readFile(elsewhere, 'utf8')).toBe('untouched')
+    expect((await lstat(profileFile())).mode & 0o170777).toBe(0o100600)
+  } finally {
+    if (before === undefined) delete process.env.XDG_CONFIG_HOME
+    else process.env.XDG_CONFIG_HOME = before
+  }
 })

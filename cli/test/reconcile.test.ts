@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { readOwnFile } from '../src/reconcile/own-file.ts'
 import { folder, shopwire } from './support.ts'
 
 let here: string
@@ -161,4 +162,11 @@ test('10,000 orders with an export take less than ten seconds', async () => {
     matched: 10_000,
     counts: { amount_differs: 10 },
   })
+})
+
+test('a status that is the name of something in the language is a status like any other', async () => {
+  const file = join(await folder(), 'mine.csv')
+  await writeFile(file, 'order_id,status\nord_1,constructor\nord_2,__proto__\n')
+  const own = await readOwnFile(file, { map: new Map(), statusMap: new Map(), amounts: 'cents' })
+  expect(own.orders.map(({ status }) => status)).toEqual(['constructor', '__proto__'])
 })

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { chmod, readFile, writeFile } from 'node:fs/promises'
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { ArgumentError, type Arguments, HELP, readArguments } from '../src/arguments.ts'
 import type { Emulator } from '../src/index.ts'
@@ -8,6 +8,8 @@ const MISUSE = 2
 const startedMs = performance.now()
 const isTerminal = process.stderr.isTTY === true
 const ENV_FILE_TITLE = '# Written by the Shopwire emulator: play money, the same key at every start.'
+const OPEN_TO_ALL =
+  'Whoever reaches this port can use the emulator, its control and its webhook secret included: everybody knows its key.\n'
 
 await main()
 
@@ -23,6 +25,7 @@ async function main(): Promise<void> {
     process.exitCode = MISUSE
     return
   }
+  if (!isForThisMachine(given.options.host)) process.stderr.write(OPEN_TO_ALL)
   progress('loading', given)
   // Only now: whoever mistyped something should not have to wait for it.
   const { startEmulator } = await import('../src/index.ts')
@@ -106,7 +109,8 @@ ${envFile === undefined ? '' : `  Written    ${envFile}, for node --env-file=${e
 
 /** Settings that somebody has written by hand are worth more than ours. */
 async function isSomebodyElses(path: string): Promise<boolean> {
-  const text = await readFile(path, 'utf8').catch(() => '')
+  // One that we may not even read is not ours either.
+  const text = await readFile(path, 'utf8').catch((error) => (error.code === 'ENOENT' ? '' : 'unreadable'))
   return text !== '' && !text.startsWith(ENV_FILE_TITLE)
 }
 
@@ -120,8 +124,19 @@ async function writeEnvFile(path: string, { baseUrl, key, control }: Emulator): 
     `SHOPWIRE_API_SECRET=${key.secret}`,
     ...(webhook ? [`SHOPWIRE_WEBHOOK_SECRET=${webhook.secret}`] : []),
   ]
-  await writeFile(path, `${lines.join('\n')}\n`)
-  await chmod(path, 0o600)
+  // Never open to others, not even for a moment, and put in the place of a link instead of through it.
+  const scratch = `${path}.${process.pid}.part`
+  try {
+    await writeFile(scratch, `${lines.join('\n')}\n`, { mode: 0o600, flag: 'wx' })
+    await rename(scratch, path)
+  } catch (error) {
+    await rm(scratch, { force: true })
+    throw error
+  }
+}
+
+function isForThisMachine(host = 'localhost'): boolean {
+  return /^(localhost|127(\.\d{1,3}){3}|::1)$/.test(host)
 }
 
 function fail(error: Error & { code?: string; port?: number }): void {

@@ -280,12 +280,13 @@ function header({ headers }: IncomingMessage, name: string): string | null {
 
 /** In their own spelling. One that came more than once is one line, as HTTP has it. */
 function headersOf({ rawHeaders }: IncomingMessage): Record<string, string> {
-  const headers: Record<string, string> = {}
+  // A Map: a header may be called constructor, or __proto__.
+  const headers = new Map<string, string>()
   for (let place = 0; place + 1 < rawHeaders.length; place += 2) {
     const [name = '', value = ''] = rawHeaders.slice(place, place + 2)
-    headers[name] = name in headers ? `${headers[name]}, ${value}` : value
+    headers.set(name, headers.has(name) ? `${headers.get(name)}, ${value}` : value)
   }
-  return headers
+  return Object.fromEntries(headers)
 }
 
 function errorTypeOf(status: number | null, answer: string): string | null {

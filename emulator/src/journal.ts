@@ -17,13 +17,21 @@ export interface Entry<Name extends Kind = Kind> {
 /** Older ones are forgotten. Of the faults only the newest state says anything. */
 const KEPT_MAX: Readonly<Record<Kind, number>> = { request: 2_000, delivery: 2_000, order: 2_000, faults: 20 }
 
+/** For each kind, in characters. What callers send is theirs to choose, and a page of the browser can send a lot of it. */
+const KEPT_LENGTH_MAX = 32_000_000
+
 export type Journal = ReturnType<typeof createJournal>
 
 /** What happened, in one numbered row, as far back as it is kept. */
 export function createJournal() {
   const kept: { [Name in Kind]: Entry<Name>[] } = { request: [], delivery: [], order: [], faults: [] }
+  const lengths: Record<Kind, number> = { request: 0, delivery: 0, order: 0, faults: 0 }
   const listeners = new Set<(entry: Entry) => void>()
   let last = 0
+
+  function forget(kind: Kind, count: number) {
+    for (const { value } of kept[kind].splice(0, count)) lengths[kind] -= lengthOf(value)
+  }
 
   return {
     last: () => last,
@@ -35,8 +43,10 @@ export function createJournal() {
       const entry = { seq: last, kind, value: hasSeq ? { seq: last, ...value } : value } as Entry<Name>
       const row = kept[kind] as Entry<Name>[]
       row.push(entry)
+      lengths[kind] += lengthOf(value)
       // Thrown away many at a time: taking one from the front of a long array each time would cost more.
-      if (row.length >= KEPT_MAX[kind] * 1.25) row.splice(0, row.length - KEPT_MAX[kind])
+      if (row.length >= KEPT_MAX[kind] * 1.25) forget(kind, row.length - KEPT_MAX[kind])
+      while (lengths[kind] > KEPT_LENGTH_MAX && row.length > 1) forget(kind, Math.ceil(row.length / 10))
       for (const listener of listeners) listener(entry as Entry)
     },
 
@@ -60,4 +70,11 @@ export function createJournal() {
       return () => listeners.delete(listener)
     },
   }
+}
+
+/** Roughly what it takes in memory. */
+function lengthOf(value: unknown): number {
+  if (typeof value === 'string') return value.length
+  if (typeof value !== 'object' || value === null) return 8
+  return Object.entries(value).reduce((sum, [name, one]) => sum + name.length + lengthOf(one), 0)
 }

@@ -221,23 +221,26 @@ test('the inbox takes everything', async () => {
 
 test('the stream tells what happens, and what was missed', async () => {
   const account = await emulator.createAccount()
+  // A changed catalogue is told to the first account's endpoint at a time of its own.
+  const told = ({ events }: Awaited<ReturnType<typeof openStream>>) =>
+    events.filter(({ event }) => event !== 'delivery')
   const stream = await openStream('/_emulator/stream')
   const order = await clientOf(emulator, account).orders.create(ring())
   await expect
     .poll(() => stream.events.filter(({ data }) => data.includes(order.id)).map(({ event }) => event))
     .toEqual(['request', 'order', 'order'])
   await emulator.arm({ name: 'lost_answer', account_id: account.accountId })
-  await expect.poll(() => stream.events.at(-1)?.event).toBe('faults')
+  await expect.poll(() => told(stream).at(-1)?.event).toBe('faults')
   stream.close()
-  const from = stream.events[0]?.id ?? ''
+  const from = told(stream)[0]?.id ?? ''
   await emulator.disarm('lost_answer', { accountId: account.accountId })
   const missed = await openStream('/_emulator/stream', { 'last-event-id': from })
   await expect
-    .poll(() => missed.events.map(({ event }) => event))
+    .poll(() => told(missed).map(({ event }) => event))
     .toEqual(['order', 'order', 'faults', 'faults'])
   missed.close()
   const again = await openStream(`/_emulator/stream?after=${from}`)
-  await expect.poll(() => again.events.length).toBe(4)
+  await expect.poll(() => told(again).length).toBe(4)
   again.close()
 })
 
@@ -288,6 +291,50 @@ test('what is not there is refused in the usual form', async () => {
 
 test('the data holds to every rule', async () => {
   expect(await emulator.control('POST', '/verify')).toEqual({ ok: true, violations: [] })
+})
+
+test('a path or a name that nothing can be called is not there', async () => {
+  for (const path of ['%zz', 'orders?account_id=%00', 'ledger?account_id=%00', 'faults/%00']) {
+    const method = path.startsWith('faults') ? 'DELETE' : 'GET'
+    expect((await fetch(`${emulator.url}/_emulator/${path}`, { method })).status, path).toBe(404)
+  }
+})
+
+test('headers are shown as they came, whatever they are called', async () => {
+  const account = await emulator.createAccount()
+  const { headers } = signed(account, 'GET', '/v1/ping')
+  const own = { ...headers, constructor: 'a', toString: 'b', ['__proto__']: 'c' }
+  await new Promise((resolve) => {
+    request(`${emulator.url}/v1/ping`, { headers: own }, (answer) =>
+      answer.resume().once('end', resolve),
+    ).end()
+  })
+  const [recorded] = await requestsOf(emulator, account.accountId)
+  expect(Object.entries(recorded?.headers ?? {})).toEqual(
+    expect.arrayContaining([
+      ['constructor', 'a'],
+      ['toString', 'b'],
+      ['__proto__', 'c'],
+    ]),
+  )
+})
+
+test('a page whose name was made to lead here cannot use the key that everybody knows', async () => {
+  const body = JSON.stringify({ url: 'http://127.0.0.1:9/' })
+  const post = (from: Record<string, string>) =>
+    new Promise<number | undefined>((resolve) => {
+      const account = first()
+      const headers = { ...signed(account, 'POST', '/v1/quote', body).headers, ...from }
+      request(`${emulator.url}/v1/quote`, { method: 'POST', headers }, (answer) =>
+        answer.resume().once('end', () => resolve(answer.statusCode)),
+      ).end(body)
+    })
+  const host = 'rebound.example:4010'
+  expect(await post({ host, origin: 'http://rebound.example:4010' })).toBe(403)
+  expect(await post({ host, origin: 'null' })).toBe(403)
+  // Programs have no origin, and a store may be called by any name.
+  expect(await post({ host })).toBe(400)
+  expect(await post({ origin: emulator.url })).toBe(400)
 })
 
 async function openStream(path: string, headers: Record<string, string> = {}) {

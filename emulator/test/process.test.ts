@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { lstat, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -23,6 +23,8 @@ const start = (...args: string[]) => startProgram(process.execPath, [BIN, '--por
 
 test('after SIGTERM neither a process nor a file is left', async () => {
   const file = join(room.folder, 'key.env')
+  // Somebody else's link in a folder for all must not lead our secret away.
+  await symlink(join(room.folder, 'elsewhere'), file)
   const program = start('--json', '--write-env', file, '--balance', '12.5')
   const { base_url, url, key } = await program.ready
   const balance = await call({ url }, { key }, 'GET', '/v1/balance')
@@ -30,7 +32,8 @@ test('after SIGTERM neither a process nor a file is left', async () => {
   expect(await readFile(file, 'utf8')).toContain(
     `SHOPWIRE_BASE_URL=${base_url}\nSHOPWIRE_API_KEY=${key.id}\n`,
   )
-  expect((await stat(file)).mode & 0o777).toBe(0o600)
+  expect((await lstat(file)).mode & 0o170777).toBe(0o100600)
+  expect(program.said()).toBe('')
   // A page that listens must not keep it from stopping.
   const stream = await fetch(`${url}/_emulator/stream`)
   program.child.kill('SIGTERM')
@@ -53,6 +56,13 @@ test('killed without a word, its database goes with it', async () => {
   program.child.kill('SIGKILL')
   await program.exited
   await expect.poll(async () => (await room.leftovers()).filter((one) => one !== 'key.env')).toEqual([])
+})
+
+test('whoever opens it to a network is told what that means', async () => {
+  const program = start('--json', '--host', '0.0.0.0')
+  await expect.poll(() => program.said()).toContain('Whoever reaches this port can use the emulator')
+  program.child.kill('SIGINT')
+  await program.exited
 })
 
 test('a port that is taken is told at once, with what to do', async () => {

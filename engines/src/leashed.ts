@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, constants, openSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -32,8 +32,12 @@ export interface LeashedOptions {
   polite: NodeJS.Signals
 }
 
+const APPEND_NO_LINK =
+  constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | (constants.O_NOFOLLOW ?? 0)
+
 export function spawnLeashed(command: string, args: string[], options: LeashedOptions): Leashed {
-  const log = openSync(options.log, 'a', 0o600)
+  // No link is followed: the folder may belong to the user that the child runs as.
+  const log = openSync(options.log, APPEND_NO_LINK, 0o600)
   const child = spawn(command, args, {
     cwd: options.cwd,
     env: options.env ?? {},

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { chmod, chown, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { constants, existsSync } from 'node:fs'
+import { chmod, chown, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { makeTemporaryFolder, removeTemporaryFolder, spawnLeashed } from './leashed.ts'
 import { INITDB_MS_MAX, TAKEOVER_MS_MAX } from './limits.ts'
@@ -11,6 +11,9 @@ import { until } from './until.ts'
 
 export const SUPERUSER = 'postgres'
 const SECRET = 'superuser-password'
+/** Windows knows no O_NOFOLLOW, and no root that lends a user. */
+const TRUNCATE_NO_LINK =
+  constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | (constants.O_NOFOLLOW ?? 0)
 /** Nothing of the caller's environment reaches PostgreSQL: a PGDATA or PGPORT there would win over ours. */
 export function environment(libraries?: string): Record<string, string> {
   const own = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
@@ -83,7 +86,8 @@ async function furnish(
   const secret = join(dir, SECRET)
   const isNew = !existsSync(home.data)
   if (isNew) await writeSecret(secret, randomBytes(24).toString('base64url'), user)
-  await writeFile(home.log, '', { mode: 0o600 })
+  // The folder is the lent user's by now. Root must not follow a link that this user put in the place of a file.
+  await writeFile(home.log, '', { mode: 0o600, flag: TRUNCATE_NO_LINK })
   if (isNew) await initialise(programs, home, secret, durable)
   return { ...home, password: (await readFile(secret, 'utf8')).trim() }
 }
@@ -107,8 +111,14 @@ async function makePrivate(dir: string, user: ServiceUser | undefined) {
 
 async function writeSecret(path: string, text: string, user: ServiceUser | undefined) {
   await rm(path, { force: true })
-  await writeFile(path, `${text}\n`, { mode: 0o600 })
-  if (user) await chown(path, user.uid, user.gid)
+  // By its handle, not by its name: the folder is the user's already, who could put a link to another file there meanwhile.
+  const file = await open(path, 'wx', 0o600)
+  try {
+    await file.writeFile(`${text}\n`)
+    if (user) await file.chown(user.uid, user.gid)
+  } finally {
+    await file.close()
+  }
 }
 
 /** Works in a folder of another name first, so that an initdb cut short is never taken for a database. */

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -104,6 +104,17 @@ test('a folder of an earlier run is reused, password and all', async () => {
   expect(second.superuserUrl).toBe(first.superuserUrl)
   expect(await psql(second.superuserUrl, 'select n from kept')).toBe('7')
   expect(statSync(join(dir, 'superuser-password')).mode & 0o777).toBe(0o600)
+})
+
+test('a link that was put in the place of its log is not followed', async () => {
+  const dir = join(emptyFolder(), 'postgres')
+  await (await open({ dir })).stop()
+  const elsewhere = join(emptyFolder(), 'elsewhere')
+  writeFileSync(elsewhere, 'mine')
+  rmSync(join(dir, 'postgres.log'))
+  symlinkSync(elsewhere, join(dir, 'postgres.log'))
+  await expect(startPostgres({ dir })).rejects.toThrow('ELOOP')
+  expect(readFileSync(elsewhere, 'utf8')).toBe('mine')
 })
 
 test('settings of the caller win over the defaults', async () => {

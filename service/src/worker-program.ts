@@ -94,7 +94,9 @@ export function createWorker(
     ANNOUNCE_EVERY_MS,
     async () => {
       const { revision } = await selectRevision(db)
-      while ((await announceCatalogue(db, announceable, clock.nowMs())) === ANNOUNCE_CHUNK)
+      // A database that was put back may know less than last time: what it does not know must not count as announced.
+      const seenTwice = Math.min(announceable, revision)
+      while ((await announceCatalogue(db, seenTwice, clock.nowMs())) === ANNOUNCE_CHUNK)
         await sleep(ANNOUNCE_PAUSE_MS)
       announceable = revision
     },

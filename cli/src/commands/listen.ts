@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { Option } from 'commander'
 import { collect, examples, work } from '../command.ts'
 import type { Context, Outcome } from '../context.ts'
-import { printable } from '../terminal/paint.ts'
+import { jsonText, printable } from '../terminal/paint.ts'
 import { CliError, EXIT } from '../trouble.ts'
 import type { Delivery, DeliverySource } from '../webhooks/delivery-source.ts'
 import { listeningSecret, openEmulatorSource } from '../webhooks/emulator-source.ts'
@@ -91,7 +91,7 @@ async function relay(
     if (wanted.length > 0 && !wanted.some((form) => form.test(delivery.event))) continue
     if (!isJson) out.raw(`${arrival(out, delivery)}\n`)
     const answer = url && (await forward(url, delivery.body, passedOn(delivery.headers)))
-    if (isJson) out.raw(`${JSON.stringify(jsonLine(delivery, url, answer))}\n`)
+    if (isJson) out.raw(`${jsonText(jsonLine(delivery, url, answer))}\n`)
     else if (url && answer) out.raw(`${departure(out, url, answer)}\n`)
   }
 }

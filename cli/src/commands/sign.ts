@@ -58,11 +58,17 @@ async function sign(
   const { url, canonical, headers } = request
   const curl = curlCommand(request, options.bodyFile)
   const expires_at = new Date((Number(moment.timestamp) + VALID_S) * 1000).toISOString()
-  out.show({ method: request.method, url, target, canonical, headers, curl, expires_at }, () => {
-    if (options.curl) return curl
-    const lines = Object.entries(headers).map(([name, value]) => `${out.paint.cyan(name)}: ${value}`)
-    return [out.paint.dim('Canonical request'), canonical, '', out.paint.dim('Headers'), ...lines].join('\n')
-  })
+  const document = { method: request.method, url, target, canonical, headers, curl, expires_at }
+  // What a shell will read: not a byte of the body may be washed out of it.
+  if (options.curl && !out.isJson) out.exact(`${curl}\n`)
+  else {
+    out.show(document, () => {
+      const lines = Object.entries(headers).map(([name, value]) => `${out.paint.cyan(name)}: ${value}`)
+      return [out.paint.dim('Canonical request'), canonical, '', out.paint.dim('Headers'), ...lines].join(
+        '\n',
+      )
+    })
+  }
   out.note(out.paintError.dim(`${options.curl ? '' : '\n'}Good for ${VALID_S} seconds and for one request.`))
   if (request.method === 'POST' && /\/orders\/?$/.test(target)) {
     out.note(`${out.paintError.yellow('!')} Whoever sends this buys, unless its key has bought before.`)

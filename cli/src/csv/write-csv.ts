@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { finished } from 'node:stream/promises'
+import { washed } from '../terminal/paint.ts'
 
 export interface CsvWriter {
   row(cells: readonly (string | number | null | undefined)[]): Promise<void>
@@ -9,7 +10,7 @@ export interface CsvWriter {
 
 /** Lines end with LF: every reader takes it, and `diff` and `wc` stay useful. */
 export function csvLine(cells: readonly (string | number | null | undefined)[]): string {
-  return `${cells.map((cell) => quoted(String(cell ?? ''))).join(',')}\n`
+  return `${cells.map((cell) => quoted(typeof cell === 'number' ? String(cell) : inert(String(cell ?? '')))).join(',')}\n`
 }
 
 /** `-` is stdout. */
@@ -17,7 +18,10 @@ export function csvWriter(path: string): CsvWriter {
   if (path === '-') {
     return {
       async row(cells) {
-        if (!process.stdout.write(csvLine(cells))) await once(process.stdout, 'drain')
+        const line = csvLine(cells)
+        // Into a file it goes as it is; a terminal would obey what a cell says.
+        if (!process.stdout.write(process.stdout.isTTY ? washed(line) : line))
+          await once(process.stdout, 'drain')
       },
       async end() {},
     }
@@ -35,6 +39,14 @@ export function csvWriter(path: string): CsvWriter {
       await isDone
     },
   }
+}
+
+/**
+ * A spreadsheet runs what begins like a formula, also in a file that somebody else filled. Nothing of ours begins so, except a key
+ * with a hyphen in front, which can do nothing.
+ */
+function inert(text: string): string {
+  return /^[=+\-@\t\r]/.test(text) && !/^-[\w.:-]*$/.test(text) ? `'${text}` : text
 }
 
 function quoted(text: string): string {

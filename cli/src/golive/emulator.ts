@@ -152,6 +152,8 @@ export class Emulator {
       method,
       headers: { accept: 'application/json', 'content-type': 'application/json' },
       body: body ? JSON.stringify(body) : null,
+      // An emulator never sends anybody elsewhere, and the webhook's secret may be in the body.
+      redirect: 'error',
       signal: AbortSignal.timeout(msMax),
     }).catch((cause: Error) => {
       throw new EmulatorUnreachable(`No emulator answers at ${this.#url}.`, { cause })

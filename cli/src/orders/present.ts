@@ -8,8 +8,11 @@ export function withoutLinks<Some extends Order>({ links, ...order }: Some) {
   return { ...order, links_hidden: links.length }
 }
 
-export function statusWord(status: Order['status'], paint: Paint, text: string = status): string {
-  return { paid: paint.yellow, delivered: paint.green, cancelled: paint.red }[status](text)
+/** A word that this version does not know is shown as it is: money may just have been spent, and it must be told. */
+export function statusWord(status: Order['status'], paint: Paint, text: string = printable(status)): string {
+  if (status === 'paid') return paint.yellow(text)
+  if (status === 'delivered') return paint.green(text)
+  return status === 'cancelled' ? paint.red(text) : text
 }
 
 export function orderText(order: Order, areLinksShown: boolean, paint: Paint): string {

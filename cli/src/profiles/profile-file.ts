@@ -58,7 +58,9 @@ export async function writeProfiles(profiles: Profiles): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   if (isPosix) await chmod(folder, 0o700)
   const scratch = join(folder, `.profiles.${process.pid}.json`)
-  const file = await open(scratch, 'w', 0o600)
+  // What a run left that was killed may be open to others; ours is a new file.
+  await rm(scratch, { force: true })
+  const file = await open(scratch, 'wx', 0o600)
   try {
     await file.writeFile(`${JSON.stringify(profiles, null, 2)}\n`)
     await file.sync()

@@ -92,12 +92,15 @@ function readOrder(
     order_id,
     idempotency_key,
     total_cents: readAmount(path, line, cell('total_cents'), options.amounts),
-    status: status && (options.statusMap.get(status) ?? STATUS_WORDS[status] ?? status),
+    status: status && (options.statusMap.get(status) ?? STATUS_WORDS.get(status) ?? status),
     created_at: cell('created_at'),
   }
 }
 
-const STATUS_WORDS: Readonly<Record<string, string>> = { canceled: 'cancelled', refunded: 'cancelled' }
+const STATUS_WORDS = new Map([
+  ['canceled', 'cancelled'],
+  ['refunded', 'cancelled'],
+])
 
 function readAmount(
   path: string,

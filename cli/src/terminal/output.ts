@@ -1,4 +1,4 @@
-import { type Paint, paintFor, wantsColour } from './paint.ts'
+import { jsonText, type Paint, paintFor, wantsColour, washed } from './paint.ts'
 
 /** The one way out. With --json, stdout is one document and stderr stays empty unless something fails. */
 export interface Output {
@@ -11,23 +11,27 @@ export interface Output {
   /** Beside the result, for a person: on stderr. */
   note(text: string): void
   raw(text: string): void
+  /** Byte for byte, for what goes on into a shell or a file. Never for what a stranger said. */
+  exact(text: string): void
   rawError(text: string): void
 }
 
 export function createOutput({ isJson }: { isJson: boolean }): Output {
-  const raw = (text: string) => void process.stdout.write(text)
-  const rawError = (text: string) => void process.stderr.write(text)
+  const exact = (text: string) => void process.stdout.write(text)
+  const raw = (text: string) => exact(washed(text))
+  const rawError = (text: string) => void process.stderr.write(washed(text))
   return {
     isJson,
     paint: paintFor(!isJson && wantsColour(process.stdout)),
     paintError: paintFor(!isJson && wantsColour(process.stderr)),
     show(document, text) {
-      raw(`${isJson ? JSON.stringify(document, null, 2) : text()}\n`)
+      raw(`${isJson ? jsonText(document, 2) : text()}\n`)
     },
     note(text) {
       if (!isJson) rawError(`${text}\n`)
     },
     raw,
+    exact,
     rawError,
   }
 }

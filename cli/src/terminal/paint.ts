@@ -29,11 +29,25 @@ export function wantsColour(stream: { isTTY?: boolean }, env: NodeJS.ProcessEnv 
   return stream.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb'
 }
 
-/**
- * Names come from the store, and a terminal obeys what it is sent: control characters and those that turn the direction of
- * writing are shown as a mark instead.
- */
+/** What a terminal obeys: control characters, and those that turn the direction of writing. */
+const OBEYED = '[\\u0000-\\u001f\\u007f-\\u009f\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]'
+const obeyed = new RegExp(OBEYED, 'g')
+/** Line breaks, our own colours, and the two ways in which we write over a line. */
+const ourOwn = new RegExp(`(\\n|\\x1b\\[(?:[0-2]|22|3[1-69])m|\\r\\x1b\\[2?K)|${OBEYED}`, 'g')
+
+/** Names come from the store, and a terminal obeys what it is sent: what it would obey is shown as a mark instead. */
 export function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '\ufffd')
+  return text.replace(obeyed, '\ufffd')
+}
+
+/** The last line of defence, for all that is printed: a place that forgot `printable` can at worst be painted. */
+export function washed(text: string): string {
+  return text.replace(ourOwn, (_, own: string | undefined) => own ?? '\ufffd')
+}
+
+/** JSON that says the same and holds nothing a terminal obeys: `JSON.stringify` leaves some of it as it is. */
+export function jsonText(value: unknown, indent?: number): string {
+  return JSON.stringify(value, null, indent).replace(obeyed, (char) =>
+    char === '\n' ? char : `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }

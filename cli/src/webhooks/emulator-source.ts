@@ -63,6 +63,7 @@ async function* follow(
       if (connections > 0) await reopen()
       const response = await fetch(`${emulator.origin}/_emulator/stream?after=${lastId}`, {
         signal,
+        redirect: 'error',
         headers: { accept: 'text/event-stream', 'last-event-id': lastId },
       })
       if (!response.ok || !response.body) {

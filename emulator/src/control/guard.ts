@@ -21,3 +21,15 @@ export function refuseStrangers(request: IncomingMessage, response: ServerRespon
   }
   return false
 }
+
+/**
+ * The store's own paths are open to every name, as a store's are. But everybody knows the emulator's key, so a page that made its
+ * name lead here could sign with it, and have events sent into the network of whoever looks at it. Only browsers say where a page
+ * is from, and they always do when it changes something.
+ */
+export function refusePages(request: IncomingMessage, response: ServerResponse): boolean {
+  const { host, origin } = request.headers
+  if (origin === undefined || host === undefined || LOOPBACK_NAMES.test(host)) return false
+  answerOwnRefusal(response, 403, 'loopback_only', 'Pages are answered at 127.0.0.1 and localhost only.')
+  return true
+}

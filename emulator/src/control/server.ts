@@ -5,7 +5,7 @@ import { ACCOUNT_ID, KEY } from '../seed.ts'
 import type { Store } from '../store.ts'
 import type { Actions } from './actions.ts'
 import { answerJson, answerOwnRefusal, answerRefusal, readBody, readObject } from './answers.ts'
-import { refuseStrangers } from './guard.ts'
+import { refusePages, refuseStrangers } from './guard.ts'
 import { readPage } from './page.ts'
 import type { Streams } from './stream.ts'
 
@@ -27,7 +27,7 @@ export async function createControlServer(control: () => Control | undefined) {
     (request, response) => {
       const [path = '', query = ''] = (request.url ?? '').split('?', 2)
       const isOurs = page.has(path) || path === PREFIX || path.startsWith(`${PREFIX}/`)
-      if (!isOurs) return serve(request, response)
+      if (!isOurs) return refusePages(request, response) ? undefined : serve(request, response)
       if (path === `${PREFIX}/inbox`) return void accept(request, response)
       if (refuseStrangers(request, response)) return
       if (page.has(path)) {
@@ -58,7 +58,7 @@ async function handle(
   const { journal, faults } = store
   const ok = (value: unknown) => answerJson(response, 200, value)
   const method = request.method ?? ''
-  const [, folder = '', id = '', deed = '', more] = path.split('/').map(decodeURIComponent)
+  const [, folder = '', id = '', deed = '', more] = path.split('/').map(decoded)
   const asked = `${method} /${folder}${id === '' ? '' : '/:id'}${deed === '' ? '' : `/${deed}`}`
   if (more !== undefined) throw nothingHere()
   switch (asked) {
@@ -78,12 +78,12 @@ async function handle(
     case 'GET /orders':
       return ok(
         await actions.orders({
-          ...optional('account_id', query.get('account_id')),
-          ...optional('idempotency_key', query.get('idempotency_key')),
+          ...optional(query, 'account_id'),
+          ...optional(query, 'idempotency_key'),
         }),
       )
     case 'GET /ledger':
-      return ok(await actions.ledger(optional('account_id', query.get('account_id'))))
+      return ok(await actions.ledger(optional(query, 'account_id')))
     case 'GET /stream':
       return streams.serve(request, response, query.has('after') ? integer(query, 'after', 0) : undefined)
     case 'POST /verify':
@@ -134,6 +134,21 @@ function integer(query: URLSearchParams, name: string, fallback: number): number
   return Number(text)
 }
 
-function optional<Name extends string>(name: Name, value: string | null): { [Key in Name]?: string } {
-  return (value === null ? {} : { [name]: value }) as { [Key in Name]?: string }
+function optional<Name extends string>(query: URLSearchParams, name: Name): { [Key in Name]?: string } {
+  const value = query.get(name)
+  return (value === null ? {} : { [name]: sayable(value) }) as { [Key in Name]?: string }
+}
+
+function decoded(part: string): string {
+  try {
+    return sayable(decodeURIComponent(part))
+  } catch {
+    throw nothingHere()
+  }
+}
+
+/** The database takes every text but this. */
+function sayable(text: string): string {
+  if (text.includes('\0')) throw nothingHere()
+  return text
 }

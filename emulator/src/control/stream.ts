@@ -19,6 +19,7 @@ export function createStreams(journal: Journal) {
         'content-type': 'text/event-stream; charset=utf-8',
         'cache-control': 'no-store',
         'x-accel-buffering': 'no',
+        'x-content-type-options': 'nosniff',
       })
       const write = ({ seq, kind, value }: Entry) => {
         response.write(`id: ${seq}\nevent: ${kind}\ndata: ${JSON.stringify(value)}\n\n`)
