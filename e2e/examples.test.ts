@@ -30,7 +30,7 @@ const EMULATOR = fileURLToPath(new URL('../emulator/bin/emulator.ts', import.met
 const BRIDGE = fileURLToPath(new URL('./support/fetch-bridge.ts', import.meta.url))
 const START_MS_MAX = 120_000
 const SECRET = 'whsec_example-of-today'
-const SECRET_OLD = 'whsec_example-of-yesterday'
+const SECRET_PREVIOUS = 'whsec_example-of-yesterday'
 /** Faults change prices for everybody, so tests that care have an item each. */
 const ITEMS = {
   buy: 'Aurora Ring',
@@ -200,7 +200,7 @@ describe('receivers print an event once though it comes twice, take two secrets,
     await expect.poll(receiver.lines).toContain(`order.delivered ${id} links: ${links.length}`)
 
     const event = { event: 'test' as const, data: { message: 'Signed by hand.' } }
-    expect(await post(url, await webhooks.sign(event, { secret: SECRET_OLD }))).toBe(200)
+    expect(await post(url, await webhooks.sign(event, { secret: SECRET_PREVIOUS }))).toBe(200)
     expect(await post(url, await webhooks.sign(event, { secret: 'whsec_a-stranger' }))).toBe(400)
     await expect.poll(receiver.printed).toContain('Signed by hand.')
     const printed = receiver.lines().filter((line) => line.startsWith('order.delivered'))
@@ -441,7 +441,7 @@ async function openBuyer({ balanceCents = 50_000 } = {}) {
     SHOPWIRE_API_SECRET: key.secret,
     SHOPWIRE_BASE_URL: emulator.baseUrl,
     SHOPWIRE_WEBHOOK_SECRET: SECRET,
-    SHOPWIRE_WEBHOOK_SECRET_OLD: SECRET_OLD,
+    SHOPWIRE_WEBHOOK_SECRET_PREVIOUS: SECRET_PREVIOUS,
     PORT: String(port),
     SWEEP_EVERY_S: '1',
   }
