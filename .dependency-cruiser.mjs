@@ -17,7 +17,7 @@ const WORKSPACES = {
   engines: [],
   service: ['contract'],
   sdk: ['contract'],
-  cli: ['contract', 'sdk'],
+  cli: ['contract', 'sdk', 'emulator'],
   emulator: ['contract', 'engines', 'service'],
   examples: ['sdk'],
   e2e: ['contract', 'engines', 'proof', 'sdk', 'emulator', 'cli'],
@@ -85,6 +85,14 @@ export default {
         'Through embedded.ts a store can be put together that a real one must never be. Nothing of the service itself goes through it.',
       from: { path: '^service/' },
       to: { path: '^service/src/embedded\\.ts$' },
+    },
+    {
+      name: 'cli-meets-the-emulator-as-a-process',
+      severity: 'error',
+      comment:
+        'The command line asks an emulator over HTTP and shares the types of its answers, nothing else: it is published without one.',
+      from: { path: '^cli/(src|bin)/' },
+      to: { path: '^emulator/', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'bin-is-the-top',
