@@ -109,6 +109,20 @@ export default {
       to: { path: '/(test|testing)/' },
     },
     {
+      name: 'packaging-is-not-shipped',
+      severity: 'error',
+      comment: 'packaging/ makes packages and tries them; it is in none of them. Call it from build.ts or from a test.',
+      from: { path: '/(src|bin)/' },
+      to: { path: '^packaging/' },
+    },
+    {
+      name: 'packaging-runs-what-it-packs',
+      severity: 'error',
+      comment: 'packaging/ meets a package as a folder to build and a tarball to install, never by import.',
+      from: { path: '^packaging/' },
+      to: { path: `^(${Object.keys(WORKSPACES).join('|')})/` },
+    },
+    {
       name: 'sdk-stands-alone',
       severity: 'error',
       comment:
