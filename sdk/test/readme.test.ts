@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import ts from 'typescript'
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
+
+const COMPILE_MS_MAX = 60_000
 
 /** What a reader has around a snippet: their own variables and functions, with the types that the text gives them. */
 const READERS_OWN = `
@@ -25,20 +27,24 @@ declare function sql(text: TemplateStringsArray, ...values: unknown[]): Promise<
 describe('every snippet of the README compiles as it stands there', () => {
   const readme = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8')
   const snippets = [...readme.matchAll(/^```ts\n([\s\S]*?)^```/gm)].map(([, code = '']) => code)
+  let complaints: readonly string[][]
+
+  beforeAll(() => {
+    complaints = typeErrors(snippets.map(asModule))
+  }, COMPILE_MS_MAX)
 
   test('there are snippets', () => expect(snippets.length).toBeGreaterThan(4))
-  test.each(snippets.map((code) => [code.split('\n').find((line) => line.trim() !== ''), code]))(
+  test.each(snippets.map((code, n) => [code.split('\n').find((line) => line.trim() !== ''), n]))(
     '%s',
-    (_, code) => expect(complaintsAbout(code)).toEqual([]),
+    (_, n) => expect(complaints[Number(n)]).toEqual([]),
   )
 })
 
-function complaintsAbout(code: string): string[] {
+function asModule(code: string): string {
   const own = declarationsNotIn(code)
   const imports = code.match(/^import .*$/gm)?.join('\n') ?? ''
   const body = code.replaceAll(/^import .*$/gm, '')
-  const text = `${own}\n${imports}\nexport async function snippet() {\n${body}\n}`
-  return typeErrors(text)
+  return `${own}\n${imports}\nexport async function snippet() {\n${body}\n}`
 }
 
 /** A snippet that declares a name itself does not get the reader's. */
@@ -51,9 +57,10 @@ function declarationsNotIn(code: string): string {
     .join('\n')
 }
 
-function typeErrors(text: string): string[] {
+/** What the compiler says of each. One program for all: most of its time goes into reading the libraries. */
+function typeErrors(modules: readonly string[]): string[][] {
   // Inside the folder, so that packages are found from where a test would find them.
-  const path = join(import.meta.dirname, 'snippet.ts')
+  const texts = new Map(modules.map((text, n) => [join(import.meta.dirname, `snippet-${n}.ts`), text]))
   const root = join(import.meta.dirname, '../..')
   const { options } = ts.parseJsonConfigFileContent(
     ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile).config,
@@ -62,14 +69,20 @@ function typeErrors(text: string): string[] {
   )
   const host = ts.createCompilerHost(options)
   const { getSourceFile, fileExists, readFile } = host
-  host.fileExists = (name) => name === path || fileExists(name)
-  host.readFile = (name) => (name === path ? text : readFile(name))
-  host.getSourceFile = (name, ...rest) =>
-    name === path ? ts.createSourceFile(name, text, ts.ScriptTarget.ES2024) : getSourceFile(name, ...rest)
-  host.getCurrentDirectory = () => dirname(path)
-  const program = ts.createProgram([path], { ...options, lib: ['lib.es2024.d.ts', 'lib.dom.d.ts'] }, host)
-  const file = program.getSourceFile(path)
-  return ts
-    .getPreEmitDiagnostics(program, file)
-    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))
+  host.fileExists = (name) => texts.has(name) || fileExists(name)
+  host.readFile = (name) => texts.get(name) ?? readFile(name)
+  host.getSourceFile = (name, ...rest) => {
+    const text = texts.get(name)
+    return text === undefined
+      ? getSourceFile(name, ...rest)
+      : ts.createSourceFile(name, text, ts.ScriptTarget.ES2024)
+  }
+  host.getCurrentDirectory = () => import.meta.dirname
+  const names = [...texts.keys()]
+  const program = ts.createProgram(names, { ...options, lib: ['lib.es2024.d.ts', 'lib.dom.d.ts'] }, host)
+  return names.map((name) =>
+    ts
+      .getPreEmitDiagnostics(program, program.getSourceFile(name))
+      .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n')),
+  )
 }
