@@ -20,7 +20,8 @@ await build({
   platform: 'node',
   fixedExtension: true,
   dts: false,
-  deps: { alwaysBundle: [/^@shopwire\//, 'commander'], onlyBundle: false },
+  // What else from npm found its way in would be there without its licence: the build fails then.
+  deps: { alwaysBundle: [/^@shopwire\//, 'commander'], onlyBundle: ['commander'] },
   outputOptions: { comments: { jsdoc: false } },
   outDir: 'dist',
   tsconfig: '../tsconfig.json',

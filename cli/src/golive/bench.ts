@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { WEBHOOK_TIMEOUT_MS_MAX } from '@shopwire/contract'
+import { WEBHOOK_TIMEOUT_MS_MAX } from '@shopwire/contract/limits'
 import type { EmulatedOrder, RecordedDelivery, RecordedRequest } from '@shopwire/emulator'
 import { type App, type AppAnswer, type AppState, isTwoHundred } from './app.ts'
 import { cartKey, distinctCarts, itemsIn, type Line, type Priced, totalOf, unitsOf } from './carts.ts'

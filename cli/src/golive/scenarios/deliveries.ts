@@ -1,4 +1,4 @@
-import { WEBHOOK_TIMEOUT_MS_MAX } from '@shopwire/contract'
+import { WEBHOOK_TIMEOUT_MS_MAX } from '@shopwire/contract/limits'
 import type { RecordedDelivery } from '@shopwire/emulator'
 import { describeAnswer, isTwoHundred } from '../app.ts'
 import type { Bench } from '../bench.ts'
