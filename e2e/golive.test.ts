@@ -1,5 +1,4 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,12 +7,14 @@ import { promisify } from 'node:util'
 import { allScenarios, type GoliveReport } from '@shopwire/cli/golive'
 import { type Emulator, startEmulator } from '@shopwire/emulator'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { startExample } from './support/example.ts'
 import { failuresOf, PREVIOUS_SECRET, RUN_MS_MAX, SECRET } from './support/golive.ts'
 import { startHandmadeShop } from './support/handmade-shop.ts'
 import { readXml } from './support/xml.ts'
 
 const ROOT = new URL('..', import.meta.url)
 const START_MS_MAX = 120_000
+const SECRETS = { SHOPWIRE_WEBHOOK_SECRET: SECRET, SHOPWIRE_WEBHOOK_SECRET_PREVIOUS: PREVIOUS_SECRET }
 
 let emulator: Emulator
 
@@ -26,14 +27,11 @@ afterAll(async () => {
 })
 
 test('the shop in examples/ passes everything, and says so in JSON and JUnit', async () => {
-  const shop = await startExample()
   const folder = await mkdtemp(join(tmpdir(), 'shopwire-golive-'))
-  onTestFinished(async () => {
-    await stop(shop.process)
-    await rm(folder, { recursive: true })
-  })
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const urls = await startShop(folder)
   const file = join(folder, 'golive.xml')
-  const { code, stdout } = await golive(['--json', '--junit', file, ...argumentsFor(shop.urls)])
+  const { code, stdout } = await golive(['--json', '--junit', file, ...argumentsFor(urls)])
   const report = JSON.parse(stdout) as GoliveReport
   expect(failuresOf(report)).toEqual([])
   expect(report).toMatchObject({ ok: true, failed: 0, not_run: 0, passed: allScenarios().length + 1 })
@@ -125,11 +123,7 @@ test('--list names them all', async () => {
 
 function golive(args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   const program = fileURLToPath(new URL('cli/bin/shopwire.ts', ROOT))
-  const env = {
-    PATH: process.env.PATH,
-    SHOPWIRE_WEBHOOK_SECRET: SECRET,
-    SHOPWIRE_WEBHOOK_SECRET_PREVIOUS: PREVIOUS_SECRET,
-  }
+  const env = { PATH: process.env.PATH, ...SECRETS }
   const timeout = RUN_MS_MAX + 20_000
   return promisify(execFile)(process.execPath, [program, 'golive', ...args], { env, timeout }).then(
     (streams) => ({ code: 0, ...streams }),
@@ -142,35 +136,22 @@ function argumentsFor({ buy, webhook, state, reconcile }: Record<string, string>
   return ['--emulator', emulator.url, ...Object.entries(urls).flatMap(([name, url]) => [name, url ?? ''])]
 }
 
-async function startExample() {
-  const program = fileURLToPath(new URL('examples/shop/shop.ts', ROOT))
-  const shop = spawn(process.execPath, [program], {
-    env: {
-      PATH: process.env.PATH,
-      PORT: '0',
-      SHOPWIRE_BASE_URL: emulator.baseUrl,
-      SHOPWIRE_API_KEY: emulator.key.id,
-      SHOPWIRE_API_SECRET: emulator.key.secret,
-      SHOPWIRE_WEBHOOK_SECRET: SECRET,
-      SHOPWIRE_WEBHOOK_SECRET_PREVIOUS: PREVIOUS_SECRET,
-    },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const url = await new Promise<string>((resolve, reject) => {
-    shop.stdout.on('data', (chunk: Buffer) => resolve(/http:\S+/.exec(String(chunk))?.[0] ?? ''))
-    shop.once('close', () => reject(new Error('the shop ended early')))
-  })
-  const urls = {
+/** examples/shop as its reader starts it; ends with the test. */
+async function startShop(cwd: string) {
+  const env = {
+    PORT: '0',
+    SHOPWIRE_BASE_URL: emulator.baseUrl,
+    SHOPWIRE_API_KEY: emulator.key.id,
+    SHOPWIRE_API_SECRET: emulator.key.secret,
+    ...SECRETS,
+  }
+  const shop = startExample(['shop/shop.ts'], { env, cwd })
+  await expect.poll(shop.printed).toMatch(/http:\S+\s/)
+  const [url] = /http:\S+/.exec(shop.printed()) ?? []
+  return {
     buy: `${url}/buy`,
     webhook: `${url}/hooks`,
     state: `${url}/purchases/{purchase}`,
     reconcile: `${url}/reconcile`,
   }
-  return { process: shop, urls }
-}
-
-async function stop(process: ChildProcess): Promise<void> {
-  if (process.exitCode !== null || process.signalCode !== null) return
-  process.kill()
-  await once(process, 'close')
 }
