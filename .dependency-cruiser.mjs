@@ -111,7 +111,8 @@ export default {
     {
       name: 'packaging-is-not-shipped',
       severity: 'error',
-      comment: 'packaging/ makes packages and tries them; it is in none of them. Call it from build.ts or from a test.',
+      comment:
+        'packaging/ makes packages and tries them; it is in none of them. Call it from build.ts or from a test.',
       from: { path: '/(src|bin)/' },
       to: { path: '^packaging/' },
     },
