@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { access, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join, posix } from 'node:path'
 import { promisify } from 'node:util'
@@ -223,7 +223,7 @@ async function runHarness(
   return printed.trim().split('\n')
 }
 
-/** What `npm run dev` lays out: the demo catalogue, links to give away, money, a key, and the file that tells of it. */
+/** What `npm run dev` lays out: the demo catalogue, links to give away, money and a key. */
 async function openDemoShop(system: System, folder: string): Promise<Record<string, string>> {
   const catalogue = join(ROOT, 'tools/demo/catalogue.json')
   await system.admin('catalogue', 'import', catalogue)
@@ -237,9 +237,6 @@ async function openDemoShop(system: System, folder: string): Promise<Record<stri
     SHOPWIRE_API_SECRET: key.secret,
     SHOPWIRE_BASE_URL: `http://127.0.0.1:${system.ports[0]}/v1`,
   }
-  await mkdir(join(folder, '.data'))
-  const lines = Object.entries(env).map(([name, value]) => `${name}=${value}`)
-  await writeFile(join(folder, '.data/demo.env'), `${lines.join('\n')}\n`)
   return { ...env, PATH: process.env.PATH ?? '' }
 }
 

@@ -200,7 +200,10 @@ export class Bench {
   #nextCart(linesMin: number): readonly Line[] {
     for (;;) {
       const { value: items, done } = this.#carts.next()
-      if (done) throw new Error('There are not enough items on sale to tell purchases apart.')
+      if (done)
+        throw new Error(
+          'There are not enough items on sale to tell purchases apart. Name more with --items, or leave it out.',
+        )
       if (linesMin === 1 || (items.length >= linesMin && unitsOf(items) > items.length)) return items
     }
   }
