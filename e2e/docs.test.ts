@@ -22,6 +22,11 @@ test('every block in a programming language is run, or is a file that others nee
   expect(idle.map(placeOf)).toEqual([])
 })
 
+test('no two pages make the same file', () => {
+  const files = blocks.flatMap(({ marks }) => marks.file ?? [])
+  expect(files.filter((name, at) => files.indexOf(name) !== at)).toEqual([])
+})
+
 describe('signing examples give the known answer for every vector', async () => {
   const { cases } = await readVectors('request-signing.json')
   const input = cases.map((one) =>

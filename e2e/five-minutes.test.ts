@@ -186,7 +186,8 @@ async function play(folder: string, ports: typeof PORTS, terminals: Map<string, 
     else if ('file' in step) {
       await writeFile(join(folder, step.file), forTest(step.text))
       const text = forPage(forTest(step.text))
-      parts.push(`\`\`\`js file=${step.file}\n// ${step.file}\n${text}\n\`\`\`\n`)
+      // Not `file=`: those are for the programs of the guides, which have a buy.mjs of their own.
+      parts.push(`\`\`\`js run=five-minutes\n// ${step.file}\n${text}\n\`\`\`\n`)
     } else if ('terminal' in step) {
       const terminal = openTerminal(forTest(step.$), folder, env)
       terminals.set(step.terminal, terminal)
