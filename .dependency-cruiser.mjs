@@ -17,7 +17,7 @@ const WORKSPACES = {
   engines: [],
   service: ['contract'],
   sdk: ['contract'],
-  cli: ['contract', 'sdk'],
+  cli: ['contract', 'sdk', 'emulator'],
   emulator: ['contract', 'engines', 'service'],
   examples: ['sdk'],
   e2e: ['contract', 'engines', 'proof', 'sdk', 'emulator', 'cli'],
@@ -87,6 +87,14 @@ export default {
       to: { path: '^service/src/embedded\\.ts$' },
     },
     {
+      name: 'cli-meets-the-emulator-as-a-process',
+      severity: 'error',
+      comment:
+        'The command line asks an emulator over HTTP and shares the types of its answers, nothing else: it is published without one.',
+      from: { path: '^cli/(src|bin)/' },
+      to: { path: '^emulator/', dependencyTypesNot: ['type-only'] },
+    },
+    {
       name: 'bin-is-the-top',
       severity: 'error',
       comment: 'bin/ wires things together and is imported by nobody. Put shared code into src/.',
@@ -99,6 +107,21 @@ export default {
       comment: 'Shipped code must not depend on tests. Move what it needs into src/.',
       from: { path: '^(contract|engines|service|sdk)/(src|bin)/' },
       to: { path: '/(test|testing)/' },
+    },
+    {
+      name: 'packaging-is-not-shipped',
+      severity: 'error',
+      comment:
+        'packaging/ makes packages and tries them; it is in none of them. Call it from build.ts or from a test.',
+      from: { path: '/(src|bin)/' },
+      to: { path: '^packaging/' },
+    },
+    {
+      name: 'packaging-runs-what-it-packs',
+      severity: 'error',
+      comment: 'packaging/ meets a package as a folder to build and a tarball to install, never by import.',
+      from: { path: '^packaging/' },
+      to: { path: `^(${Object.keys(WORKSPACES).join('|')})/` },
     },
     {
       name: 'sdk-stands-alone',

@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { access, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join, posix } from 'node:path'
 import { promisify } from 'node:util'
@@ -20,6 +20,11 @@ const PROGRAM_MS_MAX = 60_000
 test('every block in a programming language is run, or is a file that others need', () => {
   const idle = blocks.filter(({ language, marks }) => runnable.has(language) && !marks.run && !marks.file)
   expect(idle.map(placeOf)).toEqual([])
+})
+
+test('no two pages make the same file', () => {
+  const files = blocks.flatMap(({ marks }) => marks.file ?? [])
+  expect(files.filter((name, at) => files.indexOf(name) !== at)).toEqual([])
 })
 
 describe('signing examples give the known answer for every vector', async () => {
@@ -223,7 +228,7 @@ async function runHarness(
   return printed.trim().split('\n')
 }
 
-/** What `npm run dev` lays out: the demo catalogue, links to give away, money, a key, and the file that tells of it. */
+/** What `npm run dev` lays out: the demo catalogue, links to give away, money and a key. */
 async function openDemoShop(system: System, folder: string): Promise<Record<string, string>> {
   const catalogue = join(ROOT, 'tools/demo/catalogue.json')
   await system.admin('catalogue', 'import', catalogue)
@@ -237,9 +242,6 @@ async function openDemoShop(system: System, folder: string): Promise<Record<stri
     SHOPWIRE_API_SECRET: key.secret,
     SHOPWIRE_BASE_URL: `http://127.0.0.1:${system.ports[0]}/v1`,
   }
-  await mkdir(join(folder, '.data'))
-  const lines = Object.entries(env).map(([name, value]) => `${name}=${value}`)
-  await writeFile(join(folder, '.data/demo.env'), `${lines.join('\n')}\n`)
   return { ...env, PATH: process.env.PATH ?? '' }
 }
 

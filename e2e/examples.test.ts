@@ -1,20 +1,13 @@
 import { execFile } from 'node:child_process'
-import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { access, readFile, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import {
-  type EmulatedOrder,
-  type Emulator,
-  type FaultName,
-  type RecordedDelivery,
-  startEmulator,
-} from '@shopwire/emulator'
-import { freePort, freePorts } from '@shopwire/engines'
-import { Shopwire, webhooks } from '@shopwire/sdk'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { type Emulator, startEmulator } from '@shopwire/emulator'
+import { freePorts } from '@shopwire/engines'
+import { webhooks } from '@shopwire/sdk'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BUN, DENO, installRuntime } from '../sdk/test/runtimes/install.ts'
 import {
   EXAMPLES,
@@ -23,22 +16,13 @@ import {
   startCommand,
   startExample,
 } from './support/example.ts'
+import { ITEMS, makeFolder, openBuyer, SECRET, SECRET_PREVIOUS } from './support/example-buyer.ts'
 
 /** Every example as its reader runs it: a process of its own, an emulator, real events over real sockets. */
 const VECTORS = fileURLToPath(new URL('../contract/vectors', import.meta.url))
 const EMULATOR = fileURLToPath(new URL('../emulator/bin/emulator.ts', import.meta.url))
 const BRIDGE = fileURLToPath(new URL('./support/fetch-bridge.ts', import.meta.url))
 const START_MS_MAX = 120_000
-const SECRET = 'whsec_example-of-today'
-const SECRET_OLD = 'whsec_example-of-yesterday'
-/** Faults change prices for everybody, so tests that care have an item each. */
-const ITEMS = {
-  buy: 'Aurora Ring',
-  changes: 'Solar Wind',
-  mirror: 'Polar Night',
-  chat: 'Paper Lantern',
-  chatChanges: 'Neon Rain',
-}
 const NOT_FOR_SALE = '99999999999999999'
 const EXIT_TRY_AGAIN = 75
 
@@ -53,7 +37,7 @@ afterAll(() => emulator?.stop())
 // First, because the store tells of changes once a minute, and later tests change prices too.
 describe('catalogue-mirror', () => {
   test('equals the catalogue at the start, after an event and after a silent change, and marks what vanished', async () => {
-    const buyer = await openBuyer()
+    const buyer = await openBuyer(emulator)
     await buyer.listenAt()
     const id = await buyer.idOf(ITEMS.mirror)
     const { price_cents } = await buyer.shop.catalogue.get(id)
@@ -83,7 +67,7 @@ describe('catalogue-mirror', () => {
   })
 
   test('the timer finds what no event told', async () => {
-    const buyer = await openBuyer()
+    const buyer = await openBuyer(emulator)
     const id = await buyer.idOf(ITEMS.mirror)
     const options = { ...buyer.options, env: { ...buyer.options.env, MIRROR_EVERY_S: '0.2' } }
     const mirror = startExample(['catalogue-mirror/run.ts'], options)
@@ -97,7 +81,7 @@ describe('catalogue-mirror', () => {
 
 describe('buy-node', () => {
   test('buys, waits for delivery and never prints a link', async () => {
-    const buyer = await openBuyer()
+    const buyer = await openBuyer(emulator)
     const { code, lines } = await buyer.run('buy-node/buy.ts', await buyer.idOf(ITEMS.buy), '2')
     expect(code).toBe(0)
     const [order] = await buyer.orders()
@@ -109,7 +93,7 @@ describe('buy-node', () => {
   })
 
   test('when every answer is lost it says so, and the next run finishes the same purchase', async () => {
-    const buyer = await openBuyer()
+    const buyer = await openBuyer(emulator)
     await buyer.arm('lost_answer', { times: 3 })
     const lost = await buyer.run('buy-node/buy.ts', await buyer.idOf(ITEMS.buy))
     expect(lost).toMatchObject({ code: EXIT_TRY_AGAIN })
@@ -120,7 +104,7 @@ describe('buy-node', () => {
   })
 
   test('killed while it buys, it finishes the same purchase in its next run', async () => {
-    const buyer = await openBuyer()
+    const buyer = await openBuyer(emulator)
     await buyer.arm('slow_answer', { ms: 60_000 })
     const killed = startExample(['buy-node/buy.ts', await buyer.idOf(ITEMS.buy)], buyer.options)
     await expect.poll(buyer.orders).toHaveLength(1)
@@ -135,7 +119,7 @@ describe('buy-node', () => {
     ['sold_out', 1, 'It was sold out just now'],
     ['supplier_failure', 0, 'came back'],
   ] as const)('%s ends with exit code %i', async (fault, code, words) => {
-    const buyer = await openBuyer()
+    const buyer = await openBuyer(emulator)
     const id = await buyer.idOf(ITEMS.changes)
     await emulator.control('POST', `/items/${id}`, { sellable: true })
     await buyer.arm(fault)
@@ -148,7 +132,7 @@ describe('buy-node', () => {
   })
 
   test('without money nothing is bought', async () => {
-    const buyer = await openBuyer({ balanceCents: 100 })
+    const buyer = await openBuyer(emulator, { balanceCents: 100 })
     const { code, printed } = await buyer.run('buy-node/buy.ts', await buyer.idOf(ITEMS.buy))
     expect({ code, printed }).toMatchObject({
       code: 1,
@@ -187,7 +171,7 @@ describe('receivers print an event once though it comes twice, take two secrets,
 
   test.for(Object.entries(receivers))('%s', async ([name, start], { skip }) => {
     if (name in runtimes && runtimes[name] === undefined) notRun(`receiver-${name}`, name, skip)
-    const buyer = await openBuyer()
+    const buyer = await openBuyer(emulator)
     const url = await buyer.listenAt()
     await buyer.arm('duplicate_event', { times: 0 })
     const receiver = await start(buyer.options)
@@ -200,7 +184,7 @@ describe('receivers print an event once though it comes twice, take two secrets,
     await expect.poll(receiver.lines).toContain(`order.delivered ${id} links: ${links.length}`)
 
     const event = { event: 'test' as const, data: { message: 'Signed by hand.' } }
-    expect(await post(url, await webhooks.sign(event, { secret: SECRET_OLD }))).toBe(200)
+    expect(await post(url, await webhooks.sign(event, { secret: SECRET_PREVIOUS }))).toBe(200)
     expect(await post(url, await webhooks.sign(event, { secret: 'whsec_a-stranger' }))).toBe(400)
     await expect.poll(receiver.printed).toContain('Signed by hand.')
     const printed = receiver.lines().filter((line) => line.startsWith('order.delivered'))
@@ -210,7 +194,7 @@ describe('receivers print an event once though it comes twice, take two secrets,
   })
 
   test('a restart forgets nothing', async () => {
-    const buyer = await openBuyer()
+    const buyer = await openBuyer(emulator)
     const url = await buyer.listenAt()
     const signed = await webhooks.sign({ event: 'test', data: { message: 'Again.' } }, { secret: SECRET })
     for (const printed of ['Again.', '']) {
@@ -259,7 +243,7 @@ describe('signers agree with every vector, and a store knows them', () => {
   test.for(Object.entries(signers))('%s', async ([name, { needs, vectors, ping, verdict }], { skip }) => {
     const missing = await missingPrograms(needs)
     if (missing.length > 0) notRun(name, missing.join(', '), skip)
-    const buyer = await openBuyer()
+    const buyer = await openBuyer(emulator)
     const inFolder = (command: string, env = {}) =>
       promisify(execFile)('bash', ['-c', command], {
         cwd: EXAMPLES + name,
@@ -329,7 +313,7 @@ describe('chat-storefront', () => {
   })
 
   async function openChat() {
-    const buyer = await openBuyer()
+    const buyer = await openBuyer(emulator)
     await buyer.listenAt()
     const chat = startExample(['chat-storefront/main.ts'], { ...buyer.options, isTypedTo: true })
     await expect.poll(chat.printed).toContain('Say /shop')
@@ -339,7 +323,7 @@ describe('chat-storefront', () => {
 
 describe('reconcile-nightly', () => {
   test('agrees with true books, names each difference in false ones, and tells when it could not look', async () => {
-    const buyer = await openBuyer()
+    const buyer = await openBuyer(emulator)
     await buyer.buyAndAwait('delivered')
     const dear = await buyer.buyAndAwait('delivered')
     const forgotten = await buyer.buyAndAwait('delivered')
@@ -430,101 +414,6 @@ test('what the first page of the examples says works: an emulator in one termina
   program.interrupt()
   expect(await program.end()).toBe(0)
 })
-
-/** An account with money, a key in the environment of its examples, and a folder for what they leave behind. */
-async function openBuyer({ balanceCents = 50_000 } = {}) {
-  const { accountId, key } = await emulator.createAccount({ balanceCents })
-  const cwd = await makeFolder()
-  const port = await freePort()
-  const env = {
-    SHOPWIRE_API_KEY: key.id,
-    SHOPWIRE_API_SECRET: key.secret,
-    SHOPWIRE_BASE_URL: emulator.baseUrl,
-    SHOPWIRE_WEBHOOK_SECRET: SECRET,
-    SHOPWIRE_WEBHOOK_SECRET_OLD: SECRET_OLD,
-    PORT: String(port),
-    SWEEP_EVERY_S: '1',
-  }
-  const options: ExampleOptions = { env, cwd }
-  const shop = new Shopwire({ keyId: key.id, secret: key.secret, baseUrl: emulator.baseUrl })
-  const idOf = async (name: string) => {
-    const [item] = (await shop.catalogue.list({ search: name })).items
-    if (!item) throw new Error(`the emulator does not sell ${name}`)
-    return item.id
-  }
-  const inMirror = <Result>(work: (db: DatabaseSync) => Result) => {
-    const db = new DatabaseSync(join(cwd, 'catalogue.db'), { timeout: 5_000 })
-    try {
-      return work(db)
-    } finally {
-      db.close()
-    }
-  }
-  let bought = 0
-  const buy = async (name: string) => {
-    bought += 1
-    return shop.orders.create({ items: [{ id: await idOf(name) }], idempotencyKey: `example-${bought}` })
-  }
-  return {
-    options,
-    shop,
-    idOf,
-    inMirror,
-    arm: (name: FaultName, params: Record<string, unknown> = {}) =>
-      emulator.arm({ name, account_id: accountId, ...params }),
-    /** From now on events go to the example. */
-    async listenAt() {
-      const url = `http://localhost:${port}/hooks`
-      await emulator.control('POST', '/webhook', { url, secret: SECRET, account_id: accountId })
-      return url
-    },
-    async run(script: string, ...args: string[]) {
-      const example = startExample([script, ...args], options)
-      return { code: await example.end(), lines: example.lines(), printed: example.printed() }
-    },
-    buy,
-    /** A fault strikes the next order that is fulfilled, so each has to be before the next is bought. */
-    async buyAndAwait(status: string) {
-      const order = await buy(ITEMS.buy)
-      await expect.poll(async () => (await shop.orders.get(order.id)).status).toBe(status)
-      return order
-    },
-    async orders() {
-      const answer = await emulator.control<{ orders: EmulatedOrder[] }>(
-        'GET',
-        `/orders?account_id=${accountId}`,
-      )
-      return answer.orders
-    },
-    async deliveries(orderId: string, event: string) {
-      const answer = await emulator.control<{ deliveries: RecordedDelivery[] }>(
-        'GET',
-        '/deliveries?limit=1000',
-      )
-      return answer.deliveries.filter((one) => one.order_id === orderId && one.event === event)
-    },
-    balanceCents: async () => (await shop.balance()).balance_cents,
-    async catalogue() {
-      const { items } = await shop.catalogue.list({ limit: 2_000 })
-      return items.map(({ id, name, price_cents, sellable }) => ({ id, name, price_cents, sellable }))
-    },
-    mirrored: () =>
-      inMirror((db) =>
-        db
-          .prepare(
-            'select id, name, price_cents, sellable from items where vanished_at is null order by length(id), id',
-          )
-          .all()
-          .map((row) => ({ ...row, sellable: row.sellable === 1 })),
-      ),
-  }
-}
-
-async function makeFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'shopwire-example-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
-  return folder
-}
 
 async function post(url: string, { body, headers }: webhooks.SignedEvent): Promise<number> {
   const response = await fetch(url, { method: 'POST', body, headers })

@@ -1,12 +1,12 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { freePort, until } from '@shopwire/engines'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { buildPackage, installInto, packInto, run } from '../packaging/pack.ts'
 import { codeBlocks, readPages } from './support/code-blocks.ts'
 
 /**
@@ -16,7 +16,7 @@ import { codeBlocks, readPages } from './support/code-blocks.ts'
  */
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const PAGE = join(ROOT, 'docs/start/five-minutes.md')
-const PACKAGES = ['sdk', 'cli', 'emulator']
+const PACKAGES = ['sdk', 'cli', 'emulator'] as const
 const READY_S_MAX = 10
 const TOTAL_S_MAX = 300
 const PATIENCE_MS = 60_000
@@ -125,7 +125,13 @@ let folder: string
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'shopwire-five-minutes-'))
-  await installInto(folder)
+  const tarballs = await Promise.all(
+    PACKAGES.map(async (name) => {
+      await buildPackage(name)
+      return packInto(folder, name)
+    }),
+  )
+  await installInto(folder, tarballs, '--prefer-offline')
 }, 2 * PATIENCE_MS)
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
@@ -158,22 +164,6 @@ test('programs in the docs that need our packages run with them', async () => {
   }
 })
 
-async function installInto(folder: string): Promise<void> {
-  const tarballs = await Promise.all(
-    PACKAGES.map(async (name) => {
-      await run(process.execPath, ['build.ts'], join(ROOT, name))
-      const packed = await run(
-        'npm',
-        ['pack', '--json', '--pack-destination', folder],
-        join(ROOT, name, 'dist'),
-      )
-      return join(folder, (JSON.parse(packed) as [{ filename: string }])[0].filename)
-    }),
-  )
-  await writeFile(join(folder, 'package.json'), '{ "private": true }')
-  await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', ...tarballs], folder)
-}
-
 async function play(folder: string, ports: typeof PORTS, terminals: Map<string, Terminal>): Promise<string> {
   const forTest = (text: string) =>
     text.replace(/\{(emulator|receiver)\}/g, (_, name) => ports[name as keyof typeof ports])
@@ -196,6 +186,7 @@ async function play(folder: string, ports: typeof PORTS, terminals: Map<string, 
     else if ('file' in step) {
       await writeFile(join(folder, step.file), forTest(step.text))
       const text = forPage(forTest(step.text))
+      // Not `file=`: those are for the programs of the guides, which have a buy.mjs of their own.
       parts.push(`\`\`\`js run=five-minutes\n// ${step.file}\n${text}\n\`\`\`\n`)
     } else if ('terminal' in step) {
       const terminal = openTerminal(forTest(step.$), folder, env)
@@ -253,19 +244,6 @@ function openTerminal(command: string, cwd: string, env: Record<string, string>)
       await closed
     },
   }
-}
-
-async function run(
-  file: string,
-  args: readonly string[],
-  cwd: string,
-  env: NodeJS.ProcessEnv = process.env,
-): Promise<string> {
-  const ended = promisify(execFile)(file, args, { cwd, env, timeout: 2 * PATIENCE_MS, encoding: 'utf8' })
-  const { stdout } = await ended.catch((error: Error & { stdout?: string; stderr?: string }) => {
-    throw new Error(`${file} ${args.join(' ')} failed: ${error.message}\n${error.stdout}\n${error.stderr}`)
-  })
-  return stdout
 }
 
 /** Ids become the order of their first appearance; times, hashes and counts that depend on them are blotted out. */

@@ -1,5 +1,4 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,13 +8,15 @@ import { allScenarios, type GoliveReport } from '@shopwire/cli/golive'
 import { type Emulator, startEmulator } from '@shopwire/emulator'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { codeBlocks, readPages } from './support/code-blocks.ts'
+import { EXAMPLES, startProgram } from './support/example.ts'
 import { failuresOf, PREVIOUS_SECRET, RUN_MS_MAX, SECRET } from './support/golive.ts'
 import { startHandmadeShop } from './support/handmade-shop.ts'
 import { readXml } from './support/xml.ts'
 
 const ROOT = new URL('..', import.meta.url)
+const PAGE_SHOP = fileURLToPath(new URL('./support/page-shop.ts', import.meta.url))
 const START_MS_MAX = 120_000
-const isLong = process.env.SHOPWIRE_LONG === '1'
+const SECRETS = { SHOPWIRE_WEBHOOK_SECRET: SECRET, SHOPWIRE_WEBHOOK_SECRET_PREVIOUS: PREVIOUS_SECRET }
 
 let emulator: Emulator
 
@@ -28,14 +29,11 @@ afterAll(async () => {
 })
 
 test('the shop in examples/ passes everything, and says so in JSON and JUnit', async () => {
-  const shop = await startShop(fileURLToPath(new URL('examples/shop/shop.ts', ROOT)))
   const folder = await mkdtemp(join(tmpdir(), 'shopwire-golive-'))
-  onTestFinished(async () => {
-    await stop(shop.process)
-    await rm(folder, { recursive: true })
-  })
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const urls = await startShop(folder, `${EXAMPLES}shop/shop.ts`)
   const file = join(folder, 'golive.xml')
-  const { code, stdout } = await golive(['--json', '--junit', file, ...argumentsFor(shop.urls)])
+  const { code, stdout } = await golive(['--json', '--junit', file, ...argumentsFor(urls)])
   const report = JSON.parse(stdout) as GoliveReport
   expect(failuresOf(report)).toEqual([])
   expect(report).toMatchObject({ ok: true, failed: 0, not_run: 0, passed: allScenarios().length + 1 })
@@ -51,16 +49,13 @@ test('the shop in examples/ passes everything, and says so in JSON and JUnit', a
 })
 
 // The loop on the page waits for half a minute before it asks a closed store again.
-test.runIf(isLong)('the code on the pages passes everything', async () => {
+test.runIf(process.env.SHOPWIRE_LONG)('the code on the pages passes everything', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'shopwire-golive-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
   const blocks = (await readPages()).flatMap(codeBlocks)
   for (const { marks, code } of blocks) if (marks.file) await writeFile(join(folder, marks.file), code)
-  const shop = await startShop(fileURLToPath(new URL('./support/page-shop.ts', import.meta.url)), folder)
-  onTestFinished(async () => {
-    await stop(shop.process)
-    await rm(folder, { recursive: true })
-  })
-  const { stdout } = await golive(['--json', ...argumentsFor(shop.urls)])
+  const urls = await startShop(folder, PAGE_SHOP, folder)
+  const { stdout } = await golive(['--json', ...argumentsFor(urls)])
   const report = JSON.parse(stdout) as GoliveReport
   expect(failuresOf(report)).toEqual([])
   expect(report).toMatchObject({ ok: true, not_run: 0 })
@@ -113,6 +108,7 @@ test('code that is not there: 1, and nothing else is tried', async () => {
 test('code that buys elsewhere, or with a wrong secret, is told what to set', async () => {
   const { accountId, key } = await emulator.createAccount()
   const { baseUrl } = emulator
+  // One after the other: golive looks at what everybody sent to find out what is wrong.
   for (const [settings, said] of [
     [{ baseUrl: 'http://127.0.0.1:9/v1', key }, 'no order arrived at the emulator'],
     [{ baseUrl, key: { ...key, secret: `${key.secret}x` } }, 'Your request was refused'],
@@ -130,14 +126,9 @@ test('code that buys elsewhere, or with a wrong secret, is told what to set', as
 
 test('a wrong call: 2', async () => {
   const buy = ['--buy', 'http://127.0.0.1:9/']
-  for (const wrong of [
-    [],
-    ['--buy', 'shop'],
-    [...buy, '--only', 'nothing'],
-    [...buy, '--state', 'http://a/b'],
-  ]) {
-    expect(await golive([...wrong, '--emulator', emulator.url])).toMatchObject({ code: 2 })
-  }
+  const wrong = [[], ['--buy', 'shop'], [...buy, '--only', 'nothing'], [...buy, '--state', 'http://a/b']]
+  const ended = await Promise.all(wrong.map((args) => golive([...args, '--emulator', emulator.url])))
+  expect(ended.map(({ code }) => code)).toEqual(wrong.map(() => 2))
 })
 
 test('--list names them all', async () => {
@@ -147,11 +138,7 @@ test('--list names them all', async () => {
 
 function golive(args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   const program = fileURLToPath(new URL('cli/bin/shopwire.ts', ROOT))
-  const env = {
-    PATH: process.env.PATH,
-    SHOPWIRE_WEBHOOK_SECRET: SECRET,
-    SHOPWIRE_WEBHOOK_SECRET_PREVIOUS: PREVIOUS_SECRET,
-  }
+  const env = { PATH: process.env.PATH, ...SECRETS }
   const timeout = RUN_MS_MAX + 20_000
   return promisify(execFile)(process.execPath, [program, 'golive', ...args], { env, timeout }).then(
     (streams) => ({ code: 0, ...streams }),
@@ -164,34 +151,22 @@ function argumentsFor({ buy, webhook, state, reconcile }: Record<string, string>
   return ['--emulator', emulator.url, ...Object.entries(urls).flatMap(([name, url]) => [name, url ?? ''])]
 }
 
-async function startShop(program: string, ...args: string[]) {
-  const shop = spawn(process.execPath, [program, ...args], {
-    env: {
-      PATH: process.env.PATH,
-      PORT: '0',
-      SHOPWIRE_BASE_URL: emulator.baseUrl,
-      SHOPWIRE_API_KEY: emulator.key.id,
-      SHOPWIRE_API_SECRET: emulator.key.secret,
-      SHOPWIRE_WEBHOOK_SECRET: SECRET,
-      SHOPWIRE_WEBHOOK_SECRET_PREVIOUS: PREVIOUS_SECRET,
-    },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const url = await new Promise<string>((resolve, reject) => {
-    shop.stdout.on('data', (chunk: Buffer) => resolve(/http:\S+/.exec(String(chunk))?.[0] ?? ''))
-    shop.once('close', () => reject(new Error('the shop ended early')))
-  })
-  const urls = {
+/** A shop as its reader starts it; ends with the test. */
+async function startShop(cwd: string, ...program: string[]) {
+  const env = {
+    PORT: '0',
+    SHOPWIRE_BASE_URL: emulator.baseUrl,
+    SHOPWIRE_API_KEY: emulator.key.id,
+    SHOPWIRE_API_SECRET: emulator.key.secret,
+    ...SECRETS,
+  }
+  const shop = startProgram(program, { env, cwd })
+  await expect.poll(shop.printed).toMatch(/http:\S+\s/)
+  const [url] = /http:\S+/.exec(shop.printed()) ?? []
+  return {
     buy: `${url}/buy`,
     webhook: `${url}/hooks`,
     state: `${url}/purchases/{purchase}`,
     reconcile: `${url}/reconcile`,
   }
-  return { process: shop, urls }
-}
-
-async function stop(process: ChildProcess): Promise<void> {
-  if (process.exitCode !== null || process.signalCode !== null) return
-  process.kill()
-  await once(process, 'close')
 }

@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs'
-import { copyFile, cp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { build } from 'tsdown'
+import { finishPackage, readManifest } from '../packaging/finish.ts'
 
 /**
  * Makes `dist/`, the package as it is published: our own code bundled, with the files it reads beside it (what must hold of the data,
@@ -10,7 +10,6 @@ import { build } from 'tsdown'
  */
 const here = import.meta.dirname
 const service = join(here, '../service')
-const source = await manifest(here)
 /** Behind a setting that the emulator does not have; its driver would be installed for nothing. */
 const LEFT_OUT = /admission-redis\.ts$/
 
@@ -62,39 +61,28 @@ await build({
 })
 await cp(join(service, 'migrations'), join(here, 'dist/migrations'), { recursive: true })
 await cp(join(service, 'invariants'), join(here, 'dist/invariants'), { recursive: true })
-if (existsSync(join(here, 'src/page')))
-  await cp(join(here, 'src/page'), join(here, 'dist/page'), { recursive: true })
-await copyFile(join(here, 'README.md'), join(here, 'dist/README.md'))
-await copyFile(join(here, '../LICENSE'), join(here, 'dist/LICENSE'))
-await writeFile(join(here, 'dist/package.json'), `${JSON.stringify(await published(), null, 2)}\n`)
-
-async function published() {
-  const { name, version, description, license, optionalDependencies } = source
-  return {
-    name,
-    version,
-    description,
-    license,
-    keywords: ['shopwire', 'emulator', 'testing', 'webhooks'],
-    type: 'module',
-    // The oldest that undici, which delivers webhooks, runs on.
-    engines: { node: '>=22.19' },
-    bin: { 'shopwire-emulator': 'lib/emulator.mjs' },
-    main: './lib/index.mjs',
-    types: './lib/index.d.mts',
-    exports: {
-      '.': { types: './lib/index.d.mts', default: './lib/index.mjs' },
-      './package.json': './package.json',
-    },
-    dependencies: await dependencies(),
-    optionalDependencies,
-    publishConfig: { access: 'public' },
-  }
-}
+await cp(join(here, 'src/page'), join(here, 'dist/page'), { recursive: true })
+await finishPackage(here, {
+  keywords: ['shopwire', 'emulator', 'testing', 'webhooks'],
+  // The oldest that undici, which delivers webhooks, runs on.
+  engines: { node: '>=22.19' },
+  bin: { 'shopwire-emulator': 'lib/emulator.mjs' },
+  main: './lib/index.mjs',
+  types: './lib/index.d.mts',
+  exports: {
+    '.': { types: './lib/index.d.mts', default: './lib/index.mjs' },
+    './package.json': './package.json',
+  },
+  dependencies: await dependencies(),
+  optionalDependencies: (await readManifest(here)).optionalDependencies,
+})
 
 /** What the bundled code still asks npm for. */
 async function dependencies(): Promise<Record<string, string>> {
-  const [ofService, ofContract] = await Promise.all([manifest(service), manifest(join(here, '../contract'))])
+  const [ofService, ofContract] = await Promise.all([
+    readManifest(service),
+    readManifest(join(here, '../contract')),
+  ])
   const all: Record<string, string> = { ...ofService.dependencies, ...ofContract.dependencies }
   const isUsed = ([name]: [string, string]) =>
     !name.startsWith('@shopwire/') && !['commander', 'ioredis'].includes(name)
@@ -103,8 +91,4 @@ async function dependencies(): Promise<Record<string, string>> {
       .filter(isUsed)
       .sort(([a], [b]) => (a < b ? -1 : 1)),
   )
-}
-
-async function manifest(folder: string) {
-  return JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
 }

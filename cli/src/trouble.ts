@@ -38,7 +38,7 @@ export class CliError extends Error {
 
 /** The command was not called as it wants to be; nothing was sent. */
 export class UsageError extends CliError {
-  constructor(message: string, next?: string) {
+  constructor(message: string, next: string) {
     super({ type: 'usage', message, next, exitCode: EXIT.usage })
   }
 }

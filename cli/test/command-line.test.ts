@@ -1,10 +1,13 @@
 import { execFile, spawn } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { commandLine } from '../src/command-line.ts'
 import { folder, onTerminal, program, shopwire, strangersEnv } from './support.ts'
+
+/** Said once, before the commands. */
+const IN_COMMON = ['--json', '--profile']
 
 test('--version and --help work without a profile, and cost no network', async () => {
   expect(await shopwire(['--version'])).toEqual({ code: 0, stdout: '0.1.0\n', stderr: '' })
@@ -31,6 +34,22 @@ test('every command and subcommand explains itself, with an example or a sentenc
     expect(help).toContain('Examples:')
     expect(help).toContain('--json')
   }
+})
+
+test('the page of the reference has every command, subcommand and option', async () => {
+  const read = (path: string) => readFile(new URL(`../../docs/${path}`, import.meta.url), 'utf8')
+  const page = await read('reference/command-line.md')
+  // It has a page of its own, to which the other leads.
+  const golive = await read('guides/go-live.md')
+  const { program: whole } = await commandLine([], true)
+  const missing = whole.commands.flatMap((command) => {
+    const section = sectionOf(page, command.name()) + (command.name() === 'golive' ? golive : '')
+    return [command, ...command.commands]
+      .flatMap((one) => [one.name(), ...one.options.flatMap(({ long }) => long ?? [])])
+      .filter((word) => !section.includes(word) && !IN_COMMON.includes(word))
+      .map((word) => `${command.name()} ${word}`)
+  })
+  expect(missing).toEqual([])
 })
 
 test.each([
@@ -125,3 +144,11 @@ test('it is there at once: --version takes less than three times as long as Node
   const [bare, ours] = [await best(['-e', '0']), await best([program, '--version'])]
   expect(ours).toBeLessThan(bare * 3 + 50)
 })
+
+/** What stands under the headings that name the command. */
+function sectionOf(page: string, command: string): string {
+  return page
+    .split(/^## /m)
+    .filter((part) => new RegExp(`^.*\\b${command}`, 'i').test(part))
+    .join('')
+}

@@ -10,6 +10,7 @@ import { afterAll } from 'vitest'
 
 /** As it is published; `global-setup.ts` has built it. */
 export const program = fileURLToPath(new URL('../dist/shopwire.mjs', import.meta.url))
+/** Of the emulator's catalogue: Aurora Ring, 499 cents. */
 export const ITEM = '1144058340327047001'
 
 const undo: (() => Promise<unknown>)[] = []

@@ -66,7 +66,6 @@ export const SECTIONS: readonly { readonly text: string; readonly items: readonl
       { text: 'Headers', link: 'reference/headers' },
       { text: 'Signed requests', link: 'signed-requests' },
       { text: 'Signature mistakes', link: 'reference/signature-mistakes' },
-      { text: 'Command line', link: 'reference/command-line' },
       { text: 'Buying', link: 'buying' },
       { text: 'Webhooks', link: 'webhooks' },
       { text: 'Vectors', link: 'reference/vectors' },

@@ -25,7 +25,9 @@ export async function readPages(): Promise<{ path: string; text: string }[]> {
     ...inExamples.map((name) => `examples/${name}`),
     ...inDocs.map((name) => `docs/${name}`),
     ...['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md'],
-    ...['contract/README.md', 'contract/vectors/README.md', 'e2e/README.md', 'engines/README.md'],
+    ...['contract', 'contract/vectors', 'e2e', 'engines', 'cli', 'emulator', 'sdk'].map(
+      (folder) => `${folder}/README.md`,
+    ),
   ]
   return Promise.all(
     paths.sort().map(async (path) => ({ path, text: await readFile(join(ROOT, path), 'utf8') })),

@@ -30,8 +30,12 @@ export interface RunningExample {
 /** What a reader types after `node --env-file=.env`, as a process of its own that does not outlive the test. */
 export function startExample(args: readonly string[], options: ExampleOptions): RunningExample {
   const [script = '', ...rest] = args
+  return startProgram([EXAMPLES + script, ...rest], options)
+}
+
+export function startProgram(args: readonly string[], options: ExampleOptions): RunningExample {
   const imports = options.isTypedTo ? [] : ['--import', ENDS_WITH_US]
-  return startCommand(process.execPath, [...imports, EXAMPLES + script, ...rest], options)
+  return startCommand(process.execPath, [...imports, ...args], options)
 }
 
 export function startCommand(

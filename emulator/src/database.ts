@@ -6,8 +6,8 @@ import { findPrograms } from './postgres-programs.ts'
 
 /** A PostgreSQL of the emulator's own, with the store's schema in it. */
 export interface StoreDatabase {
+  /** As the store's own role; its owner is needed for the schema only. */
   readonly appUrl: string
-  readonly ownerUrl: string
   readonly version: string
   stop(): Promise<void>
 }
@@ -38,9 +38,9 @@ export async function startDatabase(
   }
   try {
     progress('making the schema')
-    const urls = await provision(postgres)
-    await migrate(urls.ownerUrl, MIGRATIONS)
-    return { ...urls, version: postgres.version, stop }
+    const { ownerUrl, appUrl } = await provision(postgres)
+    await migrate(ownerUrl, MIGRATIONS)
+    return { appUrl, version: postgres.version, stop }
   } catch (error) {
     await stop()
     throw error

@@ -1,5 +1,6 @@
 export { PortTaken, startEmulator } from './start.ts'
 export type {
+  AboutEmulator,
   EmulatedOrder,
   Emulator,
   EmulatorOptions,
@@ -7,6 +8,7 @@ export type {
   FaultName,
   FaultRequest,
   Key,
+  LedgerTransfer,
   RecordedDelivery,
   RecordedRequest,
 } from './types.ts'

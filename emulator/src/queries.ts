@@ -1,5 +1,5 @@
 import { type Queryable, sql } from '@shopwire/service/embedded'
-import type { EmulatedOrder } from './types.ts'
+import type { EmulatedOrder, LedgerTransfer } from './types.ts'
 
 interface OrderRow {
   readonly id: string
@@ -46,15 +46,6 @@ export async function selectOrders(
     delivered_at: row.delivered_at?.toISOString() ?? null,
     transfers: row.transfers.map((transfer) => ({ ...transfer, at: new Date(transfer.at).toISOString() })),
   }))
-}
-
-export interface LedgerTransfer {
-  readonly id: string
-  readonly kind: string
-  /** What leaves the balance is negative. */
-  readonly amount_cents: number
-  readonly order_id: string | null
-  readonly at: string
 }
 
 /** Newest first. */

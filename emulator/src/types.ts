@@ -107,6 +107,26 @@ export interface EmulatedOrder {
   readonly transfers: readonly { id: string; kind: string; amount_cents: number; at: string }[]
 }
 
+export interface LedgerTransfer {
+  readonly id: string
+  readonly kind: string
+  /** What leaves the balance is negative. */
+  readonly amount_cents: number
+  readonly order_id: string | null
+  readonly at: string
+}
+
+/** What `GET /_emulator` says. */
+export interface AboutEmulator {
+  readonly version: string
+  readonly base_url: string
+  /** Of the account that was made at the start, as are the key and the endpoint. */
+  readonly account_id: string
+  readonly key: Key
+  readonly webhook: { readonly url: string; readonly secret: string } | null
+  readonly faults: readonly Fault[]
+}
+
 export interface EmulatorOptions {
   /** 0, unless told otherwise: one that is free. */
   readonly port?: number

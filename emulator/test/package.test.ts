@@ -1,11 +1,10 @@
-import { execFile } from 'node:child_process'
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { buildPackage, packInto, run, type Tarball } from '../../packaging/pack.ts'
 import { openRoom, startProgram } from './program.ts'
 import { call } from './support.ts'
 
@@ -15,7 +14,7 @@ const MINUTE = 60_000
 let folder: string
 let consumer: string
 let installed: string
-let files: string[]
+let tarball: Tarball
 let manifest: { dependencies: Record<string, string>; optionalDependencies: Record<string, string> }
 
 /** Packed as it would be published and installed where nothing else is: only what it names as its dependencies can be found. */
@@ -23,16 +22,10 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'emulator-package-'))
   consumer = join(folder, 'consumer')
   installed = join(consumer, 'node_modules/@shopwire/emulator')
-  await run(process.execPath, ['build.ts'], join(root, 'emulator'))
-  const packed = await run(
-    'npm',
-    ['pack', '--json', '--pack-destination', folder],
-    join(root, 'emulator/dist'),
-  )
-  const [{ filename, files: list }] = JSON.parse(packed) as [{ filename: string; files: { path: string }[] }]
-  files = list.map(({ path }) => path)
+  await buildPackage('emulator')
+  tarball = await packInto(folder, 'emulator')
   await mkdir(installed, { recursive: true })
-  await run('tar', ['-xzf', join(folder, filename), '--strip-components=1', '-C', installed], folder)
+  await run('tar', ['-xzf', tarball.path, '--strip-components=1', '-C', installed], folder)
   manifest = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'))
   const modules = join(consumer, 'node_modules')
   await mkdir(join(modules, '.bin'))
@@ -54,12 +47,12 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 test('what is published is code, types, the files they read, and nothing of ours by name', async () => {
-  const others = files.filter(
+  const others = tarball.files.filter(
     (path) => !/^(lib\/[\w-]+\.(mjs|d\.mts)|migrations\/.+\.sql|invariants\/.+\.sql|page\/.+)$/.test(path),
   )
   expect(others.sort()).toEqual(['LICENSE', 'README.md', 'package.json'])
   expect(Object.keys(manifest.dependencies).filter((name) => name.startsWith('@shopwire/'))).toEqual([])
-  for (const path of files.filter((file) => file.endsWith('.mjs'))) {
+  for (const path of tarball.files.filter((file) => file.endsWith('.mjs'))) {
     expect(await readFile(join(installed, path), 'utf8')).not.toMatch(/from ["']@shopwire\//)
   }
 })
@@ -106,12 +99,3 @@ test('a test suite can import it, with types', async () => {
     consumer,
   )
 })
-
-/** What it prints; fails with all it said when it ends badly. */
-async function run(file: string, args: readonly string[], cwd: string): Promise<string> {
-  const ended = promisify(execFile)(file, args, { cwd, timeout: MINUTE, encoding: 'utf8' })
-  const { stdout } = await ended.catch((error: Error & { stdout?: string; stderr?: string }) => {
-    throw new Error(`${file} ${args.join(' ')} failed: ${error.message}\n${error.stdout}\n${error.stderr}`)
-  })
-  return stdout
-}

@@ -8,7 +8,7 @@ const {
   MIRROR_DB = 'catalogue.db',
   MIRROR_EVERY_S = '300',
   SHOPWIRE_WEBHOOK_SECRET,
-  SHOPWIRE_WEBHOOK_SECRET_OLD,
+  SHOPWIRE_WEBHOOK_SECRET_PREVIOUS,
 } = process.env
 
 const LOOK_AGAIN_MS = 2_000
@@ -16,7 +16,7 @@ const LOOK_AGAIN_MS = 2_000
 const mirror = new Mirror(MIRROR_DB, new Shopwire())
 
 const receive = webhook({
-  secrets: [SHOPWIRE_WEBHOOK_SECRET, SHOPWIRE_WEBHOOK_SECRET_OLD],
+  secrets: [SHOPWIRE_WEBHOOK_SECRET, SHOPWIRE_WEBHOOK_SECRET_PREVIOUS],
   // The event says that something changed, not what. It may come twice: a sync with nothing new is one small request. And it is not
   // waited for: a long one would make the store think that we are down.
   onEvent: ({ event }) => {

@@ -10,13 +10,13 @@ const {
   CHAT_DB = 'chat.db',
   SWEEP_EVERY_S = '30',
   SHOPWIRE_WEBHOOK_SECRET,
-  SHOPWIRE_WEBHOOK_SECRET_OLD,
+  SHOPWIRE_WEBHOOK_SECRET_PREVIOUS,
 } = process.env
 
 const storefront = new Storefront(new Terminal(), new Shopwire(), new Purchases(CHAT_DB))
 
 const receive = webhook({
-  secrets: [SHOPWIRE_WEBHOOK_SECRET, SHOPWIRE_WEBHOOK_SECRET_OLD],
+  secrets: [SHOPWIRE_WEBHOOK_SECRET, SHOPWIRE_WEBHOOK_SECRET_PREVIOUS],
   // No memory of events is needed: a purchase only moves forward, so a copy changes nothing.
   onEvent: (event) => storefront.onEvent(event),
 })

@@ -6,11 +6,11 @@ const {
   PORT = '3000',
   EVENTS_DB = 'events.db',
   SHOPWIRE_WEBHOOK_SECRET,
-  SHOPWIRE_WEBHOOK_SECRET_OLD,
+  SHOPWIRE_WEBHOOK_SECRET_PREVIOUS,
 } = process.env
 
 const receive = webhook({
-  secrets: [SHOPWIRE_WEBHOOK_SECRET, SHOPWIRE_WEBHOOK_SECRET_OLD],
+  secrets: [SHOPWIRE_WEBHOOK_SECRET, SHOPWIRE_WEBHOOK_SECRET_PREVIOUS],
   once: sqliteOnce(EVENTS_DB),
   onEvent,
 })

@@ -5,7 +5,7 @@ import { sqliteOnce } from '../once/sqlite.ts'
 const port = Number(Deno.env.get('PORT') ?? 3000)
 
 const receive = webhook({
-  secrets: [Deno.env.get('SHOPWIRE_WEBHOOK_SECRET'), Deno.env.get('SHOPWIRE_WEBHOOK_SECRET_OLD')],
+  secrets: [Deno.env.get('SHOPWIRE_WEBHOOK_SECRET'), Deno.env.get('SHOPWIRE_WEBHOOK_SECRET_PREVIOUS')],
   once: sqliteOnce(Deno.env.get('EVENTS_DB') ?? 'events.db'),
   onEvent,
 })

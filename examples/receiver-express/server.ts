@@ -7,7 +7,7 @@ const {
   PORT = '3000',
   EVENTS_DB = 'events.db',
   SHOPWIRE_WEBHOOK_SECRET,
-  SHOPWIRE_WEBHOOK_SECRET_OLD,
+  SHOPWIRE_WEBHOOK_SECRET_PREVIOUS,
 } = process.env
 const app = express()
 
@@ -15,7 +15,7 @@ const app = express()
 app.post(
   '/hooks',
   webhook({
-    secrets: [SHOPWIRE_WEBHOOK_SECRET, SHOPWIRE_WEBHOOK_SECRET_OLD],
+    secrets: [SHOPWIRE_WEBHOOK_SECRET, SHOPWIRE_WEBHOOK_SECRET_PREVIOUS],
     once: sqliteOnce(EVENTS_DB),
     onEvent,
   }),

@@ -7,14 +7,14 @@ const {
   PORT = '3000',
   EVENTS_DB = 'events.db',
   SHOPWIRE_WEBHOOK_SECRET,
-  SHOPWIRE_WEBHOOK_SECRET_OLD,
+  SHOPWIRE_WEBHOOK_SECRET_PREVIOUS,
 } = process.env
 const app = Fastify()
 
 // A plugin has parsers of its own: this route gets raw bytes, all others keep their JSON.
 await app.register(webhook, {
   path: '/hooks',
-  secrets: [SHOPWIRE_WEBHOOK_SECRET, SHOPWIRE_WEBHOOK_SECRET_OLD],
+  secrets: [SHOPWIRE_WEBHOOK_SECRET, SHOPWIRE_WEBHOOK_SECRET_PREVIOUS],
   once: sqliteOnce(EVENTS_DB),
   onEvent,
 })

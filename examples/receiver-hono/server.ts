@@ -8,14 +8,14 @@ const {
   PORT = '3000',
   EVENTS_DB = 'events.db',
   SHOPWIRE_WEBHOOK_SECRET,
-  SHOPWIRE_WEBHOOK_SECRET_OLD,
+  SHOPWIRE_WEBHOOK_SECRET_PREVIOUS,
 } = process.env
 const app = new Hono()
 
 app.post(
   '/hooks',
   webhook({
-    secrets: [SHOPWIRE_WEBHOOK_SECRET, SHOPWIRE_WEBHOOK_SECRET_OLD],
+    secrets: [SHOPWIRE_WEBHOOK_SECRET, SHOPWIRE_WEBHOOK_SECRET_PREVIOUS],
     once: sqliteOnce(EVENTS_DB),
     onEvent,
   }),

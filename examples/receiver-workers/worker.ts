@@ -4,13 +4,13 @@ import { type D1, d1Once } from './once.ts'
 
 interface Env {
   SHOPWIRE_WEBHOOK_SECRET: string
-  SHOPWIRE_WEBHOOK_SECRET_OLD?: string
+  SHOPWIRE_WEBHOOK_SECRET_PREVIOUS?: string
   DB: D1
 }
 
 export default {
   fetch: webhook<Env>({
-    secrets: (env) => [env.SHOPWIRE_WEBHOOK_SECRET, env.SHOPWIRE_WEBHOOK_SECRET_OLD],
+    secrets: (env) => [env.SHOPWIRE_WEBHOOK_SECRET, env.SHOPWIRE_WEBHOOK_SECRET_PREVIOUS],
     once: (env) => d1Once(env.DB),
     onEvent,
   }),

@@ -5,7 +5,7 @@ import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/co
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Packed, packAndInstall, run } from './packed.ts'
+import { buildPackage, type Packed, packAndInstall, run } from '../../packaging/pack.ts'
 
 const GZIPPED_BYTES_MAX = 12_000
 const doors = ['', '/webhooks', '/express', '/fastify', '/hono', '/next', '/workers']
@@ -14,7 +14,8 @@ let packed: Packed
 let installed: string
 
 beforeAll(async () => {
-  packed = await packAndInstall()
+  await buildPackage('sdk')
+  packed = await packAndInstall('sdk')
   installed = join(packed.consumer, 'node_modules/@shopwire/sdk')
 }, 120_000)
 
@@ -48,7 +49,7 @@ describe('what is published', () => {
   })
 
   test('the types are not wrong, whoever resolves them', async () => {
-    const found = await checkPackage(createPackageFromTarballData(await readFile(packed.tarball)))
+    const found = await checkPackage(createPackageFromTarballData(await readFile(packed.path)))
     if (!found.types) throw new Error('there are no types')
     // TypeScript's oldest resolution knows no exports; no Node line that we support needs it.
     const problems = found.problems.filter(

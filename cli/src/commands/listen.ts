@@ -33,7 +33,7 @@ account has no endpoint, it gets one while this runs. With --format json (or --j
 ${examples(
   'shopwire listen --forward-to localhost:3000/hooks',
   'shopwire listen --forward-to localhost:3000/hooks --events "order.*"',
-  'WEBHOOK_SECRET=$(shopwire listen --print-secret) node server.js',
+  'SHOPWIRE_WEBHOOK_SECRET=$(shopwire listen --print-secret) node server.js',
 )}`,
     )
   work<Options>(command, listen)

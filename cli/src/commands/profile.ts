@@ -149,9 +149,11 @@ async function askProfile(options: AddOptions): Promise<Profile> {
 }
 
 async function askFor(question: string, option: string): Promise<string> {
-  if (!isInteractive()) throw new UsageError(`${option} is missing, and there is no terminal to ask on.`)
+  if (!isInteractive())
+    throw new UsageError(`${option} is missing, and there is no terminal to ask on.`, `Add ${option}.`)
   const answer = (await askLine(question)).trim()
-  if (answer === '') throw new UsageError('Nothing was given; nothing was saved.')
+  if (answer === '')
+    throw new UsageError('Nothing was given; nothing was saved.', `Run it again, or add ${option}.`)
   return answer
 }
 

@@ -145,11 +145,19 @@ function readMoment(option: string, text: string | undefined): number | undefine
   return ms
 }
 
-function pairs(texts: readonly string[] | undefined, option: string): ReadonlyMap<string, string> {
+const PAIR_EXAMPLES = {
+  '--map': '--map order_id=shop_ref',
+  '--map-status': '--map-status done=delivered',
+} as const
+
+function pairs(
+  texts: readonly string[] | undefined,
+  option: keyof typeof PAIR_EXAMPLES,
+): ReadonlyMap<string, string> {
   return new Map(
     (texts ?? []).map((text): [string, string] => {
       const at = text.indexOf('=')
-      if (at < 1) throw new UsageError(`${option} ${text}: something=something is expected.`)
+      if (at < 1) throw new UsageError(`${option} ${text} is no pair.`, `Such as ${PAIR_EXAMPLES[option]}.`)
       return [text.slice(0, at), text.slice(at + 1)]
     }),
   )

@@ -56,7 +56,8 @@ ${examples(
 
 async function trigger(context: Context, options: Options, event = ''): Promise<Outcome> {
   const { out } = context
-  if (options.times < 1 || options.times > TIMES_MAX) throw new UsageError(`--times is 1 to ${TIMES_MAX}.`)
+  if (options.times < 1 || options.times > TIMES_MAX)
+    throw new UsageError(`--times ${options.times} cannot be done.`, `From 1 to ${TIMES_MAX}.`)
   const { secret, url } = await whereTo(context, options)
   await refuseFarTarget(url, options.anywhere)
   const first = changed(event as EventName, options)

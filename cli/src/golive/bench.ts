@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { WEBHOOK_TIMEOUT_MS_MAX } from '@shopwire/contract'
+import { WEBHOOK_TIMEOUT_MS_MAX } from '@shopwire/contract/limits'
+import type { EmulatedOrder, RecordedDelivery, RecordedRequest } from '@shopwire/emulator'
 import { type App, type AppAnswer, type AppState, isTwoHundred } from './app.ts'
 import { cartKey, distinctCarts, itemsIn, type Line, type Priced, totalOf, unitsOf } from './carts.ts'
-import type { EmulatedOrder, Emulator, FaultToArm, SeenDelivery, SeenRequest } from './emulator.ts'
+import type { Emulator, FaultToArm } from './emulator.ts'
 import { type EventToSend, genuine } from './events.ts'
 import { NotRun } from './problem.ts'
 import { until } from './until.ts'
@@ -22,7 +23,7 @@ export interface Outcome {
   readonly said: 'bought' | 'not_bought' | 'under_way'
   readonly answer: AppAnswer
   /** Order requests at the emulator, oldest first. */
-  readonly attempts: readonly SeenRequest[]
+  readonly attempts: readonly RecordedRequest[]
   readonly orders: readonly EmulatedOrder[]
 }
 
@@ -32,7 +33,7 @@ export interface Sample {
   /** The body of its `order.delivered`, as the emulator sent it. */
   readonly delivered: string
   /** How that went. */
-  readonly delivery: SeenDelivery
+  readonly delivery: RecordedDelivery
 }
 
 export interface BenchParts {
@@ -125,7 +126,7 @@ export class Bench {
   }
 
   /** A cart nobody knows belongs to the latest purchase: somebody changed it on the way. */
-  async attemptsFor(purchase: Purchase): Promise<SeenRequest[]> {
+  async attemptsFor(purchase: Purchase): Promise<RecordedRequest[]> {
     const { requests } = await this.emulator.requests(purchase.since)
     return requests.filter((request) => {
       if (request.method !== 'POST' || !/\/orders(\?|$)/.test(request.target) || !this.#isOurs(request))
@@ -135,7 +136,7 @@ export class Bench {
     })
   }
 
-  async looksAtStatus(purchase: Purchase): Promise<SeenRequest[]> {
+  async looksAtStatus(purchase: Purchase): Promise<RecordedRequest[]> {
     const { requests } = await this.emulator.requests(purchase.since)
     return requests.filter(({ method, target }) => method === 'GET' && /\/status(\?|$)/.test(target))
   }
@@ -152,12 +153,12 @@ export class Bench {
   }
 
   /** All that were sent in this run and came to an end, oldest first. */
-  async deliveries(): Promise<SeenDelivery[]> {
+  async deliveries(): Promise<RecordedDelivery[]> {
     const { deliveries } = await this.emulator.deliveries(this.parts.since)
     return deliveries.filter(({ account_id }) => account_id === this.parts.accountId)
   }
 
-  async deliveriesOf(orderId: string, event?: string): Promise<SeenDelivery[]> {
+  async deliveriesOf(orderId: string, event?: string): Promise<RecordedDelivery[]> {
     const sent = await this.deliveries()
     return sent.filter((one) => one.order_id === orderId && (!event || one.event === event))
   }
@@ -199,7 +200,10 @@ export class Bench {
   #nextCart(linesMin: number): readonly Line[] {
     for (;;) {
       const { value: items, done } = this.#carts.next()
-      if (done) throw new Error('There are not enough items on sale to tell purchases apart.')
+      if (done)
+        throw new Error(
+          'There are not enough items on sale to tell purchases apart. Name more with --items, or leave it out.',
+        )
       if (linesMin === 1 || (items.length >= linesMin && unitsOf(items) > items.length)) return items
     }
   }
@@ -238,7 +242,7 @@ export class Bench {
     return bought ?? 'under_way'
   }
 
-  #isOurs({ account_id }: SeenRequest): boolean {
+  #isOurs({ account_id }: RecordedRequest): boolean {
     // What was cut off before anybody looked has no account.
     return account_id === null || account_id === this.parts.accountId
   }

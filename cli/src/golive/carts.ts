@@ -1,4 +1,4 @@
-import { QTY_MAX } from '@shopwire/contract'
+import { QTY_MAX } from '@shopwire/contract/limits'
 
 /** As it is sent to the integrator's buy endpoint. */
 export interface Line {

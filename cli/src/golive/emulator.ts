@@ -1,58 +1,5 @@
-/** What the emulator's control interface answers; `emulator/README.md` describes it. */
-export interface SeenRequest {
-  readonly seq: number
-  readonly at: string
-  readonly duration_ms: number
-  readonly method: string
-  readonly target: string
-  readonly account_id: string | null
-  readonly key_id: string | null
-  readonly timestamp: string | null
-  readonly nonce: string | null
-  readonly idempotency_key: string | null
-  readonly body: string
-  readonly status: number | null
-  readonly sent: boolean
-  readonly error_type: string | null
-  readonly answer: string
-  readonly mistake: { readonly name: string; readonly title: string; readonly fix: string } | null
-  readonly fault: string | null
-}
-
-export interface SeenDelivery {
-  readonly seq: number
-  readonly at: string
-  readonly event_id: string
-  readonly event: string
-  readonly order_id: string | null
-  readonly account_id: string
-  readonly url: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string
-  readonly status: number | null
-  readonly error: string | null
-  readonly duration_ms: number
-  readonly fault: string | null
-}
-
-export interface EmulatedOrder {
-  readonly id: string
-  readonly account_id: string
-  readonly idempotency_key: string
-  readonly status: 'paid' | 'delivered' | 'cancelled'
-  readonly total_cents: number
-  readonly created_at: string
-  readonly lines: readonly { readonly id: string; readonly qty: number; readonly unit_price_cents: number }[]
-  readonly transfers: readonly { readonly amount_cents: number }[]
-}
-
-export interface AboutEmulator {
-  readonly version: string
-  readonly base_url: string
-  readonly account_id: string
-  readonly key: { readonly id: string; readonly secret: string }
-  readonly webhook: { readonly url: string; readonly secret: string } | null
-}
+import type { AboutEmulator, EmulatedOrder, RecordedDelivery, RecordedRequest } from '@shopwire/emulator'
+import { askEmulator, EmulatorRefused } from '../store/control.ts'
 
 export interface FaultToArm {
   readonly name: string
@@ -60,11 +7,6 @@ export interface FaultToArm {
   readonly [parameter: string]: unknown
 }
 
-export class EmulatorUnreachable extends Error {
-  override name = 'EmulatorUnreachable'
-}
-
-const ANSWER_MS_MAX = 20_000
 /** Holding the database to every rule reads all of it. */
 const VERIFY_MS_MAX = 60_000
 
@@ -80,7 +22,7 @@ export class Emulator {
   readonly #account: string | undefined
 
   constructor(url: string, account?: string) {
-    this.#url = `${url.replace(/\/+$/, '')}/_emulator`
+    this.#url = url.replace(/\/+$/, '')
     this.#account = account
   }
 
@@ -88,7 +30,7 @@ export class Emulator {
     return this.#ask('GET', '')
   }
 
-  async requests(after: number): Promise<{ requests: readonly SeenRequest[]; last: number }> {
+  async requests(after: number): Promise<{ requests: readonly RecordedRequest[]; last: number }> {
     return this.#ask('GET', `/requests?after=${after}&limit=${RECORDS_MAX}`)
   }
 
@@ -97,7 +39,7 @@ export class Emulator {
     return (await this.requests(FAR_AHEAD)).last
   }
 
-  async deliveries(after: number): Promise<{ deliveries: readonly SeenDelivery[]; last: number }> {
+  async deliveries(after: number): Promise<{ deliveries: readonly RecordedDelivery[]; last: number }> {
     return this.#ask('GET', `/deliveries?after=${after}&limit=${RECORDS_MAX}`)
   }
 
@@ -147,38 +89,16 @@ export class Emulator {
     return this.#account ? { ...body, account_id: this.#account } : body
   }
 
-  async #ask<Answer>(method: string, path: string, body?: object, msMax = ANSWER_MS_MAX): Promise<Answer> {
-    const answer = await fetch(`${this.#url}${path}`, {
-      method,
-      headers: { accept: 'application/json', 'content-type': 'application/json' },
-      body: body ? JSON.stringify(body) : null,
-      // An emulator never sends anybody elsewhere, and the webhook's secret may be in the body.
-      redirect: 'error',
-      signal: AbortSignal.timeout(msMax),
-    }).catch((cause: Error) => {
-      throw new EmulatorUnreachable(`No emulator answers at ${this.#url}.`, { cause })
+  #ask<Answer>(method: string, path: string, body?: object, msMax?: number): Promise<Answer> {
+    return askEmulator<Answer>(this.#url, { method, path, body, msMax }).catch((error: unknown) => {
+      // Which of our own requests it was is what whoever reads this has to know.
+      if (!(error instanceof EmulatorRefused)) throw error
+      throw new Error(`The emulator refused ${method} /_emulator${path}: ${error.message}`, { cause: error })
     })
-    const text = await answer.text()
-    const data = readJson(text)
-    if (answer.ok && data) return data as Answer
-    if (!data?.error) {
-      throw new EmulatorUnreachable(`What answers at ${this.#url} is no emulator: ${answer.status}.`)
-    }
-    const { message } = data.error as { message?: string }
-    throw new Error(`The emulator refused ${method} /_emulator${path}: ${message}`)
   }
 }
 
 /** A store is closed to everybody, and `/status`, which says so, knows no account. */
 function isForAll({ name }: FaultToArm): boolean {
   return name === 'store_closed'
-}
-
-function readJson(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
-  } catch {
-    return undefined
-  }
 }

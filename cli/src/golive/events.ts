@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { webhookHeaders } from '@shopwire/contract'
+import { webhookHeaders } from '@shopwire/contract/headers'
 import { signWebhook } from '@shopwire/contract/signing'
 
 export interface EventToSend {

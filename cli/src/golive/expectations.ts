@@ -1,6 +1,6 @@
+import type { RecordedRequest } from '@shopwire/emulator'
 import { describeAnswer } from './app.ts'
 import type { Outcome } from './bench.ts'
-import type { SeenRequest } from './emulator.ts'
 import { Problem } from './problem.ts'
 
 /** One order, at the price the customer was shown, paid once; and the app says so. */
@@ -89,7 +89,7 @@ function attemptsText(attempts: Outcome['attempts']): string {
 const EVIDENCE_MAX = 12
 
 /** "+1.02 s  POST /v1/orders  key order-17  nonce 5f3c…  201  lost_answer" */
-function describeAttempt(first: SeenRequest | undefined): (attempt: SeenRequest) => string {
+function describeAttempt(first: RecordedRequest | undefined): (attempt: RecordedRequest) => string {
   return (attempt) => {
     const afterS = (Date.parse(attempt.at) - Date.parse(first?.at ?? attempt.at)) / 1000
     const parts = [

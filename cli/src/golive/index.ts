@@ -1,4 +1,4 @@
-export { EmulatorUnreachable } from './emulator.ts'
+export { EmulatorUnreachable } from '../store/control.ts'
 export { junit } from './report/junit.ts'
 export { listText, progressText, reportText } from './report/text.ts'
 export { type GoliveOptions, type GoliveReport, GoliveUsageError, type Progress, runGolive } from './run.ts'

@@ -1,5 +1,5 @@
+import type { EmulatedOrder } from '@shopwire/emulator'
 import type { Context } from '../context.ts'
-import type { EmulatedOrder } from '../store/emulator.ts'
 import type { Progress } from '../terminal/progress.ts'
 
 /**

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
+import type { EmulatedOrder, LedgerTransfer, RecordedRequest } from '@shopwire/emulator'
 import type { Context, Outcome } from '../context.ts'
-import type { EmulatedOrder, EmulatedRequest, EmulatedTransfer, Emulator } from '../store/emulator.ts'
+import type { Emulator } from '../store/emulator.ts'
 import { printable } from '../terminal/paint.ts'
 import { facts, table } from '../terminal/table.ts'
 import { count, moment, money } from '../terminal/words.ts'
@@ -70,7 +71,7 @@ interface Attempt {
 }
 
 async function attemptsWith(emulator: Emulator, account_id: string, key: string): Promise<Attempt[]> {
-  const found: EmulatedRequest[] = []
+  const found: RecordedRequest[] = []
   let after = 0
   for (let page = 0; page < PAGES_MAX; page++) {
     const { requests, last } = await emulator.requests({ after, limit: REQUESTS_PER_PAGE })
@@ -96,7 +97,7 @@ async function attemptsWith(emulator: Emulator, account_id: string, key: string)
   }))
 }
 
-function answerWords({ status, sent, error_type, fault }: EmulatedRequest): string {
+function answerWords({ status, sent, error_type, fault }: RecordedRequest): string {
   const words =
     status === null
       ? 'never looked at'
@@ -120,8 +121,8 @@ interface Proof {
   readonly verdict: 'bought_once' | 'never_bought' | 'not_once'
   readonly attempts: readonly Attempt[]
   readonly orders: readonly ReturnType<typeof orderFacts>[]
-  readonly debits: readonly EmulatedTransfer[]
-  readonly refunds: readonly EmulatedTransfer[]
+  readonly debits: readonly LedgerTransfer[]
+  readonly refunds: readonly LedgerTransfer[]
 }
 
 function proofText({ paint }: Context['out'], proof: Proof): string {

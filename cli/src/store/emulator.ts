@@ -1,59 +1,11 @@
+import type { AboutEmulator, EmulatedOrder, LedgerTransfer, RecordedRequest } from '@shopwire/emulator'
 import type { Credentials } from '../profiles/credentials.ts'
 import { CliError, connectionReason, EXIT } from '../trouble.ts'
-
-export interface EmulatorFacts {
-  readonly version: string
-  readonly base_url: string
-  readonly account_id: string
-  readonly key: { readonly id: string; readonly secret: string }
-  readonly webhook: { readonly url: string; readonly secret: string } | null
-}
-
-export interface EmulatedRequest {
-  readonly seq: number
-  readonly id: string
-  readonly at: string
-  readonly method: string
-  readonly target: string
-  readonly account_id: string | null
-  readonly key_id: string | null
-  readonly idempotency_key: string | null
-  readonly body: string
-  readonly status: number | null
-  readonly sent: boolean
-  readonly error_type: string | null
-  readonly answer: string
-  readonly fault: string | null
-}
-
-export interface EmulatedOrder {
-  readonly id: string
-  readonly account_id: string
-  readonly idempotency_key: string
-  readonly status: 'paid' | 'delivered' | 'cancelled'
-  readonly total_cents: number
-  readonly created_at: string
-  readonly delivered_at: string | null
-  readonly transfers: readonly {
-    readonly id: string
-    readonly kind: string
-    readonly amount_cents: number
-    readonly at: string
-  }[]
-}
-
-export interface EmulatedTransfer {
-  readonly id: string
-  readonly kind: string
-  readonly amount_cents: number
-  readonly order_id: string | null
-  readonly at: string
-}
+import { askEmulator, EmulatorRefused, EmulatorUnreachable } from './control.ts'
 
 export const EMULATOR_URL_DEFAULT = 'http://127.0.0.1:4010'
 
 const PROBE_MS_MAX = 2_000
-const CALL_MS_MAX = 20_000
 
 /** The control side of an emulator. */
 export class Emulator {
@@ -63,7 +15,7 @@ export class Emulator {
     this.origin = new URL(url).origin
   }
 
-  facts(): Promise<EmulatorFacts> {
+  facts(): Promise<AboutEmulator> {
     return this.#call('GET', '')
   }
 
@@ -73,7 +25,7 @@ export class Emulator {
     return this.#call('GET', `/orders${queryText(query)}`)
   }
 
-  requests(query: { after: number; limit: number }): Promise<{ requests: EmulatedRequest[]; last: number }> {
+  requests(query: { after: number; limit: number }): Promise<{ requests: RecordedRequest[]; last: number }> {
     return this.#call('GET', `/requests${queryText(query)}`)
   }
 
@@ -82,7 +34,7 @@ export class Emulator {
     return (await this.requests({ after: 0, limit: 1 })).last
   }
 
-  ledger(query: { account_id?: string }): Promise<{ balance_cents: number; transfers: EmulatedTransfer[] }> {
+  ledger(query: { account_id?: string }): Promise<{ balance_cents: number; transfers: LedgerTransfer[] }> {
     return this.#call('GET', `/ledger${queryText(query)}`)
   }
 
@@ -90,32 +42,30 @@ export class Emulator {
     return this.#call('POST', '/webhook', wanted)
   }
 
-  async #call<Answer>(method: string, path: string, body?: object): Promise<Answer> {
-    const url = `${this.origin}/_emulator${path}`
-    const response = await fetch(url, {
-      method,
-      redirect: 'error',
-      signal: AbortSignal.timeout(CALL_MS_MAX),
-      headers: { 'content-type': 'application/json' },
-      body: body === undefined ? null : JSON.stringify(body),
-    }).catch((cause: unknown) => {
-      throw new CliError({
+  #call<Answer>(method: string, path: string, body?: object): Promise<Answer> {
+    return askEmulator<Answer>(this.origin, { method, path, body }).catch((error: unknown) => {
+      throw this.#explained(error)
+    })
+  }
+
+  #explained(error: unknown): unknown {
+    const isRefusal = error instanceof EmulatorRefused
+    if (!isRefusal && !(error instanceof EmulatorUnreachable)) return error
+    const { message, status, cause } = error
+    if (status === undefined) {
+      return new CliError({
         type: 'connection_failed',
-        message: `No emulator answers at ${this.origin}.`,
+        message,
         why: connectionReason(cause) ?? String((cause as Error).message ?? cause),
         next: 'Start one with `npx @shopwire/emulator`, or name its address.',
         exitCode: EXIT.unavailable,
       })
-    })
-    const answer = (await response.json().catch(() => undefined)) as
-      | (Answer & { error?: { type: string; message: string } })
-      | undefined
-    if (response.ok && answer) return answer
-    throw new CliError({
-      type: answer?.error?.type ?? 'unexpected_response',
-      message: answer?.error?.message ?? `${url} answered ${response.status}, and not as an emulator does.`,
+    }
+    return new CliError({
+      type: isRefusal ? error.type : 'unexpected_response',
+      message,
       next: `Is ${this.origin} an emulator?`,
-      exitCode: response.status === 404 ? EXIT.notFound : EXIT.failed,
+      exitCode: status === 404 ? EXIT.notFound : EXIT.failed,
     })
   }
 }
@@ -130,7 +80,7 @@ export async function findEmulator({ baseUrl, emulatorUrl }: Credentials): Promi
       redirect: 'error',
       signal: AbortSignal.timeout(PROBE_MS_MAX),
     })
-    const facts = (await response.json()) as Partial<EmulatorFacts>
+    const facts = (await response.json()) as Partial<AboutEmulator>
     return response.ok && typeof facts.base_url === 'string' ? emulator : undefined
   } catch {
     return undefined

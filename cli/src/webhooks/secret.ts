@@ -8,7 +8,11 @@ export async function readWebhookSecret(
 ): Promise<string | undefined> {
   const text = file === undefined ? env.SHOPWIRE_WEBHOOK_SECRET : await readFile(file, 'utf8')
   const secret = text?.trim()
-  if (file !== undefined && !secret) throw new UsageError(`${file} is empty; a webhook secret was expected.`)
+  if (file !== undefined && !secret)
+    throw new UsageError(
+      `${file} is empty; a webhook secret was expected.`,
+      'Put the secret of your endpoint there: whsec_…',
+    )
   return secret || undefined
 }
 

@@ -67,7 +67,8 @@ export function override(event: SimulatedEvent, assignment: string): void {
       'Such as data.order.total_cents or data.order.links.0.',
     )
   }
-  if (last === '__proto__') throw new UsageError('--override __proto__: no.')
+  if (last === '__proto__')
+    throw new UsageError('--override cannot set __proto__.', 'Name a field of the event.')
   place[last] = jsonOrText(text)
 }
 

@@ -10,16 +10,10 @@ import {
   webhookSecretBinding,
 } from '@shopwire/service/embedded'
 import { madeUpLink } from '../fulfilment.ts'
-import {
-  type LedgerTransfer,
-  selectEndpoint,
-  selectMissingLinks,
-  selectOrders,
-  selectTransfers,
-} from '../queries.ts'
+import { selectEndpoint, selectMissingLinks, selectOrders, selectTransfers } from '../queries.ts'
 import { ACCOUNT_ID, addAccount, setBalance } from '../seed.ts'
 import type { Store } from '../store.ts'
-import type { EmulatedOrder, Key } from '../types.ts'
+import type { EmulatedOrder, Key, LedgerTransfer } from '../types.ts'
 import { checkUrl } from '../webhook-urls.ts'
 
 type Input = Readonly<Record<string, unknown>>

@@ -3,6 +3,7 @@ import { refuse, type ServeRequest, VERSION } from '@shopwire/service/embedded'
 import { isFaultName } from '../fault-kinds.ts'
 import { ACCOUNT_ID, KEY } from '../seed.ts'
 import type { Store } from '../store.ts'
+import type { AboutEmulator } from '../types.ts'
 import type { Actions } from './actions.ts'
 import { answerJson, answerOwnRefusal, answerRefusal, readBody, readObject } from './answers.ts'
 import { refusePages, refuseStrangers } from './guard.ts'
@@ -70,7 +71,7 @@ async function handle(
         key: KEY,
         webhook: await actions.webhookOf(ACCOUNT_ID),
         faults: faults.list(),
-      })
+      } satisfies AboutEmulator)
     case 'GET /requests':
       return ok({ requests: journal.after('request', ...range(query)), last: journal.last() })
     case 'GET /deliveries':

@@ -9,7 +9,7 @@ export interface WorkersOptions<Env, Context> extends Omit<ReceiveOptions, 'secr
   once?: ReceiveOptions['once'] | ((env: Env) => ReceiveOptions['once'])
 }
 
-/** `export default { fetch: webhook({ secrets: (env) => env.WEBHOOK_SECRET, onEvent }) }`; also `Deno.serve(webhook(options))` and `Bun.serve`. */
+/** `export default { fetch: webhook({ secrets: (env) => env.SHOPWIRE_WEBHOOK_SECRET, onEvent }) }`; also `Deno.serve(webhook(options))` and `Bun.serve`. */
 export function webhook<Env = unknown, Context = unknown>(
   options: WorkersOptions<Env, Context>,
 ): (request: Request, ...given: Given<Env, Context>) => Promise<Response> {

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { run } from '../packed.ts'
+import { run } from '../../../packaging/pack.ts'
 
 const cache = join(import.meta.dirname, '../../../.data/runtimes')
 

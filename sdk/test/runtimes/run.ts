@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { examples } from '@shopwire/contract/published'
 import { signatureMatches } from '@shopwire/contract/signing'
-import { packAndInstall, run } from '../packed.ts'
+import { buildPackage, packAndInstall, run } from '../../../packaging/pack.ts'
 import { type Arrived, answer, hangUp, refuse, type Step, startServer } from '../scripted-server.ts'
 import { BUN, DENO, type Installable, installRuntime } from './install.ts'
 
@@ -37,7 +37,8 @@ const here = import.meta.dirname
 const RUN_MS_MAX = 60_000
 
 const chosen = process.argv.slice(2).map((name) => name.toLowerCase())
-const packed = await packAndInstall()
+await buildPackage('sdk')
+const packed = await packAndInstall('sdk')
 const failed: string[] = []
 try {
   await cp(join(here, 'smoke.mjs'), join(packed.consumer, 'smoke.mjs'))

@@ -1,7 +1,7 @@
+import type { RecordedRequest } from '@shopwire/emulator'
 import { describeAnswer } from '../app.ts'
 import type { Bench } from '../bench.ts'
 import { cartKey, itemsIn } from '../carts.ts'
-import type { SeenRequest } from '../emulator.ts'
 import { Problem } from '../problem.ts'
 import type { Scenario } from '../scenario.ts'
 import { until } from '../until.ts'
@@ -27,9 +27,9 @@ async function buysHere(bench: Bench): Promise<void> {
     throw new Problem(`Your buy endpoint ${bench.app.urls.buy} ${describeAnswer(answer)}.`)
   }
   const { accountId } = bench.parts
-  const isLetIn = ({ account_id, status }: SeenRequest) =>
+  const isLetIn = ({ account_id, status }: RecordedRequest) =>
     account_id === accountId && status !== 401 && status !== 403
-  let arrived: SeenRequest[] = []
+  let arrived: RecordedRequest[] = []
   await until(
     async () => {
       const { requests } = await bench.emulator.requests(purchase.since)
@@ -52,7 +52,7 @@ async function buysHere(bench: Bench): Promise<void> {
 }
 
 function explain(
-  { mistake, account_id, key_id, status, error_type }: SeenRequest,
+  { mistake, account_id, key_id, status, error_type }: RecordedRequest,
   accountId: string,
 ): string {
   if (mistake) return `Your request was refused. ${mistake.title}. ${mistake.fix}`

@@ -1,8 +1,8 @@
-import { WEBHOOK_TIMEOUT_MS_MAX } from '@shopwire/contract'
+import { WEBHOOK_TIMEOUT_MS_MAX } from '@shopwire/contract/limits'
+import type { RecordedDelivery } from '@shopwire/emulator'
 import { describeAnswer, isTwoHundred } from '../app.ts'
 import type { Bench } from '../bench.ts'
 import { unitsOf } from '../carts.ts'
-import type { SeenDelivery } from '../emulator.ts'
 import { genuine } from '../events.ts'
 import { expectBoughtOnce } from '../expectations.ts'
 import { NotRun, Problem } from '../problem.ts'
@@ -243,7 +243,7 @@ async function answersInTime(bench: Bench): Promise<void> {
     throw new Problem(`Your endpoint ${describeAnswer(answer)} to an order.delivered.`)
 }
 
-function refuseSlow(sent: readonly SeenDelivery[]): void {
+function refuseSlow(sent: readonly RecordedDelivery[]): void {
   const slow = sent.find(
     ({ status, duration_ms }) => status === null && duration_ms > SLOW_SHARE * WEBHOOK_TIMEOUT_MS_MAX,
   )
@@ -269,9 +269,9 @@ async function keepsSecrets(bench: Bench): Promise<void> {
 }
 
 /** Who refuses genuine events, or is still at them, cannot know better, and is told so once. */
-async function acceptedDeliveries(bench: Bench, orderId: string): Promise<SeenDelivery[]> {
+async function acceptedDeliveries(bench: Bench, orderId: string): Promise<RecordedDelivery[]> {
   const sent = await bench.deliveriesOf(orderId)
-  const isFinal = ({ event }: SeenDelivery) => event === 'order.delivered' || event === 'order.cancelled'
+  const isFinal = ({ event }: RecordedDelivery) => event === 'order.delivered' || event === 'order.cancelled'
   if (!sent.some(isFinal))
     throw new NotRun('Your endpoint has not answered its event yet; see "prompt-answer".')
   if (sent.every(isTwoHundred)) return sent
@@ -281,7 +281,7 @@ async function acceptedDeliveries(bench: Bench, orderId: string): Promise<SeenDe
 /** For how long a state that is right is watched before it is believed. */
 const SETTLE_MS = 400
 
-function describeDelivery(delivery: SeenDelivery): string {
+function describeDelivery(delivery: RecordedDelivery): string {
   const { event, event_id, status, error, fault } = delivery
   return [event, event_id, String(status ?? error ?? 'no answer'), fault && `(${fault})`]
     .filter(Boolean)

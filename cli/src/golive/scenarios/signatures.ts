@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { WEBHOOK_RECEIVER_TOLERANCE_S, webhookHeaders } from '@shopwire/contract'
+import { webhookHeaders } from '@shopwire/contract/headers'
+import { WEBHOOK_RECEIVER_TOLERANCE_S } from '@shopwire/contract/limits'
 import { type AppAnswer, describeAnswer, isTwoHundred } from '../app.ts'
 import type { Bench } from '../bench.ts'
 import { type EventToSend, genuine } from '../events.ts'

@@ -2,10 +2,10 @@ import type { WebhookEvent } from '@shopwire/sdk'
 import { webhook } from '@shopwire/sdk/next'
 import { sqliteOnce } from '../../once.ts'
 
-const { EVENTS_DB = 'events.db', SHOPWIRE_WEBHOOK_SECRET, SHOPWIRE_WEBHOOK_SECRET_OLD } = process.env
+const { EVENTS_DB = 'events.db', SHOPWIRE_WEBHOOK_SECRET, SHOPWIRE_WEBHOOK_SECRET_PREVIOUS } = process.env
 
 export const POST = webhook({
-  secrets: [SHOPWIRE_WEBHOOK_SECRET, SHOPWIRE_WEBHOOK_SECRET_OLD],
+  secrets: [SHOPWIRE_WEBHOOK_SECRET, SHOPWIRE_WEBHOOK_SECRET_PREVIOUS],
   once: sqliteOnce(EVENTS_DB),
   onEvent,
 })

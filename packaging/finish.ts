@@ -1,0 +1,41 @@
+import { copyFile, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** A workspace's package.json, as far as publishing looks at it. */
+export interface Manifest {
+  readonly name: string
+  readonly version: string
+  readonly description: string
+  readonly license: string
+  readonly exports: Readonly<Record<string, string>>
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
+}
+
+export async function readManifest(folder: string): Promise<Manifest> {
+  return JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
+}
+
+/**
+ * What every package of ours has beside its code once `dist/` is built: readme, licence, and a package.json of its own. That of the
+ * workspace is private and names our sources, so only what a reader of the registry sees is taken from it.
+ */
+export async function finishPackage(
+  folder: string,
+  fields: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const { name, version, description, license } = await readManifest(folder)
+  const published = {
+    name,
+    version,
+    description,
+    license,
+    ...fields,
+    type: 'module',
+    publishConfig: { access: 'public' },
+  }
+  const dist = join(folder, 'dist')
+  await copyFile(join(folder, 'README.md'), join(dist, 'README.md'))
+  await copyFile(join(import.meta.dirname, '../LICENSE'), join(dist, 'LICENSE'))
+  await writeFile(join(dist, 'package.json'), `${JSON.stringify(published, null, 2)}\n`)
+}
