@@ -35,7 +35,7 @@ test('every command and subcommand explains itself, with an example or a sentenc
 
 test.each([
   [['frobnicate'], /Unknown command/],
-  [['statu'], /status/],
+  [['statu'], /Next +Did you mean status\?$/m],
   [['orders', 'create', '--frob'], /Unknown option '--frob'/],
   [['orders', 'get'], /Missing required argument/],
   [['catalogue', 'list', '--limit', 'ten'], /whole number/],

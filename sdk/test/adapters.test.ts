@@ -33,7 +33,7 @@ const adapters: Record<string, (options: webhooks.ReceiveOptions) => Promise<Pos
   },
   async "Node's own server"(options) {
     vi.spyOn(console, 'error').mockImplementation(() => {})
-    onTestFinished(() => vi.restoreAllMocks())
+    onTestFinished(() => void vi.restoreAllMocks())
     return postTo(await listen(createServer(onExpress.webhook(options))))
   },
   async Fastify(options) {
