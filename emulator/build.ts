@@ -5,7 +5,7 @@ import { build } from 'tsdown'
 
 /**
  * Makes `dist/`, the package as it is published: our own code bundled, with the files it reads beside it (what must hold of the data,
- * the migrations, the page), and a package.json of its own. What comes from npm stays a dependency. In the workspace the sources
+ * the migrations, the page, the pages for callers), and a package.json of its own. What comes from npm stays a dependency. In the workspace the sources
  * themselves are run.
  */
 const here = import.meta.dirname
@@ -64,6 +64,8 @@ await cp(join(service, 'migrations'), join(here, 'dist/migrations'), { recursive
 await cp(join(service, 'invariants'), join(here, 'dist/invariants'), { recursive: true })
 if (existsSync(join(here, 'src/page')))
   await cp(join(here, 'src/page'), join(here, 'dist/page'), { recursive: true })
+for (const part of ['reference', 'guides', 'start'])
+  await cp(join(here, '../docs', part), join(here, 'dist/docs', part), { recursive: true })
 await copyFile(join(here, 'README.md'), join(here, 'dist/README.md'))
 await copyFile(join(here, '../LICENSE'), join(here, 'dist/LICENSE'))
 await writeFile(join(here, 'dist/package.json'), `${JSON.stringify(await published(), null, 2)}\n`)

@@ -85,6 +85,12 @@ test('a file that somebody else wrote is left as it is', async () => {
   await rm(file)
 })
 
+test('a file that cannot be written is told before anything starts', async () => {
+  const program = start('--write-env', join(room.folder, 'nowhere', '.env'))
+  expect(await program.exited).toBe(2)
+  expect(program.said()).toContain('its folder does not exist')
+})
+
 test.each([
   [['--port', 'x'], '--port is a whole number'],
   [['--balance', '1,50'], '--balance is an amount such as 250.00'],

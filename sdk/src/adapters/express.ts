@@ -31,6 +31,7 @@ export function webhook(
     } catch (error) {
       if (next) return next(error)
       // Node's own server hands over no `next`; left unanswered, one bad event would end the process.
+      // biome-ignore lint/suspicious/noConsole: nobody else is there to be told.
       console.error(error)
       response.statusCode = 500
       response.end('failed')
