@@ -38,8 +38,8 @@ type Step =
 const STEPS: readonly Step[] = [
   `# Five minutes
 
-From an empty folder to an order, its links and a verified webhook, on your own machine. Nothing here is real money. You need Node 22
-or newer; nothing else has to be installed or running.
+From an empty folder to an order, its links and a verified webhook, on your own machine. Nothing here is real money. You need
+Node 22.19 or newer; nothing else has to be installed or running.
 
 Everything below was run, and a test runs it again and compares what is printed.
 

@@ -2,7 +2,7 @@
 import { access, chmod, constants, open, readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
-import { ArgumentError, type Arguments, HELP, readArguments } from '../src/arguments.ts'
+import { ArgumentError, type Arguments, HELP, readArguments, whyNotThisNode } from '../src/arguments.ts'
 import type { Emulator } from '../src/index.ts'
 
 const MISUSE = 2
@@ -14,6 +14,14 @@ interface Webhook {
   readonly secret: string
 }
 
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'its folder does not exist',
+  ENOTDIR: 'its folder does not exist',
+  EISDIR: 'it is a folder',
+  EACCES: 'you may not write there',
+  EPERM: 'you may not write there',
+  EROFS: 'nothing can be written there',
+}
 const ENV_FILE_TITLE = '# Written by the Shopwire emulator: play money, the same key at every start.'
 
 await main()
@@ -23,6 +31,12 @@ async function main(): Promise<void> {
   if (!given) return
   if (given.isHelp) return void process.stdout.write(HELP)
   if (given.isVersion) return void process.stdout.write(`${version()}\n`)
+  const tooOld = whyNotThisNode(process.versions.node)
+  if (tooOld !== undefined) {
+    process.stderr.write(`${tooOld}\n`)
+    process.exitCode = MISUSE
+    return
+  }
   if (given.envFile !== undefined && (await isSomebodyElses(given.envFile))) {
     process.stderr.write(
       `${given.envFile} is not the emulator's, and it stays as it is. Name another file, such as --write-env .env.emulator\n`,
@@ -143,15 +157,6 @@ async function whyNotWritable(path: string): Promise<string | undefined> {
     const { code = '', message } = error as NodeJS.ErrnoException
     return REASONS[code] ?? message
   }
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'its folder does not exist',
-  ENOTDIR: 'its folder does not exist',
-  EISDIR: 'it is a folder',
-  EACCES: 'you may not write there',
-  EPERM: 'you may not write there',
-  EROFS: 'nothing can be written there',
 }
 
 /** The names under which the SDK and the command line look for them. */
