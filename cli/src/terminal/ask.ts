@@ -25,8 +25,9 @@ export async function askLine(question: string): Promise<string> {
 /** Typed or pasted without being shown. */
 export function askHidden(question: string): Promise<string> {
   const { stdin, stderr } = process
-  stderr.write(question)
+  // First: what is pasted as soon as the question shows would be echoed by the terminal.
   stdin.setRawMode(true)
+  stderr.write(question)
   stdin.setEncoding('utf8')
   stdin.resume()
   return new Promise((resolve) => {
