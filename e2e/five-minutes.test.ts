@@ -38,8 +38,8 @@ type Step =
 const STEPS: readonly Step[] = [
   `# Five minutes
 
-From an empty folder to an order, its links and a verified webhook, on your own machine. Nothing here is real money. You need Node 22
-or newer; nothing else has to be installed or running.
+From an empty folder to an order, its links and a verified webhook, on your own machine. Nothing here is real money. You need
+Node 22.19 or newer; nothing else has to be installed or running.
 
 Everything below was run, and a test runs it again and compares what is printed.
 
@@ -73,7 +73,8 @@ import { webhook } from '@shopwire/sdk/express' // fits Node's own server as wel
 const receive = webhook({
   secrets: [process.env.SHOPWIRE_WEBHOOK_SECRET],
   onEvent({ event, data }) {
-    console.log('verified:', event, data.order.id, \`\${data.order.links.length} links\`)
+    if (data.order) console.log('verified:', event, data.order.id, \`\${data.order.links.length} links\`)
+    else console.log('verified:', event)
   },
 })
 createServer(receive).listen({receiver}, () => console.log('listening'))`,
@@ -172,6 +173,8 @@ async function play(folder: string, ports: typeof PORTS, terminals: Map<string, 
       .replaceAll(ports.emulator, PORTS.emulator)
       .replaceAll(ports.receiver, PORTS.receiver)
       .replaceAll(folder, '~')
+      // Another one every time, and nothing that belongs on a page.
+      .replace(/whsec_[\w-]{43}/g, 'whsec_…')
       // What is the default need not be said.
       .replace(` --port ${PORTS.emulator}`, '')
       .replace(` --emulator http://127.0.0.1:${PORTS.emulator}`, ' --emulator')

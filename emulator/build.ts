@@ -5,7 +5,7 @@ import { finishPackage, readManifest } from '../packaging/finish.ts'
 
 /**
  * Makes `dist/`, the package as it is published: our own code bundled, with the files it reads beside it (what must hold of the data,
- * the migrations, the page), and a package.json of its own. What comes from npm stays a dependency. In the workspace the sources
+ * the migrations, the page, the pages for callers), and a package.json of its own. What comes from npm stays a dependency. In the workspace the sources
  * themselves are run.
  */
 const here = import.meta.dirname
@@ -62,6 +62,8 @@ await build({
 await cp(join(service, 'migrations'), join(here, 'dist/migrations'), { recursive: true })
 await cp(join(service, 'invariants'), join(here, 'dist/invariants'), { recursive: true })
 await cp(join(here, 'src/page'), join(here, 'dist/page'), { recursive: true })
+for (const part of ['reference', 'guides', 'start'])
+  await cp(join(here, '../docs', part), join(here, 'dist/docs', part), { recursive: true })
 await finishPackage(here, {
   keywords: ['shopwire', 'emulator', 'testing', 'webhooks'],
   // The oldest that undici, which delivers webhooks, runs on.

@@ -73,7 +73,11 @@ function usage(said: string, error: CommanderError): [string, string] {
   if (error.code === 'commander.help') return ['Say what to do.', '`--help` shows what there is.']
   const [first = '', ...rest] = said.trim().split('\n')
   const message = first.replace(/^error: /, '')
-  const hint = rest.join(' ').trim()
+  // "(Did you mean orders?)"
+  const hint = rest
+    .join(' ')
+    .trim()
+    .replace(/^\((.*)\)$/, '$1')
   return [
     `${message[0]?.toUpperCase()}${message.slice(1)}${/[.!?]$/.test(message) ? '' : '.'}`,
     hint || '`--help` shows how it is called.',

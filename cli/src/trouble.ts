@@ -76,6 +76,8 @@ const fileReasons: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or folder',
   EACCES: 'you may not open it',
   EISDIR: 'it is a folder',
+  EPERM: 'you may not open it',
+  EROFS: 'nothing can be written there',
   ENOTDIR: 'a part of the path is no folder',
 }
 
@@ -87,6 +89,7 @@ export function printTrouble(out: Output, trouble: Trouble): void {
     return
   }
   const { paintError: paint } = out
+  const width = Math.min(TEXT_WIDTH, Math.max(20, (process.stderr.columns ?? Infinity) - INDENT))
   const lines = [`${paint.red('✖')} ${paint.bold(printable(message))}`]
   if (why) lines.push(...labelled('Why', why))
   if (next) lines.push(...labelled('Next', next))
@@ -95,21 +98,25 @@ export function printTrouble(out: Output, trouble: Trouble): void {
   out.rawError(`${lines.join('\n')}\n`)
 
   function labelled(label: string, text: string): string[] {
-    const [first, ...rest] = text.split('\n').map(printable).flatMap(wrapped)
-    return [`  ${paint.dim(label.padEnd(8))}${first}`, ...rest.map((line) => `${' '.repeat(10)}${line}`)]
+    const [first, ...rest] = text
+      .split('\n')
+      .map(printable)
+      .flatMap((line) => wrapped(line, width))
+    return [`  ${paint.dim(label.padEnd(8))}${first}`, ...rest.map((line) => `${' '.repeat(INDENT)}${line}`)]
   }
 }
 
 const TEXT_WIDTH = 96
+const INDENT = 10
 /** What is meant to be copied stays in one line. */
 const COMMAND_FORM = /^(shopwire|chmod|npx) /
 
-function wrapped(line: string): string[] {
+function wrapped(line: string, width: number): string[] {
   if (COMMAND_FORM.test(line)) return [line]
   const lines: string[] = []
   let rest = line
-  while (rest.length > TEXT_WIDTH) {
-    const at = rest.lastIndexOf(' ', TEXT_WIDTH)
+  while (rest.length > width) {
+    const at = rest.lastIndexOf(' ', width)
     if (at <= 0) break
     lines.push(rest.slice(0, at))
     rest = rest.slice(at + 1)
@@ -155,7 +162,7 @@ const advice: Readonly<Record<ErrorType, { why: string; next: string }>> = {
   },
   insufficient_funds: {
     why: 'The balance does not cover the cart. Nothing was bought, and the idempotency key is still free.',
-    next: 'Fund the account in the dashboard, then run the same command with the same key.',
+    next: 'Fund the account (an emulator: on its page), then run the same command with the same key.',
   },
   insufficient_scope: {
     why: 'This API key may not do that.',
@@ -166,8 +173,8 @@ const advice: Readonly<Record<ErrorType, { why: string; next: string }>> = {
     next: 'Ask the store. Orders that were paid are not lost.',
   },
   not_found: {
-    why: 'It does not exist, or it belongs to another account.',
-    next: 'Check the id, and with `shopwire profile show` whose key you use.',
+    why: 'It does not exist. An order may also belong to another account.',
+    next: 'Check the id; for an order also whose key you use: `shopwire profile show`.',
   },
   method_not_allowed: {
     why: 'This path does not take this method.',
@@ -258,6 +265,8 @@ const reasons: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: 'The certificate is self-signed.',
   SELF_SIGNED_CERT_IN_CHAIN: 'A certificate of the chain is self-signed.',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'The certificate is signed by nobody this machine trusts.',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'What answers there speaks http, not https.',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'What answers there speaks http, not https.',
   ERR_TLS_CERT_ALTNAME_INVALID: 'The certificate is for another name.',
 }
 

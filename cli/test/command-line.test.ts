@@ -54,7 +54,7 @@ test('the page of the reference has every command, subcommand and option', async
 
 test.each([
   [['frobnicate'], /Unknown command/],
-  [['statu'], /status/],
+  [['statu'], /Next +Did you mean status\?$/m],
   [['orders', 'create', '--frob'], /Unknown option '--frob'/],
   [['orders', 'get'], /Missing required argument/],
   [['catalogue', 'list', '--limit', 'ten'], /whole number/],

@@ -76,6 +76,11 @@ test.each([
   expect(checkBaseUrl(url).status).toBe(status)
 })
 
+test('what was probably meant is said of a base URL without /v1, and of one in capitals', () => {
+  expect(checkBaseUrl('https://shop.example/').fix).toBe('Probably https://shop.example/v1.')
+  expect(checkBaseUrl('https://shop.example/V1').fix).toBe('Probably https://shop.example/v1.')
+})
+
 describe('with a store', () => {
   let emulator: Emulator
   let env: NodeJS.ProcessEnv
@@ -182,6 +187,9 @@ describe('with a store', () => {
     expect((await doctor({ SHOPWIRE_BASE_URL: `${base}/v1` })).of('status')?.detail).toContain(
       'not as a store does',
     )
+    const secure = (await doctor({ SHOPWIRE_BASE_URL: `${base.replace('http', 'https')}/v1` })).of('TLS')
+    expect(secure?.detail).toBe('What answers there speaks http, not https.')
+    expect(secure?.fix).toContain(`${base}/v1`)
     expect((await doctor({ SHOPWIRE_BASE_URL: `${base}/moved/v1` })).of('status')?.detail).toContain(
       'redirects to https://elsewhere',
     )

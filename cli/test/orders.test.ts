@@ -87,6 +87,15 @@ describe('buying', () => {
     expect((await json('balance')).balance_cents).toBe(before - 499)
   })
 
+  test('that command names the same profile: in another account the same key would buy once more', async () => {
+    await emulator.arm({ name: 'lost_answer', times: 3 })
+    const options = ['--item', ITEM, '--key', 'lost-0002', '--yes', '--links']
+    const here = { XDG_CONFIG_HOME: await folder() }
+    await shopwire(['profile', 'add', 'named', '--emulator', emulator.url], { env: here })
+    const lost = await shopwire(['--profile', 'named', 'orders', 'create', ...options], { env: here })
+    expect(lost.stderr).toMatch(/^ +shopwire orders create .* --yes --links --profile named$/m)
+  })
+
   test('the same command finds its order although the item is gone by now', async () => {
     const create = ['orders', 'create', '--item', `${LANTERN}:1@399`, '--key', 'gone-0001', '--yes']
     const bought = await json(...create)

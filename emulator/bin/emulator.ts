@@ -1,12 +1,27 @@
 #!/usr/bin/env node
-import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { access, constants, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { ArgumentError, type Arguments, HELP, readArguments } from '../src/arguments.ts'
+import { dirname } from 'node:path'
+import { ArgumentError, type Arguments, HELP, readArguments, whyNotThisNode } from '../src/arguments.ts'
 import type { Emulator } from '../src/index.ts'
 
 const MISUSE = 2
 const startedMs = performance.now()
 const isTerminal = process.stderr.isTTY === true
+
+interface Webhook {
+  readonly url: string
+  readonly secret: string
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'its folder does not exist',
+  ENOTDIR: 'its folder does not exist',
+  EISDIR: 'it is a folder',
+  EACCES: 'you may not write there',
+  EPERM: 'you may not write there',
+  EROFS: 'nothing can be written there',
+}
 const ENV_FILE_TITLE = '# Written by the Shopwire emulator: play money, the same key at every start.'
 const OPEN_TO_ALL =
   'Whoever reaches this port can use the emulator, its control and its webhook secret included: everybody knows its key.\n'
@@ -18,10 +33,22 @@ async function main(): Promise<void> {
   if (!given) return
   if (given.isHelp) return void process.stdout.write(HELP)
   if (given.isVersion) return void process.stdout.write(`${version()}\n`)
+  const tooOld = whyNotThisNode(process.versions.node)
+  if (tooOld !== undefined) {
+    process.stderr.write(`${tooOld}\n`)
+    process.exitCode = MISUSE
+    return
+  }
   if (given.envFile !== undefined && (await isSomebodyElses(given.envFile))) {
     process.stderr.write(
       `${given.envFile} is not the emulator's, and it stays as it is. Name another file, such as --write-env .env.emulator\n`,
     )
+    process.exitCode = MISUSE
+    return
+  }
+  const hindrance = given.envFile === undefined ? undefined : await whyNotWritable(given.envFile)
+  if (hindrance !== undefined) {
+    process.stderr.write(`${given.envFile} cannot be written: ${hindrance}. Name another file.\n`)
     process.exitCode = MISUSE
     return
   }
@@ -33,9 +60,12 @@ async function main(): Promise<void> {
   endWith(starting)
   try {
     const emulator = await starting
-    if (given.envFile !== undefined) await writeEnvFile(given.envFile, emulator)
+    const { webhook } = await emulator.control<{ webhook: Webhook | null }>('GET', '')
+    if (given.envFile !== undefined) await writeEnvFile(given.envFile, emulator, webhook)
     clearProgress()
-    process.stdout.write(given.isJson ? `${JSON.stringify(ready(emulator))}\n` : greeting(emulator, given))
+    process.stdout.write(
+      given.isJson ? `${JSON.stringify(ready(emulator))}\n` : greeting(emulator, webhook, given),
+    )
   } catch (error) {
     clearProgress()
     fail(error as Error)
@@ -89,7 +119,11 @@ function ready({ baseUrl, url, accountId, key }: Emulator) {
   return { base_url: baseUrl, url, account_id: accountId, key, pid: process.pid, version: version() }
 }
 
-function greeting({ baseUrl, url, accountId, key }: Emulator, { options, envFile }: Arguments): string {
+function greeting(
+  { baseUrl, url, accountId, key }: Emulator,
+  webhook: Webhook | null,
+  { options, envFile }: Arguments,
+): string {
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
   const data =
     options.data === undefined ? 'Ctrl-C throws everything away' : `the data stays in ${options.data}`
@@ -100,7 +134,7 @@ function greeting({ baseUrl, url, accountId, key }: Emulator, { options, envFile
   Secret     ${key.secret}
   Account    ${accountId}
   Page       ${url}/   what comes in and goes out, and what can go wrong
-${envFile === undefined ? '' : `  Written    ${envFile}, for node --env-file=${envFile}\n`}
+${webhook ? `  Events     to ${webhook.url}, signed with ${webhook.secret}\n` : ''}${envFile === undefined ? '' : `  Written    ${envFile}, for node --env-file=${envFile}\n`}
   curl ${baseUrl}/status
   new Shopwire({ baseUrl: '${baseUrl}', keyId: '${key.id}', secret: '${key.secret}' })
 
@@ -114,9 +148,27 @@ async function isSomebodyElses(path: string): Promise<boolean> {
   return text !== '' && !text.startsWith(ENV_FILE_TITLE)
 }
 
+/** Told before anything is started. */
+async function whyNotWritable(path: string): Promise<string | undefined> {
+  try {
+    const file = await open(path, 'r+').catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error
+      return access(dirname(path), constants.W_OK)
+    })
+    await file?.close()
+    return undefined
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException
+    return REASONS[code] ?? message
+  }
+}
+
 /** The names under which the SDK and the command line look for them. */
-async function writeEnvFile(path: string, { baseUrl, key, control }: Emulator): Promise<void> {
-  const { webhook } = await control<{ webhook: { secret: string } | null }>('GET', '')
+async function writeEnvFile(
+  path: string,
+  { baseUrl, key }: Emulator,
+  webhook: Webhook | null,
+): Promise<void> {
   const lines = [
     ENV_FILE_TITLE,
     `SHOPWIRE_BASE_URL=${baseUrl}`,
@@ -139,12 +191,15 @@ function isForThisMachine(host = 'localhost'): boolean {
   return /^(localhost|127(\.\d{1,3}){3}|::1)$/.test(host)
 }
 
-function fail(error: Error & { code?: string; port?: number }): void {
+function fail(error: Error & { code?: string; port?: number; hostname?: string; address?: string }): void {
   const isTaken = error.name === 'PortTaken' || error.code === 'EADDRINUSE'
+  const isElsewhere = error.code === 'ENOTFOUND' || error.code === 'EADDRNOTAVAIL'
   process.exitCode = 1
   process.stderr.write(
     isTaken
       ? `Port ${error.port} is taken, perhaps by an emulator that runs already. Stop it, or choose another: --port ${Number(error.port) + 1}\n`
-      : `${error.message}\n`,
+      : isElsewhere
+        ? `${error.hostname ?? error.address} is no address of this machine. --host is 127.0.0.1, localhost or 0.0.0.0.\n`
+        : `${error.message}\n`,
   )
 }

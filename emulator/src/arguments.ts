@@ -16,6 +16,16 @@ export class ArgumentError extends Error {
 
 export const PORT_DEFAULT = 4010
 
+/** The oldest that undici, which delivers webhooks, runs on. */
+const NODE_MIN = [22, 19] as const
+
+/** What to say when this Node is too old. npm only warns, and what comes later ends in somebody else's stack trace. */
+export function whyNotThisNode(version: string): string | undefined {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  if (major > NODE_MIN[0] || (major === NODE_MIN[0] && minor >= NODE_MIN[1])) return undefined
+  return `The emulator needs Node ${NODE_MIN.join('.')} or newer, and this is ${version}.`
+}
+
 export const HELP = `shopwire-emulator: a Shopwire store on this machine, with play money and switches for what can go wrong.
 
   --port 4010, --host 127.0.0.1     where it answers

@@ -15,8 +15,10 @@ export function isOwnPlace(url: string): boolean {
 export async function checkUrl(text: string): Promise<string> {
   if (!URL.canParse(text)) return checkWebhookUrl(text)
   const url = new URL(text)
-  if (isOwnPlace(text) && url.username === '' && url.password === '' && !text.includes('#')) return url.href
-  if (url.protocol !== 'https:') {
+  const isWeb = url.protocol === 'http:' || url.protocol === 'https:'
+  if (isWeb && isOwnPlace(text) && url.username === '' && url.password === '' && !text.includes('#'))
+    return url.href
+  if (url.protocol === 'http:') {
     throw refuse(
       'webhook_url_not_allowed',
       'This URL cannot receive events: http:// is for this machine and its own network. Use a public HTTPS address.',

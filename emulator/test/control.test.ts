@@ -204,6 +204,9 @@ test('a caller sets its own endpoint here, which no real store would take; a pub
     type: 'webhook_url_not_allowed',
   })
   await expect(client.webhook.set('ftp://localhost/hook')).rejects.toMatchObject({ type: 'invalid_request' })
+  // The control has no schema to hold it to.
+  const byHand = emulator.control('POST', '/webhook', { url: 'ftp://localhost/hook' })
+  await expect(byHand).rejects.toThrow('cannot receive events')
 })
 
 test('the inbox takes everything', async () => {
@@ -275,6 +278,17 @@ test('the page is there, and runs nothing from elsewhere', async () => {
   expect(page.status).toBe(200)
   expect(page.headers.get('content-type')).toContain('text/html')
   expect(page.headers.get('content-security-policy')).toMatch(/^default-src 'self';/)
+})
+
+test('the page that an error points to is there', async () => {
+  const refused = await clientOf(emulator, await emulator.createAccount())
+    .orders.get('ord_nobody')
+    .catch((error: { docUrl: string }) => error)
+  const page = await fetch((refused as { docUrl: string }).docUrl)
+  expect(page.headers.get('content-type')).toBe('text/plain; charset=utf-8')
+  expect(await page.text()).toContain('# `not_found`')
+  expect((await fetch(`${emulator.url}/docs/reference/signature-mistakes`)).status).toBe(200)
+  expect((await fetch(`${emulator.url}/docs/reference/../../package.json`)).status).toBe(404)
 })
 
 test('what is not there is refused in the usual form', async () => {

@@ -48,7 +48,10 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 
 test('what is published is code, types, the files they read, and nothing of ours by name', async () => {
   const others = tarball.files.filter(
-    (path) => !/^(lib\/[\w-]+\.(mjs|d\.mts)|migrations\/.+\.sql|invariants\/.+\.sql|page\/.+)$/.test(path),
+    (path) =>
+      !/^(lib\/[\w-]+\.(mjs|d\.mts)|migrations\/.+\.sql|invariants\/.+\.sql|page\/.+|docs\/.+\.md)$/.test(
+        path,
+      ),
   )
   expect(others.sort()).toEqual(['LICENSE', 'README.md', 'package.json'])
   expect(Object.keys(manifest.dependencies).filter((name) => name.startsWith('@shopwire/'))).toEqual([])

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readArguments } from '../src/arguments.ts'
+import { readArguments, whyNotThisNode } from '../src/arguments.ts'
 import { PortTaken, startEmulator } from '../src/index.ts'
 import { openRoom, type Room, startProgram } from './program.ts'
 import { call, clientOf, ordersOf, ring } from './support.ts'
@@ -93,6 +93,18 @@ test('a file that somebody else wrote is left as it is', async () => {
   expect(program.said()).toContain('stays as it is')
   expect(await readFile(file, 'utf8')).toBe('DATABASE_PASSWORD=mine\n')
   await rm(file)
+})
+
+test('a Node that is too old is told so', () => {
+  expect(whyNotThisNode('20.20.2')).toContain('needs Node 22.19 or newer, and this is 20.20.2')
+  expect(whyNotThisNode('22.18.0')).toBeDefined()
+  for (const version of ['22.19.0', '24.1.0', '26.0.0']) expect(whyNotThisNode(version)).toBeUndefined()
+})
+
+test('a file that cannot be written is told before anything starts', async () => {
+  const program = start('--write-env', join(room.folder, 'nowhere', '.env'))
+  expect(await program.exited).toBe(2)
+  expect(program.said()).toContain('its folder does not exist')
 })
 
 test.each([

@@ -1,8 +1,8 @@
 /**
  * A small shop that buys from a Shopwire store for its customers. Run it against an emulator:
  *
- *   npx @shopwire/emulator --write-env .env
- *   SHOPWIRE_WEBHOOK_SECRET=whsec_… node --env-file=.env examples/shop/shop.ts
+ *   npx @shopwire/emulator --write-env .env --webhook http://localhost:4020/hooks
+ *   node --env-file=.env examples/shop/shop.ts
  */
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -31,6 +31,11 @@ const adapters: Record<string, (options: webhooks.ReceiveOptions) => Promise<Pos
     app.use(quiet)
     return postTo(await listen(createServer(app)))
   },
+  async "Node's own server"(options) {
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+    onTestFinished(() => void vi.restoreAllMocks())
+    return postTo(await listen(createServer(onExpress.webhook(options))))
+  },
   async Fastify(options) {
     const app = fastify()
     app.register(onFastify.webhook, { path: '/hooks', ...options })

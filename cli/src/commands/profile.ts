@@ -7,6 +7,7 @@ import {
   type Profile,
   profileFile,
   readProfiles,
+  shownFile,
   writeProfiles,
 } from '../profiles/profile-file.ts'
 import { EMULATOR_URL_DEFAULT, Emulator } from '../store/emulator.ts'
@@ -109,7 +110,7 @@ async function add({ out }: Context, options: AddOptions, name = ''): Promise<Ou
       [
         `${out.paint.green('✔')} Profile ${out.paint.bold(name)}: ${profile.base_url}, ${profile.key_id}${current === name ? ', in use' : ''}`,
         out.paint.dim(
-          `  Kept in ${profileFile()}, for you alone. Try it: shopwire ${current === name ? '' : `--profile ${name} `}doctor`,
+          `  Kept in ${shownFile(profileFile())}, for you alone. Try it: shopwire ${current === name ? '' : `--profile ${name} `}doctor`,
         ),
       ].join('\n'),
   )

@@ -21,7 +21,7 @@ export function checkBaseUrl(baseUrl: string): Finding {
   if (!/\/v1\/?$/.test(url.pathname)) {
     return say(
       `${shown} does not end in /v1`,
-      `Probably ${url.origin}${url.pathname.replace(/\/+$/, '')}/v1.`,
+      `Probably ${url.origin}${url.pathname.replace(/(\/v1)?\/*$/i, '')}/v1.`,
     )
   }
   if (url.protocol === 'http:' && !/^(localhost|.*\.localhost|127\.[\d.]+|\[::1\])$/.test(url.hostname)) {

@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import { connect, isIP } from 'node:net'
 import { connect as connectTls, type PeerCertificate } from 'node:tls'
+import { printable } from '../terminal/paint.ts'
 import { connectionReason } from '../trouble.ts'
 import { type Finding, finding } from './finding.ts'
 
@@ -108,10 +109,21 @@ export function checkTls(url: URL): Promise<Finding> {
     )
     socket.once('error', (error) =>
       end(
-        finding('TLS', 'failed', error.message, 'Is this port one for https, and is there a proxy between?'),
+        finding(
+          'TLS',
+          'failed',
+          connectionReason(error) ?? printable(error.message.trim()),
+          isPlain(error)
+            ? `If this store is an emulator, the base URL is http://${url.host}${url.pathname}. Otherwise the port is wrong.`
+            : 'Is this port one for https, and is there a proxy between?',
+        ),
       ),
     )
   })
+}
+
+function isPlain(error: NodeJS.ErrnoException): boolean {
+  return error.code === 'ERR_SSL_WRONG_VERSION_NUMBER' || error.code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG'
 }
 
 function certificateFinding(

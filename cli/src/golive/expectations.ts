@@ -1,4 +1,5 @@
 import type { RecordedRequest } from '@shopwire/emulator'
+import { printable } from '../terminal/paint.ts'
 import { describeAnswer } from './app.ts'
 import type { Outcome } from './bench.ts'
 import { Problem } from './problem.ts'
@@ -83,7 +84,18 @@ function attemptsText(attempts: Outcome['attempts']): string {
   const count = attempts.length === 1 ? 'one attempt' : `${attempts.length} attempts`
   if (!last) return 'no attempt'
   if (last.fault) return `${count}; the next one would have bought it`
-  return last.error_type ? `${count}, the last of which was refused with ${last.error_type}` : count
+  if (!last.error_type) return count
+  const reason = messageIn(last.answer)
+  return `${count}, the last of which was refused with ${last.error_type}${reason && ` ("${printable(reason)}")`}`
+}
+
+/** The store's own words: they name the field that is wrong. */
+function messageIn(answer: string): string {
+  try {
+    return String((JSON.parse(answer) as { error?: { message?: string } }).error?.message ?? '')
+  } catch {
+    return ''
+  }
 }
 
 const EVIDENCE_MAX = 12

@@ -146,7 +146,7 @@ async function prepare(
   }
   await emulator.disarmAll()
   const shop = new Shopwire({ keyId: about.key.id, secret: about.key.secret, baseUrl: about.base_url })
-  await requireRoom(shop, scenarios)
+  await requireRoom(shop, scenarios, about.base_url)
   const items = await chooseItems(shop, options.items)
   await emulator.setBalance(BALANCE_CENTS)
   if (urls.webhook) await emulator.setWebhook(urls.webhook, secret)
@@ -164,7 +164,7 @@ async function prepare(
 }
 
 /** A run is busier than the limits of a real store allow. */
-async function requireRoom(shop: Shopwire, scenarios: number): Promise<void> {
+async function requireRoom(shop: Shopwire, scenarios: number, baseUrl: string): Promise<void> {
   const { response } = await shop.ping().withResponse()
   const policy = response.headers.get('ratelimit-policy') ?? ''
   const quota = (bucket: string) => Number(new RegExp(`"${bucket}";q=(\\d+)`).exec(policy)?.[1] ?? Infinity)
@@ -172,8 +172,8 @@ async function requireRoom(shop: Shopwire, scenarios: number): Promise<void> {
     quota('orders') >= scenarios * ORDERS_PER_SCENARIO && quota('req') >= scenarios * REQUESTS_PER_SCENARIO
   if (hasRoom) return
   throw new GoliveUsageError(
-    `The emulator takes ${quota('req')} requests and ${quota('orders')} orders a minute, and ${scenarios} scenarios need more.`,
-    'Start it with room: npx @shopwire/emulator --orders-per-minute 1000 --requests-per-minute 10000',
+    `The emulator at ${new URL(baseUrl).origin} takes ${quota('req')} requests and ${quota('orders')} orders a minute, and ${scenarios} scenarios need more.`,
+    'Start it with room: npx @shopwire/emulator --orders-per-minute 1000 --requests-per-minute 10000\nIf another one is meant, name it with --emulator URL.',
   )
 }
 

@@ -41,7 +41,7 @@ export async function createOrder(context: Context, options: CreateOptions): Pro
 }
 
 async function buy(
-  { out }: Context,
+  { out, profile }: Context,
   shop: Shopwire,
   items: readonly CartItem[],
   key: string,
@@ -51,7 +51,8 @@ async function buy(
     .create({ items, idempotencyKey: key })
     .withResponse()
     .catch((error: unknown) => {
-      throw unknownOutcome(error, items, key) ?? error
+      const beside = `${links ? ' --links' : ''}${profile === undefined ? '' : ` --profile ${profile}`}`
+      throw unknownOutcome(error, items, key, beside) ?? error
     })
   const shown = links ? order : withoutLinks(order)
   out.show({ ...shown, idempotency_key: key, attempts }, () => {
@@ -165,10 +166,18 @@ async function sendAnyway(
   return 'Send it?'
 }
 
-/** The worst moment for a person: so it says exactly what to type, with the prices that were sent. */
-function unknownOutcome(error: unknown, items: readonly CartItem[], key: string): CliError | undefined {
+/**
+ * The worst moment for a person: so it says exactly what to type, with the prices that were sent, and to the same account: the same key
+ * buys once more in another.
+ */
+function unknownOutcome(
+  error: unknown,
+  items: readonly CartItem[],
+  key: string,
+  beside: string,
+): CliError | undefined {
   if (!(error instanceof ShopwireError) || !error.isOutcomeUnknown) return undefined
-  const again = `shopwire orders create ${items.map((item) => `--item ${writeItem(item)}`).join(' ')} --key ${key} --yes`
+  const again = `shopwire orders create ${items.map((item) => `--item ${writeItem(item)}`).join(' ')} --key ${key} --yes${beside}`
   return new CliError({
     ...explain(error),
     message: `It is not known whether the order was bought: ${error.message}`,

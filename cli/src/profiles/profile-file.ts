@@ -30,6 +30,11 @@ export function configFolder(env: NodeJS.ProcessEnv = process.env): string {
 
 export const profileFile = () => join(configFolder(), 'profiles.json')
 
+/** As people write it. */
+export function shownFile(path: string, home: string = homedir()): string {
+  return path.startsWith(join(home, '/')) ? join('~', path.slice(home.length)) : path
+}
+
 export async function readProfiles(): Promise<Profiles> {
   const path = profileFile()
   let text: string

@@ -6,6 +6,7 @@ import type { Store } from '../store.ts'
 import type { AboutEmulator } from '../types.ts'
 import type { Actions } from './actions.ts'
 import { answerJson, answerOwnRefusal, answerRefusal, readBody, readObject } from './answers.ts'
+import { readDocs } from './docs.ts'
 import { refusePages, refuseStrangers } from './guard.ts'
 import { readPage } from './page.ts'
 import type { Streams } from './stream.ts'
@@ -21,18 +22,20 @@ const PREFIX = '/_emulator'
 const LIMIT_DEFAULT = 100
 const LIMIT_MAX = 2_000
 
-/** Answers `/` and what is under `/_emulator`; everything else goes to the store as it is. */
+/** Answers `/`, pages under `/docs` and what is under `/_emulator`; everything else goes to the store as it is. */
 export async function createControlServer(control: () => Control | undefined) {
-  const page = await readPage()
+  const [page, docs] = await Promise.all([readPage(), readDocs()])
+  const shown = (path: string) => [page, docs].find(({ has }) => has(path))
   return (serve: ServeRequest): ServeRequest =>
     (request, response) => {
       const [path = '', query = ''] = (request.url ?? '').split('?', 2)
-      const isOurs = page.has(path) || path === PREFIX || path.startsWith(`${PREFIX}/`)
+      const file = shown(path)
+      const isOurs = file !== undefined || path === PREFIX || path.startsWith(`${PREFIX}/`)
       if (!isOurs) return refusePages(request, response) ? undefined : serve(request, response)
       if (path === `${PREFIX}/inbox`) return void accept(request, response)
       if (refuseStrangers(request, response)) return
-      if (page.has(path)) {
-        if (request.method === 'GET' || request.method === 'HEAD') return page.serve(path, response)
+      if (file) {
+        if (request.method === 'GET' || request.method === 'HEAD') return file.serve(path, response)
         return answerOwnRefusal(response, 405, 'method_not_allowed', 'This page can only be read.')
       }
       const parts = control()

@@ -15,11 +15,12 @@ export interface ExpressResponse {
 
 /**
  * `app.post('/hooks', webhook({ secrets, onEvent }))`, before any `express.json()`. It reads the body itself, or takes what
- * `express.raw()` left. Works with every server that follows Node's request and response.
+ * `express.raw()` left. Works with every server that follows Node's request and response; where nobody takes what the handler threw,
+ * it is written to stderr and answered with 500.
  */
 export function webhook(
   options: ReceiveOptions,
-): (request: ExpressRequest, response: ExpressResponse, next: (error?: unknown) => void) => Promise<void> {
+): (request: ExpressRequest, response: ExpressResponse, next?: (error?: unknown) => void) => Promise<void> {
   return async (request, response, next) => {
     try {
       // Whatever a parser left there is told apart later, and a parsed object refused with advice.
@@ -28,7 +29,12 @@ export function webhook(
       response.statusCode = status
       response.end(body)
     } catch (error) {
-      next(error)
+      if (next) return next(error)
+      // Node's own server hands over no `next`; left unanswered, one bad event would end the process.
+      // biome-ignore lint/suspicious/noConsole: nobody else is there to be told.
+      console.error(error)
+      response.statusCode = 500
+      response.end('failed')
     }
   }
 }

@@ -1,3 +1,4 @@
+import { TIMESTAMP_FORM } from '@shopwire/contract/signing'
 import type { RecordedRequest } from '@shopwire/emulator'
 import { describeAnswer } from '../app.ts'
 import type { Bench } from '../bench.ts'
@@ -52,12 +53,16 @@ async function buysHere(bench: Bench): Promise<void> {
 }
 
 function explain(
-  { mistake, account_id, key_id, status, error_type }: RecordedRequest,
+  { mistake, account_id, key_id, status, error_type, timestamp }: RecordedRequest,
   accountId: string,
 ): string {
   if (mistake) return `Your request was refused. ${mistake.title}. ${mistake.fix}`
   if (account_id !== accountId) {
     return `Your request came with the key ${key_id ?? '(none)'}, which is not one of this account.`
   }
-  return `Your request was refused: ${status} ${error_type}. Is the secret the one that belongs to this key?`
+  const isTime = error_type === 'timestamp_out_of_range' || !TIMESTAMP_FORM.test(timestamp ?? '')
+  const hint = isTime
+    ? `Its X-Api-Timestamp was ${timestamp ?? 'missing'}; it is the time of signing in Unix seconds, ten digits.`
+    : 'Is the secret the one that belongs to this key?'
+  return `Your request was refused: ${status} ${error_type}. ${hint}`
 }

@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
+
+/** In the package beside the code; in the repository where they are written. */
+const FOLDERS = [new URL('../docs/', import.meta.url), new URL('../../../docs/', import.meta.url)]
+const PARTS = ['reference', 'guides', 'start']
+
+/**
+ * The pages that errors, `doctor` and `golive` point to, by path: as they are written, for the portal is larger than the emulator.
+ * `/docs/reference/errors/not_found` is `reference/errors/not_found.md`.
+ */
+export async function readDocs() {
+  const paths = new Map<string, URL>()
+  for (const part of PARTS) {
+    const { folder, names } = await listing(part)
+    for (const name of names.filter((one) => one.endsWith('.md'))) {
+      const file = new URL(name, folder)
+      const path = `/docs/${part}/${name}`
+      for (const one of [path, path.replace(/(README)?\.md$/, '')]) paths.set(one, file)
+    }
+  }
+  return {
+    has: (path: string) => paths.has(path),
+    serve(path: string, response: ServerResponse) {
+      response.writeHead(200, {
+        'cache-control': 'no-store',
+        // A browser would save text/markdown instead of showing it.
+        'content-type': 'text/plain; charset=utf-8',
+        'x-content-type-options': 'nosniff',
+      })
+      response.end(readFileSync(paths.get(path) as URL))
+    },
+  }
+}
+
+async function listing(part: string): Promise<{ folder: URL; names: string[] }> {
+  for (const docs of FOLDERS) {
+    const folder = new URL(`${part}/`, docs)
+    const names = await readdir(folder, { recursive: true }).catch((): string[] => [])
+    if (names.length > 0) return { folder, names: names.map((name) => name.replaceAll('\\', '/')) }
+  }
+  return { folder: FOLDERS[0] as URL, names: [] }
+}
