@@ -77,6 +77,7 @@ async function golive({ out }: Context, options: Options): Promise<Outcome> {
   const style = {
     isColoured: !out.isJson && wantsColour(process.stdout),
     isLive: process.stdout.isTTY === true,
+    docsUrl: `${options.emulator.replace(/\/$/, '')}/docs`,
   }
   const report = await runGolive(readOptions(options), (progress) => {
     if (!out.isJson) out.raw(progressText(progress, style))

@@ -8,6 +8,8 @@ export interface TextOptions {
   readonly isColoured?: boolean
   /** Lines may be written over: a terminal. */
   readonly isLive?: boolean
+  /** Where the pages are; the emulator has them. */
+  readonly docsUrl?: string
 }
 
 /** One line for each scenario as it ends; on a terminal also while it runs. */
@@ -46,7 +48,7 @@ function failureText(result: ScenarioResult, options: TextOptions): string {
     ...result.evidence.map((line) => `                  ${printable(line)}`),
     `  what it means   ${result.means}`,
     `  what to fix     ${result.fix}`,
-    `  read            docs/${result.docs}`,
+    `  read            ${options.docsUrl ?? 'docs'}/${result.docs}`,
   ].join('\n')
 }
 
