@@ -173,7 +173,14 @@ function noteOf(one) {
   const attempt = attemptOf(one)
   return [
     one.mistake && h('span', { class: 'note bad-text' }, one.mistake.title),
-    !one.mistake && one.error_type && h('span', { class: 'note mono' }, one.error_type),
+    // Broken between its words where the column is narrow.
+    !one.mistake &&
+      one.error_type &&
+      h(
+        'span',
+        { class: 'note mono' },
+        one.error_type.split(/(?<=_)/).map((word) => [word, h('wbr')]),
+      ),
     one.fault && badge('warn', '⚡', one.fault),
     attempt && attempt.place > 1 && badge('info', '↻', `attempt ${attempt.place} of this key`),
   ]
