@@ -24,9 +24,10 @@ export function mistakesPage(): string {
     '# Signature mistakes',
     '',
     `A wrong signature is answered with 401 [\`authentication_failed\`](errors/authentication_failed.md) and no reason: a reason would`,
-    `help whoever guesses. The owner of a key may know more. These are the ${MISTAKES.length} mistakes that the emulator recognises: it holds the`,
-    'signature that came against the one each mistake would have made, and its page names the mistake and the fix. Two at once are',
-    'recognised too; their names are then joined by a plus sign.',
+    `help whoever guesses. The owner of a key may know more. These are the ${MISTAKES.length} mistakes that the`,
+    '[emulator](../../emulator/README.md#the-page) and [`shopwire doctor signature`](command-line.md#doctor-signature) recognise: they hold the',
+    'signature that came against the one each mistake would have made, and name the mistake and the fix. Two at once are recognised',
+    'too; their names are then joined by a plus sign.',
     '',
     'What has no name here is usually a nonce made twice, a body that changed on the way, or the secret of another key.',
     '',
@@ -35,8 +36,8 @@ export function mistakesPage(): string {
 }
 
 function mistakeTable(mistakes: readonly Mistake[]): string {
-  const rows = mistakes.map(({ name, title, fix }) => [`\`${name}\``, escaped(title), escaped(fix)])
-  return table(['Name', 'What happened', 'What to do'], rows)
+  const rows = mistakes.map(({ name, title, fix }) => [escaped(title), escaped(fix), `\`${name}\``])
+  return table(['What happened', 'What to do', 'Name'], rows)
 }
 
 /** What Markdown, or the portal's templates, would read as something else. */
