@@ -1,4 +1,4 @@
-import { cp, rm } from 'node:fs/promises'
+import { cp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { build } from 'tsdown'
 import { finishPackage, readManifest } from '../packaging/finish.ts'
@@ -59,6 +59,9 @@ await build({
   logLevel: 'warn',
   failOnWarn: true,
 })
+// Every Node it runs on can require ESM; TypeScript wants to read that from a file of its own.
+await writeFile(join(here, 'dist/lib/index.cjs'), "module.exports = require('./index.mjs')\n")
+await cp(join(here, 'dist/lib/index.d.mts'), join(here, 'dist/lib/index.d.cts'))
 await cp(join(service, 'migrations'), join(here, 'dist/migrations'), { recursive: true })
 await cp(join(service, 'invariants'), join(here, 'dist/invariants'), { recursive: true })
 await cp(join(here, 'src/page'), join(here, 'dist/page'), { recursive: true })
@@ -69,10 +72,13 @@ await finishPackage(here, {
   // The oldest that undici, which delivers webhooks, runs on.
   engines: { node: '>=22.19' },
   bin: { 'shopwire-emulator': 'lib/emulator.mjs' },
-  main: './lib/index.mjs',
-  types: './lib/index.d.mts',
+  main: './lib/index.cjs',
+  types: './lib/index.d.cts',
   exports: {
-    '.': { types: './lib/index.d.mts', default: './lib/index.mjs' },
+    '.': {
+      import: { types: './lib/index.d.mts', default: './lib/index.mjs' },
+      require: { types: './lib/index.d.cts', default: './lib/index.cjs' },
+    },
     './package.json': './package.json',
   },
   dependencies: await dependencies(),

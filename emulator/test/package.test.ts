@@ -1,6 +1,7 @@
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -49,7 +50,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 test('what is published is code, types, the files they read, and nothing of ours by name', async () => {
   const others = tarball.files.filter(
     (path) =>
-      !/^(lib\/[\w-]+\.(mjs|d\.mts)|migrations\/.+\.sql|invariants\/.+\.sql|page\/.+|docs\/.+\.md)$/.test(
+      !/^(lib\/[\w-]+\.(mjs|cjs|d\.mts|d\.cts)|migrations\/.+\.sql|invariants\/.+\.sql|page\/.+|docs\/.+\.md)$/.test(
         path,
       ),
   )
@@ -63,6 +64,21 @@ test('what is published is code, types, the files they read, and nothing of ours
 test('publint has nothing to say', async () => {
   const { messages, pkg } = await publint({ pkgDir: installed, pack: false, strict: true })
   expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([])
+})
+
+test('the types are not wrong, whoever resolves them', async () => {
+  const found = await checkPackage(createPackageFromTarballData(await readFile(tarball.path)))
+  if (!found.types) throw new Error('there are no types')
+  expect(found.problems).toEqual([])
+})
+
+test('CommonJS can require it', async () => {
+  const code =
+    "const { startEmulator, PortTaken } = require('@shopwire/emulator'); console.log(typeof startEmulator, typeof PortTaken)"
+  await writeFile(join(consumer, 'probe.cjs'), code)
+  expect(await run(process.execPath, ['--throw-deprecation', 'probe.cjs'], consumer)).toBe(
+    'function function\n',
+  )
 })
 
 test('installed, it starts by its command, answers, and leaves nothing behind', async () => {
