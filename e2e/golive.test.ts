@@ -78,7 +78,9 @@ test('what is not offered is not run, what fails says what to mend, and JUnit ha
   expect(stdout).toContain('✗ same-cart: Two purchases with the same cart are two orders')
   expect(stdout).toContain('what happened   Two purchases became one order; your code answered 200 and 200.')
   expect(stdout).toContain('what to fix     Make the key of your id of the purchase')
-  expect(stdout).toContain('read            docs/guides/buy-exactly-once.md#do-not')
+  const page = `${emulator.url}/docs/guides/buy-exactly-once.md`
+  expect(stdout).toContain(`read            ${page}#do-not`)
+  expect(await (await fetch(page)).text()).toContain('# Buy exactly once')
   expect(stdout).toMatch(/delivered +It needs --webhook URL and --state URL\./)
   expect(stdout).toMatch(/1 passed, 1 failed, 1 not run in \d+\.\d s/)
   const names = readXml(await readFile(file, 'utf8')).map(({ name }) => name)
