@@ -1,3 +1,4 @@
+import { printable } from '../../terminal/paint.ts'
 import type { GoliveReport, Progress } from '../run.ts'
 import type { Scenario, ScenarioResult, Verdict } from '../scenario.ts'
 
@@ -67,11 +68,6 @@ function summaryText(
   const counts = [`${passed} passed`, `${failed} failed`, ...(not_run > 0 ? [`${not_run} not run`] : [])]
   const text = `${counts.join(', ')} in ${(duration_ms / 1000).toFixed(1)} s`
   return coloured(text, COLOURS[ok ? 'passed' : 'failed'], options)
-}
-
-/** What somebody's server said must not move the cursor here. */
-function printable(text: string): string {
-  return text.replaceAll(/\p{Cc}/gu, '\ufffd')
 }
 
 function coloured(text: string, code: string, { isColoured = false }: TextOptions): string {
