@@ -7,11 +7,10 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { MISTAKES } from '@shopwire/contract/signing'
-import { type Emulator, startEmulator } from '@shopwire/emulator'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { checkBaseUrl, keyFormProblem } from '../src/doctor/forms.ts'
 import { parseRequest } from '../src/doctor/recorded-request.ts'
-import { envOf, folder, shopwire } from './support.ts'
+import { emulatedStore, envOf, folder, shopwire } from './support.ts'
 
 const KEY = 'key_c1_01k9zq3v7m8n4p2r6s0t5w1x9y'
 const SECRET = `sk_${'A1b2'.repeat(10)}xyz`
@@ -82,17 +81,11 @@ test('what was probably meant is said of a base URL without /v1, and of one in c
 })
 
 describe('with a store', () => {
-  let emulator: Emulator
-  let env: NodeJS.ProcessEnv
-  beforeAll(async () => {
-    emulator = await startEmulator({ requestsPerMinute: 1_000, ordersPerMinute: 1_000 })
-    env = envOf(emulator)
-  })
-  afterAll(() => emulator?.stop())
+  const store = emulatedStore()
 
   async function doctor(extra: NodeJS.ProcessEnv = {}, ...args: string[]) {
     const { stdout, code, stderr } = await shopwire(['doctor', '--json', ...args], {
-      env: { ...env, ...extra },
+      env: { ...store.env, ...extra },
     })
     expect(stderr).toBe('')
     const { checks } = JSON.parse(stdout) as {
@@ -102,9 +95,9 @@ describe('with a store', () => {
   }
 
   test('all is well, all scopes are found, and neither balance nor webhook nor orders have changed', async () => {
-    const before = await emulator.control('GET', '/ledger')
-    await emulator.control('POST', '/webhook', {
-      url: `${emulator.url}/_emulator/inbox`.replace('//_', '/_'),
+    const before = await store.emulator.control('GET', '/ledger')
+    await store.emulator.control('POST', '/webhook', {
+      url: `${store.emulator.url}/_emulator/inbox`.replace('//_', '/_'),
     })
     const { code, of } = await doctor()
     expect(code).toBe(0)
@@ -116,19 +109,19 @@ describe('with a store', () => {
       detail: expect.stringContaining('inbox, 0 waiting, 0 given up'),
     })
     expect(of('limits')?.detail).toMatch(/\d+ requests and \d+ orders left/)
-    expect(await emulator.control('GET', '/ledger')).toEqual(before)
-    expect(await emulator.control('GET', '/deliveries')).toMatchObject({ deliveries: [] })
-    expect(await emulator.control('GET', '/orders')).toMatchObject({ orders: [] })
-    const text = await shopwire(['doctor'], { env })
+    expect(await store.emulator.control('GET', '/ledger')).toEqual(before)
+    expect(await store.emulator.control('GET', '/deliveries')).toMatchObject({ deliveries: [] })
+    expect(await store.emulator.control('GET', '/orders')).toMatchObject({ orders: [] })
+    const text = await store.run('doctor')
     expect(text.stdout).toContain('✔ All is well.')
-    await emulator.control('POST', '/webhook', { url: null })
+    await store.emulator.control('POST', '/webhook', { url: null })
   })
 
   test.each([[['catalogue:read']], [['orders:write']], [['webhooks:write', 'account:read']]])(
     'a key with %j only is described as it is',
     async (scopes) => {
-      const account = await emulator.createAccount({ scopes })
-      const { code, of } = await doctor(envOf({ ...emulator, ...account }))
+      const account = await store.emulator.createAccount({ scopes })
+      const { code, of } = await doctor(envOf({ ...store.emulator, ...account }))
       expect(code).toBe(0)
       const [has] = of('scopes')?.detail.split(' · ') ?? []
       expect(has?.split(' ').sort()).toEqual([...scopes].sort())
@@ -142,9 +135,9 @@ describe('with a store', () => {
   })
 
   test('a clock that is off is measured, and does not hide that the key is right', async () => {
-    await emulator.arm({ name: 'clock_skew', ms: 90_000 } as never)
+    await store.emulator.arm({ name: 'clock_skew', ms: 90_000 } as never)
     const { code, of } = await doctor()
-    await emulator.disarm()
+    await store.emulator.disarm()
     expect(code).toBe(1)
     expect(of('clock')).toMatchObject({
       status: 'failed',
@@ -154,7 +147,7 @@ describe('with a store', () => {
   })
 
   test('a secret with quotes around it: named, and tried without them', async () => {
-    const { code, of } = await doctor({ SHOPWIRE_API_SECRET: `"${env.SHOPWIRE_API_SECRET}"` })
+    const { code, of } = await doctor({ SHOPWIRE_API_SECRET: `"${store.env.SHOPWIRE_API_SECRET}"` })
     expect(code).toBe(1)
     expect(of('key')?.detail).toBe('the secret has quotes around it')
     expect(of('signature')?.detail).toContain('accepted when mended')
@@ -162,9 +155,9 @@ describe('with a store', () => {
 
   test('a wrong secret, a closed store, a port where nobody is, a name that does not exist', async () => {
     expect((await doctor({ SHOPWIRE_API_SECRET: SECRET })).of('signature')?.status).toBe('failed')
-    await emulator.arm({ name: 'store_closed' })
+    await store.emulator.arm({ name: 'store_closed' })
     await expect.poll(async () => (await doctor()).of('status')?.status).toBe('warning')
-    await emulator.disarm()
+    await store.emulator.disarm()
     const refused = await doctor({ SHOPWIRE_BASE_URL: 'http://127.0.0.1:1/v1' })
     expect(refused.of('TCP')).toMatchObject({
       status: 'failed',

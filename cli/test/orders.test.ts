@@ -1,25 +1,15 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Emulator, startEmulator } from '@shopwire/emulator'
 import { Shopwire } from '@shopwire/sdk'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { envOf, folder, ITEM, onTerminal, shopwire } from './support.ts'
+import { describe, expect, test } from 'vitest'
+import { emulatedStore, envOf, folder, ITEM, onTerminal, shopwire } from './support.ts'
 
 /** Another item, so that taking it off the shelves disturbs nobody. */
 const LANTERN = '1144058340332047016'
 const MORE_THAN_A_PAGE = 120
 
-let emulator: Emulator
-let env: NodeJS.ProcessEnv
-
-beforeAll(async () => {
-  emulator = await startEmulator({ requestsPerMinute: 1_000, ordersPerMinute: 1_000 })
-  env = envOf(emulator)
-})
-afterAll(() => emulator?.stop())
-
-const run = (...args: string[]) => shopwire(args, { env })
-const json = async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout)
+const store = emulatedStore()
+const { run, json } = store
 
 describe('buying', () => {
   test('no key, no order: and it says why', async () => {
@@ -34,7 +24,7 @@ describe('buying', () => {
       expect((await run('orders', 'create', '--item', ITEM, '--key', 'unasked-1', ...more)).code).toBe(2)
     }
     expect(await json('balance')).toEqual(before)
-    const { requests } = await emulator.control<{ requests: { idempotency_key: string }[] }>(
+    const { requests } = await store.emulator.control<{ requests: { idempotency_key: string }[] }>(
       'GET',
       '/requests?limit=500',
     )
@@ -43,11 +33,11 @@ describe('buying', () => {
 
   test('on a terminal it shows quote and balance, asks, and takes anything but yes for a no', async () => {
     const args = ['orders', 'create', '--item', ITEM, '--key', 'asked-0001']
-    const no = await onTerminal(args, env, '\r', /\[y\/N\]/)
+    const no = await onTerminal(args, store.env, '\r', /\[y\/N\]/)
     expect(no.code).toBe(1)
     expect(no.stdout).toMatch(/Balance.*now, .*after/)
     expect(no.stdout).toContain('Nothing was sent')
-    const yes = await onTerminal(args, env, 'y\r', /\[y\/N\]/)
+    const yes = await onTerminal(args, store.env, 'y\r', /\[y\/N\]/)
     expect(yes.code).toBe(0)
     expect(yes.stdout).toContain('Bought')
   })
@@ -56,10 +46,9 @@ describe('buying', () => {
     const create = ['orders', 'create', '--item', `${ITEM}:2`, '--key', 'buy-0001', '--yes']
     const first = await json(...create)
     expect(first).toMatchObject({ replayed: false, total_cents: 998, idempotency_key: 'buy-0001' })
-    const { requests } = await emulator.control<{ requests: { body: string; idempotency_key: string }[] }>(
-      'GET',
-      '/requests?limit=500',
-    )
+    const { requests } = await store.emulator.control<{
+      requests: { body: string; idempotency_key: string }[]
+    }>('GET', '/requests?limit=500')
     expect(requests.find(({ idempotency_key }) => idempotency_key === 'buy-0001')?.body).toContain(
       '"expected_price_cents":499',
     )
@@ -76,7 +65,7 @@ describe('buying', () => {
 
   test('an order whose answers all got lost: it says to run the same command again, and that buys once', async () => {
     const before = (await json('balance')).balance_cents
-    await emulator.arm({ name: 'lost_answer', times: 3 })
+    await store.emulator.arm({ name: 'lost_answer', times: 3 })
     const lost = await run('orders', 'create', '--item', ITEM, '--key', 'lost-0001', '--yes')
     expect(lost.code).toBe(7)
     expect(lost.stderr).toContain('not known whether the order was bought')
@@ -88,10 +77,10 @@ describe('buying', () => {
   })
 
   test('that command names the same profile: in another account the same key would buy once more', async () => {
-    await emulator.arm({ name: 'lost_answer', times: 3 })
+    await store.emulator.arm({ name: 'lost_answer', times: 3 })
     const options = ['--item', ITEM, '--key', 'lost-0002', '--yes', '--links']
     const here = { XDG_CONFIG_HOME: await folder() }
-    await shopwire(['profile', 'add', 'named', '--emulator', emulator.url], { env: here })
+    await shopwire(['profile', 'add', 'named', '--emulator', store.emulator.url], { env: here })
     const lost = await shopwire(['--profile', 'named', 'orders', 'create', ...options], { env: here })
     expect(lost.stderr).toMatch(/^ +shopwire orders create .* --yes --links --profile named$/m)
   })
@@ -99,12 +88,12 @@ describe('buying', () => {
   test('the same command finds its order although the item is gone by now', async () => {
     const create = ['orders', 'create', '--item', `${LANTERN}:1@399`, '--key', 'gone-0001', '--yes']
     const bought = await json(...create)
-    await emulator.control('POST', `/items/${LANTERN}`, { sellable: false })
+    await store.emulator.control('POST', `/items/${LANTERN}`, { sellable: false })
     expect(await json(...create)).toMatchObject({ id: bought.id, replayed: true })
     // A new key buys nothing, with a pinned price or without.
     expect((await run(...create.with(5, 'gone-0002'))).code).toBe(5)
     expect((await run('orders', 'create', '--item', LANTERN, '--key', 'gone-0003', '--yes')).code).toBe(5)
-    await emulator.control('POST', `/items/${LANTERN}`, { sellable: true })
+    await store.emulator.control('POST', `/items/${LANTERN}`, { sellable: true })
   })
 
   test('another cart under a used key is told apart from a replay', async () => {
@@ -123,8 +112,8 @@ describe('buying', () => {
   })
 
   test('a key that may only write buys at the prices it names', async () => {
-    const account = await emulator.createAccount({ scopes: ['orders:write'] })
-    const theirs = envOf({ ...emulator, ...account })
+    const account = await store.emulator.createAccount({ scopes: ['orders:write'] })
+    const theirs = envOf({ ...store.emulator, ...account })
     expect(
       (await shopwire(['orders', 'create', '--item', ITEM, '--key', 'write-0001', '--yes'], { env: theirs }))
         .code,
@@ -139,7 +128,7 @@ describe('buying', () => {
 
 describe('proving', () => {
   test('every attempt of a key, one order, one debit', async () => {
-    await emulator.arm({ name: 'lost_answer' })
+    await store.emulator.arm({ name: 'lost_answer' })
     const bought = await run('orders', 'create', '--item', ITEM, '--key', 'prove-0001', '--yes')
     expect(bought.stdout).toContain('Bought once')
     const proof = await json('orders', 'prove', 'prove-0001')
@@ -179,12 +168,12 @@ describe('exporting', () => {
   })
 
   test('through the API alone: five columns, over several pages', async () => {
-    const account = await emulator.createAccount({ balanceCents: 500_000 })
-    const theirs = envOf({ ...emulator, ...account })
+    const account = await store.emulator.createAccount({ balanceCents: 500_000 })
+    const theirs = envOf({ ...store.emulator, ...account })
     const shop = new Shopwire({
       keyId: account.key.id,
       secret: account.key.secret,
-      baseUrl: emulator.baseUrl,
+      baseUrl: store.emulator.baseUrl,
     })
     const bought = Array.from({ length: MORE_THAN_A_PAGE }, (_, n) =>
       shop.orders.create({ items: [{ id: LANTERN }], idempotencyKey: `export-${n}-0001` }),

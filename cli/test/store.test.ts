@@ -1,33 +1,23 @@
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
-import { type Emulator, startEmulator } from '@shopwire/emulator'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { envOf, ITEM, shopwire } from './support.ts'
+import { describe, expect, test } from 'vitest'
+import { emulatedStore, envOf, ITEM, shopwire } from './support.ts'
 
-let emulator: Emulator
-let env: NodeJS.ProcessEnv
-
-beforeAll(async () => {
-  emulator = await startEmulator({ requestsPerMinute: 1_000, ordersPerMinute: 1_000 })
-  env = envOf(emulator)
-})
-afterAll(() => emulator?.stop())
-
-const run = (...args: string[]) => shopwire(args, { env })
-const json = async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout)
+const store = emulatedStore()
+const { run, json } = store
 
 describe('looking', () => {
   test('status needs an address and no key; a closed store ends with 7', async () => {
-    const { SHOPWIRE_BASE_URL } = env
+    const { SHOPWIRE_BASE_URL } = store.env
     const open = await shopwire(['status'], { env: { SHOPWIRE_BASE_URL } })
     expect(open).toMatchObject({ code: 0, stdout: expect.stringContaining('store open') })
-    await emulator.arm({ name: 'store_closed' })
+    await store.emulator.arm({ name: 'store_closed' })
     await expect.poll(async () => (await run('status', '--json')).code).toBe(7)
     expect(
       (await run('orders', 'create', '--item', `${ITEM}@499`, '--key', 'while-closed', '--yes')).code,
     ).toBe(7)
-    await emulator.disarm('store_closed')
+    await store.emulator.disarm('store_closed')
     await expect.poll(async () => (await run('status')).code).toBe(0)
   })
 
@@ -99,25 +89,30 @@ describe('exit codes', () => {
       'usage',
     ],
   ] as const)('%s', async (_name, args, extra, code, type) => {
-    const ended = await shopwire([...args(), '--json'], { env: { ...env, ...extra } })
+    const ended = await shopwire([...args(), '--json'], { env: { ...store.env, ...extra } })
     expect(ended.stdout).toBe('')
     expect({ code: ended.code, ...JSON.parse(ended.stderr) }).toMatchObject({ code, error: { type } })
   })
 
   test('a key without the scope: 3, with the request id and the page about it', async () => {
-    const account = await emulator.createAccount({ scopes: ['catalogue:read'] })
-    const { code, stderr } = await shopwire(['orders'], { env: envOf({ ...emulator, ...account }) })
+    const account = await store.emulator.createAccount({ scopes: ['catalogue:read'] })
+    const { code, stderr } = await shopwire(['orders'], { env: envOf({ ...store.emulator, ...account }) })
     expect(code).toBe(3)
     expect(stderr).toMatch(/Request req_/)
     expect(stderr).toContain('/docs/reference/errors/insufficient_scope')
   })
 
   test('used-up limits: 6, with the seconds to wait', async () => {
-    await emulator.arm({ name: 'rate_limited', on: 'GET /balance', times: 3, retry_after_s: 1 } as never)
+    await store.emulator.arm({
+      name: 'rate_limited',
+      on: 'GET /balance',
+      times: 3,
+      retry_after_s: 1,
+    } as never)
     const { code, stderr } = await run('balance')
     expect(code).toBe(6)
     expect(stderr).toContain('Wait 1 s')
-    await emulator.disarm()
+    await store.emulator.disarm()
   })
 })
 
@@ -155,7 +150,7 @@ describe('signing', () => {
         body_utf8,
         '--json',
       ]
-      const { stdout } = await shopwire(args, { env: { ...env, SHOPWIRE_API_SECRET: secret } })
+      const { stdout } = await shopwire(args, { env: { ...store.env, SHOPWIRE_API_SECRET: secret } })
       expect(JSON.parse(stdout)).toMatchObject({
         canonical: one.canonical,
         headers: { 'X-Api-Signature': one.signature },

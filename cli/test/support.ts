@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Emulator } from '@shopwire/emulator'
-import { afterAll } from 'vitest'
+import { type Emulator, startEmulator } from '@shopwire/emulator'
+import { afterAll, beforeAll } from 'vitest'
 
 /** As it is published; `global-setup.ts` has built it. */
 export const program = fileURLToPath(new URL('../dist/shopwire.mjs', import.meta.url))
@@ -59,6 +59,27 @@ export function shopwire(args: readonly string[], { env, input = '', cwd }: RunO
   return new Promise((resolve, reject) => {
     child.once('error', reject).once('close', (code) => resolve({ code, stdout, stderr }))
   })
+}
+
+/** One emulator for the tests around the call, with more room than a store gives, and the program with its key. */
+export function emulatedStore() {
+  let emulator: Emulator | undefined
+  beforeAll(async () => {
+    emulator = await startEmulator({ requestsPerMinute: 1_000, ordersPerMinute: 1_000 })
+  })
+  afterAll(() => emulator?.stop())
+  const run = (...args: string[]) => shopwire(args, { env: store.env })
+  const store = {
+    get emulator() {
+      return emulator as Emulator
+    },
+    get env() {
+      return envOf(store.emulator)
+    },
+    run,
+    json: async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout),
+  }
+  return store
 }
 
 /** On a terminal, as `script` makes one. What is typed is sent when the program asks for it. */

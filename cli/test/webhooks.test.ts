@@ -2,26 +2,19 @@ import { spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { type Emulator, startEmulator } from '@shopwire/emulator'
 import { Shopwire, webhooks } from '@shopwire/sdk'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { readServerSentEvents } from '../src/webhooks/server-sent-events.ts'
-import { envOf, folder, ITEM, program, receiver, shopwire, strangersEnv } from './support.ts'
+import { emulatedStore, folder, ITEM, program, receiver, shopwire, strangersEnv } from './support.ts'
 
-let emulator: Emulator
-let env: NodeJS.ProcessEnv
+const store = emulatedStore()
 const lines: Server[] = []
 
-beforeAll(async () => {
-  emulator = await startEmulator({ requestsPerMinute: 1_000, ordersPerMinute: 1_000 })
-  env = envOf(emulator)
-})
-afterAll(async () => {
+afterAll(() => {
   for (const line of lines) line.close()
-  await emulator?.stop()
 })
 
-const run = (...args: string[]) => shopwire(args, { env })
+const { run } = store
 
 describe('trigger', () => {
   const SECRET = 'whsec_local'
@@ -158,7 +151,7 @@ describe('webhook', () => {
 
 describe('listen', () => {
   /** Until Ctrl-C. */
-  async function listening(args: readonly string[], extra: NodeJS.ProcessEnv = env) {
+  async function listening(args: readonly string[], extra: NodeJS.ProcessEnv = store.env) {
     const child = spawn(process.execPath, [program, 'listen', ...args], { env: strangersEnv(extra) })
     const said = { out: '', err: '' }
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -177,8 +170,12 @@ describe('listen', () => {
     }
   }
   const shop = () =>
-    new Shopwire({ keyId: emulator.key.id, secret: emulator.key.secret, baseUrl: emulator.baseUrl })
-  const endpoint = async () => (await emulator.control<{ webhook: unknown }>('GET', '')).webhook
+    new Shopwire({
+      keyId: store.emulator.key.id,
+      secret: store.emulator.key.secret,
+      baseUrl: store.emulator.baseUrl,
+    })
+  const endpoint = async () => (await store.emulator.control<{ webhook: unknown }>('GET', '')).webhook
 
   test('hands on the very bytes and signatures, prints arrows, and leaves the account as it was', async () => {
     const { url, received } = await receiver()
@@ -215,20 +212,20 @@ describe('listen', () => {
 
   test('an endpoint that was there before stays', async () => {
     const { url } = await receiver()
-    await emulator.control('POST', '/webhook', { url, secret: 'whsec_mine' })
+    await store.emulator.control('POST', '/webhook', { url, secret: 'whsec_mine' })
     expect((await run('listen', '--print-secret')).stdout).toBe('whsec_mine\n')
     const ears = await listening([])
     await expect.poll(() => ears.said.err).toContain(`also sends to ${url}`)
     await ears.stop()
     expect(await endpoint()).toMatchObject({ url })
-    await emulator.control('POST', '/webhook', { url: null })
+    await store.emulator.control('POST', '/webhook', { url: null })
   })
 
   test('a stream that breaks is taken up where it was: what happened meanwhile is not missed', async () => {
     const { url, received } = await receiver()
-    const line = await breakableLine(Number(new URL(emulator.baseUrl).port))
+    const line = await breakableLine(Number(new URL(store.emulator.baseUrl).port))
     const ears = await listening(['--forward-to', url], {
-      ...env,
+      ...store.env,
       SHOPWIRE_BASE_URL: `http://127.0.0.1:${line.port}/v1`,
     })
     await expect.poll(() => ears.said.err).toContain('Ready.')
@@ -247,7 +244,7 @@ describe('listen', () => {
 
   test('a store that is no emulator is explained', async () => {
     const { code, stderr } = await shopwire(['listen'], {
-      env: { ...env, SHOPWIRE_BASE_URL: 'https://shop.example/v1' },
+      env: { ...store.env, SHOPWIRE_BASE_URL: 'https://shop.example/v1' },
     })
     expect(code).toBe(1)
     expect(stderr).toContain('dashboard')
