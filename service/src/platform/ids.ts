@@ -4,15 +4,28 @@ const CROCKFORD = '0123456789abcdefghjkmnpqrstvwxyz'
 
 /**
  * `acct_` + 26 characters: a UUIDv7 in lower-case Crockford base32. Newer ids sort after older ones, so an index grows at
- * its end; the 74 random bits tell nobody how many there are, and nobody can guess the next.
+ * its end, and two deeds of one process in one millisecond are listed in the order they were done. The 62 random bits
+ * let nobody guess the next.
  */
 export function newId(prefix: string, nowMs: number): string {
   const bytes = takeRandom(16)
   bytes.writeUIntBE(nowMs, 0, 6)
-  bytes[6] = 0x70 | ((bytes[6] ?? 0) & 0x0f)
+  bytes.writeUInt16BE(0x7000 | placeIn(nowMs, bytes.readUInt16BE(6) & 0x7ff), 6)
   bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f)
   return `${prefix}_${base32(bytes)}`
 }
+
+/**
+ * The twelve bits after the time: a random start in their lower half for every millisecond, then one more each time.
+ * After two thousand in a millisecond they stay where they are, and only the random bits tell the ids apart.
+ */
+function placeIn(ms: number, start: number): number {
+  place = ms === placeOf ? Math.min(place + 1, 0xfff) : start
+  placeOf = ms
+  return place
+}
+let place = 0
+let placeOf = -1
 
 /** When an id of `newId` was made; undefined for anything else. */
 export function timeInId(id: string): number | undefined {

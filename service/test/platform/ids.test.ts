@@ -8,6 +8,11 @@ test('ids of later moments sort after ids of earlier ones', () => {
   expect([...ids].sort()).toEqual(ids)
 })
 
+test('ids of one millisecond sort in the order they were made', () => {
+  const ids = Array.from({ length: 2_000 }, () => newId('aud', 1_794_708_483_200))
+  expect([...ids].sort()).toEqual(ids)
+})
+
 test('an id is its prefix and 26 characters that cannot be misread', () => {
   for (let n = 0; n < 1_000; n += 1)
     expect(newId('acct', Date.now())).toMatch(/^acct_[0-7][0-9a-hjkmnp-tv-z]{25}$/)
