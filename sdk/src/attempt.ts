@@ -1,4 +1,5 @@
 import { BASE_PATH, requestHeaders, SDK_VERSION } from './contract.ts'
+import { deadline } from './deadline.ts'
 import {
   apiError,
   ConnectionError,
@@ -22,8 +23,6 @@ export interface Attempt {
 }
 
 const NONCE_BYTES = 16
-/** A longer timer, such as Infinity, would ring at once. */
-const TIMER_MS_MAX = 2 ** 31 - 1
 
 /** Signs with this moment and a nonce of its own, sends once, and reads the answer to its end. */
 export async function attempt(request: Attempt): Promise<{ response: Response; data: unknown }> {
@@ -58,10 +57,7 @@ async function exchange(
   { method, url, body, fetch, timeout, signal }: Attempt,
   headers: Record<string, string>,
 ): Promise<{ response: Response; text: string }> {
-  const controller = new AbortController()
-  const abort = () => controller.abort()
-  const timer = setTimeout(abort, Math.min(timeout, TIMER_MS_MAX))
-  signal?.addEventListener('abort', abort, { once: true })
+  const limit = deadline(timeout, signal)
   try {
     // A redirect would carry the signature of one address to another.
     const response = await fetch(url.href, {
@@ -69,19 +65,18 @@ async function exchange(
       headers,
       body: body ?? null,
       redirect: 'manual',
-      signal: controller.signal,
+      signal: limit.signal,
     })
     return { response, text: await response.text() }
   } catch (cause) {
     signal?.throwIfAborted()
     const what = `${method} ${url.pathname}`
-    if (controller.signal.aborted) {
+    if (limit.signal.aborted) {
       throw new TimeoutError(`${what} was not answered in full within ${timeout} ms.`, { cause })
     }
     throw new ConnectionError(`${what} failed: ${reasonOf(cause)}.`, { cause })
   } finally {
-    clearTimeout(timer)
-    signal?.removeEventListener('abort', abort)
+    limit.clear()
   }
 }
 

@@ -233,6 +233,14 @@ describe.concurrent('ending a call', () => {
     expect(await failure).toBe('enough')
   })
 
+  test('abort while the request is being signed', async () => {
+    const { shop } = await openShop([silence])
+    const controller = new AbortController()
+    const failure = failureOf(shop.balance({ signal: controller.signal }))
+    controller.abort('enough')
+    expect(await failure).toBe('enough')
+  })
+
   test('abort while waiting to try again', async () => {
     const { shop, server } = await openShop([refuse(429, 'rate_limited', { 'Retry-After': '60' })])
     const controller = new AbortController()
