@@ -1,8 +1,8 @@
 import { checkInvariants } from '@shopwire/proof/invariants'
-import { InsufficientFundsError, Shopwire } from '@shopwire/sdk'
+import { InsufficientFundsError, OrderPendingError, Shopwire } from '@shopwire/sdk'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type CuttingProxy, startCuttingProxy } from './support/cutting-proxy.ts'
-import { openShop, type Shop } from './support/shop.ts'
+import { newLinks, openShop, type Shop } from './support/shop.ts'
 import { START_MS_MAX, type System, startSystem } from './support/system.ts'
 
 const PRICE_CENTS = 500
@@ -68,6 +68,24 @@ test('a clock that is two minutes off is mended on the first call, and refusals 
   const ids = (await all(client.catalogue.iterate({ limit: 2 }))).map((item) => item.id)
   expect(ids).toContain(id)
   expect(new Set(ids).size).toBe(ids.length)
+})
+
+test('an order that is delivered or cancelled while somebody waits for it is told, through lost answers', async () => {
+  const [id = ''] = await shop.sell(PRICE_CENTS)
+  const { client } = await openClient()
+  const buy = (key: string) => client.orders.create({ items: [{ id }], idempotencyKey: key })
+  const [toDeliver, toCancel] = [await buy('sdk-wait-delivered'), await buy('sdk-wait-cancelled')]
+
+  await expect(client.orders.wait(toDeliver.id, { within: 1_500 })).rejects.toThrow(OrderPendingError)
+  const waits = [toDeliver, toCancel].map((order) => client.orders.wait(order.id))
+  proxy.loseAnswers(2)
+  const links = newLinks(1)
+  await system.admin('orders', 'deliver', toDeliver.id, await shop.writeLines(links))
+  await system.admin('orders', 'cancel', toCancel.id, '--reason', 'e2e')
+  const [delivered, cancelled] = await Promise.all(waits)
+  expect(delivered).toMatchObject({ id: toDeliver.id, status: 'delivered', links })
+  expect(cancelled).toMatchObject({ id: toCancel.id, status: 'cancelled', links: [] })
+  expect((await client.orders.wait(toDeliver.id).withResponse()).attempts).toBe(1)
 })
 
 async function openClient(options: { now?: () => number } = {}) {

@@ -1,4 +1,5 @@
 import type { errorTypes } from './contract.ts'
+import type { Order } from './types.ts'
 
 export type ErrorType = keyof typeof errorTypes
 
@@ -16,7 +17,8 @@ export class ShopwireError extends Error {
   requestId: string | undefined
   /**
    * True when an order may have been bought all the same: an answer was lost, or the service could not tell. Send the same
-   * cart under the same idempotency key again; it finds out and never buys twice.
+   * cart under the same idempotency key again; it finds out and never buys twice. Always true for what `orders.wait` fails with:
+   * the order it waits for stays bought.
    */
   isOutcomeUnknown = false
 }
@@ -130,6 +132,24 @@ export class UnexpectedResponseError extends ShopwireError {
     this.status = status
     this.headers = headers
     this.requestId = headers.get('x-request-id') ?? undefined
+  }
+}
+
+/**
+ * `orders.wait` came to the end of its time before the order did. The order is bought, and the store goes on delivering it: the
+ * webhook tells how it ends.
+ */
+export class OrderPendingError extends ShopwireError {
+  override name = 'OrderPendingError'
+  override isOutcomeUnknown = true
+  /** As it was last read. */
+  readonly order: Order
+
+  constructor(order: Order, waitedMs: number) {
+    super(
+      `${order.id} is bought and paid, and not delivered after ${waitedMs / 1000} s. Nothing is lost and there is nothing to buy again: the webhook will tell when it is delivered or refunded, and orders.get or orders.wait can ask at any time.`,
+    )
+    this.order = order
   }
 }
 

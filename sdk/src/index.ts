@@ -9,6 +9,7 @@ export {
   InsufficientFundsError,
   InvalidRequestError,
   NotFoundError,
+  OrderPendingError,
   PermissionError,
   RateLimitError,
   RequestTimeoutError,
@@ -19,7 +20,7 @@ export {
   TooLargeError,
   UnexpectedResponseError,
 } from './errors.ts'
-export type { NewOrder, PlacedOrder } from './resources/orders.ts'
+export type { FinalOrder, NewOrder, PlacedOrder, WaitOptions } from './resources/orders.ts'
 export type { CallOptions, ShopwireOptions } from './settings.ts'
 export { canonicalRequest, type RequestToSign, signRequest } from './signing.ts'
 export type * from './types.ts'

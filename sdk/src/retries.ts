@@ -37,10 +37,14 @@ export function isOrderVerdict(error: ShopwireError): boolean {
   return error instanceof ApiError && (orderVerdicts as readonly string[]).includes(error.type)
 }
 
-/** Doubles, and is blurred so that callers that failed together do not come back together. */
+/** Doubles, up to a limit. */
 export function backoffMs(attempts: number): number {
-  const longest = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_FIRST * 2 ** (attempts - 1))
-  return longest * (0.5 + Math.random() / 2)
+  return blurred(Math.min(BACKOFF_MS_MAX, BACKOFF_MS_FIRST * 2 ** (attempts - 1)))
+}
+
+/** Up to half of it less, so that callers that wait together do not come back together. */
+export function blurred(longestMs: number): number {
+  return longestMs * (0.5 + Math.random() / 2)
 }
 
 function statedWaitMs(headers: Headers, attempts: number): number | undefined {

@@ -14,12 +14,14 @@ declare const keyId: string, secret: string, current: string, previous: string
 declare const purchase: { id: string }
 declare const shop: import('@shopwire/sdk').Shopwire
 declare const order: NewOrder
+declare const orderId: string
 declare const once: Webhooks.Once
 declare const rawBytes: Uint8Array
 declare const headers: Headers
 declare function topUp(): void
 declare function askAgain(): void
 declare function tryLaterWithTheSameKey(order: NewOrder): void
+declare function giveBack(cents: number): void
 declare function handOver(order: Order): Promise<void>
 declare function sql(text: TemplateStringsArray, ...values: unknown[]): Promise<{ handled_at: Date | null }[]>
 `

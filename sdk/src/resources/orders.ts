@@ -1,7 +1,11 @@
-import { type Call, toCall } from '../call.ts'
+import { type Call, type RateLimits, toCall, type WithResponse } from '../call.ts'
 import { ORDERS_LIMIT_MAX } from '../contract.ts'
+import { deadline } from '../deadline.ts'
+import { OrderPendingError, ShopwireError, TimeoutError } from '../errors.ts'
 import { walkPages } from '../pages.ts'
+import { backoffMs, blurred } from '../retries.ts'
 import type { CallOptions } from '../settings.ts'
+import { sleep } from '../sleep.ts'
 import type { Transport } from '../transport.ts'
 import type { CartItem, Order, OrderSummary, OrdersPage, OrdersQuery } from '../types.ts'
 
@@ -20,6 +24,21 @@ export interface PlacedOrder extends Order {
   replayed: boolean
 }
 
+/** Delivered, or cancelled and refunded. It does not change any more. */
+export interface FinalOrder extends Order {
+  status: 'delivered' | 'cancelled'
+}
+
+export interface WaitOptions extends CallOptions {
+  /** Milliseconds for all of it, however many requests that takes; 60 000 by default. */
+  within?: number | undefined
+}
+
+const WITHIN_MS_DEFAULT = 60_000
+/** The account's other requests come first: with fewer than these left in a minute, waiting takes its time. */
+const REQUESTS_LEFT_MIN = 40
+const CROWDED_PAUSE_MS = 30_000
+
 /** Purchases. Scope `orders:read`, and `orders:write` to create. */
 export class Orders {
   readonly #transport: Transport
@@ -36,6 +55,15 @@ export class Orders {
   /** With lines and, once delivered, gift links. */
   get(id: string, options?: CallOptions): Call<Order> {
     return this.#transport.call('getOrder', { id, options })
+  }
+
+  /**
+   * Reads an order until it is final, with growing pauses; look at its `status`, for `cancelled` is an end, too. For scripts and
+   * tests, and for when an event is overdue: a webhook tells sooner and costs no requests. When the time is up it fails with an
+   * OrderPendingError. Once the order was seen, a lost answer or a 503 only puts off the next look, unless `maxRetries` is given.
+   */
+  wait(id: string, options?: WaitOptions): Call<FinalOrder> {
+    return toCall(this.#wait(id, options))
   }
 
   /** One page, newest first. */
@@ -62,4 +90,46 @@ export class Orders {
     const answer = await this.#transport.send<Order>('postOrders', { body, options })
     return { ...answer, data: { ...answer.data, replayed: answer.response.status === 200 } }
   }
+
+  async #wait(
+    id: string,
+    { within = WITHIN_MS_DEFAULT, signal, maxRetries, timeout }: WaitOptions = {},
+  ): Promise<WithResponse<FinalOrder>> {
+    const limit = deadline(within, signal)
+    let seen: WithResponse<Order> | undefined
+    try {
+      for (let looks = 1; ; looks++) {
+        // Before it was seen, trouble may be a wrong address or key, and is told at once.
+        const retries = maxRetries ?? (seen && Number.POSITIVE_INFINITY)
+        const options = { timeout, maxRetries: retries, signal: limit.signal }
+        seen = await this.#transport.send<Order>('getOrder', { id, options })
+        if (isFinal(seen)) return seen
+        await sleep(pauseMs(looks, seen.rateLimit), limit.signal)
+      }
+    } catch (error) {
+      signal?.throwIfAborted()
+      const failure = limit.signal.aborted ? tooLate(id, within, seen) : error
+      // Whoever waits has bought. Taken for a refusal, a failed look would make somebody buy again.
+      if (failure instanceof ShopwireError) failure.isOutcomeUnknown = true
+      throw failure
+    } finally {
+      limit.clear()
+    }
+  }
+}
+
+function isFinal(answer: WithResponse<Order>): answer is WithResponse<FinalOrder> {
+  const { status } = answer.data
+  return status === 'delivered' || status === 'cancelled'
+}
+
+function pauseMs(looks: number, { req }: RateLimits): number {
+  const isCrowded = req !== undefined && req.remaining < REQUESTS_LEFT_MIN
+  return isCrowded ? blurred(CROWDED_PAUSE_MS) : backoffMs(looks)
+}
+
+function tooLate(id: string, within: number, seen: WithResponse<Order> | undefined): ShopwireError {
+  if (!seen) return new TimeoutError(`Order ${id} could not be read within ${within} ms.`)
+  const { data, requestId, attempts } = seen
+  return Object.assign(new OrderPendingError(data, within), { requestId, attempts })
 }
