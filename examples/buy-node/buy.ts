@@ -1,5 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { ConflictError, InsufficientFundsError, type Order, Shopwire, ShopwireError } from '@shopwire/sdk'
+import {
+  ConflictError,
+  type FinalOrder,
+  InsufficientFundsError,
+  OrderPendingError,
+  Shopwire,
+  ShopwireError,
+} from '@shopwire/sdk'
 import { type Purchase, Purchases } from './purchases.ts'
 
 /** `buy.ts [ITEM_ID [QUANTITY]]`. Run again after a crash, it first finishes what was begun: same key, same cart. */
@@ -37,32 +43,14 @@ async function buy({ key, items }: Purchase) {
     console.log(
       `${order.id} ${order.replayed ? 'was bought before' : 'is bought'}: ${dollars(order.total_cents)}`,
     )
-    report(key, await settled(order))
+    // A webhook would tell sooner and cost nothing: see receiver-*. Asking is for scripts, and for events that were lost.
+    report(key, await shop.orders.wait(order.id, { within: DELIVERY_MS_MAX }))
   } catch (error) {
     refused(key, error)
   }
 }
 
-/** A webhook would tell sooner and cost nothing: see receiver-*. Asking is for scripts, and for events that were lost. */
-async function settled(order: Order): Promise<Order> {
-  const endMs = Date.now() + DELIVERY_MS_MAX
-  for (
-    let waitMs = 250;
-    order.status === 'paid' && Date.now() < endMs;
-    waitMs = Math.min(waitMs * 2, 5_000)
-  ) {
-    await sleep(waitMs)
-    order = await shop.orders.get(order.id)
-  }
-  return order
-}
-
-function report(key: string, { id, status, links, total_cents }: Order) {
-  if (status === 'paid') {
-    console.log(`${id} is paid and not delivered yet; run this again later`)
-    process.exitCode = EXIT_TRY_AGAIN
-    return
-  }
+function report(key: string, { id, status, links, total_cents }: FinalOrder) {
   purchases.finish(key, status)
   if (status === 'delivered') console.log(`${id} is delivered: ${links.map(masked).join(' ')}`)
   else console.log(`${id} was cancelled, ${dollars(total_cents)} came back`)
@@ -79,6 +67,9 @@ function refused(key: string, error: unknown) {
   } else if (error instanceof ConflictError && error.type === 'item_unavailable') {
     purchases.finish(key, error.type)
     console.log('It was sold out just now. Nothing was bought.')
+  } else if (error instanceof OrderPendingError) {
+    process.exitCode = EXIT_TRY_AGAIN
+    console.log(`${error.order.id} is paid and not delivered yet; run this again later`)
   } else if (error instanceof ShopwireError && error.isOutcomeUnknown) {
     process.exitCode = EXIT_TRY_AGAIN
     console.log(
