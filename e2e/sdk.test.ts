@@ -1,5 +1,5 @@
 import { checkInvariants } from '@shopwire/proof/invariants'
-import { InsufficientFundsError, OrderPendingError, Shopwire } from '@shopwire/sdk'
+import { InsufficientFundsError, OrderPendingError, Shopwire, type ShopwireOptions } from '@shopwire/sdk'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type CuttingProxy, startCuttingProxy } from './support/cutting-proxy.ts'
 import { newLinks, openShop, type Shop } from './support/shop.ts'
@@ -88,7 +88,41 @@ test('an order that is delivered or cancelled while somebody waits for it is tol
   expect((await client.orders.wait(toDeliver.id).withResponse()).attempts).toBe(1)
 })
 
-async function openClient(options: { now?: () => number } = {}) {
+test('a catalogue that has not changed is answered with 304, and a change is noticed', async () => {
+  const sold = await shop.sell(PRICE_CENTS, PRICE_CENTS, PRICE_CENTS)
+  const statuses: number[] = []
+  const { client } = await openClient({
+    async fetch(...request) {
+      const response = await fetch(...request)
+      statuses.push(response.status)
+      return response
+    },
+  })
+  const query = { category: 'e2e', limit: 2 }
+  // So that asking does not use up the account's requests.
+  const unhurried = { interval: 250 }
+  const read = async (ifNoneMatch?: string) => {
+    statuses.length = 0
+    const snapshot = await client.catalogue.snapshot({ ...query, ifNoneMatch })
+    return { snapshot, ids: snapshot.unchanged ? [] : snapshot.items.map((item) => item.id) }
+  }
+  // What was just imported may reach the server between two pages.
+  await expect.poll(async () => (await read()).ids, unhurried).toEqual(expect.arrayContaining(sold))
+  const { snapshot, ids } = await read()
+  expect(ids).toEqual((await all(client.catalogue.iterate({ category: 'e2e' }))).map((item) => item.id))
+  const etag = snapshot.etag ?? ''
+  expect(etag).toMatch(/^"[^"]+"$/)
+
+  expect((await read(etag)).snapshot).toEqual({ unchanged: true, etag })
+  expect(statuses).toEqual([304])
+
+  const [added = ''] = await shop.sell(PRICE_CENTS)
+  await expect.poll(async () => (await read(etag)).snapshot.unchanged, unhurried).toBe(false)
+  expect(statuses[0]).toBe(200)
+  expect((await read(etag)).ids).toEqual(expect.arrayContaining([...sold, added]))
+})
+
+async function openClient(options: ShopwireOptions = {}) {
   const { account_id, key } = await shop.openBuyer(BALANCE_CENTS)
   const baseUrl = `http://127.0.0.1:${proxy.port}/v1`
   return { account_id, client: new Shopwire({ keyId: key.id, secret: key.secret, baseUrl, ...options }) }

@@ -13,6 +13,8 @@ export interface Attempt {
   readonly method: string
   readonly url: URL
   readonly body: Bytes | undefined
+  /** The entity tag of what the caller has already. */
+  readonly ifNoneMatch: string | undefined
   /** Undefined: a public call. */
   readonly signer: { readonly keyId: string; readonly key: Promise<CryptoKey> } | undefined
   /** As close to the service's clock as we know. */
@@ -24,21 +26,28 @@ export interface Attempt {
 
 const NONCE_BYTES = 16
 
-/** Signs with this moment and a nonce of its own, sends once, and reads the answer to its end. */
+/**
+ * Signs with this moment and a nonce of its own, sends once, and reads the answer to its end. There is no data when the caller has it
+ * already.
+ */
 export async function attempt(request: Attempt): Promise<{ response: Response; data: unknown }> {
   request.signal?.throwIfAborted()
   const headers = await headersOf(request)
   const { response, text } = await exchange(request, headers)
   const body = parse(text)
   if (response.ok && body) return { response, data: body }
+  // To anybody else a 304 is no answer: nothing at all would look like an empty catalogue.
+  if (response.status === 304 && request.ifNoneMatch) return { response, data: undefined }
   throw refusal(response, body, request.url)
 }
 
-async function headersOf({ method, url, body, signer, now }: Attempt): Promise<Record<string, string>> {
+async function headersOf(request: Attempt): Promise<Record<string, string>> {
+  const { method, url, body, ifNoneMatch, signer, now } = request
   const headers: Record<string, string> = {
     Accept: 'application/json',
     'User-Agent': `shopwire-sdk/${SDK_VERSION}`,
     ...(body && { 'Content-Type': 'application/json' }),
+    ...(ifNoneMatch && { 'If-None-Match': ifNoneMatch }),
   }
   if (!signer) return headers
   const target = `${url.pathname}${url.search}`
@@ -98,7 +107,7 @@ function refusal(response: Response, body: Record<string, unknown> | undefined, 
     return apiError(message, { status, type, headers, docUrl: docUrl(url, type) })
   }
   // A browser hides what it was redirected to: status 0.
-  const isRedirect = status === 0 || (status >= 300 && status < 400)
+  const isRedirect = status === 0 || (status >= 300 && status < 400 && status !== 304)
   return new UnexpectedResponseError(
     isRedirect
       ? `${url.origin} redirects. Redirects are not followed: set baseUrl to the store's own address.`

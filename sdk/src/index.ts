@@ -20,6 +20,7 @@ export {
   TooLargeError,
   UnexpectedResponseError,
 } from './errors.ts'
+export type { CatalogueSnapshot, SnapshotQuery } from './resources/catalogue.ts'
 export type { FinalOrder, NewOrder, PlacedOrder, WaitOptions } from './resources/orders.ts'
 export type { CallOptions, ShopwireOptions } from './settings.ts'
 export { canonicalRequest, type RequestToSign, signRequest } from './signing.ts'

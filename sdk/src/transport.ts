@@ -15,6 +15,7 @@ export interface Wanted {
   readonly id?: string
   readonly query?: object | undefined
   readonly body?: object
+  readonly ifNoneMatch?: string | undefined
   readonly options?: CallOptions | undefined
 }
 
@@ -101,7 +102,7 @@ export class Transport {
     }
   }
 
-  #prepare(route: RouteName, { id, query, body, options = {} }: Wanted): Attempt {
+  #prepare(route: RouteName, { id, query, body, ifNoneMatch, options = {} }: Wanted): Attempt {
     const { method, path, isSigned } = routes[route]
     const { baseUrl, keyId, secret, fetch, timeout, now } = this.#settings
     // What fetch will send is what the URL parser makes of it; so that is what gets signed.
@@ -113,6 +114,7 @@ export class Transport {
       method,
       url,
       body: body && toBytes(JSON.stringify(body)),
+      ifNoneMatch,
       signer: isSigned ? { keyId, key: this.#key } : undefined,
       now: () => now() + this.#clockOffsetMs,
       fetch,

@@ -7,7 +7,7 @@ const COMPILE_MS_MAX = 60_000
 
 /** What a reader has around a snippet: their own variables and functions, with the types that the text gives them. */
 const READERS_OWN = `
-import type { NewOrder, Order, webhooks as Webhooks } from '@shopwire/sdk'
+import type { Item, NewOrder, Order, webhooks as Webhooks } from '@shopwire/sdk'
 declare const app: import('express').Express
 declare const express: typeof import('express')
 declare const keyId: string, secret: string, current: string, previous: string
@@ -15,12 +15,14 @@ declare const purchase: { id: string }
 declare const shop: import('@shopwire/sdk').Shopwire
 declare const order: NewOrder
 declare const orderId: string
+declare const copy: { etag: string | null }
 declare const once: Webhooks.Once
 declare const rawBytes: Uint8Array
 declare const headers: Headers
 declare function topUp(): void
 declare function askAgain(): void
 declare function tryLaterWithTheSameKey(order: NewOrder): void
+declare function replaceCopy(items: readonly Item[], etag: string | undefined): Promise<void>
 declare function giveBack(cents: number): void
 declare function handOver(order: Order): Promise<void>
 declare function sql(text: TemplateStringsArray, ...values: unknown[]): Promise<{ handled_at: Date | null }[]>
