@@ -48,21 +48,13 @@ export class Mirror {
   }
 
   async #sync(): Promise<string[]> {
-    const tag = await this.#currentTag()
-    if (tag !== '' && tag === this.#db.prepare('select tag from synced').get()?.tag) return []
-    const items: Item[] = []
-    for await (const item of this.#shop.catalogue.iterate()) items.push(item)
-    // The tag from before the first page: when the catalogue changed while we read, the next sync sees another one and reads again.
-    return this.#write(items, tag)
+    const synced = this.#db.prepare('select tag from synced').get() as { tag: string } | undefined
+    const read = await this.#shop.catalogue.snapshot({ ifNoneMatch: synced?.tag })
+    return read.unchanged ? [] : this.#write(read.items, read.etag)
   }
 
-  /** One small request: the entity tag is the same for every page and changes with the catalogue. Empty if something on the way dropped it. */
-  async #currentTag(): Promise<string> {
-    const { response } = await this.#shop.catalogue.list({ limit: 1 }).withResponse()
-    return response.headers.get('etag') ?? ''
-  }
-
-  #write(items: readonly Item[], tag: string): string[] {
+  /** Without a tag the next sync reads everything again. */
+  #write(items: readonly Item[], tag: string | undefined): string[] {
     this.#db.exec('begin immediate')
     try {
       const rows = this.#db.prepare('select * from items').all() as unknown as Row[]
@@ -82,7 +74,7 @@ export class Mirror {
         changes.push(`- ${gone.name} vanished`)
         this.#put({ ...gone, vanished_at: new Date().toISOString() })
       }
-      this.#db.prepare('insert or replace into synced (only, tag) values (1, ?)').run(tag)
+      this.#db.prepare('insert or replace into synced (only, tag) values (1, ?)').run(tag ?? '')
       this.#db.exec('commit')
       return changes
     } catch (error) {
