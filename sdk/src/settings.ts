@@ -1,4 +1,5 @@
 import { BASE_PATH } from './contract.ts'
+import { readVariable } from './environment.ts'
 
 export interface ShopwireOptions {
   /** The public id of the API key; otherwise SHOPWIRE_API_KEY. */
@@ -61,15 +62,6 @@ function need(given: string | undefined, option: string, variable: string): stri
   const value = given ?? readVariable(variable)
   if (value) return value
   throw new TypeError(`No ${option}: pass it to new Shopwire({ ${option} }), or set ${variable}.`)
-}
-
-function readVariable(name: string): string | undefined {
-  try {
-    return (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env?.[name]
-  } catch {
-    // Deno throws when the program may not read the environment.
-    return undefined
-  }
 }
 
 function checkedBaseUrl(text: string): string {

@@ -92,6 +92,48 @@ describe.each(Object.entries(adapters))('%s', (_name, start) => {
   })
 })
 
+describe('without a secret that is set', () => {
+  const onEvent = () => {}
+  const made: Record<string, (secrets: webhooks.Secrets) => unknown> = {
+    Express: (secrets) => onExpress.webhook({ secrets, onEvent }),
+    Fastify: (secrets) => fastify().register(onFastify.webhook, { secrets, onEvent }).ready(),
+    Hono: (secrets) => onHono.webhook({ secrets, onEvent }),
+    Next: (secrets) => onNext.webhook({ secrets, onEvent }),
+    Workers: (secrets) => onWorkers.webhook({ secrets, onEvent }),
+  }
+  const make = async (name: string, secrets: webhooks.Secrets) => made[name]?.(secrets)
+  const unset = [undefined, '', ' \n', [], [undefined], [''], [undefined, '']]
+
+  test.each(Object.keys(made))('%s is not made, and says which variable is missing', async (name) => {
+    for (const secrets of unset) {
+      await expect(make(name, secrets)).rejects.toThrow(TypeError)
+      await expect(make(name, secrets)).rejects.toThrow('Set SHOPWIRE_WEBHOOK_SECRET')
+    }
+  })
+
+  test.each(Object.keys(made))('%s is made when one is set, the first or the other', async (name) => {
+    for (const secrets of [secret, [secret], [secret, undefined], [secret, ''], [undefined, secret]]) {
+      await make(name, secrets)
+    }
+  })
+
+  test('Workers: secrets that come with the request are missed there', async () => {
+    const handle = onWorkers.webhook<{ SECRET?: string }>({ secrets: (env) => env.SECRET, onEvent })
+    const { body, headers } = await webhooks.sign(event, { secret })
+    const request = () => new Request('http://x/hooks', { method: 'POST', body, headers })
+    await expect(handle(request(), {})).rejects.toThrow('Set SHOPWIRE_WEBHOOK_SECRET')
+    expect((await handle(request(), { SECRET: secret })).status).toBe(200)
+  })
+
+  test('Next: building an app needs none, and a request that comes all the same is not let in', async () => {
+    vi.stubEnv('NEXT_PHASE', 'phase-production-build')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const handle = onNext.webhook({ secrets: [undefined], onEvent })
+    const request = new Request('http://x/hooks', { method: 'POST', body: '{}' })
+    await expect(handle(request)).rejects.toThrow('Set SHOPWIRE_WEBHOOK_SECRET')
+  })
+})
+
 test('Express: a body that was parsed before is refused with advice, not silently', async () => {
   const app = express()
   app.use(express.json())

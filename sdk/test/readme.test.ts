@@ -10,7 +10,7 @@ const READERS_OWN = `
 import type { Item, NewOrder, Order, webhooks as Webhooks } from '@shopwire/sdk'
 declare const app: import('express').Express
 declare const express: typeof import('express')
-declare const keyId: string, secret: string, current: string, previous: string
+declare const keyId: string, secret: string, current: string | undefined, previous: string | undefined
 declare const purchase: { id: string }
 declare const shop: import('@shopwire/sdk').Shopwire
 declare const order: NewOrder

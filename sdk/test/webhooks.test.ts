@@ -47,6 +47,20 @@ describe('unwrap', () => {
     expect(await webhooks.unwrap(body, headers, { secrets })).toEqual(delivered)
   })
 
+  test.each([undefined, '', '\n', [], [undefined, '']])(
+    '%o holds no secret, and none is made of it',
+    async (secrets) => {
+      const { body, headers } = await webhooks.sign(delivered, { secret })
+      await expect(webhooks.unwrap(body, headers, { secrets })).rejects.toThrow('SHOPWIRE_WEBHOOK_SECRET')
+      expect(() => webhooks.requireSecrets(secrets)).toThrow(TypeError)
+    },
+  )
+
+  test('requireSecrets leaves out what is not set and changes nothing else', () => {
+    expect(webhooks.requireSecrets([secret, '', undefined, old])).toEqual([secret, old])
+    expect(webhooks.requireSecrets(secret)).toEqual([secret])
+  })
+
   test.each([
     ['parsed JSON', {}],
     ['nothing', undefined],

@@ -1,4 +1,5 @@
 import type { ReceiveOptions } from '../webhooks/receive.ts'
+import { requireSecrets } from '../webhooks/secrets.ts'
 import type { RawBody } from '../webhooks/verify.ts'
 import { answerTo, readRaw, TOO_LARGE } from './answer.ts'
 
@@ -21,6 +22,7 @@ export interface ExpressResponse {
 export function webhook(
   options: ReceiveOptions,
 ): (request: ExpressRequest, response: ExpressResponse, next?: (error?: unknown) => void) => Promise<void> {
+  requireSecrets(options.secrets)
   return async (request, response, next) => {
     try {
       // Whatever a parser left there is told apart later, and a parsed object refused with advice.

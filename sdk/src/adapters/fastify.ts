@@ -1,4 +1,5 @@
 import type { ReceiveOptions } from '../webhooks/receive.ts'
+import { requireSecrets } from '../webhooks/secrets.ts'
 import type { RawBody } from '../webhooks/verify.ts'
 import { answerTo } from './answer.ts'
 
@@ -19,6 +20,7 @@ export async function webhook(
   instance: FastifyLike,
   { path = '/', ...options }: FastifyOptions,
 ): Promise<void> {
+  requireSecrets(options.secrets)
   const app = instance as unknown as App
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request, body) => body)

@@ -1,5 +1,6 @@
 import type { WebhookEvent } from '../types.ts'
 import type { ReceiveOptions } from '../webhooks/receive.ts'
+import { requireSecrets } from '../webhooks/secrets.ts'
 import { respondTo } from './answer.ts'
 
 export interface WorkersOptions<Env, Context> extends Omit<ReceiveOptions, 'secrets' | 'onEvent' | 'once'> {
@@ -14,6 +15,7 @@ export function webhook<Env = unknown, Context = unknown>(
   options: WorkersOptions<Env, Context>,
 ): (request: Request, ...given: Given<Env, Context>) => Promise<Response> {
   const { secrets, onEvent, once, ...rest } = options
+  if (typeof secrets !== 'function') requireSecrets(secrets)
   return async (request, ...given) => {
     const [env, context] = given as [Env, Context]
     if (request.method !== 'POST') return new Response(null, { status: 405, headers: { Allow: 'POST' } })

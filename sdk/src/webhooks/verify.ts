@@ -6,6 +6,7 @@ import {
   webhookHeaders,
 } from '../contract.ts'
 import { type Bytes, fromHex, hmacKey, toBytes } from '../signing.ts'
+import { requireSecrets, type Secrets } from './secrets.ts'
 
 /** The body before any parser has seen it. Text is fine when it is the very text that arrived. */
 export type RawBody = Uint8Array | ArrayBuffer | string
@@ -17,7 +18,7 @@ export type HeadersLike =
 
 export interface VerifyOptions {
   /** All you hold: one, or the new and the old while they rotate. */
-  secrets: string | readonly (string | undefined)[]
+  secrets: Secrets
   /** Seconds that the event's timestamp may be away from our clock; 300 by default. */
   tolerance?: number | undefined
   /** The clock, in milliseconds; Date.now by default. */
@@ -56,7 +57,7 @@ export class WebhookVerificationError extends Error {
 /** Returns when the store sent this, and throws a WebhookVerificationError when it did not. Signatures are compared in constant time. */
 export async function verify(body: RawBody, headers: HeadersLike, options: VerifyOptions): Promise<void> {
   const bytes = rawBytes(body)
-  const secrets = heldSecrets(options.secrets)
+  const secrets = requireSecrets(options.secrets)
   const timestamp = readHeader(headers, webhookHeaders.timestamp)
   const id = readHeader(headers, webhookHeaders.id)
   const signature = readHeader(headers, webhookHeaders.signature)
@@ -99,13 +100,6 @@ export function signedBytes(timestamp: string, id: string, body: Bytes): Bytes {
   bytes.set(head)
   bytes.set(body, head.length)
   return bytes
-}
-
-/** An unset variable read as '' would be a key that everybody knows. */
-function heldSecrets(secrets: VerifyOptions['secrets']): string[] {
-  const held = [secrets].flat().filter((one): one is string => typeof one === 'string' && one !== '')
-  if (held.length === 0) throw new TypeError('There is no webhook secret. Is the variable set that holds it?')
-  return held
 }
 
 /** Undefined when absent. The same header twice is joined, and then has no form that is accepted. */
