@@ -14,7 +14,10 @@ const RECONCILE_MS = 60_000
 const BODY_BYTES_MAX = 1_000_000
 
 const store = new Shopwire() // SHOPWIRE_BASE_URL, SHOPWIRE_API_KEY, SHOPWIRE_API_SECRET
-const secrets = [process.env.SHOPWIRE_WEBHOOK_SECRET, process.env.SHOPWIRE_WEBHOOK_SECRET_PREVIOUS]
+const secrets = webhooks.requireSecrets([
+  process.env.SHOPWIRE_WEBHOOK_SECRET,
+  process.env.SHOPWIRE_WEBHOOK_SECRET_PREVIOUS,
+])
 const books = new Books(SHOP_DATABASE)
 
 interface Answer {
