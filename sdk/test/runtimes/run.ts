@@ -35,6 +35,7 @@ interface Runtime extends Installable {
 
 const here = import.meta.dirname
 const RUN_MS_MAX = 60_000
+const TAG = '"7-0"'
 
 const chosen = process.argv.slice(2).map((name) => name.toLowerCase())
 await buildPackage('sdk')
@@ -86,9 +87,14 @@ async function writePrograms(baseUrl: string): Promise<void> {
   await writeFile(join(packed.consumer, 'worker.mjs'), worker)
 }
 
-/** A store that has a clock, checks signatures, loses the first answer to an order, and never tells a balance. */
+/**
+ * A store that has a clock and a catalogue that never changes, checks signatures, loses the first answer to an order, delivers it after
+ * the first look, and never tells a balance.
+ */
 function store(): Step {
+  const paid = answer(200, { ...examples.Order, status: 'paid' })
   let orders = 0
+  let looks = 0
   return (...given) => {
     const [, arrived] = given
     const { target, headers } = arrived
@@ -96,8 +102,10 @@ function store(): Step {
     const play = (step: Step) => step(...given)
     if (isLate) return play(refuse(401, 'timestamp_out_of_range'))
     if (!isGenuine(arrived)) return play(refuse(401, 'authentication_failed'))
-    if (target.startsWith('/v1/catalogue')) return play(answer(200, examples.CataloguePage))
+    if (headers['if-none-match'] === TAG) return play((response) => void response.writeHead(304).end())
+    if (target.startsWith('/v1/catalogue')) return play(answer(200, examples.CataloguePage, { ETag: TAG }))
     if (target === '/v1/orders') return play(orders++ === 0 ? hangUp : answer(200, examples.Order))
+    if (target.startsWith('/v1/orders/')) return play(looks++ === 0 ? paid : answer(200, examples.Order))
   }
 }
 

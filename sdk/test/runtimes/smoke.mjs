@@ -22,8 +22,12 @@ export async function smoke({ requests, events, baseUrl }) {
 
   const shop = new Shopwire({ keyId: 'key', secret: 'smoke', baseUrl, now: () => Date.now() - 120_000 })
   hold((await shop.catalogue.list({ search: "blue hat & 'more' é" })).total === 1, 'a signed read')
+  const { items, etag } = await shop.catalogue.snapshot()
+  hold(items.length === 1, 'a catalogue')
+  hold((await shop.catalogue.snapshot({ ifNoneMatch: etag })).unchanged, 'the same catalogue')
   const order = await shop.orders.create({ items: [{ id: '1' }], idempotencyKey: 'smoke-0001' })
   hold(order.replayed === true, 'an order whose first answer was lost')
+  hold((await shop.orders.wait(order.id)).status === 'delivered', 'waiting for an order')
   const refused = await new Shopwire({ keyId: 'key', secret: 'other', baseUrl })
     .ping()
     .catch((error) => error)
