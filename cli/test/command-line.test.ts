@@ -114,7 +114,7 @@ test('bash completes commands, subcommands, options and values', async () => {
     return (await promisify(execFile)('bash', ['-c', code])).stdout.trim()
   }
   expect(await complete('shopwire ba')).toBe('balance')
-  expect(await complete('shopwire orders ')).toBe('list get create export prove')
+  expect(await complete('shopwire orders ')).toBe('list get create wait export prove')
   expect(await complete('shopwire orders create --ye')).toBe('--yes')
   expect(await complete('shopwire --json orders create --pro')).toBe('--profile')
   expect(await complete('shopwire trigger order.d')).toBe('order.delivered')

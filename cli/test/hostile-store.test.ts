@@ -71,6 +71,7 @@ describe('nothing that a store says is obeyed by the terminal', () => {
     'webhook',
     'orders list',
     'orders get ord_00000000000000000000000001',
+    'orders wait ord_00000000000000000000000001 --within 1',
     'doctor',
   ])('%s, for people and as a document', async (command) => {
     const [text, document] = await Promise.all([

@@ -126,6 +126,39 @@ describe('buying', () => {
   })
 })
 
+describe('waiting', () => {
+  const buy = (key: string) => json('orders', 'create', '--item', ITEM, '--key', key, '--yes')
+
+  test('a delivered order ends it, and its links are there when asked for', async () => {
+    const { id } = await buy('wait-0001')
+    const { code, stdout } = await run('orders', 'wait', id)
+    expect(code).toBe(0)
+    expect(stdout).toContain('1 gift link, hidden')
+    expect((await json('orders', 'wait', id, '--links')).links).toHaveLength(1)
+  })
+
+  test('a cancelled order is an end, too, and no success', async () => {
+    await store.emulator.arm({ name: 'supplier_failure' })
+    const { id } = await buy('wait-0002')
+    const { code, stdout } = await run('orders', 'wait', id)
+    expect(code).toBe(1)
+    expect(stdout).toContain('refunded in full')
+  })
+
+  test('when time is up, nothing is lost: and it says how to wait on', async () => {
+    await store.emulator.arm({ name: 'slow_fulfilment' })
+    const { id } = await buy('wait-0003')
+    const { code, stderr } = await run('orders', 'wait', id, '--within', '1')
+    expect(code).toBe(7)
+    expect(stderr).toContain('Nothing is lost')
+    expect(stderr).toMatch(new RegExp(`^ +shopwire orders wait ${id}$`, 'm'))
+  })
+
+  test('what is not there is not waited for', async () => {
+    expect((await run('orders', 'wait', 'ord_00000000000000000000000009')).code).toBe(4)
+  })
+})
+
 describe('proving', () => {
   test('every attempt of a key, one order, one debit', async () => {
     await store.emulator.arm({ name: 'lost_answer' })

@@ -5,6 +5,7 @@ import { type CreateOptions, createOrder } from '../orders/create.ts'
 import { exportOrders } from '../orders/export.ts'
 import { orderText, summaryTable, withoutLinks } from '../orders/present.ts'
 import { proveOrder } from '../orders/prove.ts'
+import { type WaitOptions, waitForOrder } from '../orders/wait.ts'
 import { wholeNumber } from '../terminal/numbers.ts'
 import { count } from '../terminal/words.ts'
 
@@ -15,6 +16,7 @@ export function define(command: Command): void {
       'shopwire orders',
       'shopwire orders get ord_01k9… --links',
       'shopwire orders create --item 1144058340327047001:2@499 --key purchase-1042',
+      'shopwire orders wait ord_01k9… --links',
       'shopwire orders export --out orders.csv',
       'shopwire orders prove purchase-1042',
     ),
@@ -22,6 +24,9 @@ export function define(command: Command): void {
   defineList(command.command('list', { isDefault: true }).description('a page of orders, newest first'))
   defineGet(command.command('get <id>').description('one order, with its lines'))
   defineCreate(command.command('create').description('buy a cart: all of it or nothing. Spends real balance'))
+  defineWait(
+    command.command('wait <id>').description('until one order is delivered, or cancelled and refunded'),
+  )
   defineExport(command.command('export').description('every order as CSV'))
   defineProve(
     command
@@ -90,6 +95,24 @@ ${examples(
 )}`,
     )
   work<CreateOptions>(command, createOrder)
+}
+
+function defineWait(command: Command): void {
+  command
+    .option('--within <seconds>', 'give up after so long; 60 unless said otherwise', wholeNumber)
+    .option('--links', 'show the gift links; whoever holds one can redeem it')
+    .addHelpText(
+      'after',
+      `
+Looks again and again, with growing pauses; never buys. Ends with 0 when the order is delivered, 1 when it was
+cancelled and refunded, 7 when the time is up: then it is still paid, and nothing is lost. A server of yours should
+not wait but listen: a webhook tells sooner. Scope orders:read.
+${examples(
+  'shopwire orders wait ord_01k9… --links',
+  "shopwire orders wait ord_01k9… --within 600 --links --json | jq -r '.links[]'",
+)}`,
+    )
+  work<WaitOptions>(command, (context, options, id = '') => waitForOrder(context, id, options))
 }
 
 function defineExport(command: Command): void {

@@ -47,7 +47,11 @@ function linkLines(
   paint: Paint,
 ): string[] {
   if (status === 'cancelled') return [paint.dim('Cancelled and refunded in full; there are no links.')]
-  if (links.length === 0) return [paint.dim('No links yet; they come with the status delivered.')]
+  if (links.length === 0) {
+    return [
+      paint.dim('No links yet; they come with the status delivered. `shopwire orders wait ID` waits for it.'),
+    ]
+  }
   if (areShown) return [links.map((link) => printable(link)).join('\n')]
   return [
     paint.dim(
