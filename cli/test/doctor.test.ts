@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { createHash, createHmac } from 'node:crypto'
+import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
@@ -30,6 +30,8 @@ describe('a key is known by its looks, and the secret is never part of the words
     ['a comment', KEY, `${SECRET} # live`, /comment/],
     ['Bearer', KEY, `Bearer ${SECRET}`, /scheme/],
     ['a placeholder', KEY, 'sk_xxxxxxxx', /placeholder/],
+    ['a placeholder of the right length', KEY, `sk_${'x'.repeat(43)}`, /placeholder/],
+    ['a placeholder for the key id', 'key_c1_xxxxxxxxxxxxxxxxxxxxxxxxxx', SECRET, /key id is a placeholder/],
     ['dots', KEY, 'sk_…', /placeholder/],
     ['an invisible character', KEY, `${SECRET}\u200b`, /none of ours|invisible/],
     ['a webhook secret', KEY, 'whsec_abcdef', /webhook/],
@@ -43,6 +45,15 @@ describe('a key is known by its looks, and the secret is never part of the words
     else expect(found?.problem).toMatch(expected)
     if (found && secret.length > 12)
       expect(JSON.stringify([found.problem, found.fix])).not.toContain(SECRET.slice(3, 13))
+  })
+
+  test('nothing is said against real keys, whatever letters chance gave them', () => {
+    expect(keyFormProblem('key_c1_01k9zxxx7m8n4p2r6s0t5w1x9y', SECRET)).toBeUndefined()
+    expect(keyFormProblem(KEY, `sk_your-XxX${SECRET.slice(11)}`)).toBeUndefined()
+    for (let n = 0; n < 20_000; n += 1) {
+      const secret = `sk_${randomBytes(32).toString('base64url')}`
+      expect(keyFormProblem(KEY, secret), secret).toBeUndefined()
+    }
   })
 
   test('what was probably meant is the right one', () => {

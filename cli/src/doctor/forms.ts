@@ -3,6 +3,7 @@ import { type Finding, finding } from './finding.ts'
 
 /** `sk_` and 32 bytes in base64url. */
 const SECRET_LENGTH = 46
+const SECRET_FORM = /^sk_[\w-]{43}$/
 
 export function checkBaseUrl(baseUrl: string): Finding {
   const say = (detail: string, fix: string) => finding('base URL', 'failed', detail, fix)
@@ -120,8 +121,7 @@ function problemOf(
     )
   if (/\s/.test(value))
     return trouble('has a space in it', 'Copy it again, whole and alone.', value.replace(/\s+/g, ''))
-  if (/[…*•]|\.{3}|xxx|your[-_ ]|changeme|<.*>/i.test(value))
-    return trouble('is a placeholder', 'Put the real one there.')
+  if (isPlaceholder(value)) return trouble('is a placeholder', 'Put the real one there.')
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
   if (/[^\u0000-\u007f]/.test(value))
     return trouble(
@@ -130,6 +130,12 @@ function problemOf(
       value.replace(/[^\x21-\x7e]/g, ''),
     )
   return undefined
+}
+
+/** One real key in five hundred has three x in a row, so what has the form of a real one must be told by more than that. */
+function isPlaceholder(value: string): boolean {
+  if (KEY_ID_FORM.test(value) || SECRET_FORM.test(value)) return /x{8}/i.test(value)
+  return /[…*•]|\.{3}|xxx|your[-_ ]|changeme|<.*>/i.test(value)
 }
 
 function lastDoubts(keyId: string, secret: string): FormProblem | undefined {
