@@ -4,8 +4,11 @@ import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { ArgumentError, type Arguments, HELP, readArguments, whyNotThisNode } from '../src/arguments.ts'
 import type { Emulator } from '../src/index.ts'
+import { findNpm, type Npm } from '../src/npm.ts'
 
 const MISUSE = 2
+/** Ctrl-C reaches us from the terminal, and from npm once more. */
+const SAME_SIGNAL_MS_MAX = 500
 const startedMs = performance.now()
 const isTerminal = process.stderr.isTTY === true
 
@@ -53,11 +56,13 @@ async function main(): Promise<void> {
     return
   }
   if (!isForThisMachine(given.options.host)) process.stderr.write(OPEN_TO_ALL)
+  // Before it can be gone.
+  const npm = findNpm()
   progress('loading', given)
   // Only now: whoever mistyped something should not have to wait for it.
   const { startEmulator } = await import('../src/index.ts')
   const starting = startEmulator({ ...given.options, onProgress: (what) => progress(what, given) })
-  endWith(starting)
+  endWith(starting, npm)
   try {
     const emulator = await starting
     const { webhook } = await emulator.control<{ webhook: Webhook | null }>('GET', '')
@@ -90,11 +95,10 @@ function readGiven(): Arguments | undefined {
 }
 
 /** One signal stops everything in good order, also while it starts; a second one ends it at once, and the database with it. */
-function endWith(starting: Promise<Emulator>): void {
-  let isEnding = false
+function endWith(starting: Promise<Emulator>, npm: Npm | undefined): void {
+  let endingSinceMs: number | undefined
   const end = async () => {
-    if (isEnding) process.exit(1)
-    isEnding = true
+    endingSinceMs = performance.now()
     clearProgress()
     try {
       await (await starting).stop()
@@ -104,7 +108,14 @@ function endWith(starting: Promise<Emulator>): void {
       process.exit(1)
     }
   }
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void end())
+  const onSignal = () => {
+    if (endingSinceMs === undefined) void end()
+    else if (performance.now() - endingSinceMs > SAME_SIGNAL_MS_MAX) process.exit(1)
+  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
+  npm?.onGone(() => {
+    if (endingSinceMs === undefined) void end()
+  })
 }
 
 function progress(what: string, { isJson }: Arguments): void {
