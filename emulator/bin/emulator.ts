@@ -205,12 +205,15 @@ function isForThisMachine(host = 'localhost'): boolean {
 function fail(error: Error & { code?: string; port?: number; hostname?: string; address?: string }): void {
   const isTaken = error.name === 'PortTaken' || error.code === 'EADDRINUSE'
   const isElsewhere = error.code === 'ENOTFOUND' || error.code === 'EADDRNOTAVAIL'
+  const isUnusable = error.name === 'UnusableFolder'
   process.exitCode = 1
   process.stderr.write(
     isTaken
       ? `Port ${error.port} is taken, perhaps by an emulator that runs already. Stop it, or choose another: --port ${Number(error.port) + 1}\n`
       : isElsewhere
         ? `${error.hostname ?? error.address} is no address of this machine. --host is 127.0.0.1, localhost or 0.0.0.0.\n`
-        : `${error.message}\n`,
+        : isUnusable
+          ? `${error.message}. Choose another folder, such as --data .shopwire, or leave --data out: then nothing is kept.\n`
+          : `${error.message}\n`,
   )
 }

@@ -78,6 +78,15 @@ test('a port that is taken is told at once, with what to do', async () => {
   other.close()
 })
 
+test('a folder that cannot hold the data is told at once, with what to do', async () => {
+  const program = start('--data', '/proc/x')
+  expect(await program.exited).toBe(1)
+  expect(program.said()).toBe(
+    '/proc/x/postgres cannot be used: no folder can be made there. ' +
+      'Choose another folder, such as --data .shopwire, or leave --data out: then nothing is kept.\n',
+  )
+})
+
 test('what was mistyped is told before anything starts', async () => {
   const program = startProgram(process.execPath, [BIN, '--nonsense'], room)
   expect(await program.exited).toBe(2)
@@ -111,6 +120,7 @@ test.each([
   [['--port', 'x'], '--port is a whole number'],
   [['--balance', '1,50'], '--balance is an amount such as 250.00'],
   [['--fulfil-after', 'soon'], '--fulfil-after is a time such as'],
+  [['--data', ''], '--data needs the name of a folder'],
   [['--webhook-secret', 'x'], '--webhook-secret needs --webhook'],
   [['--fault', 'slow_answer:ms'], 'is not key=value'],
 ])('%j cannot be meant', (args, why) => {
