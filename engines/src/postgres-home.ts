@@ -24,9 +24,11 @@ export function environment(libraries?: string): Record<string, string> {
 /** A folder that was asked for and cannot be had. Nothing was done to what is in it. */
 class UnusableFolder extends Error {
   override readonly name = 'UnusableFolder'
+  readonly isInUse: boolean
 
-  constructor(dir: string, why: string) {
+  constructor(dir: string, why: string, isInUse = false) {
     super(`${dir} cannot be used: ${why}`)
+    this.isInUse = isInUse
   }
 }
 
@@ -87,7 +89,7 @@ export async function takeOver(home: PostgresHome): Promise<void> {
   if (!holder) return
   const isFree = async () => !isAlive(holder) || !(await isPostgres(holder))
   await until(isFree, TAKEOVER_MS_MAX, () => 'in use').catch(() => {
-    throw new UnusableFolder(home.dir, `it is in use by the PostgreSQL with pid ${holder}`)
+    throw new UnusableFolder(home.dir, `it is in use by the PostgreSQL with pid ${holder}`, true)
   })
   if (isTaken(holder)) await rm(lock, { force: true })
 }
