@@ -87,16 +87,17 @@ async function provision(postgres: Postgres): Promise<{ ownerUrl: string; appUrl
   )
   try {
     const run = (text: string) => db.run(statement(text, []))
-    if (!(await isThere(db, `select from pg_roles where rolname = 'shopwire_api'`))) {
-      await run('create role shopwire_app nologin')
-      await run(`create role shopwire_owner login createrole password '${owner}'`)
-      await run(`create role shopwire_api login in role shopwire_app password '${app}'`)
-    }
-    if (!(await isThere(db, `select from pg_database where datname = '${NAME}'`))) {
+    // All or none, and what can be said again is said again: a start may be cut short.
+    if (!(await isThere(db, `select from pg_roles where rolname = 'shopwire_api'`)))
+      await db.transaction(async (tx) => {
+        await tx.run(statement('create role shopwire_app nologin', []))
+        await tx.run(statement(`create role shopwire_owner login createrole password '${owner}'`, []))
+        await tx.run(statement(`create role shopwire_api login in role shopwire_app password '${app}'`, []))
+      })
+    if (!(await isThere(db, `select from pg_database where datname = '${NAME}'`)))
       await run(`create database ${NAME} owner shopwire_owner strategy file_copy`)
-      await run(`revoke all on database ${NAME} from public`)
-      await run(`grant connect on database ${NAME} to shopwire_app`)
-    }
+    await run(`revoke all on database ${NAME} from public`)
+    await run(`grant connect on database ${NAME} to shopwire_app`)
   } finally {
     await db.close()
   }
