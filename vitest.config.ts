@@ -9,6 +9,7 @@ const UNHURRIED = [
   'docs',
   'docs-portal',
   'documented',
+  'emulator-conformance',
   'emulator-page',
   'examples',
   'first-day',

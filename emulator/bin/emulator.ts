@@ -4,8 +4,11 @@ import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { ArgumentError, type Arguments, HELP, readArguments, whyNotThisNode } from '../src/arguments.ts'
 import type { Emulator } from '../src/index.ts'
+import { findNpm, type Npm } from '../src/npm.ts'
 
 const MISUSE = 2
+/** Ctrl-C reaches us from the terminal, and from npm once more. */
+const SAME_SIGNAL_MS_MAX = 500
 const startedMs = performance.now()
 const isTerminal = process.stderr.isTTY === true
 
@@ -53,13 +56,23 @@ async function main(): Promise<void> {
     return
   }
   if (!isForThisMachine(given.options.host)) process.stderr.write(OPEN_TO_ALL)
+  // Before it can be gone.
+  const npm = findNpm()
   progress('loading', given)
   // Only now: whoever mistyped something should not have to wait for it.
   const { startEmulator } = await import('../src/index.ts')
-  const starting = startEmulator({ ...given.options, onProgress: (what) => progress(what, given) })
-  endWith(starting)
+  const starting = startEmulator({
+    ...given.options,
+    onProgress: (what) => progress(what, given),
+    onDatabaseEnded(why) {
+      process.stderr.write(`${why}\n`)
+      ending.begin(1)
+    },
+  })
+  const ending = endWith(starting, npm)
   try {
     const emulator = await starting
+    if (ending.isUnderWay()) return
     const { webhook } = await emulator.control<{ webhook: Webhook | null }>('GET', '')
     if (given.envFile !== undefined) await writeEnvFile(given.envFile, emulator, webhook)
     clearProgress()
@@ -67,6 +80,7 @@ async function main(): Promise<void> {
       given.isJson ? `${JSON.stringify(ready(emulator))}\n` : greeting(emulator, webhook, given),
     )
   } catch (error) {
+    if (ending.isUnderWay()) return
     clearProgress()
     fail(error as Error)
     await starting.then((emulator) => emulator.stop()).catch(() => {})
@@ -89,22 +103,38 @@ function readGiven(): Arguments | undefined {
   }
 }
 
+interface Ending {
+  begin(exitCode: number): void
+  isUnderWay(): boolean
+}
+
 /** One signal stops everything in good order, also while it starts; a second one ends it at once, and the database with it. */
-function endWith(starting: Promise<Emulator>): void {
-  let isEnding = false
-  const end = async () => {
-    if (isEnding) process.exit(1)
-    isEnding = true
+function endWith(starting: Promise<Emulator>, npm: Npm | undefined): Ending {
+  let sinceMs: number | undefined
+  const end = async (exitCode: number) => {
     clearProgress()
+    // One that did not start has stopped what it had begun.
+    const emulator = await starting.catch(() => undefined)
     try {
-      await (await starting).stop()
-      process.exit(0)
+      await emulator?.stop()
+      process.exit(exitCode)
     } catch (error) {
       process.stderr.write(`It did not stop in good order: ${(error as Error).message}\n`)
       process.exit(1)
     }
   }
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void end())
+  const begin = (exitCode: number) => {
+    if (sinceMs !== undefined) return
+    sinceMs = performance.now()
+    void end(exitCode)
+  }
+  const onSignal = () => {
+    if (sinceMs !== undefined && performance.now() - sinceMs > SAME_SIGNAL_MS_MAX) process.exit(1)
+    begin(0)
+  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
+  npm?.onGone(() => begin(0))
+  return { begin, isUnderWay: () => sinceMs !== undefined }
 }
 
 function progress(what: string, { isJson }: Arguments): void {
@@ -191,15 +221,28 @@ function isForThisMachine(host = 'localhost'): boolean {
   return /^(localhost|127(\.\d{1,3}){3}|::1)$/.test(host)
 }
 
-function fail(error: Error & { code?: string; port?: number; hostname?: string; address?: string }): void {
-  const isTaken = error.name === 'PortTaken' || error.code === 'EADDRINUSE'
-  const isElsewhere = error.code === 'ENOTFOUND' || error.code === 'EADDRNOTAVAIL'
+interface Failure extends Error {
+  readonly code?: string
+  readonly port?: number
+  readonly hostname?: string
+  readonly address?: string
+  readonly isInUse?: boolean
+}
+
+function fail(error: Failure): void {
   process.exitCode = 1
-  process.stderr.write(
-    isTaken
-      ? `Port ${error.port} is taken, perhaps by an emulator that runs already. Stop it, or choose another: --port ${Number(error.port) + 1}\n`
-      : isElsewhere
-        ? `${error.hostname ?? error.address} is no address of this machine. --host is 127.0.0.1, localhost or 0.0.0.0.\n`
-        : `${error.message}\n`,
-  )
+  process.stderr.write(`${inWords(error)}\n`)
+}
+
+/** What happened, and what to do. */
+function inWords({ name, message, code = '', port, hostname, address, isInUse }: Failure): string {
+  if (name === 'PortTaken' || code === 'EADDRINUSE')
+    return `Port ${port} is taken, perhaps by an emulator that runs already. Stop it, or choose another: --port ${Number(port) + 1}`
+  if (code === 'ENOTFOUND' || code === 'EADDRNOTAVAIL')
+    return `${hostname ?? address} is no address of this machine. --host is 127.0.0.1, localhost or 0.0.0.0.`
+  if (name === 'UnusableFolder' && isInUse)
+    return `${message}, perhaps of an emulator that runs already. Stop it, or choose another folder: --data FOLDER`
+  if (name === 'UnusableFolder')
+    return `${message}. Choose another folder, such as --data .shopwire, or leave --data out: then nothing is kept.`
+  return message
 }

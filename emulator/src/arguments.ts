@@ -67,6 +67,8 @@ export function readArguments(args: readonly string[]): Arguments {
   const webhook = values.webhook
   if (webhook === undefined && values['webhook-secret'] !== undefined)
     throw new ArgumentError('--webhook-secret needs --webhook.')
+  // As of a variable that is not set: it would be taken for the folder one is in.
+  if (values.data === '') throw new ArgumentError('--data needs the name of a folder.')
   return {
     options: {
       port: values.port === undefined ? PORT_DEFAULT : integer('--port', values.port, 0, 65_535),

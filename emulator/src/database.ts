@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { type Postgres, startPostgres } from '@shopwire/engines'
 import { type Db, MIGRATIONS, migrate, openDatabase, statement } from '@shopwire/service/embedded'
 import { findPrograms } from './postgres-programs.ts'
@@ -16,9 +17,12 @@ const NAME = 'shopwire'
 /** One process with two pools works on it, and people read along. */
 const SETTINGS = { max_connections: '60', shared_buffers: '32MB', autovacuum_naptime: '30s' }
 
+const LOOK_EVERY_MS = 1_000
+
 export async function startDatabase(
   data: string | undefined,
   progress: (what: string) => void,
+  onEnded: (why: string) => void,
 ): Promise<StoreDatabase> {
   const programs = await findPrograms()
   progress('starting PostgreSQL')
@@ -30,9 +34,20 @@ export async function startDatabase(
     ...(libraries !== undefined && { libraries }),
   }).catch(async (error) => {
     await programs.remove()
-    throw error
+    throw error.name === 'UnusableFolder' ? error : aboutKept(error, data)
   })
+  const watch = setInterval(() => {
+    const isThere = existsSync(postgres.dir)
+    if (isThere && postgres.pid() !== undefined) return
+    clearInterval(watch)
+    const what = isThere
+      ? 'The PostgreSQL of the emulator has ended by itself'
+      : `${postgres.dir} was removed`
+    onEnded(`${what}, and nothing works without it. Start the emulator again.`)
+  }, LOOK_EVERY_MS)
+  watch.unref()
   const stop = async () => {
+    clearInterval(watch)
     await postgres.stop()
     await programs.remove()
   }
@@ -43,8 +58,15 @@ export async function startDatabase(
     return { appUrl, version: postgres.version, stop }
   } catch (error) {
     await stop()
-    throw error
+    throw aboutKept(error as Error, data)
   }
+}
+
+/** Data of another version, or data that was damaged: whoever kept it decides what becomes of it. */
+function aboutKept(error: Error, data: string | undefined): Error {
+  if (data === undefined) return error
+  const advice = `If it is the data kept in ${resolve(data)}: move it away to begin anew, or name another folder.`
+  return new Error(`${error.message}\n${advice}`, { cause: error })
 }
 
 /** The two logins of an installation, as an operator makes them once. The packaged PostgreSQL has no psql to do it with. */
@@ -65,16 +87,17 @@ async function provision(postgres: Postgres): Promise<{ ownerUrl: string; appUrl
   )
   try {
     const run = (text: string) => db.run(statement(text, []))
-    if (!(await isThere(db, `select from pg_roles where rolname = 'shopwire_api'`))) {
-      await run('create role shopwire_app nologin')
-      await run(`create role shopwire_owner login createrole password '${owner}'`)
-      await run(`create role shopwire_api login in role shopwire_app password '${app}'`)
-    }
-    if (!(await isThere(db, `select from pg_database where datname = '${NAME}'`))) {
+    // All or none, and what can be said again is said again: a start may be cut short.
+    if (!(await isThere(db, `select from pg_roles where rolname = 'shopwire_api'`)))
+      await db.transaction(async (tx) => {
+        await tx.run(statement('create role shopwire_app nologin', []))
+        await tx.run(statement(`create role shopwire_owner login createrole password '${owner}'`, []))
+        await tx.run(statement(`create role shopwire_api login in role shopwire_app password '${app}'`, []))
+      })
+    if (!(await isThere(db, `select from pg_database where datname = '${NAME}'`)))
       await run(`create database ${NAME} owner shopwire_owner strategy file_copy`)
-      await run(`revoke all on database ${NAME} from public`)
-      await run(`grant connect on database ${NAME} to shopwire_app`)
-    }
+    await run(`revoke all on database ${NAME} from public`)
+    await run(`grant connect on database ${NAME} to shopwire_app`)
   } finally {
     await db.close()
   }

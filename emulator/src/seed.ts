@@ -35,6 +35,18 @@ export async function seed(
     await db.run(sql`update jobs set run_at = clock_timestamp() where queue = 'fulfil'`)
     return
   }
+  const { items } = readCatalogueFile(Buffer.from(JSON.stringify(catalogue)))
+  await operator.importCatalogue(items, 'emulator', { isPartial: false, allowRemovals: true })
+  // Never asked: its place is taken by `endlessSupply`.
+  const url = 'https://supplier.example/links'
+  const isKnown = await db.maybeOne(sql`select name from suppliers where name = ${SUPPLIER}`)
+  if (!isKnown) await operator.createSupplier({ name: SUPPLIER, url, timeout_ms: 1_000, allowHttp: false })
+  for (const id of items.keys()) await operator.chooseSource(id, { supplier: SUPPLIER })
+  // What stands there from the beginning is no news to anybody.
+  await db.run(sql`
+    update catalogue_announcement
+       set revision = (select revision from catalogue_state)`)
+  // Last, and all of it at once: where it is, everything else is. A start may be cut short.
   const nowMs = Date.now()
   await db.transaction(async (tx) => {
     await createAccount(tx, 'Emulator', nowMs, ACCOUNT_ID)
@@ -43,16 +55,6 @@ export async function seed(
     if (balanceCents > 0)
       await fund(tx, ACCOUNT_ID, { amount_cents: balanceCents, reference: 'play money' }, nowMs)
   })
-  const { items } = readCatalogueFile(Buffer.from(JSON.stringify(catalogue)))
-  await operator.importCatalogue(items, 'emulator', { isPartial: false, allowRemovals: true })
-  // Never asked: its place is taken by `endlessSupply`.
-  const url = 'https://supplier.example/links'
-  await operator.createSupplier({ name: SUPPLIER, url, timeout_ms: 1_000, allowHttp: false })
-  for (const id of items.keys()) await operator.chooseSource(id, { supplier: SUPPLIER })
-  // What stands there from the beginning is no news to anybody.
-  await db.run(sql`
-    update catalogue_announcement
-       set revision = (select revision from catalogue_state)`)
 }
 
 /** One more account, with money and a key. */

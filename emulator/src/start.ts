@@ -9,9 +9,10 @@ import type { Emulator, EmulatorOptions, Fault, Key } from './types.ts'
 
 /** A store of one's own: a private database, the service in this process, play money. */
 export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
-  const { host = '127.0.0.1', port = 0, balanceCents = 25_000, onProgress = () => {} } = options
+  const { host = '127.0.0.1', port = 0, balanceCents = 25_000 } = options
+  const { onProgress = () => {}, onDatabaseEnded = () => {} } = options
   if (port !== 0) await assertFree(port, host)
-  const database = await startDatabase(options.data, onProgress)
+  const database = await startDatabase(options.data, onProgress, onDatabaseEnded)
   const stops: (() => Promise<void> | void)[] = [() => database.stop()]
   let stopping: Promise<void> | undefined
   const stop = () => {

@@ -144,6 +144,8 @@ export interface EmulatorOptions {
   readonly faults?: readonly FaultRequest[]
   /** Told what is being done while it starts. */
   readonly onProgress?: (what: string) => void
+  /** Told when the database has ended or lost its folder, unasked; nothing works any more, and only `stop` is left. */
+  readonly onDatabaseEnded?: (why: string) => void
   /** Of the service's own log, on standard error; silent unless told otherwise. */
   readonly logLevel?: 'debug' | 'info' | 'warn' | 'error' | 'silent'
 }

@@ -4,10 +4,13 @@ import { checkWebhookUrl, isPublicAddress, refuse } from '@shopwire/service/embe
 
 const PRIVATE_NAMES = /(^|\.)(localhost|local|internal|intranet|lan|home|corp|home\.arpa|test)$/
 
+/** Addresses of many at once, or of nobody: 224.0.0.0 and above, ff00::/8. */
+const MANY = /^(22[4-9]|2[345]\d)\.|^ff[\da-f]{2}:/i
+
 /** A place on this machine or in its own network, where a real store never delivers. */
 export function isOwnPlace(url: string): boolean {
   const host = new URL(url).hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
-  if (isIP(host)) return !isPublicAddress(host)
+  if (isIP(host)) return !isPublicAddress(host) && !MANY.test(host)
   return !host.includes('.') || PRIVATE_NAMES.test(host)
 }
 
@@ -20,7 +23,8 @@ export async function checkUrl(text: string): Promise<string> {
     return url.href
   if (url.protocol === 'http:') {
     throw refuse(
-      'webhook_url_not_allowed',
+      // As a real store says it of every http://.
+      'invalid_request',
       'This URL cannot receive events: http:// is for this machine and its own network. Use a public HTTPS address.',
     )
   }

@@ -7,6 +7,7 @@ import {
   call,
   clientOf,
   deliveriesOf,
+  type Key,
   ledgerOf,
   newKey,
   orderBody,
@@ -200,13 +201,27 @@ test('a caller sets its own endpoint here, which no real store would take; a pub
   expect(set.secret).toMatch(/^whsec_/)
   await client.webhook.test()
   await expect.poll(() => receiver.got.some(({ event }) => event === 'test')).toBe(true)
-  await expect(client.webhook.set('http://8.8.8.8/hook')).rejects.toMatchObject({
+  await expect(client.webhook.set('http://8.8.8.8/hook')).rejects.toMatchObject({ type: 'invalid_request' })
+  await expect(client.webhook.set('https://224.0.0.1/hook')).rejects.toMatchObject({
     type: 'webhook_url_not_allowed',
   })
   await expect(client.webhook.set('ftp://localhost/hook')).rejects.toMatchObject({ type: 'invalid_request' })
   // The control has no schema to hold it to.
   const byHand = emulator.control('POST', '/webhook', { url: 'ftp://localhost/hook' })
   await expect(byHand).rejects.toThrow('cannot receive events')
+})
+
+test('an account can have another key, with scopes of its own', async () => {
+  const { accountId } = await emulator.createAccount()
+  const made = await emulator.control<{ account_id: string; key: Key }>('POST', '/keys', {
+    account_id: accountId,
+    scopes: ['catalogue:read'],
+  })
+  expect(made.account_id).toBe(accountId)
+  expect((await call(emulator, made, 'GET', '/v1/catalogue')).status).toBe(200)
+  expect((await call(emulator, made, 'GET', '/v1/balance')).body.error.type).toBe('insufficient_scope')
+  expect((await requestsOf(emulator, accountId)).map(({ status }) => status)).toEqual([200, 403])
+  await expect(emulator.control('POST', '/keys', { scopes: ['nonsense'] })).rejects.toThrow('nonsense')
 })
 
 test('the inbox takes everything', async () => {

@@ -1,7 +1,9 @@
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
+import { isAlive } from '@shopwire/engines'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -93,6 +95,38 @@ test('installed, it starts by its command, answers, and leaves nothing behind', 
   expect((await fetch(url)).status).toBe(200)
   program.child.kill('SIGTERM')
   expect(await program.exited).toBe(0)
+  expect(await room.leftovers()).toEqual([])
+  await room.remove()
+})
+
+test.each(['SIGTERM', 'SIGKILL', 'SIGHUP'] as const)(
+  'when its npx is ended by %s, it goes too, and its database with it',
+  async (signal) => {
+    const room = await openRoom()
+    const program = startProgram('npx', ['shopwire-emulator', '--port', '0', '--json'], room, consumer)
+    const { pid } = await program.ready
+    program.child.kill(signal)
+    await program.exited
+    await expect.poll(() => isAlive(pid)).toBe(false)
+    expect(await room.leftovers()).toEqual([])
+    await room.remove()
+  },
+)
+
+test.each([
+  // Below npm too, which hands its variables down.
+  ['a script that npm ran', 'npx', 'shopwire-emulator --port 0 --json & sleep 0.1'],
+  ['a script that ran npx', 'sh', 'setsid npx shopwire-emulator --port 0 --json & sleep 0.1'],
+])('it outlives %s', async (_who, command, script) => {
+  const room = await openRoom()
+  const program = startProgram(command, ['-c', script], room, consumer)
+  const { pid, url, key } = await program.ready
+  expect(await program.exited).toBe(0)
+  // Longer than it takes to be seen.
+  await sleep(1_500)
+  expect((await call({ url }, { key }, 'GET', '/v1/ping')).status).toBe(200)
+  process.kill(pid, 'SIGTERM')
+  await expect.poll(() => isAlive(pid)).toBe(false)
   expect(await room.leftovers()).toEqual([])
   await room.remove()
 })

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readArguments, whyNotThisNode } from '../src/arguments.ts'
 import { PortTaken, startEmulator } from '../src/index.ts'
 import { openRoom, type Room, startProgram } from './program.ts'
-import { call, clientOf, ordersOf, ring } from './support.ts'
+import { call, clientOf, orderBody, ordersOf, ring } from './support.ts'
 
 const BIN = join(import.meta.dirname, '../bin/emulator.ts')
 
@@ -47,7 +47,27 @@ test('after Ctrl-C while it starts nothing is left either', async () => {
   await expect.poll(async () => (await room.leftovers()).some((one) => one.includes('postgres'))).toBe(true)
   program.child.kill('SIGINT')
   expect(await program.exited).toBe(0)
+  expect(program.said()).toBe('')
   expect((await room.leftovers()).filter((one) => one !== 'key.env')).toEqual([])
+})
+
+test('one signal that arrives twice is one signal', async () => {
+  const program = start('--json')
+  await program.ready
+  program.child.kill('SIGINT')
+  program.child.kill('SIGINT')
+  expect(await program.exited).toBe(0)
+})
+
+test('when its folder is removed it says so and ends', async () => {
+  const data = join(room.folder, 'removed')
+  const program = start('--json', '--data', data)
+  await program.ready
+  await rm(data, { recursive: true })
+  expect(await program.exited).toBe(1)
+  expect(program.said()).toBe(
+    `${data}/postgres was removed, and nothing works without it. Start the emulator again.\n`,
+  )
 })
 
 test('killed without a word, its database goes with it', async () => {
@@ -76,6 +96,15 @@ test('a port that is taken is told at once, with what to do', async () => {
   )
   await expect(startEmulator({ port })).rejects.toThrow(PortTaken)
   other.close()
+})
+
+test('a folder that cannot hold the data is told at once, with what to do', async () => {
+  const program = start('--data', '/proc/x')
+  expect(await program.exited).toBe(1)
+  expect(program.said()).toBe(
+    '/proc/x/postgres cannot be used: no folder can be made there. ' +
+      'Choose another folder, such as --data .shopwire, or leave --data out: then nothing is kept.\n',
+  )
 })
 
 test('what was mistyped is told before anything starts', async () => {
@@ -111,6 +140,7 @@ test.each([
   [['--port', 'x'], '--port is a whole number'],
   [['--balance', '1,50'], '--balance is an amount such as 250.00'],
   [['--fulfil-after', 'soon'], '--fulfil-after is a time such as'],
+  [['--data', ''], '--data needs the name of a folder'],
   [['--webhook-secret', 'x'], '--webhook-secret needs --webhook'],
   [['--fault', 'slow_answer:ms'], 'is not key=value'],
 ])('%j cannot be meant', (args, why) => {
@@ -156,4 +186,35 @@ test('with a folder the data is there again at the next start, and the key still
   } finally {
     await second.stop()
   }
+})
+
+test('of two on one folder the second is told so; after a kill the next one goes on', async () => {
+  const data = join(room.folder, 'shared')
+  const first = start('--json', '--data', data)
+  const { url, key } = await first.ready
+  await call({ url }, { key }, 'POST', '/v1/orders', { body: orderBody() })
+  const second = start('--data', data)
+  expect(await second.exited).toBe(1)
+  expect(second.said()).toMatch(
+    /in use by the PostgreSQL with pid \d+, perhaps of an emulator .+ Stop it, or/,
+  )
+  first.child.kill('SIGKILL')
+  const third = start('--json', '--data', data)
+  expect((await call(await third.ready, { key }, 'GET', '/v1/orders')).body.orders).toHaveLength(1)
+  third.child.kill('SIGTERM')
+  expect(await third.exited).toBe(0)
+  await rm(data, { recursive: true })
+})
+
+test('kept data that does not fit is told with what to do, and left as it is', async () => {
+  const data = join(room.folder, 'foreign')
+  await (await startEmulator({ data })).stop()
+  const version = join(data, 'postgres/data/PG_VERSION')
+  await writeFile(version, '12\n')
+  const program = start('--data', data)
+  expect(await program.exited).toBe(1)
+  expect(program.said()).toContain('initialized by PostgreSQL version 12')
+  expect(program.said()).toContain(`If it is the data kept in ${data}: move it away`)
+  expect(await readFile(version, 'utf8')).toBe('12\n')
+  await rm(data, { recursive: true })
 })

@@ -10,6 +10,7 @@ export interface Ready {
   readonly url: string
   readonly account_id: string
   readonly key: { readonly id: string; readonly secret: string }
+  readonly pid: number
 }
 
 export interface Program {
@@ -23,7 +24,9 @@ export interface Program {
 
 /** The emulator as a process of its own, with a temporary folder of its own to look into afterwards. */
 export function startProgram(command: string, args: readonly string[], room: Room, cwd?: string): Program {
-  const env = { ...process.env, TMPDIR: room.folder }
+  // What an npm above these tests has to say is not meant for it; nor is what npm keeps among the temporary files.
+  const own = Object.entries(process.env).filter(([name]) => !name.toLowerCase().startsWith('npm_'))
+  const env = { ...Object.fromEntries(own), TMPDIR: room.folder, NODE_DISABLE_COMPILE_CACHE: '1' }
   const child = spawn(command, args, { env, cwd, stdio: ['ignore', 'pipe', 'pipe'] })
   let text = ''
   child.stderr.on('data', (chunk) => {
@@ -35,7 +38,8 @@ export function startProgram(command: string, args: readonly string[], room: Roo
   )
   const ready = Promise.race([
     firstLine,
-    exited.then((code): never => {
+    // Not merely ended: somebody it started may still have something to say.
+    once(child, 'close').then(([code]): never => {
       throw new Error(`it ended with ${code}: ${text}`)
     }),
   ])

@@ -7,6 +7,7 @@ export { makeTemporaryFolder, removeTemporaryFolder } from './leashed.ts'
 export { freePort, freePorts } from './ports.ts'
 export type { Postgres, PostgresOptions, RestartMode } from './postgres.ts'
 export { startPostgres } from './postgres.ts'
+export { isAlive, lookUp } from './process-tree.ts'
 export {
   canMakePublicNetwork,
   inPublicNetwork,

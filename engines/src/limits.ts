@@ -36,6 +36,9 @@ export const CLUSTER_PROBE_MS_MAX = 500
 export const CLUSTER_NODE_TIMEOUT_MS = 1_500
 export const CLUSTER_SLOTS = 16_384
 
+/** PostgreSQL cuts longer names than 1023 off, its own files included, and then complains of a folder nobody has heard of. */
+export const POSTGRES_PATH_BYTES_MAX = 900
+
 export const LOG_TAIL_BYTES_MAX = 4_096
 
 /** The leash removes no folder without this prefix, whatever it is told. */

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { constants, existsSync } from 'node:fs'
-import { chmod, chown, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { chmod, chown, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
 import { makeTemporaryFolder, removeTemporaryFolder, spawnLeashed } from './leashed.ts'
-import { INITDB_MS_MAX, TAKEOVER_MS_MAX } from './limits.ts'
+import { INITDB_MS_MAX, POSTGRES_PATH_BYTES_MAX, TAKEOVER_MS_MAX } from './limits.ts'
 import { logTail } from './log-tail.ts'
 import { isAlive, isTaken } from './process-tree.ts'
 import { closedFolderOn, findServiceUser, type ServiceUser, temporaryParent } from './service-user.ts'
@@ -19,6 +19,27 @@ export function environment(libraries?: string): Record<string, string> {
   const own = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
   if (libraries === undefined) return own
   return { ...own, LD_LIBRARY_PATH: libraries, DYLD_LIBRARY_PATH: libraries }
+}
+
+/** A folder that was asked for and cannot be had. Nothing was done to what is in it. */
+class UnusableFolder extends Error {
+  override readonly name = 'UnusableFolder'
+  readonly isInUse: boolean
+
+  constructor(dir: string, why: string, isInUse = false) {
+    super(`${dir} cannot be used: ${why}`)
+    this.isInUse = isInUse
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'no folder can be made there',
+  ENOTDIR: 'a file is in its place',
+  EACCES: 'you may not read and write there',
+  EPERM: 'you may not read and write there',
+  EROFS: 'nothing can be written there',
+  ENAMETOOLONG: 'its name is too long',
+  ENOSPC: 'the disk is full',
 }
 
 export interface PostgresPrograms {
@@ -43,7 +64,13 @@ export async function openHome(
   durable: boolean,
 ): Promise<PostgresHome> {
   const user = findServiceUser()
-  if (wanted) return furnish(programs, resolve(wanted), false, user, durable)
+  if (wanted) {
+    const dir = resolve(wanted)
+    return furnish(programs, dir, false, user, durable).catch((error: NodeJS.ErrnoException) => {
+      const why = REASONS[error.code ?? '']
+      throw why === undefined ? error : new UnusableFolder(dir, why)
+    })
+  }
   const dir = await makeTemporaryFolder(temporaryParent(user), 'postgres')
   return furnish(programs, dir, true, user, durable).catch(async (error) => {
     await removeTemporaryFolder(dir)
@@ -60,11 +87,10 @@ export async function takeOver(home: PostgresHome): Promise<void> {
   const lock = join(home.data, 'postmaster.pid')
   const holder = Number((await readFile(lock, 'utf8').catch(() => '')).split('\n', 1)[0])
   if (!holder) return
-  await until(
-    async () => !isAlive(holder) || !(await isPostgres(holder)),
-    TAKEOVER_MS_MAX,
-    () => `${home.dir} is in use by the PostgreSQL with pid ${holder}; nothing was done to it`,
-  )
+  const isFree = async () => !isAlive(holder) || !(await isPostgres(holder))
+  await until(isFree, TAKEOVER_MS_MAX, () => 'in use').catch(() => {
+    throw new UnusableFolder(home.dir, `it is in use by the PostgreSQL with pid ${holder}`, true)
+  })
   if (isTaken(holder)) await rm(lock, { force: true })
 }
 
@@ -93,20 +119,39 @@ async function furnish(
 }
 
 async function makePrivate(dir: string, user: ServiceUser | undefined) {
-  await mkdir(dir, { recursive: true })
+  if (Buffer.byteLength(dir) > POSTGRES_PATH_BYTES_MAX) throw new UnusableFolder(dir, 'its name is too long')
+  await makeFolder(dir)
   const entries = await readdir(dir)
   // Taking ownership of a folder that holds something else would lock its owner out of it.
   if (entries.length > 0 && !entries.includes(SECRET)) {
-    throw new Error(`${dir} holds other files: PostgreSQL needs an empty folder or one it made earlier`)
+    throw new UnusableFolder(
+      dir,
+      'it holds other files, and PostgreSQL needs an empty folder or one it made earlier',
+    )
+  }
+  const closed = closedFolderOn(dirname(dir), user)
+  if (closed) {
+    throw new UnusableFolder(
+      dir,
+      `PostgreSQL does not run as root but as user ${user?.name}, who may not enter ${closed}`,
+    )
   }
   await chmod(dir, 0o700)
   if (user) await chown(dir, user.uid, user.gid)
-  const closed = closedFolderOn(dir, user)
-  if (closed) {
-    throw new Error(
-      `PostgreSQL runs as user ${user?.name}, who may not enter ${closed}: choose another folder or do not run as root`,
-    )
-  }
+}
+
+/** Step by step: asked for all of it at once, Node goes round in circles where a folder is there and takes no other, as in /proc. */
+async function makeFolder(path: string): Promise<void> {
+  const isFolder = await stat(path).then(
+    (found) => found.isDirectory(),
+    () => undefined,
+  )
+  if (isFolder) return
+  if (isFolder === undefined && dirname(path) !== path) await makeFolder(dirname(path))
+  await mkdir(path).catch((error: NodeJS.ErrnoException) => {
+    // Two may have started at once. A file in its place is found out when it is looked into.
+    if (error.code !== 'EEXIST') throw error
+  })
 }
 
 async function writeSecret(path: string, text: string, user: ServiceUser | undefined) {

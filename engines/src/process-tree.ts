@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { basename } from 'node:path'
 
 /** Ends a process and everything it started, at once. Gives back every pid it hit. */
 export function killTree(pid: number): number[] {
@@ -18,6 +19,18 @@ export function descendantsOf(pid: number): number[] {
     for (const [child, parent] of parents) if (parent === ancestor) found.push(child)
   }
   return found.slice(1)
+}
+
+/** What it is called and whose child it is; undefined when it is gone, or where nobody can be asked. */
+export function lookUp(pid: number): { name: string; parent: number } | undefined {
+  if (HAS_PROC) return readStat(pid)
+  try {
+    const said = execFileSync('ps', ['-o', 'ppid=,comm=', '-p', String(pid)], { encoding: 'utf8' })
+    const [, parent, path = ''] = /^\s*(\d+)\s+(.+)/.exec(said) ?? []
+    return parent === undefined ? undefined : { name: basename(path.trim()), parent: Number(parent) }
+  } catch {
+    return undefined
+  }
 }
 
 /** False when there is no such process any more. */
@@ -69,12 +82,20 @@ function parentsFromPs(): Map<number, number> {
   return new Map(lines.map((line) => line.trim().split(/\s+/).map(Number) as [number, number]))
 }
 
-function readStat(pid: number): { state: string; parent: number; startTicks: string } | undefined {
+function readStat(
+  pid: number,
+): { name: string; state: string; parent: number; startTicks: string } | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
     // The command name sits in brackets and may itself hold spaces and brackets.
-    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-    return { state: fields[0] ?? 'Z', parent: Number(fields[1]), startTicks: fields[19] ?? '' }
+    const end = text.lastIndexOf(')')
+    const fields = text.slice(end + 2).split(' ')
+    return {
+      name: text.slice(text.indexOf('(') + 1, end),
+      state: fields[0] ?? 'Z',
+      parent: Number(fields[1]),
+      startTicks: fields[19] ?? '',
+    }
   } catch {
     return undefined
   }

@@ -138,6 +138,16 @@ test('a folder with other files in it is refused and not touched', async () => {
   expect(statSync(dir)).toMatchObject({ uid: before.uid, mode: before.mode })
 })
 
+test.each([
+  ['where there can be none', '/proc/x/y', 'no folder can be made there'],
+  ['in the place of a file', `${import.meta.filename}/x`, 'a file is in its place'],
+  ['with too long a name', `/${'x'.repeat(300)}`, 'its name is too long'],
+  ['deeper than PostgreSQL can go', `${tmpdir()}${'/deep'.repeat(200)}`, 'its name is too long'],
+])('a folder %s is refused at once, with the reason', async (_where, dir, why) => {
+  await expect(startPostgres({ dir })).rejects.toThrow(`${dir} cannot be used: ${why}`)
+  expect(descendantsOf(process.pid)).toEqual([])
+})
+
 test('a port or a folder in use is refused, and its owner is left alone', async () => {
   const port = await freePort()
   const owner = createServer().listen(port, '127.0.0.1')

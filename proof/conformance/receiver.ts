@@ -1,7 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import type { IncomingHttpHeaders } from 'node:http'
+import {
+  createServer as createHttpServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http'
 import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Mismatch } from './expect.ts'
@@ -42,9 +48,11 @@ export interface Receiver {
 
 export interface ReceiverOptions {
   readonly host: string
+  /** With 0, a free one that is added to `url`. */
   readonly port: number
-  readonly cert: string
-  readonly key: string
+  /** Without them it speaks http://, as only an emulator does. */
+  readonly cert?: string
+  readonly key?: string
   /** How it is reached from the service, without a path. */
   readonly url: string
 }
@@ -54,7 +62,7 @@ const LOOK_EVERY_MS = 20
 
 export async function startReceiver({ host, port, cert, key, url }: ReceiverOptions): Promise<Receiver> {
   const inboxes = new Map<string, { received: Received[]; answer: (event: Received) => Answering }>()
-  const server = createServer({ cert, key, minVersion: 'TLSv1.2' }, async (request, response) => {
+  const receive = async (request: IncomingMessage, response: ServerResponse) => {
     const body = await buffer(request)
     const inbox = inboxes.get(request.url ?? '')
     if (!inbox) return void response.writeHead(404).end()
@@ -72,16 +80,21 @@ export async function startReceiver({ host, port, cert, key, url }: ReceiverOpti
     inbox.received.push(event)
     const { status, headers: sent = {} } = inbox.answer(event)
     response.writeHead(status, sent).end()
-  })
+  }
+  const server =
+    cert === undefined || key === undefined
+      ? createHttpServer(receive)
+      : createServer({ cert, key, minVersion: 'TLSv1.2' }, receive)
   server.on('tlsClientError', () => {})
   server.listen(port, host)
   await once(server, 'listening')
+  const at = port === 0 ? `${url}:${(server.address() as AddressInfo).port}` : url
   return {
     open() {
       const path = `/inbox/${randomBytes(9).toString('hex')}`
       const inbox = { received: [] as Received[], answer: (): Answering => ({ status: 204 }) }
       inboxes.set(path, inbox)
-      return inboxOf(`${url.replace(/\/$/, '')}${path}`, inbox)
+      return inboxOf(`${at.replace(/\/$/, '')}${path}`, inbox)
     },
     async close() {
       server.closeAllConnections()

@@ -61,12 +61,19 @@ export function createActions(store: Store, defaults: { readonly balanceCents: n
     webhookOf,
 
     async createAccount(input: Input): Promise<{ account_id: string; key: Key }> {
-      const { name = 'Emulated', scopes = allScopes } = input
+      const { name = 'Emulated' } = input
       if (typeof name !== 'string') throw refuse('invalid_request', 'name is text.')
-      if (!Array.isArray(scopes)) throw refuse('invalid_request', 'scopes is a list of scopes.')
       const balanceCents = centsIn(input.balance_cents ?? defaults.balanceCents)
-      const made = await addAccount(operator, { name, balanceCents, scopes: scopes.map(String) })
+      const made = await addAccount(operator, { name, balanceCents, scopes: scopesIn(input) })
       keys.add(made.account_id, made.key)
+      return made
+    },
+
+    async createKey(input: Input): Promise<{ account_id: string; key: Key }> {
+      const account_id = await accountIn(input)
+      const { key, secret } = await operator.createKey(account_id, 'Emulated', scopesIn(input))
+      const made = { account_id, key: { id: key.id, secret } }
+      keys.add(account_id, made.key)
       return made
     },
 
@@ -144,6 +151,11 @@ export function createActions(store: Store, defaults: { readonly balanceCents: n
       return { ok: violations.length === 0, violations }
     },
   }
+}
+
+function scopesIn({ scopes = allScopes }: Input): string[] {
+  if (!Array.isArray(scopes)) throw refuse('invalid_request', 'scopes is a list of scopes.')
+  return scopes.map(String)
 }
 
 function centsIn(value: unknown): number {

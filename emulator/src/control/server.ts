@@ -94,6 +94,8 @@ async function handle(
       return ok(await actions.verify())
     case 'POST /accounts':
       return answerJson(response, 201, await actions.createAccount(await readObject(request)))
+    case 'POST /keys':
+      return answerJson(response, 201, await actions.createKey(await readObject(request)))
     case 'POST /balance':
       return ok(await actions.setBalance(await readObject(request)))
     case 'POST /webhook':

@@ -248,17 +248,23 @@ const retried = (t: Tools) =>
   t.scene('failed-attempt', async (tools) => {
     const { key, inbox, secret } = await listening(tools)
     let attempts = 0
-    inbox.answers(() => {
-      attempts += 1
-      return { status: attempts === 1 ? 500 : 204 }
+    // News of the catalogue may come in between.
+    inbox.answers((event) => {
+      if (isTest(event)) attempts += 1
+      return { status: isTest(event) && attempts === 1 ? 500 : 204 }
     })
     await sendTest(tools, key)
     const failed = await inbox.event('a first attempt', isTest)
-    const meanwhile = await untilHealth(tools, key, 'last_error', ({ last_error }) => last_error !== null)
+    const meanwhile = await untilHealth(
+      tools,
+      key,
+      'last_error, and one pending',
+      ({ last_error, pending }) => last_error !== null && pending === 1,
+    )
     await sendTest(tools, key)
     const beside = await inbox.event(
       'a second event beside the failed one',
-      (event) => event.id !== failed.id,
+      (event) => isTest(event) && event.id !== failed.id,
     )
     const again = await inbox.event(
       'a second attempt',
@@ -386,7 +392,7 @@ check(
     await sendTest(t, key)
     await inbox.event('a first attempt', isTest)
     await sleep(5_000)
-    equal('attempts after 5 s', inbox.received.length, 1)
+    equal('attempts after 5 s', inbox.received.filter(isTest).length, 1)
   },
 )
 
@@ -398,7 +404,7 @@ const moved = (t: Tools) =>
     await untilHealth(tools, key, 'last_error', ({ last_error }) => last_error !== null)
     const next = tools.receiver.open()
     const changed = (await tools.post(key, '/webhook', { url: next.url })).is(200)
-    const attempts = inbox.received.length
+    const attempts = inbox.received.filter(isTest).length
     await sendTest(tools, key)
     const event = await next.event('a test event at the new place', isTest)
     return { secret, inbox, next, changed, attempts, event, changedMs: Date.now() }
@@ -429,8 +435,8 @@ check(
   async (t) => {
     const { inbox, next, attempts, changedMs, event } = await moved(t)
     await sleep(Math.max(0, changedMs + RETRY_MS.max + 1_000 - Date.now()))
-    equal('attempts at the old place', inbox.received.length, attempts)
-    equal('ids at the new place', [...new Set(next.received.map(({ id }) => id))], [event.id])
+    equal('attempts at the old place', inbox.received.filter(isTest).length, attempts)
+    equal('ids at the new place', [...new Set(next.received.filter(isTest).map(({ id }) => id))], [event.id])
   },
   slow,
 )
@@ -461,7 +467,10 @@ check(
     await inbox.event('a test event', isTest)
     equal(
       'events',
-      inbox.received.map(({ json }) => json.event).filter((name) => name !== 'catalogue.changed'),
+      // That it was delivered may have happened since: some stores need no time for it.
+      inbox.received
+        .map(({ json }) => json.event)
+        .filter((name) => name !== 'catalogue.changed' && name !== 'order.delivered'),
       ['test'],
     )
   },

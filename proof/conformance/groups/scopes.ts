@@ -100,7 +100,7 @@ check(
   'a body that is none is 400 before the second scope is asked for',
   ['d1.webhook-url-scope'],
   async (t) =>
-    (await t.post(keyOf(t, 'only', 'webhooks:write'), '/webhook', { url: 'http://93.184.216.34/x' })).refused(
+    (await t.post(keyOf(t, 'only', 'webhooks:write'), '/webhook', { url: 'ftp://93.184.216.34/x' })).refused(
       400,
     ),
   { needs: ['only'] },

@@ -1,0 +1,49 @@
+import {
+  createLog,
+  createOperator,
+  DEVELOPMENT_ENCRYPTION_KEY,
+  loadConfig,
+  openDatabaseFrom,
+  openKeyringFrom,
+  sql,
+} from '@shopwire/service/embedded'
+import { expect, test } from 'vitest'
+import { startDatabase } from '../src/database.ts'
+import { CELL, seed } from '../src/seed.ts'
+
+test('a first start that was cut short is made whole by the next', async () => {
+  const database = await startDatabase(
+    undefined,
+    () => {},
+    () => {},
+  )
+  const config = loadConfig({
+    SHOPWIRE_ENV: 'development',
+    SHOPWIRE_CELL: CELL,
+    SHOPWIRE_DATABASE_URL: database.appUrl,
+    SHOPWIRE_ENCRYPTION_KEYS: DEVELOPMENT_ENCRYPTION_KEY,
+  })
+  const db = openDatabaseFrom(config, 'seed-test', createLog('silent', { write: () => {} }))
+  try {
+    const keyring = openKeyringFrom(config)
+    const clock = { nowMs: () => Date.now() }
+    const admission = async (): Promise<never> => {
+      throw new Error('nobody is let in here')
+    }
+    const operator = createOperator({ db, keyring, clock, cell: CELL, admission }, 'emulator')
+    for (const deed of ['importCatalogue', 'createSupplier', 'chooseSource'] as const) {
+      const cut = { ...operator, [deed]: () => Promise.reject(new Error(`cut short at ${deed}`)) }
+      await expect(seed(db, keyring, cut, 100)).rejects.toThrow(deed)
+    }
+    await seed(db, keyring, operator, 100)
+    const { items, supplied } = await db.one<{ items: number; supplied: number }>(sql`
+      select count(*)::integer as items, count(item_supply.supplier)::integer as supplied
+        from items
+        left join item_supply on item_supply.item_id = items.id`)
+    expect(items).toBeGreaterThan(5)
+    expect(supplied).toBe(items)
+  } finally {
+    await db.close()
+    await database.stop()
+  }
+})
