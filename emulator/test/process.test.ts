@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { lstat, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { lstat, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -63,8 +63,10 @@ test('when its folder is removed it says so and ends', async () => {
   const data = join(room.folder, 'removed')
   const program = start('--json', '--data', data)
   await program.ready
-  await rm(data, { recursive: true })
+  // In one step: PostgreSQL makes new files while others are being removed.
+  await rename(data, `${data}-away`)
   expect(await program.exited).toBe(1)
+  await rm(`${data}-away`, { recursive: true })
   expect(program.said()).toBe(
     `${data}/postgres was removed, and nothing works without it. Start the emulator again.\n`,
   )
