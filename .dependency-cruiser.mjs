@@ -105,7 +105,7 @@ export default {
       name: 'no-test-code-shipped',
       severity: 'error',
       comment: 'Shipped code must not depend on tests. Move what it needs into src/.',
-      from: { path: '^(contract|engines|service|sdk)/(src|bin)/' },
+      from: { path: '^(contract|engines|service|sdk|cli|emulator)/(src|bin)/' },
       to: { path: '/(test|testing)/' },
     },
     {

@@ -2,6 +2,7 @@ import { cp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { build } from 'tsdown'
 import { finishPackage, readManifest } from '../packaging/finish.ts'
+import { NODE_MIN } from './src/arguments.ts'
 
 /**
  * Makes `dist/`, the package as it is published: our own code bundled, with the files it reads beside it (what must hold of the data,
@@ -69,8 +70,7 @@ for (const part of ['reference', 'guides', 'start'])
   await cp(join(here, '../docs', part), join(here, 'dist/docs', part), { recursive: true })
 await finishPackage(here, {
   keywords: ['shopwire', 'emulator', 'testing', 'webhooks'],
-  // The oldest that undici, which delivers webhooks, runs on.
-  engines: { node: '>=22.19' },
+  engines: { node: `>=${NODE_MIN.join('.')}` },
   bin: { 'shopwire-emulator': 'lib/emulator.mjs' },
   main: './lib/index.cjs',
   types: './lib/index.d.cts',

@@ -14,8 +14,8 @@ export interface GlobalOptions {
 /** What every command is given. Nothing is read or sent before a command asks for it. */
 export interface Context {
   readonly out: Output
-  /** What --profile said, for commands that say how to call them again. */
-  readonly profile: string | undefined
+  /** A command as it has to be typed to reach the same account again. */
+  again(command: string): string
   credentials(): Promise<Credentials>
   shop(): Promise<Shopwire>
   /** A client and what keeps it within the limits of the account, for commands that read a lot. */
@@ -47,7 +47,7 @@ export function createContext(options: GlobalOptions): Context {
   }
   return {
     out,
-    profile: options.profile,
+    again: (command) => `${command}${options.profile === undefined ? '' : ` --profile ${options.profile}`}`,
     credentials,
     shop: () => shop(),
     async pacedShop() {

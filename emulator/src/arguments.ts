@@ -17,7 +17,7 @@ export class ArgumentError extends Error {
 export const PORT_DEFAULT = 4010
 
 /** The oldest that undici, which delivers webhooks, runs on. */
-const NODE_MIN = [22, 19] as const
+export const NODE_MIN = [22, 19] as const
 
 /** What to say when this Node is too old. npm only warns, and what comes later ends in somebody else's stack trace. */
 export function whyNotThisNode(version: string): string | undefined {

@@ -99,7 +99,7 @@ ${examples(
 
 function defineWait(command: Command): void {
   command
-    .option('--within <seconds>', 'give up after so long; 60 unless said otherwise', wholeNumber)
+    .option('--within <seconds>', 'give up after so long', wholeNumber, 60)
     .option('--links', 'show the gift links; whoever holds one can redeem it')
     .addHelpText(
       'after',

@@ -41,7 +41,7 @@ export async function createOrder(context: Context, options: CreateOptions): Pro
 }
 
 async function buy(
-  { out, profile }: Context,
+  { out, again }: Context,
   shop: Shopwire,
   items: readonly CartItem[],
   key: string,
@@ -51,8 +51,9 @@ async function buy(
     .create({ items, idempotencyKey: key })
     .withResponse()
     .catch((error: unknown) => {
-      const beside = `${links ? ' --links' : ''}${profile === undefined ? '' : ` --profile ${profile}`}`
-      throw unknownOutcome(error, items, key, beside) ?? error
+      const cart = items.map((item) => `--item ${writeItem(item)}`).join(' ')
+      const same = `shopwire orders create ${cart} --key ${key} --yes${links ? ' --links' : ''}`
+      throw unknownOutcome(error, again(same)) ?? error
     })
   const shown = links ? order : withoutLinks(order)
   out.show({ ...shown, idempotency_key: key, attempts }, () => {
@@ -170,14 +171,8 @@ async function sendAnyway(
  * The worst moment for a person: so it says exactly what to type, with the prices that were sent, and to the same account: the same key
  * buys once more in another.
  */
-function unknownOutcome(
-  error: unknown,
-  items: readonly CartItem[],
-  key: string,
-  beside: string,
-): CliError | undefined {
+function unknownOutcome(error: unknown, again: string): CliError | undefined {
   if (!(error instanceof ShopwireError) || !error.isOutcomeUnknown) return undefined
-  const again = `shopwire orders create ${items.map((item) => `--item ${writeItem(item)}`).join(' ')} --key ${key} --yes${beside}`
   return new CliError({
     ...explain(error),
     message: `It is not known whether the order was bought: ${error.message}`,

@@ -5,17 +5,16 @@ import { CliError, EXIT } from '../trouble.ts'
 import { orderText, withoutLinks } from './present.ts'
 
 export interface WaitOptions {
-  readonly within?: number
+  /** Seconds. */
+  readonly within: number
   readonly links?: true
 }
-
-const WITHIN_S_DEFAULT = 60
 
 /** A script that goes on after this has its links: so anything but a delivery is not a 0. */
 export async function waitForOrder(
   context: Context,
   id: string,
-  { within = WITHIN_S_DEFAULT, links }: WaitOptions,
+  { within, links }: WaitOptions,
 ): Promise<Outcome> {
   const { out } = context
   const shop = await context.shop()
@@ -28,18 +27,17 @@ export async function waitForOrder(
 }
 
 function stillPending(
-  { profile }: Context,
+  { again }: Context,
   id: string,
   within: number,
   { order, requestId }: OrderPendingError,
 ): CliError {
-  // The id as it was typed: what a store calls it is nothing to paste into a shell.
-  const again = `shopwire orders wait ${id}${profile === undefined ? '' : ` --profile ${profile}`}`
   return new CliError({
     type: 'order_pending',
     message: `${id} is not delivered yet, after ${within} s.`,
     why: `It was bought ${moment(order.created_at)} and is ${order.status}. Nothing is lost, and there is nothing to buy again: it will be delivered, or cancelled and refunded.`,
-    next: `Wait on, or let a webhook tell you:\n${again}`,
+    // The id as it was typed: what a store calls it is nothing to paste into a shell.
+    next: `Wait on, or let a webhook tell you:\n${again(`shopwire orders wait ${id}`)}`,
     requestId,
     exitCode: EXIT.unavailable,
   })
