@@ -3,11 +3,13 @@ import { findItems } from './check.ts'
 import { Unmet } from './expect.ts'
 import { type ReceiverOptions, startReceiver } from './receiver.ts'
 import { type Key, type Operator, type Scope, type Shop, scopes } from './shop.ts'
-import { baseOf } from './tools.ts'
+import { type Base, baseOf, Tools } from './tools.ts'
 
 /** Made in a moment; with fewer of them checks wait for the windows of those. */
 const BUYERS = 40
 const BALANCE_CENTS = 2_000_000
+/** Longer than a run takes. */
+const WAITING_MS = 600_000
 const RECEIVER: ReceiverOptions = { host: '127.0.0.1', port: 0, url: 'http://localhost' }
 
 /** What an emulator does otherwise on purpose: it delivers to the machine and the network it is in, by http:// too. */
@@ -41,9 +43,19 @@ export async function furnishEmulator(origin: string): Promise<Shop> {
     receiver: await startReceiver(RECEIVER),
     operator: operatorOf(control, newKey),
   }
-  const items = await findItems(baseOf(`${origin}/v1`), shop, new Accounts(shop.buyers))
+  const base = baseOf(`${origin}/v1`)
+  const items = await findItems(base, shop, new Accounts(shop.buyers))
+  if (items.plain) await keepOneWaiting(base, shop, await open(), items.plain.id, control)
   // Everything there is delivered by itself.
   return { ...shop, items: { ...items, ...(items.plain && { stocked: items.plain }) } }
+}
+
+/** An emulator delivers at once, and a queue that nobody is in cannot be counted. */
+async function keepOneWaiting(base: Base, shop: Shop, key: Key, id: string, control: Control): Promise<void> {
+  await control('POST', '/faults', { name: 'slow_fulfilment', ms: WAITING_MS, account_id: key.account })
+  const tools = new Tools({ base, shop, accounts: new Accounts([key]), scenes: new Map() })
+  ;(await tools.order(key, [{ id }])).is(201)
+  await tools.end()
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each path answers with an object of its own
