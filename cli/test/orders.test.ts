@@ -152,6 +152,7 @@ describe('waiting', () => {
     expect(code).toBe(7)
     expect(stderr).toContain('Nothing is lost')
     expect(stderr).toMatch(new RegExp(`^ +shopwire orders wait ${id}$`, 'm'))
+    expect((await run('orders', 'wait', id)).code).toBe(0)
   })
 
   test('what is not there is not waited for', async () => {
