@@ -4,6 +4,7 @@ const SECOND = 1_000
 /** Of e2e: no clock decides in these, or they mostly wait, so two of them run side by side. */
 const UNHURRIED = [
   'admin',
+  'ci-verdict',
   'conformance',
   'dev',
   'docs',

@@ -1,54 +1,64 @@
 // Adds up vitest's JSON reports, names what failed and why, and closes with "N passed, N failed", with ", N skipped" when
-// some were. Only the end of a long log may reach the reader, so what failed is told here once more.
-// Fails when a test failed, and when none passed: a run that proved nothing is not a success.
+// some were. A test that failed and passed when its file was run again alone (rerun.mjs) is listed as flaky, with both
+// outputs, and counts as passed; more than three of those count as failed. Only the end of a long log may reach the reader,
+// so everything is said here once more. Fails when a test failed, and when none passed: a run that proved nothing is not a
+// success.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { readReport, readReports, rerunFolder } from './reports.mjs'
+
+const FLAKY_MAX = 3
+const REASON_CHARS_MAX = 1_500
+const OUTPUT_CHARS_MAX = 3_000
 
 const folder = process.argv[2] ?? '.data/reports'
-const total = { passed: 0, failed: 0, skipped: 0 }
-const REASON_CHARS_MAX = 1_500
-const failures = []
+const { passed, skipped, failures } = readReports(folder)
+const reruns = readReruns(rerunFolder(folder))
 
-for (const name of existsSync(folder) ? readdirSync(folder) : []) {
-  if (name.endsWith('.json')) add(read(join(folder, name)))
+const flaky = failures.filter(passedAlone)
+const broken = failures.filter((failure) => !passedAlone(failure))
+const isTooFlaky = flaky.length > FLAKY_MAX
+const failed = broken.length + (isTooFlaky ? flaky.length : 0)
+
+for (const { name, reason } of broken) {
+  say(`FAILED ${name}`)
+  say(indent(reason.slice(0, REASON_CHARS_MAX)))
+}
+for (const failure of flaky) {
+  say(`FLAKY ${failure.name}`)
+  say('  first run, beside the others:')
+  say(indent(failure.reason.slice(0, REASON_CHARS_MAX)))
+  say('  second run, alone: passed')
+  say(indent(reruns.get(failure.file).output.slice(-OUTPUT_CHARS_MAX)))
+}
+if (flaky.length > 0)
+  say(`${flaky.length} flaky: each is a suspect to be looked into, at most ${FLAKY_MAX} pass`)
+if (isTooFlaky) say(`more than ${FLAKY_MAX} flaky tests: they count as failed`)
+const passedInTheEnd = passed + (isTooFlaky ? 0 : flaky.length)
+say(`${passedInTheEnd} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
+process.exitCode = failed > 0 || passed === 0 ? 1 : 0
+
+/** The second run has to have run the test and found nothing wrong in the whole file. */
+function passedAlone({ file }) {
+  const second = file === undefined ? undefined : reruns.get(file)
+  return second !== undefined && second.passed > 0 && second.failures.length === 0
 }
 
-for (const failure of failures) process.stdout.write(`${failure}\n`)
-const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : ''
-process.stdout.write(`${total.passed} passed, ${total.failed} failed${skipped}\n`)
-process.exitCode = total.failed > 0 || total.passed === 0 ? 1 : 0
-
-function add(report) {
-  total.passed += report?.numPassedTests ?? 0
-  total.skipped += (report?.numPendingTests ?? 0) + (report?.numTodoTests ?? 0)
-  total.failed += report ? report.numFailedTests + filesThatDidNotRun(report) : 1
-  for (const file of report?.testResults ?? []) {
-    for (const test of file.assertionResults) {
-      if (test.status === 'failed')
-        describe(`${file.name} > ${test.fullName}`, test.failureMessages.join('\n'))
-    }
-    if (isBroken(file)) describe(file.name, file.message)
+function readReruns(from) {
+  const byFile = new Map()
+  for (const name of existsSync(from) ? readdirSync(from) : []) {
+    if (!name.endsWith('.log')) continue
+    const [file, ...output] = readFileSync(join(from, name), 'utf8').split('\n')
+    const report = readReport(join(from, name.replace(/\.log$/, '.json')))
+    byFile.set(file, { ...report, output: output.join('\n').trim() })
   }
+  return byFile
 }
 
-function describe(name, reason = '') {
-  failures.push(`FAILED ${name}\n${reason.slice(0, REASON_CHARS_MAX).replaceAll(/^/gm, '  ')}`)
+function indent(text) {
+  return text.replaceAll(/^/gm, '    ')
 }
 
-/** A file that cannot be loaded has no failed test in it, and yet it failed. */
-function filesThatDidNotRun(report) {
-  return (report.testResults ?? []).filter(isBroken).length
-}
-
-function isBroken({ status, assertionResults }) {
-  return status === 'failed' && !assertionResults.some((test) => test.status === 'failed')
-}
-
-/** A report cut short by a crash counts as one failure. */
-function read(path) {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8'))
-  } catch {
-    return undefined
-  }
+function say(text) {
+  process.stdout.write(`${text}\n`)
 }
