@@ -18,27 +18,31 @@ export class LeaseLost extends Error {
 }
 
 /**
- * Takes up jobs that are due and in nobody's hands: sound ones, or shaky ones. The clock is asked in a sub-select, once: as a volatile function it
- * could not be compared by the index, and every job there is would be read.
+ * Takes up jobs that are due and in nobody's hands: sound ones, or shaky ones.
+ * - The clock is asked in a sub-select, once: as a volatile function it could not be compared by the index, and every job would be read.
+ * - The selection is materialised. As a plain sub-select the planner may run it once per row of `jobs`; each run skips what the one before
+ *   has locked and finds other jobs, so the limit would hold for none of them.
+ * - Rows are found again by their place. By their key, the planner may compare every job of the queue with every job selected.
  */
 export const takeJobs = (db: Queryable, queue: string, isShaky: boolean, limit: number, leaseMs: number) =>
   db.many<Job>(sql`
+    with due as materialized (
+      select ctid
+        from jobs
+       where queue = ${queue}
+         and is_shaky = ${isShaky}
+         and run_at <= (select clock_timestamp())
+         and (leased_until is null or leased_until <= clock_timestamp())
+       order by run_at
+       limit ${limit}
+         for update skip locked
+    )
     update jobs j
        set leased_until = clock_timestamp() + ${leaseMs}::integer * interval '1 ms',
            attempts = j.attempts + 1,
            is_woken = false
-      from (select account_id, subject
-              from jobs
-             where queue = ${queue}
-               and is_shaky = ${isShaky}
-               and run_at <= (select clock_timestamp())
-               and (leased_until is null or leased_until <= clock_timestamp())
-             order by run_at
-             limit ${limit}
-               for update skip locked) due
-     where j.queue = ${queue}
-       and j.account_id = due.account_id
-       and j.subject = due.subject
+      from due
+     where j.ctid = due.ctid
     returning j.account_id, j.queue, j.subject, j.attempts, j.created_at, j.is_shaky`)
 
 /** Moves the end of the leases; a job that was given back or taken over meanwhile is left alone. */

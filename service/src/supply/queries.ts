@@ -83,17 +83,20 @@ export const insertPoolLinks = (tx: Tx, links: readonly PoolLinkRow[], loaded_at
                   ${links.map(({ link_hash }) => link_hash)}::bytea[])
         as l (item_id, id, link_sealed, link_kek_id, link_hash)`)
 
-/** Oldest first. The lock of the item's supply row must be held. */
+/** The oldest ones, in any order. The lock of the item's supply row must be held, so that no row moves from its place meanwhile. */
 export const takePoolLinks = (tx: Tx, item_id: string, limit: number) =>
   tx.many<PoolPlace & { link_sealed: Buffer }>(sql`
-    delete from pool_links
-     where item_id = ${item_id}
-       and id in (select id
-                    from pool_links
-                   where item_id = ${item_id}
-                   order by id
-                   limit ${limit})
-    returning item_id, id, link_sealed`)
+    with oldest as materialized (
+      select ctid
+        from pool_links
+       where item_id = ${item_id}
+       order by id
+       limit ${limit}
+    )
+    delete from pool_links l
+     using oldest
+     where l.ctid = oldest.ctid
+    returning l.item_id, l.id, l.link_sealed`)
 
 export interface SupplierRow {
   readonly name: string

@@ -34,6 +34,24 @@ const left = () =>
   database.db.many<{ subject: string; note: string | null; due: boolean }>(
     sql`select subject, note, run_at <= clock_timestamp() as due from jobs order by subject`,
   )
+const addMany = (count: number) =>
+  database.asOwner(
+    `insert into jobs (account_id, queue, subject, run_at, created_at)
+     select '${account_id}', '${QUEUE}', 'job ' || n, now(), now() from generate_series(1, ${count}) n`,
+  )
+/** Pages without rows: the planner then expects one due job, however many are written afterwards. */
+const analyseEmptyTable = async () => {
+  await database.asOwner('alter table jobs set (autovacuum_enabled = false)')
+  await addMany(3_000)
+  await database.asOwner('delete from jobs')
+  await database.asOwner('analyze jobs')
+}
+const countLeases = async () => {
+  const { leases } = await database.db.one<{ leases: number }>(
+    sql`select count(*) as leases from jobs where leased_until > clock_timestamp()`,
+  )
+  return leases
+}
 /** The statement itself, for asking the planner about it. */
 const takeJobsStatement = () => {
   let caught: Statement | undefined
@@ -111,6 +129,13 @@ describe('a lease', () => {
     expect(plan).not.toMatch(/"Rows Removed by (?:Filter|Index Recheck)":[1-9]\d{2}/)
   })
 
+  test('claims exactly the requested number of jobs after the empty table was analysed', async () => {
+    await analyseEmptyTable()
+    await addMany(3_000)
+    expect(await take(8)).toHaveLength(8)
+    expect(await countLeases()).toBe(8)
+  })
+
   test('two workers at once never take the same job', async () => {
     await Promise.all(Array.from({ length: 100 }, (_, n) => add(`job ${n}`)))
     const taken = (await Promise.all(Array.from({ length: 20 }, () => take(10)))).flat()
@@ -145,6 +170,34 @@ describe('a runner', () => {
     expect(most).toBeLessThanOrEqual(3)
     await runner.stop(1_000)
   })
+
+  test.each([8, 256])(
+    'with %i slots never holds more of 3,000 due jobs after the empty table was analysed',
+    async (slots) => {
+      await analyseEmptyTable()
+      await addMany(3_000)
+      let running = 0
+      let runningMax = 0
+      let leasesMax = 0
+      let begun = 0
+      const runner = run(async (job) => {
+        running += 1
+        begun += 1
+        runningMax = Math.max(runningMax, running)
+        if (begun % 50 === 1) leasesMax = Math.max(leasesMax, await countLeases())
+        await finish(job)
+        running -= 1
+        return { kind: 'done' }
+      }, slots)
+      try {
+        await expect.poll(() => begun, { timeout: 20_000 }).toBeGreaterThan(1_000)
+      } finally {
+        await runner.stop(1_000)
+      }
+      expect(runningMax).toBeLessThanOrEqual(slots)
+      expect(leasesMax).toBeLessThanOrEqual(slots)
+    },
+  )
 
   test('tries again after the wait it was given, parks what waits for somebody, and remembers why', async () => {
     const ends: JobEnd[] = [
