@@ -36,7 +36,7 @@ export function postgresAdmission(db: Db, options: PostgresAdmissionOptions): Ad
   return {
     async admit(attempt) {
       const row = await db.one<AdmitRow>(sql`
-        select *
+        select verdict, requests_used, requests_oldest_ms, orders_used, orders_oldest_ms, wait_ms
           from admit(${attempt.account_id}, ${attempt.key_id}, ${attempt.nonce}, ${attempt.signed_at}, ${attempt.standing},
                      ${attempt.isOrder}, ${limits.requestsMax}, ${limits.ordersMax})`)
       if (row.verdict !== 'admitted' && row.verdict !== 'limited') return { kind: row.verdict }

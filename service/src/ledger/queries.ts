@@ -53,7 +53,8 @@ export const moveBalance = (tx: Queryable, move: Omit<Transfer, 'seq' | 'balance
     select ${move.account_id}, transfer_count, ${move.id}, ${move.kind}, ${move.debit}, ${move.credit},
            ${move.amount_cents}, balance_cents, ${move.order_id}, ${move.reference}, ${move.note}, ${move.created_at}
       from moved
-    returning *`)
+    returning account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, reference, note,
+              created_at`)
 
 export const selectTransferByReference = (
   db: Queryable,
@@ -62,7 +63,8 @@ export const selectTransferByReference = (
   reference: string,
 ) =>
   db.maybeOne<Transfer>(sql`
-    select *
+    select account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, reference, note,
+           created_at
       from transfers
      where account_id = ${account_id}
        and kind = ${kind}
@@ -70,7 +72,8 @@ export const selectTransferByReference = (
 
 export const selectStatement = (db: Queryable, account_id: string, beforeSeq: number, limit: number) =>
   db.many<Transfer>(sql`
-    select *
+    select account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, reference, note,
+           created_at
       from transfers
      where account_id = ${account_id}
        and seq < ${beforeSeq}

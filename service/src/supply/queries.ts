@@ -170,14 +170,14 @@ export const recordAsking = (
            attempts = r.attempts + 1,
            state = 'asked',
            last_at = excluded.last_at
-    returning *`)
+    returning account_id, order_id, line, supplier, round, sku, qty, state, attempts, failures, error, first_at, last_at`)
 
 /** The end of a request whose links this store had held before. */
 export const SOLD_BEFORE = 'sold_before'
 
 export const selectRequest = (db: Queryable, ask: RequestName) =>
   db.maybeOne<SupplierRequest>(sql`
-    select *
+    select account_id, order_id, line, supplier, round, sku, qty, state, attempts, failures, error, first_at, last_at
       from supplier_requests
      where account_id = ${ask.account_id}
        and order_id = ${ask.order_id}
@@ -211,7 +211,7 @@ export const recordEnd = (
 
 export const selectOpenRequests = (db: Queryable, limit: number) =>
   db.many<SupplierRequest>(sql`
-    select *
+    select account_id, order_id, line, supplier, round, sku, qty, state, attempts, failures, error, first_at, last_at
       from supplier_requests
      where state = 'asked'
      order by last_at

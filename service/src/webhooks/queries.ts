@@ -275,7 +275,8 @@ export async function recordAttempts(db: Queryable, attempts: readonly Attempt[]
   const column = <Name extends keyof Attempt>(name: Name) => attempts.map((attempt) => attempt[name])
   const counted = await db.many<{ place: number }>(sql`
     with made as materialized (
-      select *
+      select account_id, endpoint_id, event_id, round, n, started_at, finished_at, status, error, remote_address, state,
+             next_at, place
         from unnest(${column('account_id')}::text[], ${column('endpoint_id')}::text[], ${column('event_id')}::text[],
                     ${column('round')}::smallint[], ${column('n')}::smallint[], ${column('started_at')}::timestamptz[],
                     ${column('finished_at')}::timestamptz[], ${column('status')}::smallint[], ${column('error')}::text[],
@@ -302,7 +303,8 @@ export async function recordAttempts(db: Queryable, attempts: readonly Attempt[]
          and d.state = 'pending'
          and d.round = m.round
          and d.attempts = m.n - 1
-      returning m.*
+      returning m.account_id, m.endpoint_id, m.event_id, m.round, m.n, m.started_at, m.finished_at, m.status, m.error,
+                m.remote_address, m.place
     ), logged as (
       insert into delivery_attempts (account_id, endpoint_id, event_id, round, n, started_at, finished_at, status, error,
                                      remote_address)
