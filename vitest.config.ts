@@ -12,6 +12,7 @@ const UNHURRIED = [
   'documented',
   'emulator-conformance',
   'emulator-page',
+  'encryption-keys',
   'examples',
   'first-day',
   'five-minutes',

@@ -386,6 +386,12 @@ CREATE TABLE public.delivery_attempts (
     CONSTRAINT delivery_attempts_error_check CHECK ((char_length(error) <= 50))
 );
 
+CREATE TABLE public.encryption_key_checks (
+    kek_id text NOT NULL COLLATE pg_catalog."C",
+    check_sealed bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
 CREATE TABLE public.event_retention (
     only_row boolean DEFAULT true NOT NULL,
     kept_since timestamp with time zone NOT NULL,
@@ -704,6 +710,9 @@ ALTER TABLE ONLY public.deliveries
 ALTER TABLE ONLY public.delivery_attempts
     ADD CONSTRAINT delivery_attempts_pkey PRIMARY KEY (account_id, event_id, endpoint_id, round, n);
 
+ALTER TABLE ONLY public.encryption_key_checks
+    ADD CONSTRAINT encryption_key_checks_pkey PRIMARY KEY (kek_id);
+
 ALTER TABLE ONLY public.event_retention
     ADD CONSTRAINT event_retention_pkey PRIMARY KEY (only_row);
 
@@ -929,6 +938,8 @@ GRANT SELECT,UPDATE ON TABLE public.catalogue_state TO shopwire_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.deliveries TO shopwire_app;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.delivery_attempts TO shopwire_app;
+
+GRANT SELECT,INSERT ON TABLE public.encryption_key_checks TO shopwire_app;
 
 GRANT SELECT,UPDATE ON TABLE public.event_retention TO shopwire_app;
 

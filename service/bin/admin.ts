@@ -7,6 +7,7 @@ import { runAdmin } from '../src/console/command/program.ts'
 import { createOperator, type OperatorDeps } from '../src/console/operator.ts'
 import { readRules } from '../src/console/verify.ts'
 import { systemClock } from '../src/platform/clock.ts'
+import { verifiedKeyring } from '../src/platform/key-checks.ts'
 import { createLog } from '../src/platform/log.ts'
 import { migrate, schemaMismatch } from '../src/platform/migrate.ts'
 import {
@@ -15,6 +16,7 @@ import {
   openAdmissionFrom,
   openDatabaseFrom,
   openKeyringFrom,
+  verifyKeysOf,
 } from '../src/wiring.ts'
 
 /** A look at every row of a large shop takes minutes; no one else waits for it. */
@@ -34,12 +36,18 @@ const deps = once((): OperatorDeps => {
   })
   return {
     db,
-    keyring: openKeyringFrom(config()),
+    keyring: checkedKeyring(),
     clock: systemClock,
     cell: config().SHOPWIRE_CELL,
     admission,
   }
 })
+
+/** Compared with the database by a connection of its own: whoever seals may hold the only other one. */
+const checkedKeyring = () => {
+  const keyring = openKeyringFrom(config())
+  return verifiedKeyring(keyring, () => verifyKeysOf(patientDb(), keyring))
+}
 
 const patientDb = once(() => {
   const patient = { ...config(), SHOPWIRE_DATABASE_STATEMENT_MS: PATIENT_STATEMENT_MS }

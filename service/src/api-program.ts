@@ -17,7 +17,7 @@ import type { Metrics } from './platform/metrics.ts'
 import type { Step } from './platform/shutdown.ts'
 import { createThrottle } from './platform/throttle.ts'
 import { createLinkVault } from './supply/gift-link.ts'
-import { openAdmissionFrom, openKeyringFrom, type UntilAnswered } from './wiring.ts'
+import { openAdmissionFrom, openKeyringFrom, type UntilAnswered, verifyKeysOf } from './wiring.ts'
 
 const BAD_SIGNATURES_PER_MINUTE_MAX = 60
 
@@ -110,6 +110,7 @@ export async function createApi(
       return (edge.server.address() as AddressInfo).port
     },
     async open(until) {
+      await until('database', () => verifyKeysOf(db, keyring))
       await until('admission', () => admission.open())
       await until('database', async () => void (await noteAdmission()))
       noting.start()

@@ -5,9 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Admission, AdmissionLimits } from './access/admission.ts'
 import { postgresAdmission } from './access/admission-postgres.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
+import { SEALED_COLUMNS } from './console/sealed-columns.ts'
 import { createHealthServer } from './edge/health-server.ts'
 import { type Db, openDatabase, sql } from './platform/db.ts'
-import { type Keyring, localKeks, openKeyring } from './platform/encryption.ts'
+import { type Keyring, localKeks, openKeyring, WrongEncryptionKey } from './platform/encryption.ts'
+import { verifyEncryptionKeys } from './platform/key-checks.ts'
 import type { Log } from './platform/log.ts'
 import type { Metrics } from './platform/metrics.ts'
 import { schemaMismatch } from './platform/migrate.ts'
@@ -79,6 +81,10 @@ export async function untilAnswered(
     try {
       return await work()
     } catch (error) {
+      if (error instanceof WrongEncryptionKey) {
+        log.fatal({ kek_id: error.kek_id }, error.message)
+        process.exit(2)
+      }
       if (!(error instanceof Unavailable)) {
         log.fatal({ err: error }, 'cannot start')
         process.exit(1)
@@ -121,6 +127,9 @@ export function openDatabaseFrom(config: Config, application_name: string, log: 
 export function openKeyringFrom(config: Config): Keyring {
   return openKeyring(localKeks(config.encryption.keys, config.encryption.activeId))
 }
+
+/** Before anything is sealed or opened: a wrong key under a known id would make values that nobody can open. */
+export const verifyKeysOf = (db: Db, keyring: Keyring) => verifyEncryptionKeys(db, keyring, SEALED_COLUMNS)
 
 export async function openAdmissionFrom(
   config: Config,

@@ -17,7 +17,7 @@ import { ANNOUNCE_CHUNK, announceCatalogue } from './webhooks/announce.ts'
 import { createDelivery, type DeliverDeps } from './webhooks/deliver.ts'
 import { DELIVER_QUEUE } from './webhooks/endpoint.ts'
 import { FORGET_CHUNK, forgetEvents } from './webhooks/retention.ts'
-import { openKeyringFrom, type UntilAnswered } from './wiring.ts'
+import { openKeyringFrom, type UntilAnswered, verifyKeysOf } from './wiring.ts'
 
 const REFUND_RULE_EVERY_MS = 5_000
 const FORGET_EVERY_MS = 60_000
@@ -113,6 +113,7 @@ export function createWorker(
 
   return {
     async open(until) {
+      await until('database', () => verifyKeysOf(db, keyring))
       await until('database', () => vault.open())
       orders.start()
       deliveries.start()

@@ -1,7 +1,7 @@
 import type { Scope } from '@shopwire/contract'
 import type { Admission } from '../access/admission.ts'
 import { type Account, createAccount, getAccount, setAccountStatus } from '../accounts/account.ts'
-import { type ApiKey, apiKeySecrets, createKey, listKeys, revokeKey } from '../accounts/api-key.ts'
+import { type ApiKey, createKey, listKeys, revokeKey } from '../accounts/api-key.ts'
 import { type Imported, type ImportOptions, importCatalogue } from '../catalogue/import.ts'
 import type { ItemTexts } from '../catalogue/import-file.ts'
 import { type ChangedOne, type ItemFacts, setItem } from '../catalogue/item.ts'
@@ -17,14 +17,11 @@ import { recordAction } from '../platform/audit.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import type { Keyring } from '../platform/encryption.ts'
-import { ownKeySecrets } from '../platform/own-key.ts'
-import { countByKek, rewrapColumn, type SealedColumn } from '../platform/rewrap.ts'
-import { createLinkVault, orderLinkSecrets, poolLinkSecrets } from '../supply/gift-link.ts'
-import { supplierSecrets } from '../supply/suppliers.ts'
-import { eventBodies } from '../webhooks/deliver.ts'
-import { webhookSecrets } from '../webhooks/endpoint.ts'
+import { type RewrapReport, rewrapColumn } from '../platform/rewrap.ts'
+import { createLinkVault } from '../supply/gift-link.ts'
 import type { Act } from './act.ts'
 import { orderActions } from './order-actions.ts'
+import { SEALED_COLUMNS } from './sealed-columns.ts'
 import { supplyActions } from './supply-actions.ts'
 import { webhookActions } from './webhook-actions.ts'
 
@@ -36,20 +33,6 @@ export interface OperatorDeps {
   /** Opened only by actions that must hold on the very next request. */
   admission(): Promise<Admission>
 }
-
-/** Everything that is kept sealed. What is missing here would be lost with the old key. */
-const SEALED: readonly SealedColumn[] = [
-  apiKeySecrets,
-  supplierSecrets,
-  ownKeySecrets,
-  poolLinkSecrets,
-  orderLinkSecrets,
-  webhookSecrets,
-  eventBodies,
-]
-
-/** How many values are under which encryption key. */
-export const countSealed = (db: Db) => countByKek(db, SEALED)
 
 export type Operator = ReturnType<typeof createOperator>
 
@@ -202,18 +185,25 @@ export function createOperator(deps: OperatorDeps, actor: string) {
         return { result, target: 'store', details: { id } }
       }),
 
-    async rewrapSecrets(progress?: (done: number) => void): Promise<number> {
+    /** Goes on past rows that do not open; the report names each of them. */
+    async rewrapSecrets(report: RewrapReport): Promise<{ rewrapped: number; unopened: number }> {
       let rewrapped = 0
-      for (const column of SEALED) {
+      let unopened = 0
+      for (const column of SEALED_COLUMNS) {
         const before = rewrapped
-        rewrapped += await rewrapColumn(db, keyring, column, (done) => progress?.(before + done))
+        rewrapped += await rewrapColumn(db, keyring, column, {
+          onProgress: (done) => report.onProgress?.(before + done),
+          onUnopened(row) {
+            unopened += 1
+            report.onUnopened(row)
+          },
+        })
       }
-      await act('encryption.rewrap', async () => ({
-        result: undefined,
-        target: deps.keyring.activeKekId,
-        details: { rewrapped },
+      return act('encryption.rewrap', async () => ({
+        result: { rewrapped, unopened },
+        target: keyring.activeKekId,
+        details: { rewrapped, unopened },
       }))
-      return rewrapped
     },
   }
 }

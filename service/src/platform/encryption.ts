@@ -8,7 +8,10 @@ import { assert } from './trouble.ts'
  */
 export interface Keyring {
   readonly activeKekId: string
-  seal(plain: string, boundTo: RowBinding): Promise<Sealed>
+  /** All that are configured, the active one among them. */
+  readonly kekIds: readonly string[]
+  /** Under the active KEK unless another is named. */
+  seal(plain: string, boundTo: RowBinding, kekId?: string): Promise<Sealed>
   open(sealed: Uint8Array, boundTo: RowBinding): Promise<string>
   /** The same value under the active KEK; the value itself is never decrypted. */
   rewrap(sealed: Uint8Array, boundTo: RowBinding): Promise<Sealed>
@@ -29,8 +32,24 @@ export interface RowBinding {
 /** Who holds the KEKs. Local keys today; a cloud KMS or Vault fits behind the same two calls. */
 export interface KekProvider {
   readonly activeId: string
-  wrap(dataKey: Buffer, context: Buffer): Promise<Buffer>
+  readonly ids: readonly string[]
+  wrap(kekId: string, dataKey: Buffer, context: Buffer): Promise<Buffer>
   unwrap(kekId: string, wrapped: Buffer, context: Buffer): Promise<Buffer>
+}
+
+/** The key that is configured under a known id is not the one this database was used with. Names the id, never the key. */
+export class WrongEncryptionKey extends Error {
+  override readonly name = 'WrongEncryptionKey'
+  readonly kek_id: string
+
+  constructor(kek_id: string) {
+    super(
+      `The encryption key "${kek_id}" in SHOPWIRE_ENCRYPTION_KEYS is not the key that this database knows under that id: ` +
+        'what was sealed under it does not open. Nothing was changed. Put the right key back, or check that ' +
+        'SHOPWIRE_DATABASE_URL points to the right database. If it is meant as a new key, give it an id of its own.',
+    )
+    this.kek_id = kek_id
+  }
 }
 
 const FORMAT = 1
@@ -39,9 +58,8 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
 export function openKeyring(provider: KekProvider): Keyring {
-  async function wrapped(dataKey: Buffer, body: Buffer, context: Buffer): Promise<Sealed> {
-    const kek_id = provider.activeId
-    const key = await provider.wrap(dataKey, context)
+  async function wrapped(dataKey: Buffer, body: Buffer, context: Buffer, kek_id: string): Promise<Sealed> {
+    const key = await provider.wrap(kek_id, dataKey, context)
     const head = Buffer.from([FORMAT, kek_id.length])
     const keyLength = Buffer.alloc(2)
     keyLength.writeUInt16BE(key.length)
@@ -49,10 +67,12 @@ export function openKeyring(provider: KekProvider): Keyring {
   }
   return {
     activeKekId: provider.activeId,
-    async seal(plain, boundTo) {
+    kekIds: provider.ids,
+    async seal(plain, boundTo, kekId = provider.activeId) {
       const context = contextBytes(boundTo)
       const dataKey = randomBytes(KEY_BYTES)
-      return wrapped(dataKey, encrypt(createSecretKey(dataKey), Buffer.from(plain, 'utf8'), context), context)
+      const body = encrypt(createSecretKey(dataKey), Buffer.from(plain, 'utf8'), context)
+      return wrapped(dataKey, body, context, kekId)
     },
     async open(sealed, boundTo) {
       const context = contextBytes(boundTo)
@@ -63,7 +83,7 @@ export function openKeyring(provider: KekProvider): Keyring {
     async rewrap(sealed, boundTo) {
       const context = contextBytes(boundTo)
       const { kekId, key, body } = split(sealed)
-      return wrapped(await provider.unwrap(kekId, key, context), body, context)
+      return wrapped(await provider.unwrap(kekId, key, context), body, context, provider.activeId)
     },
   }
 }
@@ -84,7 +104,8 @@ export function localKeks(keks: ReadonlyMap<string, Buffer>, activeId: string): 
   kek(activeId)
   return {
     activeId,
-    wrap: async (dataKey, context) => encrypt(kek(activeId), dataKey, context),
+    ids: [...keys.keys()],
+    wrap: async (kekId, dataKey, context) => encrypt(kek(kekId), dataKey, context),
     unwrap: async (kekId, wrapped, context) => decrypt(kek(kekId), wrapped, context),
   }
 }

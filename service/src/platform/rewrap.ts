@@ -1,5 +1,6 @@
 import { type Db, statement } from './db.ts'
-import type { Keyring, RowBinding } from './encryption.ts'
+import { type Keyring, type RowBinding, WrongEncryptionKey } from './encryption.ts'
+import { Unavailable } from './trouble.ts'
 
 /** A column of sealed values: `<column>_sealed` beside `<column>_kek_id`, in rows known by their keys. */
 export interface SealedColumn {
@@ -9,41 +10,73 @@ export interface SealedColumn {
   bindingOf(row: Readonly<Record<string, unknown>>): RowBinding
 }
 
+/** A row whose value does not open: damaged, or sealed under a key that is not configured. Never says what is in it. */
+export interface UnopenedRow {
+  readonly table: string
+  readonly keys: Readonly<Record<string, unknown>>
+  readonly kek_id: string
+}
+
+export interface RewrapReport {
+  onProgress?(rewrapped: number): void
+  onUnopened(row: UnopenedRow): void
+}
+
 const BATCH = 200
 
-/** Brings every value of a column under the active encryption key, in small transactions beside running traffic. */
+/**
+ * Brings every value of a column under the active encryption key, in small transactions beside running traffic. A value that
+ * does not open is reported and left as it is; those behind it are still moved. Answers with how many were moved.
+ */
 export async function rewrapColumn(
   db: Db,
   keyring: Keyring,
   { table, keys, column, bindingOf }: SealedColumn,
-  progress?: (done: number) => void,
+  report: RewrapReport,
 ): Promise<number> {
   const [sealed, kek_id] = [`${column}_sealed`, `${column}_kek_id`]
   const columns = keys.join(', ')
   const places = (from: number) => keys.map((_, n) => `$${n + from}`).join(', ')
   // Goes through the table once, by its key: what is already moved is not looked for again in every batch.
   const select = (isFirst: boolean) =>
-    `select ${columns}, ${sealed} from ${table} where ${kek_id} <> $1 ` +
+    `select ${columns}, ${sealed}, ${kek_id} from ${table} where ${kek_id} <> $1 ` +
     `${isFirst ? '' : `and (${columns}) > (${places(2)}) `}order by ${columns} limit ${BATCH} for update`
   const update = `update ${table} set ${sealed} = $1, ${kek_id} = $2 where (${columns}) = (${places(3)})`
   const keysOf = (row: Record<string, unknown>) => keys.map((key) => row[key])
   let last: unknown[] = []
   for (let done = 0; ; ) {
-    const rows = await db.transaction(async (tx) => {
-      const batch = await tx.many<Record<string, unknown>>(
+    const { rows, unopened } = await db.transaction(async (tx) => {
+      const rows = await tx.many<Record<string, unknown>>(
         statement(select(last.length === 0), [keyring.activeKekId, ...last]),
       )
-      for (const row of batch) {
-        const moved = await keyring.rewrap(row[sealed] as Buffer, bindingOf(row))
-        await tx.run(statement(update, [moved.bytes, moved.kek_id, ...keysOf(row)]))
+      const unopened: UnopenedRow[] = []
+      for (const row of rows) {
+        const moved = await rewrapOrNothing(keyring, row[sealed] as Buffer, bindingOf(row))
+        if (moved) await tx.run(statement(update, [moved.bytes, moved.kek_id, ...keysOf(row)]))
+        else unopened.push({ table, keys: pick(row, keys), kek_id: String(row[kek_id]) })
       }
-      return batch
+      return { rows, unopened }
     })
     if (rows.length === 0) return done
+    for (const row of unopened) report.onUnopened(row)
     last = keysOf(rows.at(-1) as Record<string, unknown>)
-    done += rows.length
-    progress?.(done)
+    done += rows.length - unopened.length
+    report.onProgress?.(done)
   }
+}
+
+async function rewrapOrNothing(keyring: Keyring, value: Buffer, binding: RowBinding) {
+  try {
+    return await keyring.rewrap(value, binding)
+  } catch (error) {
+    // Whoever holds the keys did not answer: that says nothing about the row.
+    if (error instanceof Unavailable || error instanceof WrongEncryptionKey) throw error
+    return undefined
+  }
+}
+
+function pick(row: Record<string, unknown>, keys: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(keys.map((key) => [key, row[key]]))
 }
 
 export async function countByKek(

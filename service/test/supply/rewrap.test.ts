@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { countSealed, createOperator } from '../../src/console/operator.ts'
+import { createOperator } from '../../src/console/operator.ts'
+import { countSealed } from '../../src/console/sealed-columns.ts'
 import { openLinks } from '../../src/orders/read-orders.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { localKeks, openKeyring } from '../../src/platform/encryption.ts'
@@ -41,9 +42,10 @@ test('links, supplier secrets and our own keys move to a new encryption key, and
   )
   const before = await countSealed(shop.db)
   expect(before).toEqual([{ kek_id: 'old', secrets: 5 }])
-  expect(await operator.rewrapSecrets()).toBe(5)
+  const report = { onUnopened: () => {} }
+  expect(await operator.rewrapSecrets(report)).toEqual({ rewrapped: 5, unopened: 0 })
   expect(await countSealed(shop.db)).toEqual([{ kek_id: 'next', secrets: 5 }])
-  expect(await operator.rewrapSecrets()).toBe(0)
+  expect(await operator.rewrapSecrets(report)).toEqual({ rewrapped: 0, unopened: 0 })
 
   const onlyNext = createLinkVault(shop.db, openKeyring(localKeks(new Map([['next', next]]), 'next')))
   const order = { account_id: shop.account.id, id: bought.body.id as string }

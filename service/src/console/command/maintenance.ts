@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { Command } from 'commander'
 import { listActions } from '../../platform/audit.ts'
-import { countSealed } from '../operator.ts'
+import type { UnopenedRow } from '../../platform/rewrap.ts'
+import { countSealed } from '../sealed-columns.ts'
 import { parseLimit } from './parse.ts'
 import { day, print, table } from './print.ts'
 import type { Workplace } from './workplace.ts'
@@ -72,15 +73,26 @@ export function maintenanceCommands(program: Command, workplace: Workplace): voi
       'bring every secret and link under the active key, beside running traffic; then the old key can go',
     )
     .action(async (_options, command: Command) => {
-      const rewrapped = await workplace
-        .operator()
-        .rewrapSecrets((done) => workplace.err(`${done} secrets re-wrapped\n`))
-      print(
-        command,
-        workplace,
-        { rewrapped, active: workplace.encryptionKeys().activeId },
-        () => `${rewrapped} secrets re-wrapped; all are under "${workplace.encryptionKeys().activeId}" now.`,
+      const active = workplace.encryptionKeys().activeId
+      const rows: UnopenedRow[] = []
+      const { rewrapped, unopened } = await workplace.operator().rewrapSecrets({
+        onProgress: (done) => workplace.err(`${done} secrets re-wrapped\n`),
+        onUnopened(row) {
+          workplace.err(`does not open: ${describeRow(row)}\n`)
+          if (rows.length < UNOPENED_LISTED_MAX) rows.push(row)
+        },
+      })
+      print(command, workplace, { rewrapped, active, unopened, rows }, () =>
+        unopened === 0
+          ? `${rewrapped} secrets re-wrapped; all are under "${active}" now.`
+          : `${rewrapped} secrets re-wrapped; ${unopened} do not open and were left as they are.`,
       )
+      if (unopened > 0) {
+        throw new Error(
+          `${unopened} values could not be opened; they are named above and left as they are. Where the key is missing, put ` +
+            'it back into SHOPWIRE_ENCRYPTION_KEYS and run this again. A value that is damaged has to come from a backup.',
+        )
+      }
     })
 
   program
@@ -117,6 +129,14 @@ export function maintenanceCommands(program: Command, workplace: Workplace): voi
       const values = workplace.describeConfig()
       return print(command, workplace, values, () => table(['SETTING', 'VALUE'], Object.entries(values), ''))
     })
+}
+
+/** Of the rows that do not open, how many one JSON object names. */
+const UNOPENED_LISTED_MAX = 1_000
+
+function describeRow({ table, keys, kek_id }: UnopenedRow): string {
+  const names = Object.entries(keys).map(([name, value]) => `${name}=${value}`)
+  return `${table} (${names.join(', ')}), sealed under "${kek_id}"`
 }
 
 function stateOf({

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { runProgram } from './support/program.ts'
+import { newEncryptionKey } from './support/settings.ts'
+import { openShop } from './support/shop.ts'
+import { START_MS_MAX, type System, startSystem } from './support/system.ts'
+
+const ANY_PORT = { SHOPWIRE_PORT: '0', SHOPWIRE_HEALTH_PORT: '0' }
+
+let system: System
+let account_id: string
+
+beforeAll(async () => {
+  system = await startSystem({ admission: 'postgres', apis: 1 })
+  account_id = (await system.createAccount()).account_id
+}, START_MS_MAX)
+afterAll(() => system?.stop())
+
+const keyCount = () => system.query('select count(*) from api_keys')
+
+test.each(['api', 'worker'] as const)(
+  '%s with another key under a known id exits with 2 and names the id, not the key',
+  async (name) => {
+    const wrong = newEncryptionKey('e2e')
+    const ended = await runProgram(name, [], {
+      ...system.settings,
+      ...ANY_PORT,
+      SHOPWIRE_ENCRYPTION_KEYS: wrong,
+    })
+    expect(ended.code).toBe(2)
+    expect(ended.stdout).toContain('The encryption key \\"e2e\\" in SHOPWIRE_ENCRYPTION_KEYS is not the key')
+    expect(ended.stdout).toContain('Put the right key back')
+    expect(ended.stdout + ended.stderr).not.toContain(wrong.split(':')[1])
+    expect(ended.stdout).not.toContain('"ready"')
+  },
+)
+
+test('keys create with another key under a known id is refused and makes no key; keys revoke still works', async () => {
+  const { key } = await system.admin('keys', 'create', account_id, '--name', 'leaked', '--scopes', 'all')
+  const before = await keyCount()
+  const wrong = newEncryptionKey('e2e')
+  const admin = (...args: string[]) =>
+    runProgram('admin', args, { ...system.settings, SHOPWIRE_ENCRYPTION_KEYS: wrong })
+  const refused = await admin('keys', 'create', account_id, '--name', 'dead', '--scopes', 'all')
+  expect(refused).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringContaining('"e2e" in SHOPWIRE_ENCRYPTION_KEYS'),
+  })
+  expect(await keyCount()).toBe(before)
+  expect((await admin('keys', 'revoke', key.id)).code).toBe(0)
+})
+
+test('rewrap goes on past values that do not open, names their rows, and exits with 1', async () => {
+  const shop = await openShop(system)
+  const [item = ''] = await shop.sell(100)
+  await shop.stock(item, 300)
+  const damaged = await system.query('select id from pool_links order by item_id, id limit 1')
+  await system.query(
+    `update pool_links set link_sealed = set_byte(link_sealed, 40, get_byte(link_sealed, 40) # 1) where id = '${damaged}'`,
+  )
+  // Sealed under a key that was taken out of the configuration too early.
+  const gone = newEncryptionKey('gone')
+  const current = system.settings.SHOPWIRE_ENCRYPTION_KEYS
+  const withGone = { ...system.settings, SHOPWIRE_ENCRYPTION_KEYS: `${gone},${current}` }
+  const supplier = ['suppliers', 'create', 'acme', 'https://acme.example/links']
+  expect((await runProgram('admin', supplier, withGone)).code).toBe(0)
+
+  const next = newEncryptionKey('next')
+  const rotated = { ...system.settings, SHOPWIRE_ENCRYPTION_KEYS: `${next},${current}` }
+  const ended = await runProgram('admin', ['encryption', 'rewrap', '--json'], rotated)
+  expect(ended.code).toBe(1)
+  expect(ended.stderr).toContain(
+    `does not open: pool_links (item_id=${item}, id=${damaged}), sealed under "e2e"`,
+  )
+  expect(ended.stderr).toContain('does not open: suppliers (name=acme), sealed under "gone"')
+  expect(ended.stderr).toContain('2 values could not be opened')
+  const printed = JSON.parse(ended.stdout)
+  expect(printed).toMatchObject({ active: 'next', unopened: 2 })
+  expect(printed.rows).toHaveLength(2)
+  expect(await system.query('select link_kek_id, count(*) from pool_links group by 1 order by 1')).toBe(
+    'e2e|1\nnext|299',
+  )
+  const { actions } = await system.admin('audit', '--target', 'next')
+  expect(actions[0]).toMatchObject({
+    action: 'encryption.rewrap',
+    details: { rewrapped: printed.rewrapped, unopened: 2 },
+  })
+  await shop.close()
+})

@@ -1,0 +1,22 @@
+import { apiKeySecrets } from '../accounts/api-key.ts'
+import type { Db } from '../platform/db.ts'
+import { ownKeySecrets } from '../platform/own-key.ts'
+import { countByKek, type SealedColumn } from '../platform/rewrap.ts'
+import { orderLinkSecrets, poolLinkSecrets } from '../supply/gift-link.ts'
+import { supplierSecrets } from '../supply/suppliers.ts'
+import { eventBodies } from '../webhooks/deliver.ts'
+import { webhookSecrets } from '../webhooks/endpoint.ts'
+
+/** Everything that is kept sealed. What is missing here would be lost with the old key. */
+export const SEALED_COLUMNS: readonly SealedColumn[] = [
+  apiKeySecrets,
+  supplierSecrets,
+  ownKeySecrets,
+  poolLinkSecrets,
+  orderLinkSecrets,
+  webhookSecrets,
+  eventBodies,
+]
+
+/** How many values are under which encryption key. */
+export const countSealed = (db: Db) => countByKek(db, SEALED_COLUMNS)

@@ -1,0 +1,99 @@
+import { type Db, sql, statement } from './db.ts'
+import { type Keyring, type RowBinding, WrongEncryptionKey } from './encryption.ts'
+import type { SealedColumn } from './rewrap.ts'
+import { Unavailable } from './trouble.ts'
+
+const CHECK_TEXT = 'shopwire encryption key check'
+/** A few, because one damaged row says nothing about the key. */
+const ROWS_TRIED_PER_COLUMN = 5
+
+/**
+ * Compares every configured key with the database, and throws WrongEncryptionKey for the first that does not fit. An id that
+ * is new here is stored with its check value; where values are sealed under it already, one of them has to open first.
+ */
+export async function verifyEncryptionKeys(
+  db: Db,
+  keyring: Keyring,
+  sealedColumns: readonly SealedColumn[],
+): Promise<void> {
+  for (const kek_id of keyring.kekIds) {
+    const check = (await selectCheck(db, kek_id)) ?? (await storeCheck(db, keyring, sealedColumns, kek_id))
+    const text = await openOrNothing(keyring, check.check_sealed, bindingOf(kek_id))
+    if (text !== CHECK_TEXT) throw new WrongEncryptionKey(kek_id)
+  }
+}
+
+/** A keyring that is compared with the database before it is first used. */
+export function verifiedKeyring(keyring: Keyring, verify: () => Promise<void>): Keyring {
+  let verified: Promise<void> | undefined
+  const once = () => {
+    verified ??= verify()
+    return verified
+  }
+  return {
+    ...keyring,
+    seal: (...args) => once().then(() => keyring.seal(...args)),
+    open: (...args) => once().then(() => keyring.open(...args)),
+    rewrap: (...args) => once().then(() => keyring.rewrap(...args)),
+  }
+}
+
+interface Check {
+  readonly check_sealed: Buffer
+}
+
+const selectCheck = (db: Db, kek_id: string) =>
+  db.maybeOne<Check>(sql`
+    select check_sealed
+      from encryption_key_checks
+     where kek_id = ${kek_id}`)
+
+async function storeCheck(
+  db: Db,
+  keyring: Keyring,
+  sealedColumns: readonly SealedColumn[],
+  kek_id: string,
+): Promise<Check> {
+  if (!(await opensWhatIsThere(db, keyring, sealedColumns, kek_id))) throw new WrongEncryptionKey(kek_id)
+  const { bytes } = await keyring.seal(CHECK_TEXT, bindingOf(kek_id), kek_id)
+  await db.run(sql`
+    insert into encryption_key_checks (kek_id, check_sealed)
+    values (${kek_id}, ${bytes})
+        on conflict do nothing`)
+  // Another process may have been first, with another key.
+  return (await selectCheck(db, kek_id)) as Check
+}
+
+/** True when nothing is sealed under this id yet, or when something that is opens. */
+async function opensWhatIsThere(
+  db: Db,
+  keyring: Keyring,
+  sealedColumns: readonly SealedColumn[],
+  kek_id: string,
+): Promise<boolean> {
+  let isEmpty = true
+  for (const { table, keys, column, bindingOf } of sealedColumns) {
+    const text =
+      `select ${keys.join(', ')}, ${column}_sealed as sealed from ${table} ` +
+      `where ${column}_kek_id = $1 limit ${ROWS_TRIED_PER_COLUMN}`
+    for (const row of await db.many<{ sealed: Buffer }>(statement(text, [kek_id]))) {
+      isEmpty = false
+      if ((await openOrNothing(keyring, row.sealed, bindingOf({ ...row }))) !== undefined) return true
+    }
+  }
+  return isEmpty
+}
+
+async function openOrNothing(keyring: Keyring, sealed: Buffer, binding: RowBinding) {
+  try {
+    return await keyring.open(sealed, binding)
+  } catch (error) {
+    // Whoever holds the key did not answer: that says nothing about the key.
+    if (error instanceof Unavailable) throw error
+    return undefined
+  }
+}
+
+function bindingOf(kek_id: string): RowBinding {
+  return { column: 'encryption_key_checks.check', account_id: '', row_id: kek_id }
+}

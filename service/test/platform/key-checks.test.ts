@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type Keyring, localKeks, openKeyring, WrongEncryptionKey } from '../../src/platform/encryption.ts'
+import { verifiedKeyring, verifyEncryptionKeys } from '../../src/platform/key-checks.ts'
+import { ownKeySecrets, readOwnKey } from '../../src/platform/own-key.ts'
+import { openTestDatabase, type TestDatabase } from '../../testing/database.ts'
+
+const [right, wrong, another] = [randomBytes(32), randomBytes(32), randomBytes(32)]
+const ring = (keys: Record<string, Buffer>): Keyring =>
+  openKeyring(localKeks(new Map(Object.entries(keys)), Object.keys(keys)[0] as string))
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await openTestDatabase()
+})
+afterAll(() => database.close())
+beforeEach(() => database.asOwner('truncate encryption_key_checks, own_keys'))
+
+const verify = (keyring: Keyring) => verifyEncryptionKeys(database.db, keyring, [ownKeySecrets])
+
+test('stores a check value for every configured key on first sight and accepts the same keys afterwards', async () => {
+  await verify(ring({ a: right, b: another }))
+  await verify(ring({ b: another }))
+  await verify(ring({ a: right }))
+})
+
+test('refuses another key under a known id, also when it is not the active one, and shows no key material', async () => {
+  await verify(ring({ a: right, b: another }))
+  const refused = await verify(ring({ b: another, a: wrong })).catch((error: unknown) => error)
+  expect(refused).toBeInstanceOf(WrongEncryptionKey)
+  const { message, kek_id } = refused as WrongEncryptionKey
+  expect(kek_id).toBe('a')
+  expect(message).toMatch(/"a" in SHOPWIRE_ENCRYPTION_KEYS is not the key .* Put the right key back/s)
+  for (const key of [wrong, another]) {
+    for (const encoding of ['base64', 'hex'] as const) expect(message).not.toContain(key.toString(encoding))
+  }
+})
+
+test('does not store a check value for a key that opens nothing of what is already sealed under its id', async () => {
+  await readOwnKey(database.db, ring({ a: right }), 'made-before-the-upgrade')
+  await expect(verify(ring({ a: wrong }))).rejects.toThrow(WrongEncryptionKey)
+  await verify(ring({ a: right }))
+})
+
+test('one damaged value does not condemn the right key', async () => {
+  const keyring = ring({ a: right })
+  await readOwnKey(database.db, keyring, 'whole')
+  await readOwnKey(database.db, keyring, 'damaged')
+  await database.asOwner(`update own_keys set key_sealed = set_byte(key_sealed, 40, get_byte(key_sealed, 40) # 1)
+                           where name = 'damaged'`)
+  await verify(keyring)
+})
+
+test('of two processes that bring different keys under one new id at once, exactly one is accepted', async () => {
+  const outcomes = await Promise.allSettled([verify(ring({ c: right })), verify(ring({ c: wrong }))])
+  expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+})
+
+test('a verified keyring neither seals nor opens nor rewraps before its keys were verified', async () => {
+  const row = { column: 'x.y', account_id: '', row_id: '1' }
+  const { bytes } = await ring({ a: wrong }).seal('text', row)
+  await verify(ring({ a: right }))
+  const bad = ring({ a: wrong })
+  const refusing = verifiedKeyring(bad, () => verify(bad))
+  for (const use of [
+    () => refusing.seal('text', row),
+    () => refusing.open(bytes, row),
+    () => refusing.rewrap(bytes, row),
+  ]) {
+    await expect(use()).rejects.toThrow(WrongEncryptionKey)
+  }
+  const good = ring({ a: right })
+  const accepting = verifiedKeyring(good, () => verify(good))
+  expect(await accepting.open((await accepting.seal('text', row)).bytes, row)).toBe('text')
+})
