@@ -15,7 +15,7 @@ export {
   PUBLIC_ADDRESSES,
   runAgainInPublicNetwork,
 } from './public-network.ts'
-export type { Redis, RedisOptions } from './redis.ts'
+export type { Redis, RedisOptions, RedisTls } from './redis.ts'
 export { startRedis } from './redis.ts'
 export type { RedisCluster, RedisClusterNode, RedisClusterOptions } from './redis-cluster.ts'
 export { startRedisCluster } from './redis-cluster.ts'

@@ -1,5 +1,5 @@
 import { CLUSTER_PROBE_MS_MAX, CLUSTER_SLOTS } from './limits.ts'
-import { sendCommand } from './resp.ts'
+import { type RedisDoor, sendCommand } from './resp.ts'
 
 /** What one node believes about the cluster. */
 export interface ClusterView {
@@ -14,9 +14,8 @@ export interface ClusterView {
 }
 
 /** Undefined when the node is dead or frozen. */
-export async function viewFrom(port: number): Promise<ClusterView | undefined> {
-  const ask = async (...args: string[]) =>
-    String(await sendCommand(port, args, { msMax: CLUSTER_PROBE_MS_MAX }))
+export async function viewFrom(door: RedisDoor): Promise<ClusterView | undefined> {
+  const ask = async (...args: string[]) => String(await sendCommand(door, args, CLUSTER_PROBE_MS_MAX))
   try {
     const [info, nodes, replication] = await Promise.all([
       ask('CLUSTER', 'INFO'),
@@ -24,7 +23,7 @@ export async function viewFrom(port: number): Promise<ClusterView | undefined> {
       ask('INFO', 'replication'),
     ])
     return {
-      port,
+      port: door.port,
       isOk: info.includes('cluster_state:ok'),
       ...readNodes(nodes),
       isInStep: replication.includes('role:master') || replication.includes('master_link_status:up'),

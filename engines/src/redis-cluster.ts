@@ -1,6 +1,6 @@
 import { CLUSTER_FORM_MS_MAX, CLUSTER_NODE_TIMEOUT_MS, CLUSTER_SLOTS } from './limits.ts'
 import { freeClusterPort, HOST } from './ports.ts'
-import { type Redis, startRedisOn } from './redis.ts'
+import { type Redis, type RedisTls, startRedisOn } from './redis.ts'
 import { type ClusterView, troubleIn, viewFrom } from './redis-cluster-view.ts'
 import type { RedisReply } from './resp.ts'
 import { until } from './until.ts'
@@ -9,6 +9,9 @@ export interface RedisClusterOptions {
   /** Three by default, the fewest that can outvote a dead one. */
   masters?: number
   replicasPerMaster?: 0 | 1
+  /** As in redis.conf, for every node; a `requirepass` also goes into the URLs. */
+  settings?: Record<string, string>
+  tls?: RedisTls
 }
 
 export interface RedisClusterNode {
@@ -38,7 +41,12 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
   const { masters = 3, replicasPerMaster = 0 } = options
   const count = masters * (1 + replicasPerMaster)
   const started = await Promise.allSettled(
-    Array.from({ length: count }, () => startRedisOn({ settings: NODE_SETTINGS }, freeClusterPort)),
+    Array.from({ length: count }, () =>
+      startRedisOn(
+        { settings: { ...NODE_SETTINGS, ...options.settings }, ...(options.tls && { tls: options.tls }) },
+        freeClusterPort,
+      ),
+    ),
   )
   const nodes = started.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
   const cluster = describe(nodes)
@@ -62,7 +70,7 @@ const NODE_SETTINGS = {
 
 function describe(nodes: Redis[]): RedisCluster {
   const views = async (): Promise<ClusterView[]> => {
-    const asked = await Promise.all(nodes.map((node) => viewFrom(node.port)))
+    const asked = await Promise.all(nodes.map(viewFrom))
     return asked.filter((view) => view !== undefined)
   }
   const faces: RedisClusterNode[] = nodes.map((node) => ({ ...node, start: () => node.start() }))
@@ -111,7 +119,7 @@ async function form(nodes: Redis[], masters: number): Promise<void> {
   const [first, ...others] = nodes
   for (const other of others) await first?.command('CLUSTER', 'MEET', HOST, String(other.port))
   const knowEachOther = async () => {
-    const views = await Promise.all(nodes.map((node) => viewFrom(node.port)))
+    const views = await Promise.all(nodes.map(viewFrom))
     return views.every((view) => view?.known === nodes.length)
   }
   await until(knowEachOther, CLUSTER_FORM_MS_MAX, () => 'the Redis Cluster nodes did not meet')

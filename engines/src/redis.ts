@@ -7,7 +7,7 @@ import { CLUSTER_PROBE_MS_MAX, REDIS_START_MS_MAX, REDIS_STOP_MS_MAX } from './l
 import { logSize, logTail } from './log-tail.ts'
 import { freePort, HOST, launchOnPort, PortTaken, portIsFree } from './ports.ts'
 import { send } from './process-tree.ts'
-import { type RedisReply, sendCommand } from './resp.ts'
+import { type RedisDoor, type RedisReply, sendCommand } from './resp.ts'
 import { until } from './until.ts'
 
 export interface RedisOptions {
@@ -16,11 +16,19 @@ export interface RedisOptions {
   port?: number
   /** As in redis.conf (`{ appendonly: 'yes' }`); they win over the defaults here. */
   settings?: Record<string, string>
+  /** Speaks TLS and nothing else, among the nodes of a cluster too. */
+  tls?: RedisTls
 }
 
-export interface Redis {
+/** Paths of PEM files; the certificate must be good for 127.0.0.1. */
+export interface RedisTls {
+  readonly certFile: string
+  readonly keyFile: string
+  readonly caFile: string
+}
+
+export interface Redis extends RedisDoor {
   host: '127.0.0.1'
-  port: number
   url: string
   dir: string
   pid(): number | undefined
@@ -44,12 +52,13 @@ export async function startRedisOn(options: RedisOptions, choosePort: () => Prom
   const program = join(findRedis(), 'redis-server')
   const dir = options.dir ? resolve(options.dir) : await makeTemporaryFolder(tmpdir(), 'redis')
   const settings = { ...DEFAULTS, ...options.settings }
-  const password = options.settings?.requirepass
+  const { tls } = options
+  const doorOn = (port: number): RedisDoor => ({ port, password: settings.requirepass, caFile: tls?.caFile })
   let server: Leashed | undefined
   let isRemoved = false
 
   const launch = async (port: number) => {
-    server = await launchServer(program, dir, port, settings)
+    server = await launchServer(program, dir, doorOn(port), { ...settings, ...portSettings(port, tls) })
   }
   const removeDir = async () => {
     if (options.dir || isRemoved) return
@@ -65,10 +74,11 @@ export async function startRedisOn(options: RedisOptions, choosePort: () => Prom
     send(server.pid, name)
   }
 
+  const door = doorOn(port)
   return {
+    ...door,
     host: HOST,
-    port,
-    url: `redis://${password ? `:${encodeURIComponent(password)}@` : ''}${HOST}:${port}`,
+    url: urlOf(door),
     dir,
     pid: () => (server?.isRunning() ? server.pid : undefined),
     async stop({ keepData = false } = {}) {
@@ -87,7 +97,7 @@ export async function startRedisOn(options: RedisOptions, choosePort: () => Prom
     },
     pause: () => signal('SIGSTOP'),
     resume: () => signal('SIGCONT'),
-    command: (...args) => sendCommand(port, args, { password }),
+    command: (...args) => sendCommand(door, args),
   }
 }
 
@@ -100,17 +110,34 @@ const DEFAULTS: Record<string, string> = {
   'maxmemory-policy': 'noeviction',
 }
 
-async function launchServer(program: string, dir: string, port: number, settings: Record<string, string>) {
+function urlOf({ port, password, caFile }: RedisDoor): string {
+  const credentials = password ? `:${encodeURIComponent(password)}@` : ''
+  return `${caFile === undefined ? 'redis' : 'rediss'}://${credentials}${HOST}:${port}`
+}
+
+function portSettings(port: number, tls: RedisTls | undefined): Record<string, string> {
+  if (!tls) return { port: String(port) }
+  return {
+    port: '0',
+    'tls-port': String(port),
+    'tls-cluster': 'yes',
+    'tls-replication': 'yes',
+    'tls-cert-file': tls.certFile,
+    'tls-key-file': tls.keyFile,
+    'tls-ca-cert-file': tls.caFile,
+    'tls-auth-clients': 'no',
+  }
+}
+
+async function launchServer(program: string, dir: string, door: RedisDoor, settings: Record<string, string>) {
   const log = join(dir, 'redis.log')
   const config = join(dir, 'redis.conf')
   await mkdir(join(dir, DATA), { recursive: true, mode: 0o700 })
-  const lines = Object.entries({ ...settings, port: String(port) }).map(
-    ([name, value]) => `${name} ${value || '""'}`,
-  )
+  const lines = Object.entries(settings).map(([name, value]) => `${name} ${value || '""'}`)
   await writeFile(config, `${lines.join('\n')}\n`, { mode: 0o600 })
   const logStart = await logSize(log)
   const server = spawnLeashed(program, [config], { cwd: join(dir, DATA), log, polite: 'SIGTERM' })
-  const answers = async () => !server.isRunning() || (await isReady(port, server.pid, settings.requirepass))
+  const answers = async () => !server.isRunning() || (await isReady(door, server.pid))
   await until(answers, REDIS_START_MS_MAX, () => 'Redis does not answer').catch(async (error: Error) => {
     await server.killAll()
     throw new Error(`${error.message}:\n${await logTail(log, logStart)}`)
@@ -118,7 +145,7 @@ async function launchServer(program: string, dir: string, port: number, settings
   if (server.isRunning()) return server
   await server.exited
   const tail = await logTail(log, logStart)
-  if (/bind.*in use|Failed listening on port/s.test(tail)) throw new PortTaken(port)
+  if (/bind.*in use|Failed listening on port/s.test(tail)) throw new PortTaken(door.port)
   throw new Error(`Redis did not start:\n${tail}`)
 }
 
@@ -126,7 +153,7 @@ async function launchServer(program: string, dir: string, port: number, settings
  * The pid tells our server from one that took the port a moment earlier. There is also an `async_loading`, which is another
  * matter.
  */
-async function isReady(port: number, pid: number, password: string | undefined): Promise<boolean> {
-  const info = await sendCommand(port, ['INFO'], { password, msMax: CLUSTER_PROBE_MS_MAX }).catch(() => '')
+async function isReady(door: RedisDoor, pid: number): Promise<boolean> {
+  const info = await sendCommand(door, ['INFO'], CLUSTER_PROBE_MS_MAX).catch(() => '')
   return String(info).includes(`process_id:${pid}\r\n`) && String(info).includes('\r\nloading:0\r\n')
 }

@@ -1,19 +1,32 @@
+import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import { REDIS_COMMAND_MS_MAX } from './limits.ts'
 import { HOST } from './ports.ts'
 
 export type RedisReply = string | number | null | RedisReply[]
 
+/** How a server wants to be spoken to. */
+export interface RedisDoor {
+  readonly port: number
+  readonly password?: string | undefined
+  /** The authority its certificate is from; without it the connection is not encrypted. */
+  readonly caFile?: string | undefined
+}
+
 /** One command on a connection of its own: slow, but nothing is left open when a server is killed. */
 export function sendCommand(
-  port: number,
+  { port, password, caFile }: RedisDoor,
   args: string[],
-  { password, msMax = REDIS_COMMAND_MS_MAX }: { password?: string | undefined; msMax?: number } = {},
+  msMax = REDIS_COMMAND_MS_MAX,
 ): Promise<RedisReply> {
   const commands = password ? [['AUTH', password], args] : [args]
   return new Promise((resolve, reject) => {
     let received = Buffer.alloc(0)
-    const socket = connect({ port, host: HOST })
+    const socket =
+      caFile === undefined
+        ? connect({ port, host: HOST })
+        : connectTls({ port, host: HOST, ca: readFileSync(caFile) })
     const finish = (act: () => void) => {
       clearTimeout(timer)
       socket.destroy()
@@ -23,7 +36,9 @@ export function sendCommand(
       () => finish(() => reject(new Error(`no answer to ${args[0]} from port ${port} in ${msMax} ms`))),
       msMax,
     )
-    socket.on('connect', () => socket.write(commands.map(encode).join('')))
+    socket.on(caFile === undefined ? 'connect' : 'secureConnect', () =>
+      socket.write(commands.map(encode).join('')),
+    )
     socket.on('error', (error) => finish(() => reject(error)))
     socket.on('close', () => finish(() => reject(new Error(`port ${port} hung up on ${args[0]}`))))
     socket.on('data', (chunk: Buffer) => {

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { clusterUrlsProblem } from './access/redis-urls.ts'
 
 /**
  * The only reader of the environment. Every variable may be given as NAME_FILE instead, the path of a file that holds the
@@ -290,6 +291,10 @@ function readEncryptionKeys(given: Record<string, string>, problems: string[]): 
 function checkTogether(given: Record<string, string>, problems: string[]) {
   if ((given.SHOPWIRE_ADMISSION ?? 'postgres') !== 'postgres' && given.SHOPWIRE_REDIS_URLS === undefined) {
     problems.push(`SHOPWIRE_REDIS_URLS is required when SHOPWIRE_ADMISSION is "${given.SHOPWIRE_ADMISSION}"`)
+  }
+  if (given.SHOPWIRE_ADMISSION === 'redis-cluster' && given.SHOPWIRE_REDIS_URLS !== undefined) {
+    const problem = clusterUrlsProblem(given.SHOPWIRE_REDIS_URLS.split(',').map((url) => url.trim()))
+    if (problem !== undefined) problems.push(`SHOPWIRE_REDIS_URLS: ${problem}`)
   }
   const docs = given.SHOPWIRE_DOCS_FOLDER
   if (docs !== undefined && !existsSync(join(docs, 'index.html'))) {

@@ -7,6 +7,7 @@ import { Unavailable } from '../platform/trouble.ts'
 import type { Admission, AdmissionLimits, Attempt, Verdict } from './admission.ts'
 import { PURGE_EVERY_MS, purgeNonces, witnessNonce } from './admission-postgres.ts'
 import { SLOT_COUNT, slotOf, tagsBySlot } from './redis-slots.ts'
+import { readClusterUrls } from './redis-urls.ts'
 
 export interface RedisAdmissionOptions {
   readonly urls: readonly string[]
@@ -119,11 +120,11 @@ export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admissio
       return toVerdict(await ask({ ...attempt, memory: first[1] }, true), options.limits)
     },
     async announce(account_id, standing) {
-      await connected(client, options.timeoutMs)
+      await connected(client, options)
       await answered(client.raiseStanding(`${PREFIX}:{${account_id}}:standing`, standing, STANDING_TTL_S))
     },
     async open() {
-      await connected(client, options.timeoutMs)
+      await connected(client, options)
       await refuseEvictingServers(client)
       if (await touchAll()) await sleep(WARMING_MS)
       if (watching === undefined) keepWatching()
@@ -139,31 +140,7 @@ export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admissio
 }
 
 function connect(options: RedisAdmissionOptions): Client {
-  const redisOptions = {
-    // A command whose answer was lost may have spent its nonce: sending it again would refuse an honest caller. It fails,
-    // the caller is told 503, and signs afresh.
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    commandTimeout: options.timeoutMs,
-    connectTimeout: options.timeoutMs,
-    enableAutoPipelining: true,
-  } satisfies RedisOptions
-  const client = options.isCluster
-    ? new Cluster(options.urls.map(toNode), {
-        redisOptions,
-        enableAutoPipelining: true,
-        clusterRetryStrategy: reconnectMs,
-        slotsRefreshTimeout: options.timeoutMs,
-        slotsRefreshInterval: 1_000,
-        retryDelayOnFailover: 100,
-        retryDelayOnClusterDown: 100,
-        maxRedirections: 4,
-      })
-    : new Redis(options.urls[0] ?? '', {
-        ...redisOptions,
-        enableOfflineQueue: false,
-        retryStrategy: reconnectMs,
-      })
+  const client = options.isCluster ? connectCluster(options) : connectSingle(options)
   client.on('error', options.onError)
   client.defineCommand('admit', { numberOfKeys: 5, lua: ADMIT_LUA })
   client.defineCommand('touchMemory', { numberOfKeys: 1, lua: TOUCH_LUA })
@@ -171,17 +148,96 @@ function connect(options: RedisAdmissionOptions): Client {
   return client as Client
 }
 
+function connectSingle({ urls, timeoutMs }: RedisAdmissionOptions): Redis {
+  return new Redis(urls[0] ?? '', {
+    ...nodeOptions(timeoutMs),
+    enableOfflineQueue: false,
+    retryStrategy: reconnectMs,
+  })
+}
+
+function connectCluster({ urls, timeoutMs }: RedisAdmissionOptions): Cluster {
+  const { nodes, shared } = readClusterUrls(urls)
+  return new Cluster([...nodes], {
+    // Credentials and TLS must stand here: what is said of a first node is not used for those it names.
+    redisOptions: { ...nodeOptions(timeoutMs), ...shared },
+    // By default names are resolved first, and certificates would then be compared with addresses.
+    ...(shared.tls && { dnsLookup: (name, callback) => callback(null, name) }),
+    enableAutoPipelining: true,
+    clusterRetryStrategy: reconnectMs,
+    slotsRefreshTimeout: timeoutMs,
+    slotsRefreshInterval: 1_000,
+    retryDelayOnFailover: 100,
+    retryDelayOnClusterDown: 100,
+    maxRedirections: 4,
+  })
+}
+
+const nodeOptions = (timeoutMs: number) =>
+  ({
+    // A command whose answer was lost may have spent its nonce: sending it again would refuse an honest caller. It fails,
+    // the caller is told 503, and signs afresh.
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: timeoutMs,
+    connectTimeout: timeoutMs,
+    enableAutoPipelining: true,
+  }) satisfies RedisOptions
+
 const reconnectMs = (tries: number) => Math.min(50 * tries, 500)
 
-function toNode(url: string): { host: string; port: number } {
-  const { hostname, port } = new URL(url)
-  return { host: hostname, port: Number(port || 6379) }
+/** Waits until the client may be used. A server that will never let it in is not waited for: that is said at once. */
+async function connected(client: Client, options: RedisAdmissionOptions): Promise<void> {
+  if (client.status === 'ready') return
+  try {
+    await once(client, 'ready', { signal: AbortSignal.timeout(options.timeoutMs) })
+  } catch (error) {
+    const cause = (await whyNot(options)) ?? error
+    const refusal = refusalBy(cause)
+    if (refusal !== undefined) throw new Error(refusal, { cause })
+    throw new Unavailable('admission', cause)
+  }
 }
 
-async function connected(client: Client, timeoutMs: number): Promise<void> {
-  if (client.status === 'ready') return
-  await answered(once(client, 'ready', { signal: AbortSignal.timeout(timeoutMs) }))
+/** What one server says to a connection of its own; a cluster's client keeps to itself why none of its nodes could be used. */
+async function whyNot({ urls, isCluster, timeoutMs }: RedisAdmissionOptions): Promise<unknown> {
+  const brief = { ...nodeOptions(timeoutMs), lazyConnect: true, retryStrategy: () => null }
+  const { nodes: [node] = [], shared } = isCluster ? readClusterUrls(urls) : { shared: {} }
+  const probe = node ? new Redis({ ...brief, ...shared, ...node }) : new Redis(urls[0] ?? '', brief)
+  let said: unknown
+  probe.on('error', (error) => {
+    said ??= error
+  })
+  try {
+    await probe.connect()
+    return undefined
+  } catch (error) {
+    return said ?? error
+  } finally {
+    probe.disconnect()
+  }
 }
+
+/** What Redis, or its certificate, says to a client whose settings are wrong; undefined when waiting may help. */
+function refusalBy(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined
+  const { code } = error as { code?: unknown }
+  if (/^(WRONGPASS|NOAUTH|NOPERM|ERR invalid password)/.test(error.message)) {
+    return `Redis refuses the user name or password in SHOPWIRE_REDIS_URLS (${error.message}). Correct them and start again.`
+  }
+  if (CERTIFICATE_CODES.has(String(code))) {
+    return `The certificate of Redis is not trusted (${code}). Name its authority in NODE_EXTRA_CA_CERTS, or use the host name it was issued for.`
+  }
+  return undefined
+}
+const CERTIFICATE_CODES: ReadonlySet<string> = new Set([
+  'CERT_HAS_EXPIRED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+])
 
 async function answered<Result>(reply: Promise<Result>): Promise<Result> {
   try {

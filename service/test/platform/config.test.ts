@@ -34,6 +34,21 @@ test('two settings are enough to start, and production is the default', () => {
   })
 })
 
+test.each([
+  ['redis://a:6379/1', /database 0 only/],
+  ['redis://:hunter1@a,redis://:hunter2@b', /same scheme .* user name and password/],
+  ['rediss://a,redis://b', /same scheme/],
+  ['redis://:50%@a', /percent-encode/],
+])('the URLs %s cannot name one cluster, and the reason repeats none of them', (urls, reason) => {
+  const cluster = { ...good, SHOPWIRE_ADMISSION: 'redis-cluster' }
+  const [problem = ''] = problemsOf({ ...cluster, SHOPWIRE_REDIS_URLS: urls })
+  expect(problem).toMatch(reason)
+  expect(problem).not.toMatch(/hunter|50/)
+  expect(problemsOf({ ...cluster, SHOPWIRE_REDIS_URLS: 'rediss://u:p@[::1]:7000,rediss://u:p@b/0' })).toEqual(
+    [],
+  )
+})
+
 test('every problem is reported at once, each with its name', () => {
   const problems = problemsOf({
     SHOPWIRE_PORT: 'eighty',
