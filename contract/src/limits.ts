@@ -62,7 +62,7 @@ export const WEBHOOK_URL_LENGTH_MAX = 2_048
 export const WEBHOOK_TIMEOUT_MS_MAX = 10_000
 export const WEBHOOK_FIRST_DELAY_S = 60
 export const WEBHOOK_DELAY_S_MAX = 3_600
-/** Jitter is only ever added: a receiver is promised at least the stated wait. */
+/** Jitter is only ever added, and the longest wait holds with it: a receiver is promised both bounds. */
 export const WEBHOOK_JITTER_PERCENT_MAX = 10
 /** The first attempt counts as one of these. */
 export const WEBHOOK_ATTEMPTS_MAX = 12

@@ -200,7 +200,7 @@ const SECTIONS: readonly { readonly title: string; readonly rows: readonly Row[]
       row(
         'Waits between attempts',
         ['WEBHOOK_FIRST_DELAY_S', 'WEBHOOK_DELAY_S_MAX', 'WEBHOOK_JITTER_PERCENT_MAX'],
-        `${seconds(c.WEBHOOK_FIRST_DELAY_S)}, doubling up to ${seconds(c.WEBHOOK_DELAY_S_MAX)}; up to ${c.WEBHOOK_JITTER_PERCENT_MAX} % is added`,
+        `${seconds(c.WEBHOOK_FIRST_DELAY_S)}, doubling up to ${seconds(c.WEBHOOK_DELAY_S_MAX)}; up to ${c.WEBHOOK_JITTER_PERCENT_MAX} % is added, never beyond ${seconds(c.WEBHOOK_DELAY_S_MAX)}`,
         '',
       ),
       row(

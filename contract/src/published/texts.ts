@@ -14,6 +14,7 @@ import {
   TIMESTAMP_TOLERANCE_S,
   WEBHOOK_ATTEMPTS_MAX,
   WEBHOOK_HORIZON_S,
+  WEBHOOK_JITTER_PERCENT_MAX,
   WEBHOOK_RECEIVER_TOLERANCE_S,
   WEBHOOK_TESTS_QUEUED_MAX,
   WEBHOOK_TIMEOUT_MS_MAX,
@@ -208,8 +209,8 @@ shown, of timestamp, period, event id, period, raw body. Compare in constant tim
 ${WEBHOOK_RECEIVER_TOLERANCE_S} seconds off, and handle each id once: events may come twice and in any order.
 
 Any 2xx within ${WEBHOOK_TIMEOUT_MS_MAX / 1000} seconds accepts the event. Anything else, a redirect included, is tried again after 1 minute, then twice as
-long each time up to an hour; ${WEBHOOK_ATTEMPTS_MAX} attempts in all, and none later than ${WEBHOOK_HORIZON_S / 3600} hours after the event. Id and body stay the same,
-timestamp and signature are fresh with every attempt.
+long each time (up to ${WEBHOOK_JITTER_PERCENT_MAX} % is added) up to an hour; ${WEBHOOK_ATTEMPTS_MAX} attempts in all, and none later than ${WEBHOOK_HORIZON_S / 3600} hours after the event. Id and
+body stay the same, timestamp and signature are fresh with every attempt.
 `.trim()
 
 export const headerTexts = {

@@ -8,7 +8,7 @@ import {
 
 /**
  * When a delivery that has failed `n` times is tried next, or undefined when it is given up. The wait doubles from a minute
- * to an hour and counts from the end of the attempt; jitter is only ever added.
+ * to an hour and counts from the end of the attempt; jitter is only ever added, and never beyond the hour.
  */
 export function nextAttemptMs(
   n: number,
@@ -17,7 +17,7 @@ export function nextAttemptMs(
   random: number,
 ): number | undefined {
   if (n >= WEBHOOK_ATTEMPTS_MAX) return undefined
-  const delayS = Math.min(WEBHOOK_FIRST_DELAY_S * 2 ** (n - 1), WEBHOOK_DELAY_S_MAX)
-  const nextMs = finishedMs + delayS * 1000 * (1 + (random * WEBHOOK_JITTER_PERCENT_MAX) / 100)
+  const jittered = WEBHOOK_FIRST_DELAY_S * 2 ** (n - 1) * (1 + (random * WEBHOOK_JITTER_PERCENT_MAX) / 100)
+  const nextMs = finishedMs + Math.min(jittered, WEBHOOK_DELAY_S_MAX) * 1000
   return nextMs > createdMs + WEBHOOK_HORIZON_S * 1000 ? undefined : nextMs
 }
