@@ -68,6 +68,7 @@ export const WEBHOOK_JITTER_PERCENT_MAX = 10
 export const WEBHOOK_ATTEMPTS_MAX = 12
 export const WEBHOOK_HORIZON_S = 86_400
 export const WEBHOOK_RECEIVER_TOLERANCE_S = 300
+/** Of test events that have not been accepted yet: queued per window, and waiting at all. */
 export const WEBHOOK_TESTS_QUEUED_MAX = 10
 export const WEBHOOK_SECRET_BYTES = 32
 /** How long the secret before a rotation still signs, in its own header. */

@@ -180,7 +180,7 @@ export const errorTexts: Readonly<Record<ErrorType, ErrorText>> = {
   rate_limited: {
     cause: [
       'The account made 120 requests, or 20 order attempts, in the last 60 seconds, over all its keys.',
-      'Ten `test` events wait already.',
+      'Ten `test` events of the last 60 seconds have not been accepted by your endpoint. `last_error` in `GET /webhook` says why.',
       'Too many unsigned requests, or wrong signatures, came from one address.',
     ],
     fix: [

@@ -216,9 +216,9 @@ const SECTIONS: readonly { readonly title: string; readonly rows: readonly Row[]
         'refuse it',
       ),
       row(
-        '`test` events waiting',
-        ['WEBHOOK_TESTS_QUEUED_MAX'],
-        String(c.WEBHOOK_TESTS_QUEUED_MAX),
+        '`test` events not yet accepted',
+        ['WEBHOOK_TESTS_QUEUED_MAX', 'RATE_WINDOW_S'],
+        `${c.WEBHOOK_TESTS_QUEUED_MAX} queued within ${c.RATE_WINDOW_S} s; of older ones the newest are kept, ${c.WEBHOOK_TESTS_QUEUED_MAX} in all`,
         link('rate_limited'),
       ),
       row('Random bytes in a signing secret', ['WEBHOOK_SECRET_BYTES'], String(c.WEBHOOK_SECRET_BYTES), ''),

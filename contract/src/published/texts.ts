@@ -176,7 +176,7 @@ export const routeTexts: Readonly<Record<RouteName, RouteText>> = {
   postWebhookTest: {
     tag: 'Webhooks',
     summary: 'Queue a test event',
-    description: `Queues a \`test\` event to the saved endpoint. It buys nothing. At most ${WEBHOOK_TESTS_QUEUED_MAX} wait at a time, then 429.`,
+    description: `Queues a \`test\` event to the saved endpoint. It buys nothing. When ${WEBHOOK_TESTS_QUEUED_MAX} of the last ${RATE_WINDOW_S} seconds have not been accepted by your endpoint, the next is refused with 429 until the first of them is older than that. No more than ${WEBHOOK_TESTS_QUEUED_MAX} wait at all: a new one takes the place of the oldest.`,
     answers: { 200: 'Queued.' },
   },
 }

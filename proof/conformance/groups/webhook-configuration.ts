@@ -210,7 +210,7 @@ check(
 )
 check(
   'ten-tests',
-  'ten tests may wait, the eleventh is refused',
+  'ten tests that are not accepted may be queued within a minute, the eleventh is refused with a wait of at most that',
   ['d3.test-cost'],
   async (t) => {
     const key = await bare(t)
@@ -218,7 +218,10 @@ check(
     inbox.answers(() => ({ status: 500 }))
     ;(await set(t, key, inbox.url)).is(200)
     for (let n = 0; n < 10; n += 1) (await t.post(key, '/webhook/test', {})).is(200)
-    ;(await t.post(key, '/webhook/test', {})).refused(429)
+    const eleventh = await t.post(key, '/webhook/test', {})
+    eleventh.refused(429)
+    const waitS = Number(eleventh.header('retry-after'))
+    that('Retry-After of 1 to 60 s', Number.isInteger(waitS) && waitS >= 1 && waitS <= 60, waitS)
   },
   receiving,
 )

@@ -55,11 +55,18 @@ export async function planStoreWindow(
 }
 
 export async function cancelStoreWindow(tx: Tx, id: string, nowMs: number): Promise<StoreWindow> {
-  const window = await tx.maybeOne<StoreWindow>(sql`
+  const window = await tx.maybeOne<StoreWindow & { isOver: boolean }>(sql`
     update store_windows
        set cancelled_at = coalesce(cancelled_at, ${new Date(nowMs)})
      where id = ${id}
-    returning id, closes_at, opens_at, reason`)
-  if (!window) throw refuse('not_found', `There is no window ${id}. "store windows" lists those ahead.`)
-  return window
+    returning id, closes_at, opens_at, reason, opens_at <= clock_timestamp() as "isOver"`)
+  if (!window) throw refuse('not_found', `There is no window ${id}. "store show" lists those ahead.`)
+  const { isOver, ...cancelled } = window
+  if (isOver) {
+    throw refuse(
+      'idempotency_conflict',
+      `Window ${id} ended ${window.opens_at.toISOString()}; there is nothing to call off. "store show" lists those ahead.`,
+    )
+  }
+  return cancelled
 }

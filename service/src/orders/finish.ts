@@ -8,7 +8,7 @@ import { lockItemSupply } from '../supply/queries.ts'
 import { rememberLinks } from '../supply/remember-links.ts'
 import { recordEvent } from '../webhooks/events.ts'
 import { finishDelivery, keepLinks, type OrderName } from './delivery.ts'
-import { deleteOrderLinks } from './link-queries.ts'
+import { deleteOrderLinks, selectOrderLinkHashes } from './link-queries.ts'
 import { lockPaidOrder, type OrderRow, selectOpenLines, selectOrder, updateCancelled } from './queries.ts'
 import { FULFIL_QUEUE, wakeOrdersOf } from './waiting.ts'
 
@@ -35,7 +35,10 @@ export async function cancelOrder(
   return { order: await finalOrder(tx, order, 'cancelled'), isNew: true }
 }
 
-/** paid → delivered with links an operator brings: one for each unit that lacks one, in the order of the lines. */
+/**
+ * paid → delivered with links an operator brings: one for each unit that lacks one, in the order of the lines. The same links
+ * again change nothing; other links for a delivered order are refused, or the operator would believe that they were sold.
+ */
 export async function deliverByHand(
   tx: Tx,
   vault: LinkVault,
@@ -45,7 +48,11 @@ export async function deliverByHand(
 ): Promise<{ order: OrderRow; isNew: boolean }> {
   const { account_id, order_id } = order
   const paid = await lockPaidOrder(tx, account_id, order_id)
-  if (!paid) return { order: await finalOrder(tx, order, 'delivered'), isNew: false }
+  if (!paid) {
+    const delivered = await finalOrder(tx, order, 'delivered')
+    await assertSameLinks(tx, vault, delivered, links)
+    return { order: delivered, isNew: false }
+  }
   const open = await selectOpenLines(tx, account_id, order_id)
   const missing = open.reduce((sum, line) => sum + line.missing, 0)
   if (links.length !== missing) {
@@ -55,7 +62,7 @@ export async function deliverByHand(
       `The order lacks ${missing} links (${wanted}); ${links.length} were given.`,
     )
   }
-  const checked = links.map((link, n) => checkLink(link, `Link ${n + 1}`))
+  const checked = checkLinks(links)
   const hashes = checked.map((link) => vault.fingerprint(link))
   const isNew = await rememberLinks(tx, hashes, nowMs)
   if (isNew.includes(false)) {
@@ -73,6 +80,26 @@ export async function deliverByHand(
   await finishDelivery(tx, order, nowMs)
   await dropJob(tx, account_id, FULFIL_QUEUE, order_id)
   return { order: await finalOrder(tx, order, 'delivered'), isNew: true }
+}
+
+function checkLinks(links: readonly string[]): string[] {
+  return links.map((link, n) => checkLink(link, `Link ${n + 1}`))
+}
+
+async function assertSameLinks(tx: Tx, vault: LinkVault, order: OrderRow, links: readonly string[]) {
+  const given = checkLinks(links).map((link) => vault.fingerprint(link).toString('hex'))
+  const rows = await selectOrderLinkHashes(tx, order.account_id, order.id)
+  const hashes = rows.map(({ link_hash, source }) => ({ hash: link_hash.toString('hex'), source }))
+  const byHand = hashes.filter(({ source }) => source === 'hand').map(({ hash }) => hash)
+  if (given.length === byHand.length && given.every((hash, n) => hash === byHand[n])) return
+  const used = given.filter((hash) => hashes.some((link) => link.hash === hash)).length
+  throw refuse(
+    'idempotency_conflict',
+    `Order ${order.id} was delivered ${order.delivered_at?.toISOString()} with other links, or in another order. ` +
+      `Nothing was changed: of the ${given.length} links given now ${used} belong to it, the others were NOT used. ` +
+      'To sell those, load them into a pool (pool load), which leaves out links that this store held before. ' +
+      `To see what was delivered: shopwire-admin orders show ${order.id} --reveal-links`,
+  )
 }
 
 /** The order at its end, when that is the end that was asked for. */

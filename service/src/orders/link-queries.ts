@@ -16,6 +16,15 @@ export const selectOrderLinks = (db: Queryable, account_id: string, order_id: st
        and order_id = ${order_id}
      order by line, unit`)
 
+/** Fingerprints of an order's links, in the order of its lines. */
+export const selectOrderLinkHashes = (db: Queryable, account_id: string, order_id: string) =>
+  db.many<{ link_hash: Buffer; source: string }>(sql`
+    select link_hash, source
+      from order_links
+     where account_id = ${account_id}
+       and order_id = ${order_id}
+     order by line, unit`)
+
 export type OrderLineName = Omit<OrderPlace, 'unit'>
 
 export type NewOrderLink = Pick<OrderPlace, 'unit'> & SealedLink

@@ -176,13 +176,72 @@ describe('a test event', () => {
     expect([status, body.error.type]).toEqual([409, 'webhook_not_configured'])
   })
 
-  test('is queued, and no more than ten wait at a time', async () => {
-    await set(HERE)
+  /** As if that much time had passed for everything that is queued. */
+  const passSeconds = (seconds: number) =>
+    shop.db.run(sql`
+      update deliveries
+         set created_at = created_at - ${seconds} * interval '1 s'
+       where account_id = ${account_id}`)
+  const states = async () =>
+    (
+      await shop.db.many<{ state: string }>(sql`
+        select state from deliveries where account_id = ${account_id} order by event_id`)
+    ).map(({ state }) => state)
+  const sendTen = async () => {
     for (let n = 0; n < 10; n += 1) expect((await send()).body).toEqual({ ok: true, queued: true })
+  }
+
+  test('is refused with 429 after ten within a minute that were not accepted, and queued after Retry-After', async () => {
+    await set(HERE)
+    await sendTen()
     const eleventh = await send()
     expect([eleventh.status, eleventh.body.error.type]).toEqual([429, 'rate_limited'])
-    expect(Number(eleventh.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
-    expect((await read()).pending).toBe(10)
+    const waitS = Number(eleventh.headers.get('retry-after'))
+    expect(waitS).toBeGreaterThan(45)
+    expect(waitS).toBeLessThanOrEqual(60)
+    expect(eleventh.body.error.message).toContain(`Wait ${waitS} s`)
+    await passSeconds(waitS - 15)
+    const early = await send()
+    expect(early.status).toBe(429)
+    expect(Number(early.headers.get('retry-after'))).toBeLessThanOrEqual(15)
+    await passSeconds(15)
+    expect((await send()).body).toEqual({ ok: true, queued: true })
+  })
+
+  test('takes the place of the oldest when ten wait already', async () => {
+    await set(HERE)
+    await sendTen()
+    await passSeconds(60)
+    for (let n = 0; n < 3; n += 1) expect((await send()).status).toBe(200)
+    expect(await states()).toEqual([...Array(3).fill('cancelled'), ...Array(10).fill('pending')])
+    expect(await read()).toMatchObject({ pending: 10, failed: 0 })
+  })
+
+  test('leaves order events that wait alone', async () => {
+    await set(HERE)
+    const body = JSON.stringify({ items: [{ id: ITEM }], idempotency_key: 'beside-tests' })
+    expect((await shop.call('POST', '/v1/orders', { key, body })).status).toBe(201)
+    await sendTen()
+    await passSeconds(60)
+    await sendTen()
+    expect(await states()).toEqual(['pending', ...Array(10).fill('cancelled'), ...Array(10).fill('pending')])
+  })
+
+  test('is not refused while tests are accepted', async () => {
+    await set(HERE)
+    for (let n = 0; n < 30; n += 1) {
+      expect((await send()).status).toBe(200)
+      await shop.db.run(sql`
+        update deliveries
+           set state = 'delivered', attempts = 1, done_at = now()
+         where account_id = ${account_id} and state = 'pending'`)
+    }
+  })
+
+  test('is refused for the eleventh of many at once', async () => {
+    await set(HERE)
+    const statuses = (await Promise.all(Array.from({ length: 20 }, send))).map(({ status }) => status)
+    expect(statuses.sort()).toEqual([...Array(10).fill(200), ...Array(10).fill(429)])
   })
 })
 

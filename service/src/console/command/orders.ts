@@ -83,7 +83,7 @@ export function orderCommands(program: Command, workplace: Workplace): void {
     .action(async (id: string, file: string, _options, command: Command) => {
       const done = await workplace.operator().deliverOrder(id, await readLines(file))
       print(command, workplace, done, () =>
-        done.isNew ? `Delivered ${id}.` : `${id} was delivered before; nothing was done.`,
+        done.isNew ? `Delivered ${id}.` : `${id} is already delivered with these links; nothing was done.`,
       )
     })
 

@@ -6,6 +6,11 @@ export function print(command: Command, { out }: Workplace, json: unknown, text:
   out(command.optsWithGlobals().json ? `${JSON.stringify(json)}\n` : `${text()}\n`)
 }
 
+/** What was asked for did not come about. Thrown after the result was printed, for the exit code and the way out. */
+export class NotAsAsked extends Error {
+  override readonly name = 'NotAsAsked'
+}
+
 export function dollars(cents: number): string {
   const sign = cents < 0 ? '-' : ''
   const digits = String(Math.abs(cents)).padStart(3, '0')

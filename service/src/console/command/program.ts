@@ -6,6 +6,7 @@ import { catalogueCommands } from './catalogue.ts'
 import { keyCommands } from './keys.ts'
 import { maintenanceCommands } from './maintenance.ts'
 import { orderCommands } from './orders.ts'
+import { NotAsAsked } from './print.ts'
 import { storeCommands } from './store.ts'
 import { supplyCommands } from './supply.ts'
 import { RulesViolated, verifyCommand } from './verify.ts'
@@ -73,6 +74,9 @@ function describe(error: unknown): { code: number; type: string; message: string
           ? EXIT.usage
           : EXIT.conflict
     return { code, type: error.type, message: error.message }
+  }
+  if (error instanceof NotAsAsked) {
+    return { code: EXIT.conflict, type: 'not_as_asked', message: error.message }
   }
   if (error instanceof RulesViolated) {
     return { code: EXIT.violated, type: 'violated', message: error.message }

@@ -7,7 +7,7 @@ import {
 } from '../../catalogue/store-state.ts'
 import { refuse } from '../../platform/trouble.ts'
 import { parseDuration, parseInstant } from './parse.ts'
-import { day, print, table } from './print.ts'
+import { day, NotAsAsked, print, table } from './print.ts'
 import type { Workplace } from './workplace.ts'
 
 export function storeCommands(program: Command, workplace: Workplace): void {
@@ -30,10 +30,16 @@ export function storeCommands(program: Command, workplace: Workplace): void {
 
   store
     .command('open')
-    .description('take orders')
+    .description('take orders; a planned window that has begun still keeps the store closed (store unplan)')
     .action(async (_options, command: Command) => {
-      const state = await workplace.operator().setStore(true, null)
-      print(command, workplace, state, () => describeStore(state))
+      await workplace.operator().setStore(true, null)
+      const { db } = workplace.deps()
+      const [state, windows] = await Promise.all([readStoreState(db), listStoreWindows(db)])
+      const closing = windows.filter(({ closes_at }) => closes_at <= state.now)
+      print(command, workplace, { ...state, windows: closing }, () =>
+        closing.length === 0 ? describeStore(state) : 'The store opens when its planned closing ends.',
+      )
+      if (closing.length > 0) throw new NotAsAsked(describeClosing(closing, closedUntil(windows, state.now)))
     })
 
   store
@@ -75,6 +81,22 @@ export function storeCommands(program: Command, workplace: Workplace): void {
       const window = await workplace.operator().cancelWindow(id)
       print(command, workplace, window, () => `Called off ${window.id}.`)
     })
+}
+
+function describeClosing(closing: readonly StoreWindow[], until: Date): string {
+  const names = closing.map(({ id, reason }) => `${id} (${reason})`).join(', ')
+  return [
+    `The store is still CLOSED until ${day(until)} UTC: planned window ${names}. It opens by itself then. To open it now:`,
+    ...closing.map(({ id }) => `  shopwire-admin store unplan ${id}`),
+  ].join('\n')
+}
+
+/** Windows may overlap or follow one another without a gap. They come sorted by their beginning. */
+function closedUntil(windows: readonly StoreWindow[], now: Date): Date {
+  return windows.reduce(
+    (until, { closes_at, opens_at }) => (closes_at <= until && opens_at > until ? opens_at : until),
+    now,
+  )
 }
 
 /** A window may begin now and last so long, or begin and end at given times. */

@@ -4,7 +4,7 @@ import type { Loaded } from '../../supply/pool.ts'
 import { type ItemSupply, selectOpenRequests, selectSupplies } from '../../supply/queries.ts'
 import { listSuppliers, SUPPLIER_TIMEOUT_MS_DEFAULT } from '../../supply/suppliers.ts'
 import { parseCount, parseDuration, parseLimit } from './parse.ts'
-import { day, print, table } from './print.ts'
+import { day, NotAsAsked, print, table } from './print.ts'
 import { readLines } from './read-input.ts'
 import type { Workplace } from './workplace.ts'
 
@@ -66,6 +66,11 @@ function poolCommands(program: Command, workplace: Workplace) {
         links.length > PROGRESS_FROM ? (n: number) => workplace.err(`${n} links read\n`) : undefined
       const loaded = await workplace.operator().loadPool(item, links, progress)
       print(command, workplace, loaded, () => describeLoaded(item, loaded))
+      if (loaded.loaded === 0) {
+        throw new NotAsAsked(
+          `None of the ${links.length} links was loaded: this store held all of them before. Each is sold once; bring new ones.`,
+        )
+      }
     })
 
   pool
