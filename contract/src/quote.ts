@@ -17,6 +17,7 @@ export const QuoteLine = closed({
   // Absent together when the store has never known the id: there is nothing to show.
   name: Type.Optional(Type.String()),
   unit_price_cents: Type.Optional(Cents),
+  // Absent from every `sold_out` line, so that the line totals add up to the total.
   line_total_cents: Type.Optional(Cents),
 })
 export type QuoteLine = Static<typeof QuoteLine>

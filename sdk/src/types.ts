@@ -207,7 +207,7 @@ export interface QuoteLine {
   name?: string | undefined
   /** The price now. */
   unit_price_cents?: number | undefined
-  /** The price now, times `qty`. */
+  /** The price now, times `qty`. Left out of a `sold_out` line, so that those shown add up to the total. */
   line_total_cents?: number | undefined
 }
 

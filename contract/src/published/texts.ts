@@ -375,7 +375,8 @@ export const schemaTexts: { readonly [Name in SchemaName]: SchemaText<Name> } = 
         '`price_changed` when the price is not the expected one, `sold_out` when it cannot be bought, which wins.',
       name: 'The item’s name.',
       unit_price_cents: 'The price now.',
-      line_total_cents: 'The price now, times `qty`.',
+      line_total_cents:
+        'The price now, times `qty`. Left out of a `sold_out` line, so that those shown add up to the total.',
     },
   },
   QuoteRequest: {

@@ -68,11 +68,12 @@ check(
 )
 check(
   'unsellable',
-  'what is not for sale is sold_out and adds nothing',
-  ['qbody.sold-out', 'd2.quote-total'],
+  'what is not for sale is sold_out, has no line total and adds nothing',
+  ['qbody.sold-out', 'qline.optional', 'd2.quote-total'],
   async (t) => {
     const { ok, lines, total_cents } = await quoted(t, [{ id: t.item('unsellable').id }])
     equal('status', lines[0].status, 'sold_out')
+    equal('line_total_cents', lines[0].line_total_cents, undefined)
     equal('total_cents', total_cents, 0)
     equal('ok', ok, false)
   },

@@ -25,7 +25,9 @@ export function totalExceeded(total_cents: number): Refusal {
   )
 }
 
+/** A line total is shown only where it counts: those that are shown add up to the total. */
 function present({ id, qty, status, name, unit_price_cents }: PricedLine): QuoteLine {
   if (name === null || unit_price_cents === null) return { id, qty, status }
+  if (status === 'sold_out') return { id, qty, status, name, unit_price_cents }
   return { id, qty, status, name, unit_price_cents, line_total_cents: qty * unit_price_cents }
 }

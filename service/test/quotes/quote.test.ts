@@ -70,7 +70,7 @@ test.each([
   ['taken from sale', gone],
   ['past its end', over],
   ['without supply', unsupplied],
-])('an item %s is sold_out, with its price, and adds nothing', async (_why, id) => {
+])('an item %s is sold_out, with its unit price and no line total, and adds nothing', async (_why, id) => {
   const { body } = await quote({ id, expected_price_cents: 1 }, { id: dollar })
   expect([body.ok, body.total_cents]).toEqual([false, 100])
   expect(body.lines[0]).toEqual({
@@ -79,8 +79,21 @@ test.each([
     status: 'sold_out',
     name: `Item ${id}`,
     unit_price_cents: 100,
-    line_total_cents: 100,
   })
+})
+
+test('the line totals of a quote add up to its total, whatever the lines are', async () => {
+  const { body } = await quote(
+    { id: dollar, qty: 2 },
+    { id: dear, expected_price_cents: 1 },
+    { id: gone, qty: 3 },
+    { id: over },
+    { id: free },
+    { id: UNKNOWN },
+  )
+  const totals = body.lines.map((line: { line_total_cents?: number }) => line.line_total_cents)
+  expect(totals).toEqual([200, 250_000, undefined, undefined, 0, undefined])
+  expect(body.total_cents).toBe(250_200)
 })
 
 test('an id nobody knows is sold_out, without name and prices', async () => {
