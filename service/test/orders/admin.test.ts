@@ -93,6 +93,40 @@ describe('orders', () => {
     expect(JSON.stringify(json())).not.toContain('gift.example')
   })
 
+  test('exits 0 when a delivered order is delivered again with the same links, 5 when with others', async () => {
+    const id = await bought(`${byHand}:2`)
+    const links = ['https://gift.example/once-1', 'https://gift.example/once-2']
+    await admin('orders', 'deliver', id, await fileOf(...links))
+    expect(await admin('orders', 'deliver', id, await fileOf(...links))).toMatchObject({
+      code: EXIT.ok,
+      out: `${id} is already delivered with these links; nothing was done.\n`,
+    })
+    for (const [others, used] of [
+      [['https://gift.example/other-1', 'https://gift.example/other-2'], 0],
+      [['https://gift.example/once-1', 'https://gift.example/other-2'], 1],
+      [['https://gift.example/once-1'], 1],
+      [[...links].reverse(), 2],
+    ] as const) {
+      const refused = await admin('orders', 'deliver', id, await fileOf(...others))
+      expect(refused).toMatchObject({ code: EXIT.conflict, out: '' })
+      expect(refused.err).toContain(`of the ${others.length} links given now ${used} belong to it`)
+      expect(refused.err).toContain('NOT used')
+      expect(refused.err).not.toContain('gift.example')
+    }
+    expect((await admin('orders', 'show', id, '--reveal-links')).out).toContain(links.join('\n'))
+  })
+
+  test('exits 5 when a delivered order is cancelled, and returns no money', async () => {
+    const id = await bought(byHand)
+    await admin('orders', 'deliver', id, await fileOf('https://gift.example/kept'))
+    const before = (await admin('accounts', 'show', shop.account.id, '--json')).json().balance_cents
+    expect(await admin('orders', 'cancel', id, '--reason', 'late')).toMatchObject({
+      code: EXIT.conflict,
+      err: expect.stringContaining('delivered already; that is final'),
+    })
+    expect((await admin('accounts', 'show', shop.account.id, '--json')).json().balance_cents).toBe(before)
+  })
+
   test('cancelling says where the money went, and is final', async () => {
     const id = await bought(byHand)
     expect((await admin('orders', 'cancel', id, '--reason', 'sold out')).out).toBe(
@@ -123,6 +157,19 @@ describe('pools', () => {
     const last = await bought(pooled)
     await expect.poll(() => status(last)).toBe('delivered')
     expect((await admin('pool', 'levels')).out).toContain('EMPTY: not sellable')
+  })
+
+  test('exits 5 when none of the links was loaded, 0 when some were', async () => {
+    const links = ['https://gift.example/l1', 'https://gift.example/l2']
+    await admin('pool', 'load', pooled, await fileOf(...links))
+    const again = await admin('pool', 'load', pooled, await fileOf(...links), '--json')
+    expect(again.json()).toMatchObject({ loaded: 0, known: [1, 2] })
+    expect(again.code).toBe(EXIT.conflict)
+    expect(JSON.parse(again.err)).toMatchObject({
+      error: { type: 'not_as_asked', message: expect.stringContaining('None of the 2 links was loaded') },
+    })
+    const some = await admin('pool', 'load', pooled, await fileOf(...links, 'https://gift.example/l3'))
+    expect(some.code).toBe(EXIT.ok)
   })
 
   test('a bad line is named by its number, never shown', async () => {
@@ -174,6 +221,41 @@ describe('suppliers, windows, rules', () => {
     for (const times of [['--from', 'tomorrow', '--for', '1h'], ['--until', '2001-01-01T00:00:00Z'], []]) {
       expect((await admin('store', 'plan', ...times, '--reason', 'x')).code).toBe(EXIT.usage)
     }
+  })
+
+  test('store open exits 5 inside planned windows, names them and their end, and 0 once they are called off', async () => {
+    const plan = async (...times: string[]) =>
+      (await admin('store', 'plan', ...times, '--reason', 'stocktaking', '--json')).json()
+    const first = await plan('--for', '1h')
+    const second = await plan('--from', new Date(Date.now() + 1_800_000).toISOString(), '--for', '2h')
+    const end = second.opens_at.replace('T', ' ').slice(0, 19)
+
+    const closed = await admin('store', 'open')
+    expect(closed).toMatchObject({ code: EXIT.conflict, out: expect.not.stringMatching(/is open/) })
+    expect(closed.err).toContain(`still CLOSED until ${end} UTC`)
+    expect(closed.err).toContain(`store unplan ${first.id}`)
+    expect(closed.err).not.toContain(second.id)
+    const json = await admin('store', 'open', '--json')
+    expect(json.code).toBe(EXIT.conflict)
+    expect(json.json()).toMatchObject({ is_open: true, is_open_now: false, windows: [{ id: first.id }] })
+
+    await admin('store', 'unplan', first.id)
+    await admin('store', 'unplan', second.id)
+    expect(await admin('store', 'open')).toMatchObject({
+      code: EXIT.ok,
+      out: expect.stringMatching(/^The store is open since/),
+    })
+  })
+
+  test('exits 5 when a window that is over is called off', async () => {
+    const { id } = (await admin('store', 'plan', '--for', '1h', '--reason', 'x', '--json')).json()
+    await shop.database.asOwner(
+      `update store_windows set closes_at = now() - interval '2h', opens_at = now() - interval '1h' where id = '${id}'`,
+    )
+    expect(await admin('store', 'unplan', id)).toMatchObject({
+      code: EXIT.conflict,
+      err: expect.stringContaining('nothing to call off'),
+    })
   })
 
   test('the refund rule is shown and set', async () => {
