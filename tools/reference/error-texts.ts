@@ -16,7 +16,7 @@ export const errorTexts: Readonly<Record<ErrorType, ErrorText>> = {
   invalid_request: {
     cause: [
       'A field is missing, has another type, or is out of its bounds; a property is not known; an item stands twice in a cart.',
-      'The body is not strict JSON: a name twice in one object, `1.0` for a whole number, a byte order mark, more than 8 levels.',
+      'The body is not strict JSON: a name twice in one object, `1e0` or `1.5` where a whole number belongs, a byte order mark, more than 8 levels.',
       'A query parameter stands twice or is spelled in another way than plain decimal (`05`, `+5`, `1e2`).',
       'A GET or DELETE came with a body, or a body with a `Content-Encoding`.',
     ],

@@ -132,6 +132,11 @@ const SAME: [slug: string, what: string, body: (id: string, other: string, key: 
     (id, other, key) =>
       `{"items":[{"id":"${id}","qty":1},{"id":"${other}","qty":2}],"idempotency_key":"${key}"}`,
   ],
+  [
+    'qty-decimal',
+    'the quantity 2 written 2.0',
+    (id, other, key) => `{"items":[{"id":"${id}"},{"id":"${other}","qty":2.0}],"idempotency_key":"${key}"}`,
+  ],
 ]
 for (const [slug, what, body] of SAME) {
   check(

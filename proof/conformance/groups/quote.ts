@@ -207,6 +207,23 @@ check(
   },
 )
 
+check(
+  'decimal-form',
+  'a quantity written 2.0 is 2, and an expected price may be written like that too',
+  ['cart.qty', 'cart.expected', 'd1.whole-numbers'],
+  async (t) => {
+    const { id, price_cents } = t.item('plain')
+    const reply = await t.post(
+      await t.buyer(),
+      '/quote',
+      `{"items":[{"id":"${id}","qty":2.0,"expected_price_cents":${price_cents}.00}]}`,
+    )
+    const { ok, total_cents } = reply.is(200).json
+    equal('ok', ok, true)
+    equal('total_cents', total_cents, 2 * price_cents)
+  },
+)
+
 /** Carts that break one rule each; orders are held to the same. */
 export const BROKEN_CARTS: [slug: string, what: string, proves: string[], items: (id: string) => string][] = [
   ['no-lines', 'an empty cart', ['qbody.items', 'obody.items', 'lim.cart'], () => '[]'],
@@ -224,7 +241,12 @@ export const BROKEN_CARTS: [slug: string, what: string, proves: string[], items:
   ['qty-11', 'a quantity of 11', ['cart.qty', 'lim.qty'], (id) => `[{"id":"${id}","qty":11}]`],
   ['qty-negative', 'a negative quantity', ['cart.qty', 'lim.qty'], (id) => `[{"id":"${id}","qty":-1}]`],
   ['qty-half', 'a quantity of 1.5', ['cart.qty'], (id) => `[{"id":"${id}","qty":1.5}]`],
-  ['qty-1.0', 'a quantity written 1.0', ['d1.json', 'cart.qty'], (id) => `[{"id":"${id}","qty":1.0}]`],
+  [
+    'qty-almost-1',
+    'a quantity a little more than 1',
+    ['d1.json', 'cart.qty'],
+    (id) => `[{"id":"${id}","qty":1.0000000000000000001}]`,
+  ],
   ['qty-exponent', 'a quantity written 1e0', ['d1.json', 'cart.qty'], (id) => `[{"id":"${id}","qty":1e0}]`],
   ['qty-text', 'a quantity in quotes', ['cart.qty'], (id) => `[{"id":"${id}","qty":"1"}]`],
   ['qty-null', 'a quantity of null', ['cart.qty'], (id) => `[{"id":"${id}","qty":null}]`],

@@ -24,8 +24,8 @@ export class JsonError extends Error {
 
 /**
  * Reads JSON so that no two readers can disagree about it: UTF-8 without a byte order mark, no name twice in an object,
- * whole numbers in their plain form, no lone surrogates or NUL, a bounded depth. `JSON.parse` takes the last of two equal
- * names, and turns 1e0 and 1.0 into 1 and a long id into another one.
+ * whole numbers only, in digits, no lone surrogates or NUL, a bounded depth. `JSON.parse` takes the last of two equal names,
+ * and turns a long id into another one. 1.0 is read as 1: some languages write every number like that.
  */
 export function parseStrictJson(bytes: Uint8Array): JsonValue {
   let text: string
@@ -57,10 +57,13 @@ export function* readStrictJsonList(text: string, member: string): Generator<Jso
 
 function wholeNumber(token: string): number {
   const value = Number(token)
-  if (!PLAIN_INTEGER.test(token) || !Number.isSafeInteger(value)) {
-    throw new JsonError(`${token.slice(0, 40)} is not a whole number in plain form, such as 12.`)
-  }
-  return value
+  if (WHOLE_NUMBER.test(token) && Number.isSafeInteger(value)) return value
+  const what = `${token.slice(0, 40)} is not a whole number in plain form`
+  throw new JsonError(
+    /^-?[1-9]\d{15,}$/.test(token)
+      ? `${what}: it has too many digits. An id is written in quotes.`
+      : `${what}, such as 12: leave out fractions, exponents and leading zeros.`,
+  )
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -78,7 +81,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   t: '\t',
 }
 const NUMBER = /-?\d[\d.eE+-]*/y
-const PLAIN_INTEGER = /^(0|-?[1-9]\d*)$/
+const WHOLE_NUMBER = /^(0|-?[1-9]\d*)(\.0+)?$/
 
 class Reader<Num> {
   readonly #text: string

@@ -62,8 +62,9 @@ describe('rows 39 to 45: a body that breaks a rule is refused with the trouble n
     [40, 'an extra property in a line', cart(line(ID, ',"price":1')), /items\[0\].*"price"/],
     [40, 'another case', `{"Items":[${line(ID)}]}`, /"items"|"Items"/],
     ...[
-      '1.0',
+      '1.5',
       '1e0',
+      '1.0e0',
       '1E0',
       '-0',
       '1E400',
@@ -103,7 +104,12 @@ describe('rows 39 to 45: a body that breaks a rule is refused with the trouble n
       /expected_price_cents must be integer/,
     ],
     [42, 'id as a short number', '{"items":[{"id":12345}]}', /items\[0\]\.id must be string/],
-    [42, 'id as a number', '{"items":[{"id":12345678901234567}]}', /whole number in plain form/],
+    [
+      42,
+      'id as a number',
+      '{"items":[{"id":12345678901234567}]}',
+      /too many digits. An id is written in quotes/,
+    ],
     [42, 'no id', '{"items":[{}]}', /items\[0\].*"id"/],
     [42, 'id null', '{"items":[{"id":null}]}', /items\[0\]\.id must be string/],
     ...[

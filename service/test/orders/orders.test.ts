@@ -179,6 +179,13 @@ describe('the same key again', () => {
     expect([again.status, again.body.id, again.body.lines]).toEqual([200, body.id, body.lines])
   })
 
+  test('numbers written as 1.0 make no difference', async () => {
+    const { idempotency_key, body } = await buy([{ id: two, qty: 2, expected_price_cents: 200 }])
+    const spelled = `{"items":[{"id":"${two}","qty":2.0,"expected_price_cents":200.00}],"idempotency_key":"${idempotency_key}"}`
+    const again = await shop.call('POST', '/v1/orders', { body: spelled })
+    expect([again.status, again.body.id]).toEqual([200, body.id])
+  })
+
   test.each([
     ['another item', [{ id: two }]],
     ['another quantity', [{ id: dollar, qty: 2 }]],

@@ -96,6 +96,15 @@ test('the line totals of a quote add up to its total, whatever the lines are', a
   expect(body.total_cents).toBe(250_200)
 })
 
+test('a quantity and an expected price written as decimals without a fraction are taken as whole numbers', async () => {
+  const answer = await shop.call('POST', '/v1/quote', {
+    body: `{"items":[{"id":"${dollar}","qty":2.0,"expected_price_cents":100.00}]}`,
+  })
+  expect([answer.status, answer.body.ok, answer.body.total_cents]).toEqual([200, true, 200])
+  // As an integer, not as it was sent.
+  expect(answer.body.lines[0].qty).toBe(2)
+})
+
 test('an id nobody knows is sold_out, without name and prices', async () => {
   const { body } = await quote({ id: UNKNOWN })
   expect(body).toEqual({
