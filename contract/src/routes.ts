@@ -219,6 +219,14 @@ export function routeNamed<Name extends RouteName>(name: Name): RouteNamed<Name>
   return found as RouteNamed<Name>
 }
 
+/**
+ * HEAD is offered where nobody signs, for uptime monitors that ask with nothing else: the headers of GET, without its body.
+ * A signature names its method, so a signed HEAD would be another request to get wrong.
+ */
+export function offersHead({ method, scope }: Route): boolean {
+  return method === 'GET' && scope === null
+}
+
 /** The scope a validated body asks for beyond the route's own, or null. */
 export function scopeForBody(route: Route, body: unknown): Scope | null {
   if (route.scopeWhenUrl === undefined) return null

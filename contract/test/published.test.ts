@@ -40,7 +40,18 @@ describe('the OpenAPI document', () => {
     const found = Object.entries(paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, { operationId }]) => [operationId, method.toUpperCase(), path]),
     )
-    expect(found.sort()).toEqual(routes.map(({ name, method, path }) => [name, method, path]).sort())
+    const expected = routes.map(({ name, method, path }) => [name as string, method as string, path])
+    expect(found.sort()).toEqual([...expected, ['headStatus', 'HEAD', '/status']].sort())
+  })
+
+  test('HEAD answers with the statuses and headers of GET, and never with a body', () => {
+    const { get, head } = document.paths['/status']
+    expect(Object.keys(head.responses)).toEqual(Object.keys(get.responses))
+    for (const [status, response] of Object.entries<Json>(head.responses)) {
+      const asked = get.responses[status]
+      expect(response.content).toBeUndefined()
+      expect(response.headers).toEqual((asked.$ref ? at(asked.$ref.slice(1)) : asked).headers)
+    }
   })
 
   test('every reference leads somewhere', () => {

@@ -3,7 +3,7 @@ import { madeFrom, table } from './markdown.ts'
 
 /** What an endpoint does, in one line. A route without words here does not compile. */
 const WORDS: Readonly<Record<RouteName, string>> = {
-  getStatus: 'Is the store open, and is all well? Needs no signature.',
+  getStatus: 'Is the store open, and is all well? Needs no signature. A monitor may ask with HEAD.',
   getPing: 'Does my signature work, and whose key is it?',
   getBalance: 'What is left to spend, in cents.',
   getCatalogue: 'All items, page by page, with filters and an entity tag.',

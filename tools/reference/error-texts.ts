@@ -124,7 +124,9 @@ export const errorTexts: Readonly<Record<ErrorType, ErrorText>> = {
     retry: 'An item that is not in a cart is another matter: there an unknown id is `item_unavailable`.',
   },
   method_not_allowed: {
-    cause: ['The path exists, but not with this method. HEAD and OPTIONS are not offered either.'],
+    cause: [
+      'The path exists, but not with this method. OPTIONS is not offered either, and HEAD for `/status` only.',
+    ],
     fix: ['Use one of the methods in the `Allow` header.'],
     message: 'PUT is not offered at this path; it takes GET, POST.',
   },

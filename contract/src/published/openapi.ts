@@ -3,7 +3,7 @@ import { NONCE_FORM, requestHeaders, SIGNATURE_FORM, TIMESTAMP_FORM, webhookHead
 import { EVENT_ID_PATTERN, KEY_ID_PATTERN } from '../ids.ts'
 import { RETRY_AFTER_S_MIN, WEBHOOK_PREVIOUS_SECRET_S } from '../limits.ts'
 import { schemas } from '../resources.ts'
-import { BASE_PATH, type Route, type RouteName, routes, unroutedErrors } from '../routes.ts'
+import { BASE_PATH, offersHead, type Route, type RouteName, routes, unroutedErrors } from '../routes.ts'
 import type { WebhookEventName } from '../webhook.ts'
 import { type Json, nameOf, parametersOf, schemaComponents, schemaRef } from './components.ts'
 import { errorMessages, examples, paidOrder } from './examples.ts'
@@ -64,6 +64,7 @@ function paths(): Json {
   const found: Record<string, Record<string, Json>> = {}
   for (const route of routes as readonly Route[]) {
     found[route.path] = { ...found[route.path], [route.method.toLowerCase()]: operation(route) }
+    if (offersHead(route)) found[route.path] = { ...found[route.path], head: headOperation(route) }
   }
   return found
 }
@@ -88,6 +89,29 @@ function operation(route: Route): Json {
     ...(listed.length > 0 && { parameters: listed }),
     ...(route.body && { requestBody: requestBody(route.body) }),
     responses: { ...successes(route), ...refusals(route) },
+  }
+}
+
+/** What GET answers, without bodies. */
+function headOperation(route: Route): Json {
+  const { tag, summary } = routeTexts[route.name as RouteName]
+  const refused = Object.entries(byStatus(route.errors)).map(([status, types]) => [
+    status,
+    refusal(route, types),
+  ])
+  const answers = { ...successes(route), ...Object.fromEntries(refused) }
+  return {
+    operationId: route.name.replace(/^get/, 'head'),
+    tags: [tag],
+    summary: `${summary} Headers only`,
+    description: `As GET, without the body, for monitors that ask with HEAD.\n\n${scopeText(route)}`,
+    security: [],
+    responses: Object.fromEntries(
+      Object.entries(answers).map(([status, answer]) => {
+        const { description, headers } = answer as Json
+        return [status, { description, headers }]
+      }),
+    ),
   }
 }
 

@@ -87,7 +87,7 @@ export const routeTexts: Readonly<Record<RouteName, RouteText>> = {
   getStatus: {
     tag: 'Service',
     summary: 'Is the shop open?',
-    description: `Public: signature headers are not looked at. At most ${PUBLIC_REQUESTS_PER_WINDOW_MAX} calls a minute from one address. A success says only that this endpoint answers; it is no estimate of delivery times.`,
+    description: `Public: signature headers are not looked at. HEAD is answered too, for monitors. At most ${PUBLIC_REQUESTS_PER_WINDOW_MAX} calls a minute from one address. A success says only that this endpoint answers; it is no estimate of delivery times.`,
     answers: { 200: 'How the service and the store are.' },
   },
   getPing: {

@@ -38,7 +38,7 @@ for (const [slug, swap] of [
 }
 
 const METHODS: [path: string, allow: string, wrong: string[]][] = [
-  ['/status', 'GET', ['POST', 'DELETE']],
+  ['/status', 'GET, HEAD', ['POST', 'DELETE']],
   ['/ping', 'GET', ['POST', 'PUT']],
   ['/balance', 'GET', ['PATCH']],
   ['/catalogue', 'GET', ['POST']],
@@ -62,11 +62,22 @@ for (const [path, allow, wrong] of METHODS) {
     )
   }
 }
+check('head-status', 'HEAD /status is answered as GET is, without a body', ['d1.head-status'], async (t) => {
+  const [got, asked] = [await t.send({ path: '/status' }), await t.send({ method: 'HEAD', path: '/status' })]
+  asked.is(200)
+  equal('the body', asked.body.length, 0)
+  for (const name of ['content-type', 'cache-control']) equal(name, asked.header(name), got.header(name))
+})
 for (const method of ['HEAD', 'OPTIONS', 'TRACE']) {
-  check(`405-${method.toLowerCase()}`, `${method} is not offered`, ['d1.unused-methods'], async (t) => {
-    const reply = (await t.send({ method, path: '/ping' })).is(405)
-    that('Allow', reply.header('allow') === 'GET', reply.header('allow'))
-  })
+  check(
+    `405-${method.toLowerCase()}`,
+    `${method} is not offered for a signed request`,
+    ['d1.unused-methods'],
+    async (t) => {
+      const reply = (await t.send({ method, path: '/ping' })).is(405)
+      that('Allow', reply.header('allow') === 'GET', reply.header('allow'))
+    },
+  )
 }
 check('no-cors', 'nothing invites a browser', ['d1.unused-methods', 'what.secrets'], async (t) => {
   const headers = [

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
   BODY_ARRIVAL_MS_MAX,
   type ErrorType,
+  offersHead,
   PUBLIC_FILES_PER_WINDOW_MAX,
   PUBLIC_REQUESTS_PER_WINDOW_MAX,
   RATE_WINDOW_S,
@@ -143,7 +144,8 @@ export function createEdge(deps: EdgeDeps, endpoints: readonly Endpoint[]): Fast
   for (const { endpoint, route } of mounted) {
     const input = createInputReader(route)
     app.route({
-      method: route.method,
+      // To HEAD Node sends the headers alone, the length of the body among them.
+      method: offersHead(route) ? [route.method, 'HEAD'] : route.method,
       url: `/${route.name}`,
       async handler(request, reply) {
         const exchange = exchangeOf(request)

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { BASE_PATH, type Route } from '@shopwire/contract'
+import { BASE_PATH, offersHead, type Route } from '@shopwire/contract'
 import { Refusal, refuse } from '../platform/trouble.ts'
 import type { PublicFile, PublicFiles } from './public-files.ts'
 
@@ -37,6 +37,7 @@ export function createTicketOffice(
     const path = BASE_PATH + route.path
     const [table, name] = path.endsWith('/{id}') ? [byId, path.slice(0, -'{id}'.length)] : [exact, path]
     const methods = table.get(name) ?? new Map<string, Route>()
+    if (offersHead(route)) methods.set('HEAD', route)
     table.set(name, methods.set(route.method, route))
   }
   return (request) => {

@@ -3,7 +3,7 @@ import { Ajv } from 'ajv'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { asSuperuser } from '../../testing/database.ts'
 import { itemOf, putItems } from '../../testing/items.ts'
-import { ask, openLine, requestBytes } from '../../testing/raw-http.ts'
+import { ask, openLine, type RawAnswer, requestBytes } from '../../testing/raw-http.ts'
 import { expectRefusal, faultsOf } from '../../testing/refusals.ts'
 import { openShop, type Shop, signedHeaders } from '../../testing/shop.ts'
 
@@ -36,6 +36,28 @@ test('it says exactly what the contract lists, to anyone', async () => {
     queue: 0,
     updated: new Date(nowMs).toISOString(),
   })
+})
+
+test('HEAD answers with the headers of GET and no body, and the connection goes on', async () => {
+  const line = await openLine(shop.port)
+  const answerTo = async (method: string) => {
+    line.send(requestBytes(method, '/v1/status'))
+    return (await line.next({ isHead: method === 'HEAD' })) as RawAnswer
+  }
+  const got = await answerTo('GET')
+  const asked = await answerTo('HEAD')
+  expect((await answerTo('GET')).body).toBe(got.body)
+  line.close()
+  expect([asked.status, asked.body]).toEqual([200, ''])
+  expect(faultsOf(asked, { isHead: true })).toEqual([])
+  const { date: _, 'x-request-id': id, ...headers } = got.headers
+  expect(asked.headers).toMatchObject(headers)
+  expect(asked.headers['x-request-id']).not.toBe(id)
+})
+
+test('405 says that HEAD is offered', async () => {
+  const refused = await ask(shop.port, requestBytes('POST', '/v1/status'))
+  expect([refused.status, refused.headers.allow]).toEqual([405, 'GET, HEAD'])
 })
 
 test('signature headers, right or wrong, are not looked at', async () => {
