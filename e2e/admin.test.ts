@@ -205,13 +205,13 @@ test('a database that does not answer is told with exit code 7', async () => {
   expect(JSON.parse(json.stderr)).toMatchObject({ error: { type: 'service_unavailable' } })
 })
 
-test('a configuration that is wrong is told with exit code 2, a database without tables with 1 and the way out', async () => {
+test('a configuration that is wrong is told with exit code 2, a database of another version with 3 and the way out', async () => {
   expect(await runProgram('admin', ['accounts', 'list'], { SHOPWIRE_TYPO: '1' })).toMatchObject({ code: 2 })
   const elsewhere = new URL(system.database.appUrl)
   elsewhere.pathname = '/postgres'
   const settings = { ...system.settings, SHOPWIRE_DATABASE_URL: elsewhere.href }
   const empty = await runProgram('admin', ['accounts', 'list'], settings)
-  expect(empty.code).toBe(1)
+  expect(empty.code).toBe(3)
   expect(empty.stderr).toContain('shopwire-admin migrate')
 })
 

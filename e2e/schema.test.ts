@@ -21,6 +21,54 @@ test('API processes refuse a database that was not migrated, name the command, a
   }
 })
 
+test('the admin command refuses a database of another version with the words of the API and exits with 3', async () => {
+  const database = await provisionDatabase(postgres, 'admin_version')
+  const admin = (...args: string[]) => runProgram('admin', args, settingsFor(database))
+  const refused = async (words: string) => {
+    const all = [['accounts', 'list'], ['accounts', 'create', 'A'], ['verify'], ['encryption', 'status']]
+    for (const { code, stdout, stderr } of await Promise.all(all.map((args) => admin(...args)))) {
+      expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
+      expect(stderr).toContain(words)
+    }
+    expect(await admin('migrate', '--status', '--json')).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('"schema_mismatch"'),
+    })
+  }
+  await refused('The database is at version 0')
+  const exempt = [['config'], ['config', '--reference'], ['encryption', 'new-key'], ['--help']]
+  const ended = await Promise.all(exempt.map((args) => admin(...args)))
+  expect(ended.map(({ code }) => code)).toEqual([0, 0, 0, 0])
+  expect((await migrate(database)).code).toBe(0)
+  expect((await admin('accounts', 'create', 'A')).code).toBe(0)
+  const next = (await migrationFiles()).length + 1
+  await psql(
+    database.ownerUrl,
+    `insert into schema_migrations (number, name, checksum) values (${next}, 'of_tomorrow.sql', 'x')`,
+  )
+  await refused('newer than this program')
+  expect(await psql(database.ownerUrl, 'select count(*) from accounts')).toBe('1')
+})
+
+test('migrating needs the URL of the owner and nothing else', async () => {
+  const database = await provisionDatabase(postgres, 'owner_only')
+  const owner = { SHOPWIRE_ENV: 'development', ...ownerSettings(database) }
+  const status = () => runProgram('admin', ['migrate', '--status'], owner)
+  expect((await status()).code).toBe(3)
+  expect(await runProgram('admin', ['migrate'], owner)).toMatchObject({ code: 0 })
+  expect(await runProgram('migrate', [], owner)).toMatchObject({ code: 0 })
+  expect(await status()).toMatchObject({ code: 0, stdout: 'The database fits this program.\n' })
+  for (const [name, args] of [
+    ['migrate', []],
+    ['admin', ['migrate']],
+  ] as const) {
+    const { code, stderr } = await runProgram(name, args, settingsFor(database))
+    expect(code).toBe(2)
+    expect(stderr).toContain('SHOPWIRE_DATABASE_OWNER_URL is required to migrate')
+    expect(stderr).toContain('1 problem(s)')
+  }
+})
+
 test('five migrations started at once all succeed, and each file is applied by one of them', async () => {
   const database = await provisionDatabase(postgres, 'five_at_once')
   const ended = await Promise.all(Array.from({ length: 5 }, () => migrate(database)))

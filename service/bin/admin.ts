@@ -2,14 +2,14 @@
 import { userInfo } from 'node:os'
 import type { Admission } from '../src/access/admission.ts'
 import { heardByAll } from '../src/access/admission-in-use.ts'
-import { type Config, ConfigError, configReference, describeConfig, loadConfig } from '../src/config.ts'
+import { configReference, describeConfig, loadConfig, loadSchemaUrl } from '../src/config.ts'
 import { runAdmin } from '../src/console/command/program.ts'
 import { createOperator, type OperatorDeps } from '../src/console/operator.ts'
 import { readRules } from '../src/console/verify.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import { verifiedKeyring } from '../src/platform/key-checks.ts'
 import { createLog } from '../src/platform/log.ts'
-import { migrate, schemaMismatch } from '../src/platform/migrate.ts'
+import { migrate, schemaMismatch, schemaMismatchAt } from '../src/platform/migrate.ts'
 import {
   INVARIANTS,
   MIGRATIONS,
@@ -61,7 +61,8 @@ process.exitCode = await runAdmin(
     deps,
     patientDb,
     operator: () => createOperator(deps(), `cli:${userInfo().username}`),
-    migrate: (report) => migrate(ownerUrl(config()), MIGRATIONS, report),
+    migrate: (report) => migrate(loadSchemaUrl('migrate'), MIGRATIONS, report),
+    migrationStatus: () => schemaMismatchAt(loadSchemaUrl('look'), MIGRATIONS),
     schemaMismatch: () =>
       schemaMismatch((text) => deps().db.many({ text, values: [], name: 'schema_version' }), MIGRATIONS),
     rules: () => readRules(INVARIANTS),
@@ -75,11 +76,6 @@ process.exitCode = await runAdmin(
   process.argv.slice(2),
 )
 for (const close of closing) await close()
-
-function ownerUrl({ SHOPWIRE_DATABASE_OWNER_URL: url }: Config): string {
-  if (url === undefined) throw new ConfigError(['SHOPWIRE_DATABASE_OWNER_URL is required to migrate'])
-  return url
-}
 
 function once<Value>(make: () => Value): () => Value {
   let made: { value: Value } | undefined

@@ -1,12 +1,11 @@
 #!/usr/bin/env node
-import { ConfigError, loadConfig } from '../src/config.ts'
+import { ConfigError, loadSchemaUrl } from '../src/config.ts'
 import { migrate } from '../src/platform/migrate.ts'
 import { MIGRATIONS } from '../src/wiring.ts'
 
 /** For containers that migrate in a step of their own; the same as `shopwire-admin migrate`. */
 try {
-  const { SHOPWIRE_DATABASE_OWNER_URL: url } = loadConfig()
-  if (url === undefined) throw new ConfigError(['SHOPWIRE_DATABASE_OWNER_URL is required to migrate'])
+  const url = loadSchemaUrl('migrate')
   const { applied, version } = await migrate(url, MIGRATIONS, (line) => process.stdout.write(`${line}\n`))
   process.stdout.write(`${applied.length} applied; the database is at version ${version}\n`)
 } catch (error) {

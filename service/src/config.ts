@@ -176,9 +176,11 @@ const KNOWN_PASSWORDS = new Set(['postgres', 'password', 'shopwire', 'secret', '
 const KEY_BYTES = 32
 const TYPO_EDITS_MAX = 2
 
-export function loadConfig(env: Readonly<Record<string, string | undefined>> = process.env): Config {
+type Environment = Readonly<Record<string, string | undefined>>
+
+export function loadConfig(env: Environment = process.env): Config {
   const problems: string[] = []
-  const given = readVariables(env, problems)
+  const given = readVariables(env, Object.keys(schema.shape), problems)
   const parsed = schema.safeParse(given)
   if (!parsed.success) {
     for (const issue of parsed.error.issues) problems.push(describeIssue(issue, given))
@@ -187,6 +189,30 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>> = p
   checkTogether(given, problems)
   if (!parsed.success || !encryption || problems.length > 0) throw new ConfigError(problems)
   return { ...parsed.data, encryption }
+}
+
+/**
+ * The database whose schema is brought up, as its owner. Nothing else is asked for: migrations run where neither encryption keys
+ * nor the application's login need to be. For a look that changes nothing the application's login will do.
+ */
+export function loadSchemaUrl(purpose: 'migrate' | 'look', env: Environment = process.env): string {
+  const names = {
+    SHOPWIRE_ENV: true,
+    SHOPWIRE_DATABASE_OWNER_URL: true,
+    SHOPWIRE_DATABASE_URL: true,
+  } as const
+  const problems: string[] = []
+  const given = readVariables(env, Object.keys(names), problems)
+  if (purpose === 'migrate') delete given.SHOPWIRE_DATABASE_URL
+  const parsed = schema.pick(names).partial().safeParse(given)
+  if (!parsed.success) {
+    for (const issue of parsed.error.issues) problems.push(describeIssue(issue, given))
+  }
+  checkTogether(given, problems)
+  const url = given.SHOPWIRE_DATABASE_OWNER_URL ?? given.SHOPWIRE_DATABASE_URL
+  if (url === undefined) problems.push('SHOPWIRE_DATABASE_OWNER_URL is required to migrate')
+  if (url === undefined || problems.length > 0) throw new ConfigError(problems)
+  return url
 }
 
 /** For the start-up line and `config` command: every setting, secrets masked. */
@@ -211,9 +237,9 @@ export function configReference(): { name: string; default: string; meaning: str
   })
 }
 
-function readVariables(env: Readonly<Record<string, string | undefined>>, problems: string[]) {
+function readVariables(env: Environment, names: readonly string[], problems: string[]) {
   const given: Record<string, string> = {}
-  for (const name of Object.keys(schema.shape)) {
+  for (const name of names) {
     const direct = env[name]
     const path = env[`${name}_FILE`]
     if (direct !== undefined && path !== undefined) {

@@ -1,6 +1,8 @@
 import { runAdmin } from '../src/console/command/program.ts'
 import type { Workplace } from '../src/console/command/workplace.ts'
 import { systemClock } from '../src/platform/clock.ts'
+import { schemaMismatch } from '../src/platform/migrate.ts'
+import { MIGRATIONS } from '../src/wiring.ts'
 import type { Shop } from './shop.ts'
 
 /** Runs a command line of the operator on this shop, inside this process. */
@@ -10,6 +12,8 @@ export async function runAdminOn({ db, keyring, admission, operator }: Shop, ...
   const workplace = {
     deps: () => ({ db, keyring, clock: systemClock, cell: 'c1', admission: async () => admission }),
     operator: () => operator,
+    schemaMismatch: () =>
+      schemaMismatch((text) => db.many({ text, values: [], name: 'schema_version' }), MIGRATIONS),
     isDevelopment: () => false,
     out: (text: string) => {
       out += text

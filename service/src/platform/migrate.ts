@@ -55,6 +55,17 @@ export async function migrate(
   }
 }
 
+/** Whether the database at this URL fits, for who has no connection yet. */
+export async function schemaMismatchAt(url: string, folder: URL): Promise<string | undefined> {
+  const client = new pg.Client({ connectionString: url, application_name: 'shopwire-migrate' })
+  await client.connect()
+  try {
+    return await schemaMismatch(async (text) => (await client.query<Applied>(text)).rows, folder)
+  } finally {
+    await client.end()
+  }
+}
+
 /** What a process asks at its start: is this database the one my code was written for? Says why not, or nothing. */
 export async function schemaMismatch(
   query: (text: string) => Promise<Applied[]>,

@@ -8,6 +8,7 @@ import {
   DEVELOPMENT_ENCRYPTION_KEY,
   describeConfig,
   loadConfig,
+  loadSchemaUrl,
 } from '../../src/config.ts'
 
 const KEY = `k1:${Buffer.from('0123456789abcdefghijklmnopqrstuv').toString('base64')}`
@@ -100,6 +101,20 @@ test('the active encryption key is the first one unless named, and must exist', 
   expect(loadConfig(two).encryption.activeId).toBe('k1')
   expect(loadConfig({ ...two, SHOPWIRE_ENCRYPTION_KEY_ACTIVE: 'k2' }).encryption.activeId).toBe('k2')
   expect(problemsOf({ ...two, SHOPWIRE_ENCRYPTION_KEY_ACTIVE: 'k3' })).toHaveLength(1)
+})
+
+test('a migration asks for the URL of the owner alone, and refuses a password that everybody knows', () => {
+  const owner = { SHOPWIRE_DATABASE_OWNER_URL: 'postgres://owner:Zx81-long@db.internal/shopwire' }
+  expect(loadSchemaUrl('migrate', { ...owner, SHOPWIRE_PORT: 'eighty' })).toBe(
+    owner.SHOPWIRE_DATABASE_OWNER_URL,
+  )
+  expect(() => loadSchemaUrl('migrate', good)).toThrow(
+    /1 problem.*\n.*SHOPWIRE_DATABASE_OWNER_URL is required/,
+  )
+  expect(loadSchemaUrl('look', good)).toBe(good.SHOPWIRE_DATABASE_URL)
+  expect(() =>
+    loadSchemaUrl('migrate', { SHOPWIRE_DATABASE_OWNER_URL: 'postgres://o:postgres@db/x' }),
+  ).toThrow(/everybody knows/)
 })
 
 test('every setting has a meaning', () => {

@@ -5,6 +5,7 @@ import type { UnopenedRow } from '../../platform/rewrap.ts'
 import { countSealed } from '../sealed-columns.ts'
 import { parseLimit } from './parse.ts'
 import { day, print, table } from './print.ts'
+import { SchemaMismatch } from './schema-check.ts'
 import type { Workplace } from './workplace.ts'
 
 export function maintenanceCommands(program: Command, workplace: Workplace): void {
@@ -14,12 +15,13 @@ export function maintenanceCommands(program: Command, workplace: Workplace): voi
     .description('bring the database to the newest version; safe to run from several places at once')
     .action(async ({ status }: { status?: true }, command: Command) => {
       if (status) {
-        const mismatch = await workplace.schemaMismatch()
+        const mismatch = await workplace.migrationStatus()
+        if (mismatch !== undefined) throw new SchemaMismatch(mismatch)
         return print(
           command,
           workplace,
-          { ok: mismatch === undefined, mismatch: mismatch ?? null },
-          () => mismatch ?? 'The database fits this program.',
+          { ok: true, mismatch: null },
+          () => 'The database fits this program.',
         )
       }
       const report = await workplace.migrate((line) => workplace.err(`${line}\n`))

@@ -7,6 +7,7 @@ import { keyCommands } from './keys.ts'
 import { maintenanceCommands } from './maintenance.ts'
 import { orderCommands } from './orders.ts'
 import { NotAsAsked } from './print.ts'
+import { checkSchemaFirst, SchemaMismatch } from './schema-check.ts'
 import { storeCommands } from './store.ts'
 import { supplyCommands } from './supply.ts'
 import { RulesViolated, verifyCommand } from './verify.ts'
@@ -17,6 +18,7 @@ export const EXIT = {
   ok: 0,
   failed: 1,
   usage: 2,
+  schema: 3,
   notFound: 4,
   conflict: 5,
   violated: 6,
@@ -43,6 +45,7 @@ export async function runAdmin(workplace: Workplace, argv: readonly string[]): P
   storeCommands(program, workplace)
   maintenanceCommands(program, workplace)
   verifyCommand(program, workplace)
+  checkSchemaFirst(program, workplace)
   for (const command of withDescendants(program)) {
     command.exitOverride().configureOutput({ writeOut: workplace.out, writeErr: workplace.err })
   }
@@ -92,14 +95,9 @@ function describe(error: unknown): { code: number; type: string; message: string
         : `The database did not answer (${reason}). Check SHOPWIRE_DATABASE_URL and whether the server runs.`
     return { code: EXIT.unavailable, type: 'service_unavailable', message }
   }
-  const { code: pgCode, message } = error as { code?: string; message: string }
-  if (pgCode === '42P01') {
-    return {
-      code: EXIT.failed,
-      type: 'failed',
-      message: 'The database has no tables yet. Run "shopwire-admin migrate" first.',
-    }
+  if (error instanceof SchemaMismatch) {
+    return { code: EXIT.schema, type: 'schema_mismatch', message: error.message }
   }
-  const isConfig = (error as Error).name === 'ConfigError'
-  return { code: isConfig ? EXIT.usage : EXIT.failed, type: 'failed', message }
+  const { name, message } = error as Error
+  return { code: name === 'ConfigError' ? EXIT.usage : EXIT.failed, type: 'failed', message }
 }

@@ -11,6 +11,9 @@ export interface Workplace {
   /** For statements that read whole tables: the same database with much more time. */
   patientDb(): Db
   migrate(report: (line: string) => void): Promise<MigrationReport>
+  /** Why the database does not fit this program; asked as its owner where one is given. */
+  migrationStatus(): Promise<string | undefined>
+  /** The same, on the connection that the commands work with. */
   schemaMismatch(): Promise<string | undefined>
   /** What must hold of the data. */
   rules(): Promise<Rule[]>

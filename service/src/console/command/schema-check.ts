@@ -1,0 +1,24 @@
+import type { Command } from 'commander'
+import type { Workplace } from './workplace.ts'
+
+/** The database is older or newer than this program. */
+export class SchemaMismatch extends Error {
+  override readonly name = 'SchemaMismatch'
+}
+
+/** These look at the schema themselves or need no database. */
+const EXEMPT: ReadonlySet<string> = new Set(['migrate', 'config', 'encryption new-key'])
+
+/** An old command on a new schema, or the other way round, could book money by rules that no longer hold. It is stopped first. */
+export function checkSchemaFirst(program: Command, workplace: Workplace): void {
+  program.hook('preAction', async (_program, command) => {
+    if (EXEMPT.has(pathOf(command))) return
+    const mismatch = await workplace.schemaMismatch()
+    if (mismatch !== undefined) throw new SchemaMismatch(mismatch)
+  })
+}
+
+function pathOf(command: Command): string {
+  const { parent } = command
+  return parent?.parent ? `${pathOf(parent)} ${command.name()}` : command.name()
+}
