@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { clusterUrlsProblem } from './access/redis-urls.ts'
+import { isServiceLink, OTHER_SETTINGS } from './other-settings.ts'
 
 /**
  * The only reader of the environment. Every variable may be given as NAME_FILE instead, the path of a file that holds the
@@ -256,14 +257,24 @@ function readVariables(env: Environment, names: readonly string[], problems: str
       given[name] = direct
     }
   }
-  // Callers' tools share the prefix, so a name we do not know is only suspicious when it looks like one we do.
-  for (const name of Object.keys(env)) {
-    const bare = name.replace(/_FILE$/, '')
-    if (!name.startsWith('SHOPWIRE_') || bare in schema.shape) continue
-    const meant = Object.keys(schema.shape).find((known) => editsBetween(bare, known) <= TYPO_EDITS_MAX)
-    if (meant) problems.push(`${name} is not a setting: did you mean ${meant}?`)
-  }
+  problems.push(...unknownNames(env, (given.SHOPWIRE_ENV ?? 'production') === 'production'))
   return given
+}
+
+/**
+ * A misspelt name would leave its setting at the default, silently: no limit, no proxy, no TLS. Production refuses every name that
+ * nobody reads; on a laptop, where other programs may use the prefix, only those that look like one of ours.
+ */
+function unknownNames(env: Environment, isProduction: boolean): string[] {
+  return Object.keys(env).flatMap((name) => {
+    const bare = name.replace(/_FILE$/, '')
+    if (!name.startsWith('SHOPWIRE_') || bare in schema.shape || OTHER_SETTINGS.has(bare)) return []
+    if (isServiceLink(name, env)) return []
+    const meant = Object.keys(schema.shape).find((known) => editsBetween(bare, known) <= TYPO_EDITS_MAX)
+    if (meant) return [`${name} is not a setting: did you mean ${meant}?`]
+    if (!isProduction) return []
+    return [`${name} is not a setting: correct or unset it ("shopwire-admin config --reference" lists all)`]
+  })
 }
 
 /** Letters to add, drop or change to get from one to the other. */
@@ -284,7 +295,11 @@ function describeIssue(issue: z.core.$ZodIssue, given: Record<string, string>): 
   const name = String(issue.path[0])
   if (given[name] === undefined) return `${name} is required`
   const shown = SECRETS.has(name) ? '' : ` (is "${given[name]}")`
-  return `${name}: ${issue.message}${shown}`
+  const fromKubernetes = given[name]?.startsWith('tcp://') && name.endsWith('_PORT')
+  const hint = fromKubernetes
+    ? '; Kubernetes sets this for a Service named "shopwire": set enableServiceLinks: false for the pod, or rename the Service'
+    : ''
+  return `${name}: ${issue.message}${shown}${hint}`
 }
 
 function readEncryptionKeys(given: Record<string, string>, problems: string[]): EncryptionKeys | undefined {

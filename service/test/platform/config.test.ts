@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -10,6 +10,7 @@ import {
   loadConfig,
   loadSchemaUrl,
 } from '../../src/config.ts'
+import { OTHER_SETTINGS } from '../../src/other-settings.ts'
 
 const KEY = `k1:${Buffer.from('0123456789abcdefghijklmnopqrstuv').toString('base64')}`
 const good = {
@@ -102,6 +103,65 @@ test('the active encryption key is the first one unless named, and must exist', 
   expect(loadConfig({ ...two, SHOPWIRE_ENCRYPTION_KEY_ACTIVE: 'k2' }).encryption.activeId).toBe('k2')
   expect(problemsOf({ ...two, SHOPWIRE_ENCRYPTION_KEY_ACTIVE: 'k3' })).toHaveLength(1)
 })
+
+test('production refuses a name with our prefix that nobody reads, and says how to go on', () => {
+  const unknown = { SHOPWIRE_WEBHOOK_ALLOWLIST: '10.0.0.0/8', SHOPWIRE_WEBHOOK_ALLOWLIST_FILE: '/run/x' }
+  const problems = problemsOf({ ...good, ...unknown })
+  expect(problems).toHaveLength(2)
+  expect(problems[0]).toBe(
+    'SHOPWIRE_WEBHOOK_ALLOWLIST is not a setting: correct or unset it ("shopwire-admin config --reference" lists all)',
+  )
+  expect(problemsOf({ ...good, ...unknown, SHOPWIRE_ENV: '' })).toHaveLength(2)
+  expect(problemsOf({ ...good, ...unknown, SHOPWIRE_ENV: 'development' })).toEqual([])
+  expect(problemsOf({ ...good, SHOPWIRE_HSOT: 'x', SHOPWIRE_ENV: 'development' })).toHaveLength(1)
+})
+
+test('settings of our other programs and the links that Kubernetes makes to Services are no mistake', () => {
+  expect(problemsOf({ ...good, SHOPWIRE_API_SECRET: 'sk', SHOPWIRE_PG_BIN: '/usr/bin' })).toEqual([])
+  const links = {
+    SHOPWIRE_API_SERVICE_HOST: '10.0.0.1',
+    SHOPWIRE_API_SERVICE_PORT: '80',
+    SHOPWIRE_API_SERVICE_PORT_HTTP: '80',
+    SHOPWIRE_API_PORT: 'tcp://10.0.0.1:80',
+    SHOPWIRE_API_PORT_80_TCP: 'tcp://10.0.0.1:80',
+    SHOPWIRE_API_PORT_80_TCP_ADDR: '10.0.0.1',
+  }
+  expect(problemsOf({ ...good, ...links })).toEqual([])
+  const { SHOPWIRE_API_SERVICE_HOST: _, ...alone } = links
+  expect(problemsOf({ ...good, ...alone })).toHaveLength(5)
+  const own = { SHOPWIRE_SERVICE_HOST: '10.0.0.1', SHOPWIRE_PORT: 'tcp://10.0.0.1:80' }
+  expect(problemsOf({ ...good, ...own })).toEqual([expect.stringContaining('enableServiceLinks: false')])
+})
+
+test('every name with our prefix in this repository is a setting or one of another program of ours, and none is left over', () => {
+  const known = new Set([...configReference().map(({ name }) => name), ...OTHER_SETTINGS])
+  const used = namesInRepository()
+  expect([...used].filter((name) => !known.has(name) && !MISSPELT_ON_PURPOSE.has(name))).toEqual([])
+  expect([...OTHER_SETTINGS].filter((name) => !used.has(name))).toEqual([])
+})
+
+/** In tests of the refusal itself. */
+const MISSPELT_ON_PURPOSE = new Set(['SHOPWIRE_HSOT', 'SHOPWIRE_TYPO'])
+const PROGRAMS = '.ci cli contract docs e2e emulator engines examples packaging proof sdk tools'.split(' ')
+const NOT_SOURCES = /(^|\/)(node_modules|dist|\.site|\.data|\.[a-z-]*cache)(\/|$)/
+
+function namesInRepository(): Set<string> {
+  const root = new URL('../../../', import.meta.url).pathname
+  const files = PROGRAMS.flatMap((folder) =>
+    globSync(`${folder}/**/*`, {
+      cwd: root,
+      withFileTypes: true,
+      exclude: (entry) => NOT_SOURCES.test(entry.name),
+    })
+      .filter((entry) => entry.isFile() && !/\.(png|woff2|ico|gz)$/.test(entry.name))
+      .map((entry) => join(entry.parentPath, entry.name)),
+  )
+  // A name may be followed by _FILE; a bare prefix, as in SHOPWIRE_*, is no name.
+  const names = files.flatMap(
+    (file) => readFileSync(file, 'utf8').match(/\bSHOPWIRE_[A-Z][A-Z0-9_]*[A-Z0-9]\b/g) ?? [],
+  )
+  return new Set(names.map((name) => name.replace(/_FILE$/, '')))
+}
 
 test('a migration asks for the URL of the owner alone, and refuses a password that everybody knows', () => {
   const owner = { SHOPWIRE_DATABASE_OWNER_URL: 'postgres://owner:Zx81-long@db.internal/shopwire' }

@@ -1,0 +1,31 @@
+/**
+ * Names with our prefix that other programs of this repository read: the SDK and the command line of callers, tests, benchmarks and
+ * `npm run dev`. The service has no use for them, and they are no mistake beside it. A test compares the list with the sources.
+ */
+export const OTHER_SETTINGS: ReadonlySet<string> = new Set([
+  'SHOPWIRE_ACCOUNT',
+  'SHOPWIRE_API_KEY',
+  'SHOPWIRE_API_SECRET',
+  'SHOPWIRE_BASE_URL',
+  'SHOPWIRE_CHROMIUM',
+  'SHOPWIRE_CI_E2E',
+  'SHOPWIRE_DEBUG',
+  'SHOPWIRE_E2E_SHORT',
+  'SHOPWIRE_LONG',
+  'SHOPWIRE_PG_BIN',
+  'SHOPWIRE_PROFILE',
+  'SHOPWIRE_REDIS_BIN',
+  'SHOPWIRE_SHOTS',
+  'SHOPWIRE_WEBHOOK_SECRET',
+  'SHOPWIRE_WEBHOOK_SECRET_PREVIOUS',
+  'SHOPWIRE_WRITE_DOCS',
+])
+
+/**
+ * Kubernetes gives every container the addresses of the Services beside it: one named `shopwire-api` becomes
+ * SHOPWIRE_API_SERVICE_HOST, SHOPWIRE_API_PORT_8080_TCP and so on.
+ */
+export function isServiceLink(name: string, env: Readonly<Record<string, string | undefined>>): boolean {
+  const [, service] = /^(SHOPWIRE(?:_[A-Z0-9_]+?)?)_(?:SERVICE_(?:HOST|PORT)|PORT)(?:_.+)?$/.exec(name) ?? []
+  return service !== undefined && env[`${service}_SERVICE_HOST`] !== undefined
+}
