@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { until } from '@shopwire/engines'
 import { expect, type TestContext, test } from 'vitest'
 import { type Answer, type Connection, ConnectionLost, connect, exchange } from './support/connection.ts'
@@ -139,12 +141,51 @@ test('a wrong configuration is told all at once, without its secrets, with exit 
     'SHOPWIRE_ENCRYPTION_KEYS: entry 1',
     'SHOPWIRE_HSOT is not a setting: did you mean SHOPWIRE_HOST',
   ]
-  for (const name of ['api', 'migrate'] as const) {
+  const ofMigrate = [
+    'SHOPWIRE_ENV',
+    'SHOPWIRE_DATABASE_OWNER_URL is required',
+    'SHOPWIRE_HSOT is not a setting',
+  ]
+  for (const [name, all] of [
+    ['api', problems],
+    ['migrate', ofMigrate],
+  ] as const) {
     const { code, stderr } = await runProgram(name, [], wrong)
     expect(code).toBe(2)
-    expect(problems.filter((problem) => !stderr.includes(problem))).toEqual([])
-    expect(stderr).toContain(`${problems.length} problem(s)`)
+    expect(all.filter((problem) => !stderr.includes(problem))).toEqual([])
+    expect(stderr).toContain(`${all.length} problem(s)`)
     expect(stderr).not.toContain('c2hvcnQ')
+  }
+})
+
+test('a port in use or not allowed is named in words with its setting, and the process exits with 1', async (context) => {
+  const { system } = await openSystem(context)
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  context.onTestFinished(() => void taken.close())
+  const { port } = taken.address() as AddressInfo
+  const free = { SHOPWIRE_PORT: '0', SHOPWIRE_HEALTH_PORT: '0' }
+  for (const [name, setting, value, words] of [
+    ['api', 'SHOPWIRE_PORT', String(port), `Port ${port} on 127.0.0.1 is in use by another program.`],
+    ['api', 'SHOPWIRE_HEALTH_PORT', String(port), `Port ${port} on 127.0.0.1 is in use by another program.`],
+    [
+      'worker',
+      'SHOPWIRE_HEALTH_PORT',
+      String(port),
+      `Port ${port} on 127.0.0.1 is in use by another program.`,
+    ],
+    ['api', 'SHOPWIRE_HOST', '192.0.2.1', 'This machine has no address 192.0.2.1.'],
+  ] as const) {
+    const { code, stdout, stderr } = await runProgram(name, [], {
+      ...system.settings,
+      ...free,
+      [setting]: value,
+    })
+    const printed = stdout + stderr
+    expect(code, printed).toBe(1)
+    expect(printed).toContain(words)
+    expect(printed).toMatch(new RegExp(`\\bset ${setting} to`, 'i'))
+    expect(printed).not.toMatch(/\bat .*(node:|\.ts:\d)/)
   }
 })
 

@@ -8,6 +8,7 @@ import { onShutdown } from '../src/platform/shutdown.ts'
 import {
   openDatabaseFrom,
   openReadiness,
+  orCannotStart,
   startingConfig,
   untilAnswered,
   untilSchemaFits,
@@ -38,8 +39,8 @@ onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
 ])
 
 log.info({ version: VERSION, config: describeConfig(config) }, 'starting')
-const health_port = await health.listen(config)
-const port = await api.listen()
+const health_port = await orCannotStart(log, () => health.listen(config))
+const port = await orCannotStart(log, () => api.listen())
 await untilSchemaFits(db, log, health.tell)
 await api.open((part, work) => untilAnswered(part, log, health.tell, work))
 health.tell(undefined)

@@ -6,6 +6,7 @@ import { onShutdown } from '../src/platform/shutdown.ts'
 import {
   openDatabaseFrom,
   openReadiness,
+  orCannotStart,
   startingConfig,
   untilAnswered,
   untilSchemaFits,
@@ -28,7 +29,7 @@ onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
 ])
 
 log.info({ version: VERSION, config: describeConfig(config) }, 'starting')
-const health_port = await health.listen(config)
+const health_port = await orCannotStart(log, () => health.listen(config))
 await untilSchemaFits(db, log, health.tell)
 await worker.open((part, work) => untilAnswered(part, log, health.tell, work))
 health.tell(undefined)

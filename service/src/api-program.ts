@@ -17,7 +17,7 @@ import type { Metrics } from './platform/metrics.ts'
 import type { Step } from './platform/shutdown.ts'
 import { createThrottle } from './platform/throttle.ts'
 import { createLinkVault } from './supply/gift-link.ts'
-import { openAdmissionFrom, openKeyringFrom, type UntilAnswered, verifyKeysOf } from './wiring.ts'
+import { listening, openAdmissionFrom, openKeyringFrom, type UntilAnswered, verifyKeysOf } from './wiring.ts'
 
 const BAD_SIGNATURES_PER_MINUTE_MAX = 60
 
@@ -106,7 +106,11 @@ export async function createApi(
   return {
     admission,
     async listen() {
-      await edge.listen({ port: config.SHOPWIRE_PORT, host: config.SHOPWIRE_HOST })
+      await listening(
+        'SHOPWIRE',
+        config,
+        edge.listen({ port: config.SHOPWIRE_PORT, host: config.SHOPWIRE_HOST }),
+      )
       return (edge.server.address() as AddressInfo).port
     },
     async open(until) {

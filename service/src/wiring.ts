@@ -46,13 +46,53 @@ export function openReadiness(db: Db, metrics: Metrics): Readiness {
     },
     async listen(config) {
       server.listen(config.SHOPWIRE_HEALTH_PORT, config.SHOPWIRE_HEALTH_HOST)
-      await once(server, 'listening')
+      await listening('SHOPWIRE_HEALTH', config, once(server, 'listening'))
       return (server.address() as AddressInfo).port
     },
     close() {
       server.close()
       server.closeAllConnections()
     },
+  }
+}
+
+/** A port that cannot be had. The message is for the person who starts the process. */
+class CannotListen extends Error {
+  override readonly name = 'CannotListen'
+  readonly code: string | undefined
+
+  constructor(why: string, cause: NodeJS.ErrnoException) {
+    super(why, { cause })
+    this.code = cause.code
+  }
+}
+
+/** Waits for a server to listen; says in words why it does not, with the settings to change. */
+export async function listening(
+  prefix: 'SHOPWIRE' | 'SHOPWIRE_HEALTH',
+  config: Config,
+  started: Promise<unknown>,
+): Promise<void> {
+  const [host, port] = [config[`${prefix}_HOST`], config[`${prefix}_PORT`]]
+  await started.catch((error: NodeJS.ErrnoException) => {
+    const why = {
+      EADDRINUSE: `Port ${port} on ${host} is in use by another program. Stop that program, or set ${prefix}_PORT to a free port.`,
+      EACCES: `Port ${port} on ${host} may not be used by this user; ports below 1024 often need rights. Set ${prefix}_PORT to 1024 or above.`,
+      EADDRNOTAVAIL: `This machine has no address ${host}. Set ${prefix}_HOST to one of its own, or to 0.0.0.0 for all.`,
+      ENOTFOUND: `The name ${host} has no address. Set ${prefix}_HOST to an address of this machine, or to 0.0.0.0 for all.`,
+    }[error.code ?? '']
+    throw why === undefined ? error : new CannotListen(why, error)
+  })
+}
+
+/** Runs the start of a server; ends the process in words when its port cannot be had. */
+export async function orCannotStart<Result>(log: Log, start: () => Promise<Result>): Promise<Result> {
+  try {
+    return await start()
+  } catch (error) {
+    if (!(error instanceof CannotListen)) throw error
+    log.fatal(error.message)
+    process.exit(1)
   }
 }
 

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { DEVELOPMENT_ENCRYPTION_KEY, loadConfig } from '../../src/config.ts'
+import { listening } from '../../src/wiring.ts'
+
+const config = loadConfig({
+  SHOPWIRE_ENV: 'development',
+  SHOPWIRE_DATABASE_URL: 'postgres://app@db/x',
+  SHOPWIRE_ENCRYPTION_KEYS: DEVELOPMENT_ENCRYPTION_KEY,
+  SHOPWIRE_PORT: '80',
+})
+const failed = (code: string) => Promise.reject(Object.assign(new Error(`listen ${code}`), { code }))
+
+test('a port that needs rights is named with its setting, and any other trouble is passed on as it is', async () => {
+  await expect(listening('SHOPWIRE', config, failed('EACCES'))).rejects.toMatchObject({
+    code: 'EACCES',
+    message: expect.stringMatching(
+      /^Port 80 on 0\.0\.0\.0 may not be used by this user.* Set SHOPWIRE_PORT to 1024/,
+    ),
+  })
+  await expect(listening('SHOPWIRE_HEALTH', config, failed('EMFILE'))).rejects.toThrow(/^listen EMFILE$/)
+})
