@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { type BlockerWatch, describeBlockers, watchBlockers } from './lock-blockers.ts'
 
 export interface Migration {
   readonly number: number
@@ -16,24 +18,39 @@ export interface MigrationReport {
 
 /** Any constant will do, as long as every version of Shopwire uses the same one. */
 const LOCK_ID = 5_348_094_772
-const LOCK_WAIT_MS_MAX = 60_000
+/**
+ * While a migration waits for a lock, every sale that needs the table waits behind it. Below PostgreSQL's deadlock_timeout of
+ * one second, so that the migration gives way before a sale is ended as the victim of a deadlock with it.
+ */
+const LOCK_WAIT_MS_MAX = 500
+/** Between two attempts, for what has queued up meanwhile. */
+const PAUSE_MS = 2_000
+/** How long a file is tried before we say who is in its way. */
+const PATIENCE_MS = 300_000
+/** Another migration may be trying for that long, and every file of it. */
+const OTHER_MIGRATION_MS_MAX = 600_000
 const FILE_NAME = /^(\d{4})_([a-z0-9_]+)\.sql$/
 
 /**
  * Brings the database to the newest version, forward only. Processes that start together wait for one another on a lock:
- * the first does the work, the others find it done. Each file is one transaction with its own record.
+ * the first does the work, the others find it done. Each file is one transaction with its own record. A lock that is not
+ * given at once is given up and tried for again: a long reader delays the migration, never the sales.
  */
 export async function migrate(
   ownerUrl: string,
   folder: URL,
-  report?: (line: string) => void,
+  report: (line: string) => void = () => {},
+  { patienceMs = PATIENCE_MS } = {},
 ): Promise<MigrationReport> {
   const files = await readMigrations(folder)
   const client = new pg.Client({ connectionString: ownerUrl, application_name: 'shopwire-migrate' })
   await client.connect()
+  const { pid } = (await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0] ?? {
+    pid: 0,
+  }
+  const watch = await watchBlockers(ownerUrl, pid)
   try {
-    await client.query(`set lock_timeout = ${LOCK_WAIT_MS_MAX}`)
-    await client.query('select pg_advisory_lock($1)', [LOCK_ID])
+    await lockOutOthers(client, watch)
     await client.query(`
       create table if not exists schema_migrations (
         number integer primary key,
@@ -45,12 +62,13 @@ export async function migrate(
     checkHistory(files, done)
     const applied: string[] = []
     for (const file of files.slice(done.length)) {
-      report?.(`applying ${file.name}`)
-      await apply(client, file)
+      report(`applying ${file.name}`)
+      await applyPatiently(client, file, { watch, patienceMs, report })
       applied.push(file.name)
     }
     return { applied, version: files.length }
   } finally {
+    await watch.stop()
     await client.end()
   }
 }
@@ -132,6 +150,64 @@ function checkHistory(files: Migration[], done: Applied[]) {
   }
 }
 
+const LOCK_NOT_AVAILABLE = '55P03'
+const DEADLOCK_DETECTED = '40P01'
+
+/** Until this session ends. */
+async function lockOutOthers(client: pg.Client, watch: BlockerWatch) {
+  await client.query(`set lock_timeout = ${OTHER_MIGRATION_MS_MAX}`)
+  try {
+    await client.query('select pg_advisory_lock($1)', [LOCK_ID])
+  } catch (error) {
+    if (!isLockTrouble(error)) throw error
+    throw new Error(
+      `Another migration has been at work for ${OTHER_MIGRATION_MS_MAX / 1_000} s: ${describeBlockers(watch.latest())}. ` +
+        'Nothing was changed. See what it waits for, or end it, and run this again.',
+      { cause: error },
+    )
+  }
+  await client.query(`set lock_timeout = ${LOCK_WAIT_MS_MAX}`)
+}
+
+async function applyPatiently(
+  client: pg.Client,
+  file: Migration,
+  { watch, patienceMs, report }: { watch: BlockerWatch; patienceMs: number; report(line: string): void },
+) {
+  const startedMs = performance.now()
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await apply(client, file)
+    } catch (error) {
+      if (!isLockTrouble(error)) {
+        throw new Error(`Migration ${file.name} failed and was rolled back: ${(error as Error).message}`, {
+          cause: error,
+        })
+      }
+      const blockers = describeBlockers(watch.latest())
+      const triedMs = performance.now() - startedMs
+      if (triedMs + PAUSE_MS > patienceMs) {
+        throw new Error(
+          `Migration ${file.name} did not get its locks in ${Math.round(triedMs / 1_000)} s (${attempt} attempts) and was rolled back. ` +
+            `In the way: ${blockers}. Let it end, or end it with "select pg_terminate_backend(pid)", and migrate again.`,
+          { cause: error },
+        )
+      }
+      report(
+        `${file.name} did not get a lock within ${LOCK_WAIT_MS_MAX} ms (attempt ${attempt}); in the way: ${blockers}; ` +
+          `next attempt in ${PAUSE_MS / 1_000} s`,
+      )
+      await sleep(PAUSE_MS)
+    }
+  }
+}
+
+function isLockTrouble(error: unknown): boolean {
+  return (
+    error instanceof pg.DatabaseError && [LOCK_NOT_AVAILABLE, DEADLOCK_DETECTED].includes(error.code ?? '')
+  )
+}
+
 async function apply(client: pg.Client, file: Migration) {
   await client.query('begin')
   try {
@@ -144,8 +220,6 @@ async function apply(client: pg.Client, file: Migration) {
     await client.query('commit')
   } catch (error) {
     await client.query('rollback')
-    throw new Error(`Migration ${file.name} failed and was rolled back: ${(error as Error).message}`, {
-      cause: error,
-    })
+    throw error
   }
 }

@@ -1,8 +1,10 @@
 import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import pg from 'pg'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { migrate, schemaMismatch } from '../../src/platform/migrate.ts'
 import { MIGRATIONS } from '../../src/wiring.ts'
 import { asSuperuser, openTestDatabase, type TestDatabase } from '../../testing/database.ts'
@@ -63,4 +65,72 @@ test('a file that fails leaves nothing behind and says which it was', async () =
 test('a gap in the numbers is refused before anything runs', async () => {
   await writeFile(new URL('0099_far.sql', folder), 'select 1')
   await expect(migrate(database.ownerUrl, folder)).rejects.toThrow(/0099_far.sql breaks the row/)
+})
+
+describe('beside a transaction that has read orders and stays open', () => {
+  const SALE_MS_MAX = 1_500
+  let reader: pg.Client
+  let readerPid: number
+
+  beforeEach(async () => {
+    const { version } = await migrate(database.ownerUrl, folder)
+    const next = `${String(version + 1).padStart(4, '0')}_adds_a_column.sql`
+    await writeFile(new URL(next, folder), 'alter table orders add column added_later text;')
+    reader = new pg.Client({ connectionString: database.superuserUrl, application_name: 'nightly-export' })
+    await reader.connect()
+    await reader.query('begin')
+    await reader.query('select count(*) from orders')
+    const { rows } = await reader.query<{ pid: number }>('select pg_backend_pid() as pid')
+    readerPid = rows[0]?.pid ?? 0
+  })
+  afterEach(() => reader.end())
+
+  test('a migration of orders is tried until the reader has ended, and no insert waits longer than 1.5 s', async () => {
+    const lines: string[] = []
+    const retried = Promise.withResolvers<void>()
+    const migrating = migrate(database.ownerUrl, folder, (line) => {
+      lines.push(line)
+      if (line.includes('attempt 2')) retried.resolve()
+    })
+    const sales = sellUntil(migrating)
+    await retried.promise
+    await reader.query('commit')
+    const { applied } = await migrating
+    const waits = await sales
+    expect(applied).toEqual([expect.stringContaining('adds_a_column')])
+    expect(lines.filter((line) => line.includes(`pid ${readerPid}`)).length).toBeGreaterThanOrEqual(2)
+    expect(waits.length).toBeGreaterThan(10)
+    // Some did wait: the migration was in their way for a moment.
+    expect(Math.max(...waits)).toBeGreaterThan(100)
+    expect(Math.max(...waits)).toBeLessThan(SALE_MS_MAX)
+  })
+
+  test('a migration that is blocked for good ends, rolled back, and names the blocking session', async () => {
+    const blocked = migrate(database.ownerUrl, folder, () => {}, { patienceMs: 1_000 })
+    await expect(blocked).rejects.toThrow(/rolled back/)
+    await expect(blocked).rejects.toThrow(
+      new RegExp(`pid ${readerPid} \\(application "nightly-export".*transaction open for .*\\d s`),
+    )
+    await expect(blocked).rejects.toThrow(/pg_terminate_backend/)
+    expect(await schemaMismatch(query, folder)).toMatch(/Run "shopwire-admin migrate"/)
+  })
+
+  /** Writes to orders again and again, without a row of it; answers with how long each statement took. */
+  async function sellUntil(ended: Promise<unknown>): Promise<number[]> {
+    let isOver = false
+    const over = () => {
+      isOver = true
+    }
+    ended.then(over, over)
+    const waits: number[] = []
+    await asSuperuser(async (client) => {
+      while (!isOver) {
+        const startedMs = performance.now()
+        await client.query(`insert into orders select o.* from orders o where false`)
+        waits.push(performance.now() - startedMs)
+        await sleep(20)
+      }
+    }, database.superuserUrl)
+    return waits
+  }
 })

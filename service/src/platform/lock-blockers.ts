@@ -1,0 +1,85 @@
+import pg from 'pg'
+
+/** A session that holds, or waits earlier for, a lock that another session needs. */
+export interface Blocker {
+  /** 0 for a prepared transaction, which has no session. */
+  readonly pid: number
+  readonly application_name: string | null
+  readonly user: string | null
+  /** Null when this role may not see it: then only the time since it was first seen is known. */
+  readonly transaction_s: number | null
+  readonly seen_s: number
+}
+
+export interface BlockerWatch {
+  /** Those found last since the watch began; empty when nobody was ever in the way. */
+  latest(): readonly Blocker[]
+  stop(): Promise<void>
+}
+
+const LOOK_EVERY_MS = 100
+
+/**
+ * Looks, from a connection of its own, at who is in the way of the session with this pid. Blockers have to be found while
+ * the session waits: once its lock timeout has ended the wait, PostgreSQL no longer knows them. A watch that cannot look finds nobody.
+ */
+export async function watchBlockers(url: string, pid: number): Promise<BlockerWatch> {
+  const client = new pg.Client({ connectionString: url, application_name: 'shopwire-migrate-watch' })
+  client.on('error', () => {})
+  const isConnected = await client.connect().then(
+    () => true,
+    () => false,
+  )
+  const firstSeenMs = new Map<number, number>()
+  let latest: Blocker[] = []
+  let looking: Promise<void> | undefined
+
+  async function look() {
+    const { rows } = await client.query<Omit<Blocker, 'seen_s'>>(BLOCKERS, [pid])
+    if (rows.length === 0) return
+    const nowMs = performance.now()
+    latest = rows.map((row) => {
+      const sinceMs = firstSeenMs.get(row.pid) ?? nowMs
+      firstSeenMs.set(row.pid, sinceMs)
+      return { ...row, seen_s: Math.round((nowMs - sinceMs) / 1_000) }
+    })
+  }
+
+  const timer = setInterval(() => {
+    if (!isConnected || looking) return
+    looking = look()
+      .catch(() => {})
+      .finally(() => {
+        looking = undefined
+      })
+  }, LOOK_EVERY_MS)
+  return {
+    latest: () => latest,
+    async stop() {
+      clearInterval(timer)
+      await looking
+      await client.end().catch(() => {})
+    },
+  }
+}
+
+/** Never the query itself: it may carry what must not be printed. */
+export function describeBlockers(blockers: readonly Blocker[]): string {
+  if (blockers.length === 0) return 'sessions that were gone before they could be named'
+  return blockers.map(describe).join('; ')
+}
+
+const BLOCKERS = `
+  select b.pid, a.application_name, a.usename as "user",
+         extract(epoch from clock_timestamp() - a.xact_start)::integer as transaction_s
+    from unnest(pg_blocking_pids($1)) as b (pid)
+    left join pg_stat_activity a on a.pid = b.pid
+   group by b.pid, a.application_name, a.usename, a.xact_start
+   order by a.xact_start, b.pid
+   limit 5`
+
+function describe({ pid, application_name, user, transaction_s, seen_s }: Blocker): string {
+  if (pid === 0) return 'a prepared transaction (listed in pg_prepared_xacts)'
+  const age = transaction_s === null ? `at least ${seen_s} s` : `${transaction_s} s`
+  return `pid ${pid} (application "${application_name ?? ''}", user ${user ?? 'unknown'}, transaction open for ${age})`
+}
