@@ -19,13 +19,16 @@ const PROGRAM_MS_MAX = 60_000
 const COMPILE_CACHE = fileURLToPath(new URL('../../.data/compile-cache', import.meta.url))
 const ENDS_WITH_US = fileURLToPath(new URL('./ends-with-parent.ts', import.meta.url))
 
-/** Runs a program to its end. */
+const OURS = new URL('../../service/', import.meta.url)
+
+/** Runs a program to its end; of this release, or of another one in a folder of its own. */
 export async function runProgram(
   name: ProgramName,
   args: readonly string[],
   settings: Settings,
+  release = OURS,
 ): Promise<Ended> {
-  const child = spawnProgram(name, args, settings)
+  const child = spawnProgram(name, args, settings, release)
   const stdout = capture(child, 'stdout')
   const stderr = capture(child, 'stderr')
   const overdue = setTimeout(() => child.kill('SIGKILL'), PROGRAM_MS_MAX)
@@ -35,8 +38,13 @@ export async function runProgram(
 }
 
 /** Nothing of our own environment reaches it but the PATH: a setting there would win over the test's. */
-export function spawnProgram(name: ProgramName, args: readonly string[], settings: Settings): ChildProcess {
-  const program = fileURLToPath(new URL(`../../service/bin/${name}.ts`, import.meta.url))
+export function spawnProgram(
+  name: ProgramName,
+  args: readonly string[],
+  settings: Settings,
+  release = OURS,
+): ChildProcess {
+  const program = fileURLToPath(new URL(`bin/${name}.ts`, release))
   return spawn(process.execPath, ['--import', ENDS_WITH_US, program, ...args], {
     env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILE_CACHE, ...settings },
     stdio: ['pipe', 'pipe', 'pipe'],
