@@ -15,10 +15,14 @@ const SECRET = 'superuser-password'
 const TRUNCATE_NO_LINK =
   constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | (constants.O_NOFOLLOW ?? 0)
 /** Nothing of the caller's environment reaches PostgreSQL: a PGDATA or PGPORT there would win over ours. */
-export function environment(libraries?: string): Record<string, string> {
-  const own = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
-  if (libraries === undefined) return own
-  return { ...own, LD_LIBRARY_PATH: libraries, DYLD_LIBRARY_PATH: libraries }
+export function environment(libraries?: string, locales?: string): Record<string, string> {
+  return {
+    PATH: '/usr/bin:/bin',
+    LC_ALL: 'C',
+    TZ: 'UTC',
+    ...(libraries !== undefined && { LD_LIBRARY_PATH: libraries, DYLD_LIBRARY_PATH: libraries }),
+    ...(locales !== undefined && { LOCPATH: locales }),
+  }
 }
 
 /** A folder that was asked for and cannot be had. Nothing was done to what is in it. */

@@ -28,6 +28,8 @@ export interface PostgresOptions {
   bin?: string
   /** Folders, as in a PATH, where the programs in `bin` find their libraries, if not where they look by themselves. */
   libraries?: string
+  /** A folder of locales made by `localedef`, for a server that speaks another language than the machine knows. */
+  locales?: string
 }
 
 /** Fast lets transactions roll back, immediate and kill9 end in crash recovery. */
@@ -54,7 +56,7 @@ export interface Postgres {
 export async function startPostgres(options: PostgresOptions = {}): Promise<Postgres> {
   const programs: PostgresPrograms = {
     bin: options.bin ?? findPostgres(),
-    env: environment(options.libraries),
+    env: environment(options.libraries, options.locales),
   }
   const { settings = {}, durable = false } = options
   const home = await openHome(programs, options.dir, durable)

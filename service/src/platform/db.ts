@@ -179,12 +179,13 @@ export function openDatabase(options: DatabaseOptions, onIdleError: (error: Erro
 
 /**
  * PostgreSQL answers a cancelled wait for its standby with success and a warning. We would call that durable when it may
- * not be, so a commit that warns counts as one whose outcome is unknown.
+ * not be, so a commit that warns counts as one whose outcome is unknown. Warnings are told from notices by their SQLSTATE: the
+ * severity that the driver hands over is a word in the server's language, and the role may not choose another one.
  */
 async function certainly<Result>(client: pg.PoolClient, commit: () => Promise<Result>): Promise<Result> {
   let warning: Error | undefined
-  const listen = (notice: { severity?: string | undefined; message?: string | undefined }) => {
-    if (notice.severity === 'WARNING') warning = new Error(notice.message)
+  const listen = (notice: { code?: string | undefined; message?: string | undefined }) => {
+    if (!notice.code?.startsWith(SUCCESSFUL_COMPLETION)) warning = new Error(notice.message)
   }
   client.on('notice', listen)
   try {
@@ -195,6 +196,9 @@ async function certainly<Result>(client: pg.PoolClient, commit: () => Promise<Re
     client.off('notice', listen)
   }
 }
+
+/** The class of SQLSTATEs that notices have; a warning has 01 or, when the session is ended, 57. */
+const SUCCESSFUL_COMPLETION = '00'
 
 function control(client: pg.PoolClient, command: 'begin' | 'commit' | 'rollback') {
   return client.query(command).catch((error: unknown) => {

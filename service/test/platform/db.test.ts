@@ -1,3 +1,11 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { startPostgres } from '@shopwire/engines'
+import type pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openDatabase, sql } from '../../src/platform/db.ts'
 import { Unavailable } from '../../src/platform/trouble.ts'
@@ -98,6 +106,73 @@ test('a commit that PostgreSQL reports with a warning is one whose outcome nobod
   await expect(database.db.commit(sql`select warn() as n`)).rejects.toBeInstanceOf(Unavailable)
   expect(await database.db.commit(sql`select 1 as n`)).toEqual({ n: 1 })
 })
+
+test('a commit with a notice is certain', async () => {
+  await database.asOwner(`create function note() returns int language plpgsql as
+    $$ begin raise notice 'by the way'; return 1; end $$`)
+  expect(await database.db.commit(sql`select note() as n`)).toEqual({ n: 1 })
+})
+
+test('a commit whose wait for the standby was cancelled is of unknown outcome on a server that speaks German', async ({
+  skip,
+}) => {
+  const locales = await makeGermanLocale().catch(() => skip('needs localedef and the Debian package locales'))
+  const postgres = await startPostgres({
+    locales,
+    settings: { lc_messages: GERMAN, synchronous_standby_names: 'nobody' },
+  })
+  const db = quickly({ url: postgres.superuserUrl, statementMsMax: 20_000 })
+  try {
+    await asSuperuser(async (client) => {
+      await client.query('set synchronous_commit = local')
+      await client.query('create table kept (n int)')
+      const severity = await severityOfAWarning(client)
+      if (severity === 'WARNING') skip(`PostgreSQL ${postgres.version} was built without German messages`)
+      expect(severity).toBe('WARNUNG')
+
+      const ways = [
+        () => db.commit(sql`insert into kept values (1) returning n`),
+        () => db.transaction((tx) => tx.run(sql`insert into kept values (2)`)),
+      ]
+      for (const commit of ways) {
+        const outcome = commit().catch((error: unknown) => error)
+        await expect.poll(() => cancelWaitForStandby(client)).toBe(1)
+        expect(await outcome).toBeInstanceOf(Unavailable)
+      }
+      // It was committed here all the same: that is why nobody may call it undone.
+      expect((await client.query('select n from kept order by n')).rows).toEqual([{ n: 1 }, { n: 2 }])
+    }, postgres.superuserUrl)
+  } finally {
+    await db.close()
+    await postgres.stop()
+    await rm(locales, { recursive: true })
+  }
+})
+
+const GERMAN = 'de_DE.UTF-8'
+
+/** In a folder of its own: the machine need not speak it. */
+async function makeGermanLocale(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'locales-'))
+  // The server runs as another user.
+  await chmod(folder, 0o755)
+  await promisify(execFile)('localedef', ['-i', 'de_DE', '-f', 'UTF-8', join(folder, GERMAN)])
+  return folder
+}
+
+async function severityOfAWarning(client: pg.Client) {
+  const heard = once(client, 'notice')
+  await client.query(`do $$ begin raise warning 'x'; end $$`)
+  const [{ severity }] = await heard
+  return severity as string
+}
+
+async function cancelWaitForStandby(client: pg.Client) {
+  const { rowCount } = await client.query(
+    `select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'`,
+  )
+  return rowCount
+}
 
 test('a server that is not there is the world, too', async () => {
   const db = quickly({ url: 'postgres://nobody:nothing@127.0.0.1:1/none' })
