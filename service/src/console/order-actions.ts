@@ -3,7 +3,7 @@ import { getAccount } from '../accounts/account.ts'
 import { findOrder, readWholeOrder, revealLinks } from '../orders/find-order.ts'
 import { cancelOrder, deliverByHand } from '../orders/finish.ts'
 import { type Outcome, placeOrder } from '../orders/place-order.ts'
-import { lockPaidOrder } from '../orders/queries.ts'
+import { lockOrder } from '../orders/queries.ts'
 import { type RefundRule, setRefundRule } from '../orders/refund-rule.ts'
 import { retryOrder } from '../orders/waiting.ts'
 import type { Db } from '../platform/db.ts'
@@ -73,7 +73,7 @@ export function orderActions(db: Db, vault: LinkVault, act: Act) {
       act('order.retry', async (tx) => {
         const order = await findOrder(tx, id)
         // Locked: an order that ends meanwhile would be left with a job that nobody needs.
-        const row = (await lockPaidOrder(tx, order.account_id, id)) ?? (await readWholeOrder(tx, order))
+        const row = (await lockOrder(tx, order.account_id, id)) ?? (await readWholeOrder(tx, order))
         if (row.status !== 'paid')
           throw refuse('invalid_request', `Order ${id} is ${row.status}; there is nothing to try.`)
         await retryOrder(tx, order.account_id, id)

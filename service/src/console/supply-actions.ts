@@ -21,7 +21,7 @@ export function supplyActions(keyring: Keyring, vault: LinkVault, clock: Clock, 
       const rows = await preparePool(vault, item_id, checked, clock.nowMs(), progress)
       return act('pool.load', async (tx, nowMs) => {
         const result = await loadPool(tx, item_id, rows, nowMs)
-        await wakeOrdersOf(tx, item_id)
+        await wakeOrdersOf(tx, [item_id])
         return { result, target: item_id, details: { loaded: result.loaded, known: result.known.length } }
       })
     },
@@ -29,7 +29,7 @@ export function supplyActions(keyring: Keyring, vault: LinkVault, clock: Clock, 
     chooseSource: (item_id: string, choice: Choice): Promise<ItemSupply> =>
       act('supply.set', async (tx, nowMs) => {
         const result = await chooseSource(tx, item_id, choice, nowMs)
-        await wakeOrdersOf(tx, item_id)
+        await wakeOrdersOf(tx, [item_id])
         return { result, target: item_id, details: { ...choice } }
       }),
 

@@ -1,20 +1,20 @@
 import { lockMoney, refund } from '../ledger/transfer.ts'
 import type { Tx } from '../platform/db.ts'
-import { dropJob } from '../platform/jobs.ts'
 import { assert, refuse } from '../platform/trouble.ts'
 import { checkLink, type LinkVault } from '../supply/gift-link.ts'
-import { returnToPool } from '../supply/pool.ts'
+import { markPools, returnToPool } from '../supply/pool.ts'
 import { lockItemSupply } from '../supply/queries.ts'
 import { rememberLinks } from '../supply/remember-links.ts'
 import { recordEvent } from '../webhooks/events.ts'
 import { finishDelivery, keepLinks, type OrderName } from './delivery.ts'
 import { deleteOrderLinks, selectOrderLinkHashes } from './link-queries.ts'
-import { lockPaidOrder, type OrderRow, selectOpenLines, selectOrder, updateCancelled } from './queries.ts'
-import { FULFIL_QUEUE, wakeOrdersOf } from './waiting.ts'
+import { lockOrder, type OrderRow, selectOpenLines, selectOrder, updateCancelled } from './queries.ts'
+import { endOrderJob } from './waiting.ts'
 
 /**
- * paid → cancelled, and the money back, in one commit. Locks in the order of every money move: balance, then order. Links
- * that were already put by go back to the pool; nobody has seen them. Cancelling twice is cancelling once.
+ * paid → cancelled, and the money back, in one commit. Links that were already put by go back to the pool; nobody has seen
+ * them. Cancelling twice is cancelling once. Locks in the order of ARCHITECTURE.md: the event comes after the pools, because
+ * it holds the account's webhook endpoint until the commit.
  */
 export async function cancelOrder(
   tx: Tx,
@@ -25,13 +25,13 @@ export async function cancelOrder(
 ): Promise<{ order: OrderRow; isNew: boolean }> {
   const { account_id, order_id } = order
   await lockMoney(tx, account_id)
-  const paid = await lockPaidOrder(tx, account_id, order_id)
-  if (!paid) return { order: await finalOrder(tx, order, 'cancelled'), isNew: false }
+  const locked = await lockOrder(tx, account_id, order_id)
+  if (locked?.status !== 'paid') return { order: await finalOrder(tx, order, 'cancelled'), isNew: false }
   await updateCancelled(tx, account_id, order_id, new Date(nowMs), reason)
-  await refund(tx, account_id, { order_id, amount_cents: paid.total_cents }, nowMs)
+  await refund(tx, account_id, { order_id, amount_cents: locked.total_cents }, nowMs)
+  const refilled = await giveBackLinks(tx, vault, order, nowMs)
   await recordEvent(tx, { type: 'order.cancelled', account_id, order_id }, nowMs)
-  await giveBackLinks(tx, vault, order, nowMs)
-  await dropJob(tx, account_id, FULFIL_QUEUE, order_id)
+  await endOrderJob(tx, order, refilled)
   return { order: await finalOrder(tx, order, 'cancelled'), isNew: true }
 }
 
@@ -47,8 +47,8 @@ export async function deliverByHand(
   nowMs: number,
 ): Promise<{ order: OrderRow; isNew: boolean }> {
   const { account_id, order_id } = order
-  const paid = await lockPaidOrder(tx, account_id, order_id)
-  if (!paid) {
+  const locked = await lockOrder(tx, account_id, order_id)
+  if (locked?.status !== 'paid') {
     const delivered = await finalOrder(tx, order, 'delivered')
     await assertSameLinks(tx, vault, delivered, links)
     return { order: delivered, isNew: false }
@@ -78,7 +78,7 @@ export async function deliverByHand(
     at += line.missing
   }
   await finishDelivery(tx, order, nowMs)
-  await dropJob(tx, account_id, FULFIL_QUEUE, order_id)
+  await endOrderJob(tx, order, [])
   return { order: await finalOrder(tx, order, 'delivered'), isNew: true }
 }
 
@@ -116,17 +116,17 @@ async function finalOrder(
   return row
 }
 
-async function giveBackLinks(tx: Tx, vault: LinkVault, order: OrderName, nowMs: number) {
+/** Answers with the items whose pools have got links back. */
+async function giveBackLinks(tx: Tx, vault: LinkVault, order: OrderName, nowMs: number): Promise<string[]> {
   const held = await deleteOrderLinks(tx, order.account_id, order.order_id)
-  if (held.length === 0) return
+  if (held.length === 0) return []
   const row = await selectOrder(tx, order.account_id, order.order_id)
   assert(row, 'a locked order is there')
+  const lines = row.lines.filter(({ n }) => held.some(({ line }) => line === n))
+  const items = lines.map(({ id }) => id)
   // All at once and sorted, as everyone does who touches several pools.
-  await lockItemSupply(
-    tx,
-    row.lines.map(({ id }) => id),
-  )
-  for (const line of row.lines) {
+  await lockItemSupply(tx, items)
+  for (const line of lines) {
     const ofLine = held.filter((link) => link.line === line.n)
     const links = await Promise.all(
       ofLine.map((link) =>
@@ -134,6 +134,7 @@ async function giveBackLinks(tx: Tx, vault: LinkVault, order: OrderName, nowMs: 
       ),
     )
     await returnToPool(tx, vault, line.id, links, nowMs)
-    if (links.length > 0) await wakeOrdersOf(tx, line.id)
   }
+  await markPools(tx, items, nowMs)
+  return items
 }

@@ -1,12 +1,12 @@
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import type { JobEnd } from '../platform/job-runner.ts'
-import { assertLease, dropJob, finishJob, type Job } from '../platform/jobs.ts'
+import { assertLease, type Job } from '../platform/jobs.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { LinkVault } from '../supply/gift-link.ts'
 import type { ObtainFromSuppliers } from '../supply/obtain.ts'
-import { returnToPool, takeFromPool } from '../supply/pool.ts'
+import { markPools, returnToPool, takeFromPool } from '../supply/pool.ts'
 import {
   type ItemSupply,
   lockItemSupply,
@@ -16,8 +16,8 @@ import {
 } from '../supply/queries.ts'
 import { rememberLinks } from '../supply/remember-links.ts'
 import { finishDelivery, keepLinks } from './delivery.ts'
-import { lockPaidOrder, type OpenLine, selectOpenLines } from './queries.ts'
-import { wakeOrdersOf } from './waiting.ts'
+import { lockOrder, type OpenLine, selectOpenLines } from './queries.ts'
+import { endOrderJob, finishOrderJob, wakeOrdersOf } from './waiting.ts'
 
 export interface FulfilDeps {
   readonly db: Db
@@ -93,12 +93,15 @@ export function createFulfilment(deps: FulfilDeps): (job: Job) => Promise<JobEnd
   }
 }
 
-/** Puts links to the order, as many as there are, and delivers it when none is missing. */
+/**
+ * Puts links to the order, as many as there are, and delivers it when none is missing. Locks in the order of ARCHITECTURE.md:
+ * the event only when the pools are done with, because it holds the account's webhook endpoint, and jobs last.
+ */
 async function settle(deps: FulfilDeps, tx: Tx, job: Job, brought?: Brought): Promise<Settled> {
   const { vault, clock, metrics } = deps
   const nowMs = clock.nowMs()
   const order = { account_id: job.account_id, order_id: job.subject }
-  const isPaid = await lockPaidOrder(tx, order.account_id, order.order_id)
+  const isPaid = (await lockOrder(tx, order.account_id, order.order_id))?.status === 'paid'
   // Whoever has the job now asks the same and gets the same; what we bring would look like links sold before.
   if (isPaid && brought) await assertLease(tx, job)
   const open = isPaid ? await selectOpenLines(tx, order.account_id, order.order_id) : []
@@ -109,6 +112,7 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, brought?: Brought): Pr
   const soldBefore = (brought?.links.length ?? 0) - fresh.length
 
   const still: OpenLine[] = []
+  const changedPools: string[] = []
   for (const line of open) {
     let { held, missing } = line
     const place = { ...order, line: line.n }
@@ -121,26 +125,28 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, brought?: Brought): Pr
     }
     const supply = supplies.find(({ item_id }) => item_id === line.item_id)
     if (missing > 0 && supply && supply.source !== 'hand') {
-      const taken = await takeFromPool(tx, vault, supply, missing, nowMs)
+      const taken = await takeFromPool(tx, vault, supply, missing)
       if (taken.isLow) warnOfPool(deps, line.item_id, taken.pool_left)
       await keepLinks(tx, vault, place, held, taken.links, 'pool', nowMs)
       held += taken.links.length
       missing -= taken.links.length
+      changedPools.push(line.item_id)
     }
     if (missing > 0) still.push({ ...line, held, missing })
   }
-  if (brought && fresh.length > 0) {
-    // The line was filled, or the order has come to its end, while the supplier was at work. What it made is ours to sell.
-    await returnToPool(tx, vault, brought.line.item_id, fresh, nowMs)
-    await wakeOrdersOf(tx, brought.line.item_id)
-  }
+  // The line was filled, or the order has come to its end, while the supplier was at work. What it made is ours to sell.
+  const refilled = brought && fresh.length > 0 ? [brought.line.item_id] : []
+  if (brought) await returnToPool(tx, vault, brought.line.item_id, fresh, nowMs)
+  await markPools(tx, [...changedPools, ...refilled], nowMs)
   if (!isPaid) {
     // Whoever ended the order may have removed the job already; nobody needs it now.
-    await dropJob(tx, job.account_id, job.queue, job.subject)
+    await endOrderJob(tx, order, refilled)
   } else if (still.length === 0) {
-    await finishJob(tx, job)
     await finishDelivery(tx, order, nowMs)
+    await finishOrderJob(tx, job, refilled)
     metrics.ordersDelivered.inc()
+  } else {
+    await wakeOrdersOf(tx, refilled)
   }
   return { open: still, soldBefore }
 }

@@ -53,7 +53,18 @@ export const insertOrderLinks = (
 /** For the links of an order that is called off: they were shown to nobody. */
 export const deleteOrderLinks = (tx: Tx, account_id: string, order_id: string) =>
   tx.many<OrderLinkRow>(sql`
-    delete from order_links
-     where account_id = ${account_id}
-       and order_id = ${order_id}
-    returning line, unit, link_sealed, source`)
+    with held as materialized (
+      select line, unit
+        from order_links
+       where account_id = ${account_id}
+         and order_id = ${order_id}
+       order by line, unit
+         for update
+    )
+    delete from order_links k
+     using held h
+     where k.account_id = ${account_id}
+       and k.order_id = ${order_id}
+       and k.line = h.line
+       and k.unit = h.unit
+    returning k.line, k.unit, k.link_sealed, k.source`)

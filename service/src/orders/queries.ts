@@ -87,14 +87,16 @@ export const selectOrderCount = (db: Queryable, account_id: string) =>
       from balances
      where account_id = ${account_id}`)
 
-/** Both ends of an order go through here: only one of them can find it paid. */
-export const lockPaidOrder = (tx: Tx, account_id: string, id: string) =>
+/**
+ * Both ends of an order go through here: only one of them can find it paid. One that has ended is locked as well, so that
+ * workers with something for it come one after the other.
+ */
+export const lockOrder = (tx: Tx, account_id: string, id: string) =>
   tx.maybeOne<OrderRow>(sql`
     select account_id, id, status, total_cents, created_at, delivered_at, cancelled_at, cancel_reason
       from orders
      where account_id = ${account_id}
        and id = ${id}
-       and status = 'paid'
        for update`)
 
 export const updateDelivered = (tx: Tx, account_id: string, id: string, at: Date) =>

@@ -1,5 +1,6 @@
-import { type Queryable, sql } from '../platform/db.ts'
-import { wakeJob } from '../platform/jobs.ts'
+import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import { dropJob, finishJob, type Job, wakeJob } from '../platform/jobs.ts'
+import type { OrderName } from './delivery.ts'
 import type { OrderRow } from './queries.ts'
 
 /** Orders that are paid and wait for their links: how many, why, and how to get them moving. */
@@ -45,14 +46,75 @@ export const listWaiting = (db: Queryable, limit: number) =>
 export const retryOrder = (db: Queryable, account_id: string, order_id: string) =>
   wakeJob(db, account_id, FULFIL_QUEUE, order_id)
 
-/** Something came in for an item: the orders that wait for it are to be looked at, also those a worker has in hand. */
-export const wakeOrdersOf = (db: Queryable, item_id: string) =>
-  db.run(sql`
-    update jobs j
-       set run_at = least(j.run_at, clock_timestamp()),
-           is_woken = true
-     where j.queue = ${FULFIL_QUEUE}
-       and exists (select from order_lines l
-                    where l.account_id = j.account_id
-                      and l.order_id = j.subject
-                      and l.item_id = ${item_id})`)
+/**
+ * Something came in for these items: the orders that wait for them are to be looked at, also those a worker has leased. The
+ * last statement of its transaction, like everything that locks jobs.
+ */
+export async function wakeOrdersOf(tx: Tx, item_ids: readonly string[]): Promise<void> {
+  if (item_ids.length > 0) await changeJobs(tx, item_ids, undefined)
+}
+
+/** The order has come to its end: its job goes, whoever has it, and the orders waiting for these items are woken. */
+export async function endOrderJob(tx: Tx, order: OrderName, item_ids: readonly string[]): Promise<void> {
+  if (item_ids.length === 0) await dropJob(tx, order.account_id, FULFIL_QUEUE, order.order_id)
+  else await changeJobs(tx, item_ids, { account_id: order.account_id, subject: order.order_id })
+}
+
+/** The same by the worker that has the job; everything is rolled back if its lease was lost. */
+export async function finishOrderJob(tx: Tx, job: Job, item_ids: readonly string[]): Promise<void> {
+  if (item_ids.length > 0 && (await changeJobs(tx, item_ids, job)) > 0) return
+  await finishJob(tx, job)
+}
+
+/**
+ * Wakes jobs and removes one, in one statement that locks all of them in the order of everyone who locks several jobs: two
+ * statements, or one without an order, would wait in a circle with another transaction that does the same. Answers with how
+ * many were removed.
+ */
+async function changeJobs(
+  tx: Tx,
+  item_ids: readonly string[],
+  removed: (Pick<Job, 'account_id' | 'subject'> & Partial<Pick<Job, 'attempts'>>) | undefined,
+): Promise<number> {
+  const { count } = await tx.one<{ count: number }>(sql`
+    with wanted as (
+      select j.account_id, j.subject
+        from jobs j
+       where j.queue = ${FULFIL_QUEUE}
+         and exists (select from order_lines l
+                      where l.account_id = j.account_id
+                        and l.order_id = j.subject
+                        and l.item_id = any(${item_ids}))
+       union
+      select ${removed?.account_id ?? null}::text, ${removed?.subject ?? null}::text
+    ), held as materialized (
+      select j.account_id, j.subject
+        from jobs j
+        join wanted w on w.account_id = j.account_id and w.subject = j.subject
+       where j.queue = ${FULFIL_QUEUE}
+       order by j.account_id, j.subject
+         for update of j
+    ), removed as (
+      delete from jobs j
+       using held h
+       where j.queue = ${FULFIL_QUEUE}
+         and j.account_id = h.account_id
+         and j.subject = h.subject
+         and j.account_id = ${removed?.account_id ?? null}
+         and j.subject = ${removed?.subject ?? null}
+         and j.attempts = coalesce(${removed?.attempts ?? null}, j.attempts)
+      returning 1
+    ), woken as (
+      update jobs j
+         set run_at = least(j.run_at, clock_timestamp()),
+             is_woken = true
+        from held h
+       where j.queue = ${FULFIL_QUEUE}
+         and j.account_id = h.account_id
+         and j.subject = h.subject
+         and (j.account_id, j.subject)
+             is distinct from (${removed?.account_id ?? null}::text, ${removed?.subject ?? null}::text)
+    )
+    select count(*) as count from removed`)
+  return count
+}

@@ -45,18 +45,29 @@ export const takeJobs = (db: Queryable, queue: string, isShaky: boolean, limit: 
      where j.ctid = due.ctid
     returning j.account_id, j.queue, j.subject, j.attempts, j.created_at, j.is_shaky`)
 
-/** Moves the end of the leases; a job that was given back or taken over meanwhile is left alone. */
+/**
+ * Moves the end of the leases; a job that was given back or taken over meanwhile is left alone. Locked in the order of
+ * everyone who locks several jobs: queue, account, subject.
+ */
 export const keepJobs = (db: Queryable, queue: string, jobs: readonly Job[], leaseMs: number) =>
   db.run(sql`
+    with held as materialized (
+      select j.account_id, j.subject
+        from jobs j
+        join unnest(${jobs.map(({ account_id }) => account_id)}::text[], ${jobs.map(({ subject }) => subject)}::text[],
+                    ${jobs.map(({ attempts }) => attempts)}::integer[]) as mine (account_id, subject, attempts)
+          on j.account_id = mine.account_id and j.subject = mine.subject and j.attempts = mine.attempts
+       where j.queue = ${queue}
+         and j.leased_until is not null
+       order by j.account_id, j.subject
+         for update of j
+    )
     update jobs j
        set leased_until = clock_timestamp() + ${leaseMs}::integer * interval '1 ms'
-      from unnest(${jobs.map(({ account_id }) => account_id)}::text[], ${jobs.map(({ subject }) => subject)}::text[],
-                  ${jobs.map(({ attempts }) => attempts)}::integer[]) as mine (account_id, subject, attempts)
+      from held h
      where j.queue = ${queue}
-       and j.account_id = mine.account_id
-       and j.subject = mine.subject
-       and j.attempts = mine.attempts
-       and j.leased_until is not null`)
+       and j.account_id = h.account_id
+       and j.subject = h.subject`)
 
 /** In the transaction of the work itself: both are done or neither is. */
 export async function finishJob(tx: Tx, job: Job): Promise<void> {
@@ -69,8 +80,24 @@ export async function finishJob(tx: Tx, job: Job): Promise<void> {
   if (removed === 0) throw new LeaseLost(`${job.queue} ${job.subject}`)
 }
 
-/** Whether the job is still in the hands that took it up. */
+/**
+ * Whether the lease is still ours, without a lock on the job: jobs are locked last, and more locks follow here. It holds for
+ * the rest of the transaction only if every worker locks the job's subject before it does anything. A worker that takes the
+ * job over after this read then waits for our commit and sees what we did; one that took it over before is seen here.
+ */
 export async function assertLease(tx: Tx, job: Job): Promise<void> {
+  const mine = await tx.maybeOne(sql`
+    select attempts
+      from jobs
+     where account_id = ${job.account_id}
+       and queue = ${job.queue}
+       and subject = ${job.subject}
+       and attempts = ${job.attempts}`)
+  if (!mine) throw new LeaseLost(`${job.queue} ${job.subject}`)
+}
+
+/** The same with the job locked: nobody takes it over or wakes it before the commit. The last lock of a transaction. */
+export async function lockLease(tx: Tx, job: Job): Promise<void> {
   const mine = await tx.maybeOne(sql`
     select attempts
       from jobs

@@ -11,6 +11,7 @@ import {
   insertPoolLinks,
   lockItemSupply,
   type PoolLinkRow,
+  selectWronglyMarked,
   takePoolLinks,
 } from './queries.ts'
 import { rememberLinks } from './remember-links.ts'
@@ -55,20 +56,21 @@ export async function loadPool(
     throw refuse('not_found', `There is no item ${item_id}. Import it first.`)
   await ensureItemSupply(tx, item_id, 'pool')
   await lockItemSupply(tx, [item_id])
-  const known: number[] = []
-  for (let from = 0; from < rows.length; from += BATCH) {
-    const batch = rows.slice(from, from + BATCH)
-    const hashes = batch.map(({ link_hash }) => link_hash)
-    const isNew = await rememberLinks(tx, hashes, nowMs)
-    const fresh = batch.filter((_, n) => isNew[n])
-    if (fresh.length > 0) await insertPoolLinks(tx, fresh, new Date(nowMs))
-    for (const [n, wasNew] of isNew.entries()) if (!wasNew) known.push(from + n + 1)
-  }
-  const pool_left = await countChange(tx, item_id, rows.length - known.length, nowMs)
-  return { loaded: rows.length - known.length, known, pool_left }
+  const isNew = await rememberLinks(
+    tx,
+    rows.map(({ link_hash }) => link_hash),
+    nowMs,
+  )
+  const fresh = rows.filter((_, n) => isNew[n])
+  for (let from = 0; from < fresh.length; from += BATCH)
+    await insertPoolLinks(tx, fresh.slice(from, from + BATCH), new Date(nowMs))
+  const { pool_left } = await addToPoolLeft(tx, item_id, fresh.length)
+  await markPools(tx, [item_id], nowMs)
+  const known = isNew.flatMap((wasNew, n) => (wasNew ? [] : [n + 1]))
+  return { loaded: fresh.length, known, pool_left }
 }
 
-/** Links that an order gave up, or got one too many of. They are on record already. */
+/** Links that an order gave up, or got one too many of. They are on record already. The supply row must be locked. */
 export async function returnToPool(
   tx: Tx,
   vault: LinkVault,
@@ -77,10 +79,8 @@ export async function returnToPool(
   nowMs: number,
 ): Promise<void> {
   if (links.length === 0) return
-  await ensureItemSupply(tx, item_id, 'hand')
-  await lockItemSupply(tx, [item_id])
   await insertPoolLinks(tx, await preparePool(vault, item_id, links, nowMs), new Date(nowMs))
-  await countChange(tx, item_id, links.length, nowMs)
+  await addToPoolLeft(tx, item_id, links.length)
 }
 
 export interface Taken {
@@ -96,20 +96,22 @@ export async function takeFromPool(
   vault: LinkVault,
   supply: ItemSupply,
   wanted: number,
-  nowMs: number,
 ): Promise<Taken> {
   const { item_id, warn_below, pool_left } = supply
   if (pool_left === 0) return { links: [], isLow: false, pool_left }
   const rows = await takePoolLinks(tx, item_id, wanted)
-  const left = await countChange(tx, item_id, -rows.length, nowMs)
+  const { pool_left: left } = await addToPoolLeft(tx, item_id, -rows.length)
   rows.sort((a, b) => (a.id < b.id ? -1 : 1))
   const links = await Promise.all(rows.map((row) => vault.openFromPool(row.link_sealed, row)))
   return { links, isLow: pool_left >= warn_below && left < warn_below, pool_left: left }
 }
 
-/** An item that is filled from an empty pool cannot be bought, from the same commit on. */
-async function countChange(tx: Tx, item_id: string, change: number, nowMs: number): Promise<number> {
-  const { pool_left, source } = await addToPoolLeft(tx, item_id, change)
-  await markSupply(tx, item_id, source !== 'pool' || pool_left > 0, nowMs)
-  return pool_left
+/**
+ * An item that is filled from an empty pool cannot be bought, from the same commit on. Called once the transaction is done
+ * with pools: the catalogue's revision is locked here, and every store-wide change waits for it.
+ */
+export async function markPools(tx: Tx, item_ids: readonly string[], nowMs: number): Promise<void> {
+  if (item_ids.length === 0) return
+  for (const { item_id, has_supply } of await selectWronglyMarked(tx, item_ids))
+    await markSupply(tx, item_id, has_supply, nowMs)
 }

@@ -62,12 +62,23 @@ export const addToPoolLeft = (tx: Tx, item_id: string, change: number) =>
      where item_id = ${item_id}
     returning pool_left, warn_below, source`)
 
-/** Remembers links for ever; answers with those that were not known before. */
+/** Items that the catalogue says can be delivered when they cannot, or the other way round; and what it should say. */
+export const selectWronglyMarked = (tx: Tx, item_ids: readonly string[]) =>
+  tx.many<{ item_id: string; has_supply: boolean }>(sql`
+    select s.item_id, not i.has_supply as has_supply
+      from item_supply s
+      join items i on i.id = s.item_id
+     where s.item_id = any(${item_ids})
+       and i.has_supply <> (s.source <> 'pool' or s.pool_left > 0)
+     order by s.item_id`)
+
+/** Remembers links for ever, in the order given; answers with those that were not known before. */
 export const insertFingerprints = (tx: Tx, hashes: readonly Buffer[], seen_at: Date) =>
   tx.many<{ hash: Buffer }>(sql`
     insert into link_fingerprints (hash, seen_at)
     select hash, ${seen_at}
-      from unnest(${hashes}::bytea[]) as hash
+      from unnest(${hashes}::bytea[]) with ordinality as h (hash, place)
+     order by place
         on conflict do nothing
     returning hash`)
 
@@ -83,20 +94,22 @@ export const insertPoolLinks = (tx: Tx, links: readonly PoolLinkRow[], loaded_at
                   ${links.map(({ link_hash }) => link_hash)}::bytea[])
         as l (item_id, id, link_sealed, link_kek_id, link_hash)`)
 
-/** The oldest ones, in any order. The lock of the item's supply row must be held, so that no row moves from its place meanwhile. */
+/** The oldest ones, in any order. The lock of the item's supply row must be held. */
 export const takePoolLinks = (tx: Tx, item_id: string, limit: number) =>
   tx.many<PoolPlace & { link_sealed: Buffer }>(sql`
-    with oldest as materialized (
-      select ctid
+    with held as materialized (
+      select item_id, id
         from pool_links
        where item_id = ${item_id}
-       order by id
+       order by item_id, id
        limit ${limit}
+         for update
     )
-    delete from pool_links l
-     using oldest
-     where l.ctid = oldest.ctid
-    returning l.item_id, l.id, l.link_sealed`)
+    delete from pool_links p
+     using held h
+     where p.item_id = h.item_id
+       and p.id = h.id
+    returning p.item_id, p.id, p.link_sealed`)
 
 export interface SupplierRow {
   readonly name: string

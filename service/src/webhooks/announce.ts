@@ -41,7 +41,7 @@ async function tellChunk(tx: Tx, after: string, revision: number, nowMs: number)
       from webhook_endpoints
      where ended_at is null
        and account_id > ${after}
-     order by account_id
+     order by account_id, id
      limit ${CHUNK}
        for share`)
   const accounts = endpoints.map(({ account_id }) => account_id)
@@ -59,7 +59,10 @@ async function tellChunk(tx: Tx, after: string, revision: number, nowMs: number)
       select account_id, endpoint_id, event_id, ${now}::timestamptz, ${now}::timestamptz from told
     )
     insert into jobs as j (account_id, queue, subject, run_at, created_at)
-    select account_id, ${DELIVER_QUEUE}, endpoint_id, clock_timestamp(), ${now}::timestamptz from told
+    select account_id, ${DELIVER_QUEUE}, endpoint_id, clock_timestamp(), ${now}::timestamptz
+      from told
+     -- The order of everyone who locks several jobs.
+     order by account_id, endpoint_id collate "C"
         on conflict (account_id, queue, subject) do update
        set run_at = least(j.run_at, excluded.run_at),
            is_woken = true`)

@@ -6,7 +6,7 @@ import type { Db } from '../platform/db.ts'
 import type { Keyring, RowBinding } from '../platform/encryption.ts'
 import type { GuardedLine, LineOptions, Sent } from '../platform/guarded-client.ts'
 import type { JobEnd } from '../platform/job-runner.ts'
-import { assertLease, finishJob, type Job } from '../platform/jobs.ts'
+import { finishJob, type Job, lockLease } from '../platform/jobs.ts'
 import type { Log } from '../platform/log.ts'
 import type { SealedColumn } from '../platform/rewrap.ts'
 import { Unavailable } from '../platform/trouble.ts'
@@ -266,7 +266,7 @@ async function signedHeaders(
 async function finish(db: Db, job: Job, clock: Clock, isShaky: boolean): Promise<JobEnd> {
   if ((await endDeliverJob(db, job)) > 0) return { kind: 'done' }
   return db.transaction(async (tx) => {
-    await assertLease(tx, job)
+    await lockLease(tx, job)
     const { next_at } = await selectNext(tx, job.account_id, job.subject)
     if (next_at === null) {
       await finishJob(tx, job)

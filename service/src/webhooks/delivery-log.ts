@@ -118,12 +118,18 @@ async function queueAgain(
 ): Promise<number> {
   const { account_id, id } = endpoint
   const now = new Date(nowMs)
-  const queued = await tx.run(sql`
-    insert into deliveries as d (account_id, endpoint_id, event_id, created_at, next_at)
-    select e.account_id, ${id}, e.id, ${now}, ${now}
+  // Events before their deliveries: whoever removes old events holds them in that order.
+  const kept = await tx.many<{ id: string }>(sql`
+    select e.id
       from events e
      where e.account_id = ${account_id}
        and e.id = any(${event_ids})
+     order by e.id
+       for key share of e`)
+  const queued = await tx.run(sql`
+    insert into deliveries as d (account_id, endpoint_id, event_id, created_at, next_at)
+    select ${account_id}, ${id}, event_id, ${now}::timestamptz, ${now}::timestamptz
+      from unnest(${kept.map((event) => event.id)}::text[]) as event_id
         on conflict (account_id, event_id, endpoint_id) do update
        set state = 'pending', round = d.round + 1, attempts = 0, done_at = null,
            created_at = excluded.created_at, next_at = excluded.next_at`)

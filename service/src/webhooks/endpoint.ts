@@ -56,6 +56,7 @@ export async function setEndpoint(
   if (before?.url === url) return readHealth(tx, account_id)
   const secret = before ? undefined : await newSigningSecret(tx, keyring, account_id, nowMs, chosenSecret)
   if (before) await end(tx, before, nowMs)
+  // The account is locked: nobody else adds an endpoint to it, so this waits for nobody.
   await insertEndpoint(tx, { account_id, id: newId('whe', nowMs), url, set_by, created_at: new Date(nowMs) })
   const health = await readHealth(tx, account_id)
   return secret === undefined ? health : { ...health, secret }
@@ -66,8 +67,8 @@ export async function stopEndpoint(tx: Tx, account_id: string, nowMs: number): P
   await lockAccount(tx, account_id)
   const before = await lockEndpoint(tx, account_id)
   if (before) {
-    await end(tx, before, nowMs)
     await endSecret(tx, account_id, new Date(nowMs))
+    await end(tx, before, nowMs)
   }
   return readHealth(tx, account_id)
 }

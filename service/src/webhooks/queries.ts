@@ -169,21 +169,36 @@ export interface DueDelivery {
   readonly body_sealed: Buffer | null
 }
 
-/** What may be sent now, oldest first. What is past its horizon is given up instead. */
+/**
+ * What may be sent now, oldest first. What is past its horizon is given up instead; the endpoint is locked first then, as by
+ * everyone who changes several of its deliveries.
+ */
 export const takeDue = (
   db: Queryable,
   { account_id, endpoint_id }: EndpointKey,
   { now, horizon, but, limit }: { now: Date; horizon: Date; but: readonly string[]; limit: number },
 ) =>
   db.many<DueDelivery>(sql`
-    with given_up as (
-      update deliveries
+    with late as materialized (
+      select e.account_id, e.id
+        from webhook_endpoints e
+       where e.account_id = ${account_id}
+         and e.id = ${endpoint_id}
+         and exists (select from deliveries p
+                      where p.account_id = e.account_id
+                        and p.endpoint_id = e.id
+                        and p.state = 'pending'
+                        and p.created_at <= ${horizon})
+         for no key update of e
+    ), given_up as (
+      update deliveries g
          set state = 'failed',
              done_at = ${now}
-       where account_id = ${account_id}
-         and endpoint_id = ${endpoint_id}
-         and state = 'pending'
-         and created_at <= ${horizon}
+        from late l
+       where g.account_id = l.account_id
+         and g.endpoint_id = l.id
+         and g.state = 'pending'
+         and g.created_at <= ${horizon}
     )
     select d.event_id, d.round, d.attempts, d.created_at, e.type, e.order_id, e.revision, e.created_at as event_created_at,
            e.body_sealed
@@ -233,18 +248,29 @@ export interface FrozenBody {
   readonly kek_id: string
 }
 
-/** The bytes of an event are made once: whoever comes second is given the first ones. In the order given. */
+/**
+ * The bytes of an event are made once: whoever comes second is given the first ones. Answers in the order given, and locks in
+ * the order of the ids: another worker may have some of the same events in another order.
+ */
 export async function freezeBodies(db: Queryable, bodies: readonly FrozenBody[]): Promise<Buffer[]> {
   const frozen = await db.many<{ place: number; body_sealed: Buffer }>(sql`
+    with held as materialized (
+      select e.account_id, e.id, b.sealed, b.kek_id, b.place
+        from events e
+        join unnest(${bodies.map(({ account_id }) => account_id)}::text[], ${bodies.map(({ event_id }) => event_id)}::text[],
+                    ${bodies.map(({ sealed }) => sealed)}::bytea[], ${bodies.map(({ kek_id }) => kek_id)}::text[])
+               with ordinality as b (account_id, event_id, sealed, kek_id, place)
+          on e.account_id = b.account_id and e.id = b.event_id
+       order by e.account_id, e.id
+         for no key update of e
+    )
     update events e
-       set body_sealed = coalesce(e.body_sealed, b.sealed),
-           body_kek_id = coalesce(e.body_kek_id, b.kek_id)
-      from unnest(${bodies.map(({ account_id }) => account_id)}::text[], ${bodies.map(({ event_id }) => event_id)}::text[],
-                  ${bodies.map(({ sealed }) => sealed)}::bytea[], ${bodies.map(({ kek_id }) => kek_id)}::text[])
-             with ordinality as b (account_id, event_id, sealed, kek_id, place)
-     where e.account_id = b.account_id
-       and e.id = b.event_id
-    returning b.place, e.body_sealed`)
+       set body_sealed = coalesce(e.body_sealed, h.sealed),
+           body_kek_id = coalesce(e.body_kek_id, h.kek_id)
+      from held h
+     where e.account_id = h.account_id
+       and e.id = h.id
+    returning h.place, e.body_sealed`)
   assert(frozen.length === bodies.length, 'an event is gone')
   const byPlace = new Map(frozen.map(({ place, body_sealed }) => [place, body_sealed]))
   return bodies.map((_, n) => byPlace.get(n + 1) as Buffer)

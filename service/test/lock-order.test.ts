@@ -1,0 +1,265 @@
+import { randomBytes } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { createOperator } from '../src/console/operator.ts'
+import { composeEvent } from '../src/orders/compose-event.ts'
+import { createFulfilment } from '../src/orders/fulfil.ts'
+import { placeOrder } from '../src/orders/place-order.ts'
+import { applyRefundRule } from '../src/orders/refund-rule.ts'
+import { FULFIL_QUEUE } from '../src/orders/waiting.ts'
+import { systemClock as clock } from '../src/platform/clock.ts'
+import { localKeks, openKeyring } from '../src/platform/encryption.ts'
+import type { Sent } from '../src/platform/guarded-client.ts'
+import { keepJobs, postponeJob, takeJobs } from '../src/platform/jobs.ts'
+import { createLog } from '../src/platform/log.ts'
+import { createMetrics } from '../src/platform/metrics.ts'
+import { createLinkVault } from '../src/supply/gift-link.ts'
+import { createObtainer } from '../src/supply/obtain.ts'
+import { announceCatalogue } from '../src/webhooks/announce.ts'
+import { createDelivery } from '../src/webhooks/deliver.ts'
+import { DELIVER_QUEUE, queueTest, setEndpoint, stopEndpoint } from '../src/webhooks/endpoint.ts'
+import { forgetEvents } from '../src/webhooks/retention.ts'
+import { openTestDatabase } from '../testing/database.ts'
+import { itemOf } from '../testing/items.ts'
+import { LOCK_ORDER, recordLocks, tablesLockedBy } from '../testing/lock-order.ts'
+import { startSupplier } from '../testing/supplier.ts'
+
+const DAY_MS = 86_400_000
+const LEASE_MS = 60_000
+
+test('every transaction locks rows in the documented order, and every statement that locks is among those tried', async () => {
+  const database = await openTestDatabase()
+  const { db, violations, ran } = await recordLocks(database.db)
+  const [old, next] = [randomBytes(32), randomBytes(32)]
+  const keyring = openKeyring(localKeks(new Map([['old', old]]), 'old'))
+  const vault = createLinkVault(db, keyring)
+  await vault.open()
+  const operatorWith = (ring: typeof keyring) =>
+    createOperator({ db, keyring: ring, clock, cell: 'c1', admission: async () => silent }, 'test')
+  const silent = { announce: async () => {} } as never
+  const operator = operatorWith(keyring)
+
+  let count = 0
+  const links = (n: number) =>
+    Array.from({ length: n }, () => {
+      count += 1
+      return `https://gift.example/lock-${count}`
+    })
+  const log = createLog('silent')
+  const metrics = createMetrics('test')
+  const obtain = createObtainer({ db, keyring, clock, asksMax: 4 })
+  const fulfil = createFulfilment({ db, vault, clock, log, metrics, obtain })
+  /** Takes up every order that is due, once. */
+  async function fulfilAll() {
+    const jobs = await takeJobs(db, FULFIL_QUEUE, false, 50, LEASE_MS)
+    await keepJobs(db, FULFIL_QUEUE, jobs, LEASE_MS)
+    for (const job of jobs) {
+      const end = await fulfil(job)
+      if (end.kind !== 'done') await postponeJob(db, job, { note: end.note, waitMs: 0 })
+    }
+  }
+  let answer: Sent = { error: null, status: 200, remote_address: '93.184.216.34' }
+  async function deliverAll(laterMs = 0) {
+    const deliver = createDelivery({
+      db,
+      keyring,
+      clock: { nowMs: () => clock.nowMs() + laterMs },
+      openLine: () => ({ post: async () => answer, close: async () => {} }),
+      log,
+      compose: (event) => composeEvent(db, vault, event),
+      random: Math.random,
+    })
+    await database.asOwner(`update jobs set run_at = now() where queue = '${DELIVER_QUEUE}'`)
+    for (const isShaky of [false, true]) {
+      for (const job of await takeJobs(db, DELIVER_QUEUE, isShaky, 50, LEASE_MS)) {
+        const end = await deliver(job)
+        if (end.kind !== 'done') await postponeJob(db, job, end)
+      }
+    }
+  }
+
+  // Accounts, money, keys, store.
+  const { id: account_id, standing } = await operator.createAccount('Locks')
+  await operator.fundAccount(account_id, { amount_cents: 100_000, reference: 'opening' })
+  await operator.adjustAccount(account_id, { change_cents: -5, reference: 'slip', note: 'test' })
+  const other = await operator.createAccount('Another')
+  const { key } = await operator.createKey(other.id, 'test', ['account:read'])
+  await operator.revokeKey(key.id)
+  await operator.suspendAccount(other.id, 'test')
+  await operator.resumeAccount(other.id)
+  await operator.setStore(false, 'test')
+  await operator.setStore(true, null)
+  const [from, until] = [new Date(clock.nowMs() + DAY_MS), new Date(clock.nowMs() + 2 * DAY_MS)]
+  const window = await operator.planWindow({ closes_at: from, opens_at: until, reason: 'test' })
+  await operator.cancelWindow(window.id)
+
+  // The catalogue, and where its links come from.
+  const ids = [1, 2, 3, 4].map((n) => `2000000000000000${n}`) as [string, string, string, string]
+  const [first, second, supplied, gone] = ids
+  const importItems = (wanted: readonly string[]) =>
+    operator.importCatalogue(new Map(wanted.map((id) => [id, itemOf(id)])), 'test', {
+      isPartial: false,
+      allowRemovals: true,
+    })
+  await importItems(ids)
+  await importItems([first, second, supplied])
+  await operator.setItem(gone, { price_cents: '400' })
+  const supplier = await startSupplier('acme')
+  const { secret } = await operator.createSupplier({
+    name: supplier.name,
+    url: supplier.url,
+    timeout_ms: 2_000,
+    allowHttp: true,
+  })
+  supplier.knows(secret)
+  await operator.pauseSupplier(supplier.name, true)
+  await operator.pauseSupplier(supplier.name, false)
+  await operator.chooseSource(supplied, { supplier: supplier.name })
+  await operator.loadPool(first, links(1))
+  await operator.loadPool(second, links(1))
+
+  // Webhook endpoints.
+  const configure = (url: string) =>
+    db.transaction((tx) => setEndpoint(tx, keyring, { account_id, url, set_by: 'test' }, clock.nowMs()))
+  await configure('https://93.184.216.34/a')
+  await operator.rotateWebhookSecret(account_id)
+  await db.transaction((tx) => queueTest(tx, account_id, clock.nowMs()))
+  await configure('https://93.184.216.34/b')
+
+  // Orders to both of their ends.
+  async function buy(...items: { id: string; qty?: number }[]) {
+    count += 1
+    const request = { items, idempotency_key: `lock-order-${count}` }
+    const refuse = () => Promise.reject(new Error('the account changed'))
+    const bought = await placeOrder(
+      db,
+      { account_id, key_id: 'test', standing },
+      request,
+      clock.nowMs(),
+      refuse,
+    )
+    return bought.kind === 'bought' ? bought.order.id : bought.order_id
+  }
+  await buy({ id: second }, { id: first })
+  await fulfilAll()
+  await operator.loadPool(first, links(2))
+  await operator.loadPool(second, links(1))
+  const cancelled = await buy({ id: first, qty: 2 }, { id: second, qty: 2 })
+  await fulfilAll()
+  await operator.cancelOrder(cancelled, 'test')
+  supplier.answers(() => ({ status: 500 }))
+  const slow = await buy({ id: supplied, qty: 2 })
+  await fulfilAll()
+  supplier.answers(() => ({ status: 409 }))
+  await operator.retryOrder(slow)
+  await fulfilAll()
+  // A load fills the line while the supplier is at work on it: its links go to the pool, and wake whoever waits for them.
+  supplier.answers(async (ask) => {
+    await operator.loadPool(supplied, links(2))
+    return supplier.give(ask)
+  })
+  await operator.retryOrder(slow)
+  await fulfilAll()
+  await operator.chooseSource(supplied, { source: 'hand' })
+  const { result: byHand } = await operator
+    .placeOrder(account_id, { items: [{ id: supplied }], idempotency_key: 'by-hand-1' })
+    .then((result) => ({ result }))
+  await fulfilAll()
+  await operator.deliverOrder(byHand.kind === 'bought' ? byHand.order.id : byHand.order_id, links(1))
+  await buy({ id: supplied })
+  await operator.setRefundRule(1)
+  await sleep(10)
+  expect(await applyRefundRule(db, vault, clock.nowMs(), (_id, error) => expect.fail(String(error)))).toBe(1)
+
+  // Events on their way.
+  await deliverAll()
+  answer = { error: 'http_500', status: 500, remote_address: '93.184.216.34' }
+  for (let n = 0; n < 10; n += 1) await db.transaction((tx) => queueTest(tx, account_id, clock.nowMs()))
+  await deliverAll()
+  await deliverAll(2 * DAY_MS)
+  await announceCatalogue(db, 1_000, clock.nowMs())
+  const now = clock.nowMs()
+  await operator.recoverEvents(account_id, { from: new Date(now - DAY_MS), until: new Date(now + DAY_MS) })
+  const [event] = await database.db.many<{ id: string }>({
+    name: 'one',
+    text: 'select id from events',
+    values: [],
+  })
+  await operator.resendEvent(account_id, String(event?.id))
+  answer = { error: null, status: 200, remote_address: '93.184.216.34' }
+  await deliverAll(1_000)
+  await db.transaction((tx) => stopEndpoint(tx, account_id, clock.nowMs()))
+  expect(await forgetEvents(db, new Date(clock.nowMs() + DAY_MS))).toBeGreaterThan(10)
+
+  await operatorWith(
+    openKeyring(
+      localKeks(
+        new Map([
+          ['old', old],
+          ['new', next],
+        ]),
+        'new',
+      ),
+    ),
+  ).rewrapSecrets()
+  await supplier.close()
+  await database.close()
+
+  expect(violations).toEqual([])
+  expect(lockingStatements().filter(({ text }) => !ran.has(text))).toEqual([])
+})
+
+test('ARCHITECTURE names the tables in the order of the list', () => {
+  const text = readFileSync(new URL('../../ARCHITECTURE.md', import.meta.url), 'utf8')
+  const [, section = ''] = /^## Locks\n(.*?)^## /ms.exec(text) ?? []
+  const [, list = ''] = /^1\. (.*?)\n\n/ms.exec(section) ?? []
+  expect([...list.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual(LOCK_ORDER)
+})
+
+test('the tables a statement locks are read from its text', () => {
+  expect(tablesLockedBy('select a from orders o where not exists (select from jobs) for update')).toEqual([
+    'orders',
+  ])
+  expect(tablesLockedBy('with h as (select id from jobs for share) update items set a = 1 from h')).toEqual([
+    'jobs',
+    'items',
+  ])
+  expect(tablesLockedBy('insert into jobs as j (a) select b from events on conflict do nothing')).toEqual([
+    'jobs',
+  ])
+  const functions = new Map([['sell', 'begin delete from pool_links; update orders set a = 1; end']])
+  expect(tablesLockedBy('select sell($1)', functions)).toEqual(['pool_links', 'orders'])
+})
+
+/** Every statement in the sources that locks rows, with its file. Admission has tables of its own and one statement at a time. */
+function lockingStatements(): { file: string; text: string }[] {
+  const sources = new URL('../src/', import.meta.url)
+  return readdirSync(sources, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !file.startsWith('access/'))
+    .flatMap((file) =>
+      statementsIn(readFileSync(new URL(file, sources), 'utf8')).map((text) => ({ file, text })),
+    )
+    .filter(({ text }) => tablesLockedBy(text).length > 0)
+}
+
+/** The texts as the `sql` tag makes them: each value is its number. */
+function statementsIn(source: string): string[] {
+  return source
+    .split('sql`')
+    .slice(1)
+    .map((rest) => {
+      let [text, depth, values] = ['', 0, 0]
+      for (let n = 0; n < rest.length; n += 1) {
+        if (depth === 0 && rest[n] === '`') return text
+        if (depth === 0 && rest.startsWith('${', n)) {
+          values += 1
+          text += `$${values}`
+          depth = 1
+          n += 1
+        } else if (depth > 0) depth += rest[n] === '{' ? 1 : rest[n] === '}' ? -1 : 0
+        else text += rest[n]
+      }
+      return text
+    })
+}

@@ -1,0 +1,294 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createOperator } from '../../src/console/operator.ts'
+import { readRules, verifyData } from '../../src/console/verify.ts'
+import { composeEvent } from '../../src/orders/compose-event.ts'
+import { createFulfilment } from '../../src/orders/fulfil.ts'
+import { FULFIL_QUEUE } from '../../src/orders/waiting.ts'
+import { systemClock as clock } from '../../src/platform/clock.ts'
+import { openDatabase, sql } from '../../src/platform/db.ts'
+import { createJobRunner } from '../../src/platform/job-runner.ts'
+import { type Job, keepJobs } from '../../src/platform/jobs.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { createMetrics } from '../../src/platform/metrics.ts'
+import { Refusal } from '../../src/platform/trouble.ts'
+import { createLinkVault } from '../../src/supply/gift-link.ts'
+import { createObtainer } from '../../src/supply/obtain.ts'
+import { announceCatalogue } from '../../src/webhooks/announce.ts'
+import { createDelivery } from '../../src/webhooks/deliver.ts'
+import { DELIVER_QUEUE, queueTest, setEndpoint } from '../../src/webhooks/endpoint.ts'
+import { type Attempt, recordAttempts } from '../../src/webhooks/queries.ts'
+import { INVARIANTS } from '../../src/wiring.ts'
+import { itemOf, putItems } from '../../testing/items.ts'
+import { openShop, type Shop } from '../../testing/shop.ts'
+import { startSupplier } from '../../testing/supplier.ts'
+import { startWorker } from '../../testing/worker.ts'
+
+const STRESS_MS = process.env.SHOPWIRE_LONG ? 20_000 : 5_000
+/** Far below the time after which a lock is given up; far above what anything here takes on a busy machine. */
+const PROMPT_MS = 1_500
+const HERE = 'https://93.184.216.34/hook'
+const limits = { requestsMax: 1_000_000, ordersMax: 1_000_000 }
+
+let count = 0
+const number = () => {
+  count += 1
+  return count
+}
+const itemIds = (n: number) => Array.from({ length: n }, () => `3${String(number()).padStart(16, '0')}`)
+const linksOf = (n: number) => Array.from({ length: n }, () => `https://gift.example/contended-${number()}`)
+const pick = <Thing>(things: readonly Thing[]) => things[Math.floor(Math.random() * things.length)] as Thing
+
+describe('while somebody holds the supply row of an item', () => {
+  let shop: Shop
+  let worker: ReturnType<typeof startWorker>
+  beforeAll(async () => {
+    shop = await openShop({ limits })
+    worker = startWorker(shop)
+  })
+  afterAll(async () => {
+    await worker.stop()
+    await shop.close()
+  })
+
+  /** An account with money, an endpoint and one event on its way. */
+  async function newAccount() {
+    const { id } = await shop.operator.createAccount('Contended')
+    await shop.operator.fundAccount(id, { amount_cents: 10_000, reference: 'opening' })
+    await shop.db.transaction((tx) =>
+      setEndpoint(tx, shop.keyring, { account_id: id, url: HERE, set_by: 'test' }, Date.now()),
+    )
+    await shop.db.transaction((tx) => queueTest(tx, id, Date.now()))
+    return id
+  }
+  const buy = async (account_id: string, ...ids: string[]) => {
+    const items = ids.map((id) => ({ id, qty: 2 }))
+    const bought = await shop.operator.placeOrder(account_id, {
+      items,
+      idempotency_key: `contended-${number()}`,
+    })
+    return bought.kind === 'bought' ? bought.order.id : bought.order_id
+  }
+  const nextAttempt = async (account_id: string): Promise<Attempt> => ({
+    ...(await shop.db.one<Pick<Attempt, 'account_id' | 'endpoint_id' | 'event_id' | 'round'>>(
+      sql`select account_id, endpoint_id, event_id, round from deliveries
+           where account_id = ${account_id} order by event_id limit 1`,
+    )),
+    n: 1,
+    started_at: new Date(),
+    finished_at: new Date(),
+    status: 200,
+    error: null,
+    remote_address: '93.184.216.34',
+    state: 'delivered',
+    next_at: new Date(),
+  })
+  const untilSomebodyWaits = () =>
+    expect
+      .poll(async () => {
+        const waiting = await shop.db.many(
+          sql`select from pg_stat_activity
+               where datname = current_database() and wait_event_type = 'Lock' and query like '%item_supply%'`,
+        )
+        return waiting.length
+      })
+      .toBeGreaterThan(0)
+
+  test.each([
+    ['a cancellation', (id: string) => shop.operator.cancelOrder(id, 'test')],
+    ['a delivery', (id: string) => shop.operator.retryOrder(id)],
+  ])('%s waits for it, and the webhooks and orders of other accounts do not', async (_what, begin) => {
+    const [stuck, free] = itemIds(2) as [string, string]
+    await putItems(shop.db, [itemOf(stuck), itemOf(free)])
+    await shop.operator.loadPool(stuck, linksOf(1))
+    // Attempts are recorded in the order of the accounts: one that waits for the second would hold the first.
+    const [first, second] = [await newAccount(), await newAccount()]
+    const order = await buy(second, stuck)
+    await expect
+      .poll(() => shop.db.many(sql`select from jobs where subject = ${order} and run_at = 'infinity'`))
+      .toHaveLength(1)
+    const attempts = [await nextAttempt(first), await nextAttempt(second)]
+
+    const holder = new pg.Client({ connectionString: shop.database.superuserUrl })
+    await holder.connect()
+    await holder.query('begin')
+    await holder.query('select from item_supply where item_id = $1 for update', [stuck])
+    const waits = Promise.resolve(begin(order)).catch((error: unknown) => error)
+    await untilSomebodyWaits()
+
+    const startedMs = performance.now()
+    const recorded = recordAttempts(shop.db, attempts)
+    const bought = await buy(first, free)
+    expect(await recorded).toEqual([true, true])
+    const tookMs = performance.now() - startedMs
+    await holder.query('rollback')
+    await holder.end()
+    await waits
+    expect(bought).toMatch(/^ord_/)
+    expect(tookMs).toBeLessThan(PROMPT_MS)
+  })
+})
+
+test(`${STRESS_MS / 1000} s of loads, deliveries, cancellations, leases, attempts and endpoint changes meet no deadlock`, {
+  timeout: STRESS_MS + 60_000,
+}, async () => {
+  const shop = await openShop({ limits })
+  const { name } = await shop.db.one<{ name: string }>(sql`select current_database() as name`)
+  // Found at once, not after a second: a circle costs the test nothing and is counted all the same.
+  await shop.database.asOwner(`alter database ${name} set deadlock_timeout = '20ms'`)
+  const db = openDatabase(
+    {
+      url: shop.database.appUrl,
+      application_name: 'stress',
+      connectionsMax: 24,
+      connectMsMax: 10_000,
+      statementMsMax: 10_000,
+      lockMsMax: 10_000,
+      namedStatements: true,
+    },
+    () => {},
+  )
+  const { keyring } = shop
+  const vault = createLinkVault(db, keyring)
+  await vault.open()
+  const operator = createOperator(
+    { db, keyring, clock, cell: 'c1', admission: async () => shop.admission },
+    'test',
+  )
+  const log = createLog('silent')
+
+  const items = itemIds(4)
+  await putItems(
+    shop.db,
+    items.map((id) => itemOf(id)),
+  )
+  const supplier = await startSupplier('acme')
+  const { secret } = await operator.createSupplier({
+    name: supplier.name,
+    url: supplier.url,
+    timeout_ms: 5_000,
+    allowHttp: true,
+  })
+  supplier.knows(secret)
+  supplier.answers(async (ask) => {
+    await sleep(Math.random() * 20)
+    return Math.random() < 0.3 ? { status: 202 } : supplier.give(ask)
+  })
+  for (const item of items) await operator.chooseSource(item, { supplier: supplier.name })
+  const accounts: string[] = []
+  for (let n = 0; n < 3; n += 1) {
+    const { id } = await operator.createAccount(`Stress ${n}`)
+    await operator.fundAccount(id, { amount_cents: 100_000_000, reference: 'opening' })
+    accounts.push(id)
+  }
+  const configure = (account_id: string, url: string) =>
+    db.transaction((tx) => setEndpoint(tx, keyring, { account_id, url, set_by: 'test' }, Date.now()))
+  for (const account_id of accounts) await configure(account_id, HERE)
+
+  const obtain = createObtainer({ db, keyring, clock, asksMax: 100 })
+  const fulfil = createFulfilment({ db, vault, clock, log, metrics: createMetrics('test'), obtain })
+  const runners = [
+    ...[1, 2].map(() =>
+      createJobRunner(db, {
+        queue: FULFIL_QUEUE,
+        concurrency: 6,
+        shakyMax: 6,
+        log,
+        // Soon again: what waits is what collides.
+        work: async (job) => {
+          const end = await fulfil(job)
+          return end.kind === 'again' ? { ...end, waitMs: 50 } : end
+        },
+      }),
+    ),
+    createJobRunner(db, {
+      queue: DELIVER_QUEUE,
+      concurrency: 4,
+      shakyMax: 4,
+      log,
+      work: createDelivery({
+        db,
+        keyring,
+        clock,
+        openLine: () => ({
+          post: async () => ({ error: null, status: 200, remote_address: '93.184.216.34' }),
+          close: async () => {},
+        }),
+        log,
+        compose: (event) => composeEvent(db, vault, event),
+        random: Math.random,
+      }),
+    }),
+  ]
+  for (const runner of runners) runner.start()
+
+  const done = { bought: 0, loaded: 0, cancelled: 0, byHand: 0, kept: 0, moved: 0, announced: 0 }
+  const endMs = performance.now() + STRESS_MS
+  /** Over and over until the time is up. What the shop refuses, such as the second end of an order, is part of it. */
+  async function over(what: keyof typeof done, pauseMs: number, work: () => Promise<unknown>) {
+    while (performance.now() < endMs) {
+      try {
+        await work()
+        done[what] += 1
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error
+      }
+      await sleep(pauseMs)
+    }
+  }
+  const paidOrder = () =>
+    db.maybeOne<{ id: string; units: number }>(sql`
+      select o.id, (select sum(qty) from order_lines l where l.account_id = o.account_id and l.order_id = o.id)
+                   - (select count(*) from order_links k where k.account_id = o.account_id and k.order_id = o.id) as units
+        from orders o
+       where status = 'paid'
+       order by random()
+       limit 1`)
+  const shuffled = async () =>
+    db.many<Job>(
+      sql`select account_id, queue, subject, attempts, created_at, is_shaky from jobs
+           where queue = ${FULFIL_QUEUE} order by random()`,
+    )
+  await Promise.all([
+    ...accounts.map((account_id) =>
+      over('bought', 15, () => {
+        const cart = items.toSorted(() => Math.random() - 0.5).slice(0, 3)
+        const request = { items: cart.map((id) => ({ id, qty: 2 })), idempotency_key: `stress-${number()}` }
+        return operator.placeOrder(account_id, request)
+      }),
+    ),
+    over('loaded', 5, () => operator.loadPool(pick(items), linksOf(2))),
+    over('loaded', 5, () => operator.loadPool(pick(items), linksOf(2))),
+    over('cancelled', 15, async () => {
+      const order = await paidOrder()
+      if (order) await operator.cancelOrder(order.id, 'test')
+    }),
+    over('byHand', 15, async () => {
+      const order = await paidOrder()
+      if (order) await operator.deliverOrder(order.id, linksOf(order.units))
+    }),
+    ...[1, 2].map(() => over('kept', 2, async () => keepJobs(db, FULFIL_QUEUE, await shuffled(), 10_000))),
+    over('moved', 20, () => configure(pick(accounts), `${HERE}?${number()}`)),
+    over('announced', 20, async () => {
+      await db.run(sql`update catalogue_announcement set begun_at = 'epoch'`)
+      await announceCatalogue(db, number(), Date.now())
+    }),
+  ])
+  await Promise.all(runners.map((runner) => runner.stop(5_000)))
+  await supplier.close()
+  const delivered = await db.many(sql`select from orders where status = 'delivered'`)
+  const findings = await verifyData(db, await readRules(INVARIANTS), () => {})
+  // A connection that ends hands in what it has counted.
+  await db.close()
+  const { deadlocks } = await shop.db.one<{ deadlocks: number }>(
+    sql`select deadlocks from pg_stat_database where datname = ${name}`,
+  )
+  process.stdout.write(
+    `stress: ${deadlocks} deadlocks, ${delivered.length} orders delivered, ${JSON.stringify(done)}\n`,
+  )
+  await shop.close()
+  expect(deadlocks).toBe(0)
+  expect(findings.filter(({ violations }) => violations > 0)).toEqual([])
+  expect(Math.min(...Object.values(done), delivered.length)).toBeGreaterThan(0)
+})

@@ -1,0 +1,147 @@
+import { type Db, type Queryable, type Statement, statement, type Tx } from '../src/platform/db.ts'
+
+/**
+ * The order in which transactions lock rows, table by table; ARCHITECTURE.md says why. A table that is locked by nobody but
+ * for one statement at a time still has its place, so that the next statement finds it.
+ */
+export const LOCK_ORDER = [
+  'balances',
+  'orders',
+  'order_links',
+  'item_supply',
+  'link_fingerprints',
+  'supplier_requests',
+  'pool_links',
+  'suppliers',
+  'catalogue_state',
+  'items',
+  'store_state',
+  'store_windows',
+  'refund_rule',
+  'own_keys',
+  'api_keys',
+  'catalogue_announcement',
+  'accounts',
+  'webhook_endpoints',
+  'webhook_secrets',
+  'event_retention',
+  'events',
+  'delivery_attempts',
+  'deliveries',
+  'jobs',
+] as const
+
+export interface LockRecorder {
+  /** Runs everything as the database underneath, and watches. */
+  readonly db: Db
+  /** What was locked out of order, in words; a table that is not in the list counts. */
+  readonly violations: string[]
+  /** The text of every statement that ran. */
+  readonly ran: Set<string>
+}
+
+/**
+ * Watches which tables each transaction locks, in which order. A table may be locked again later only in rows that the
+ * transaction holds already. What a database function locks is read from its source.
+ */
+export async function recordLocks(db: Db): Promise<LockRecorder> {
+  const functions = await readFunctions(db)
+  const violations: string[] = []
+  const ran = new Set<string>()
+
+  /** `held` says how many rows of a table the transaction has locked or written; only inside one. */
+  function watched(inner: Queryable, held?: (table: string) => Promise<number>): Queryable {
+    let [last, lastTable] = [-1, '']
+    async function around<Result>(of: Statement, run: () => Promise<Result>): Promise<Result> {
+      ran.add(of.text)
+      const again = new Set<string>()
+      if (!held) [last, lastTable] = [-1, '']
+      const tables = tablesLockedBy(of.text, functions)
+      for (const [n, table] of tables.entries()) {
+        if (tables.indexOf(table) < n) continue
+        const place = (LOCK_ORDER as readonly string[]).indexOf(table)
+        if (place === -1) violations.push(`${table} has no place in the list, and is locked by: ${of.text}`)
+        else if (place >= last) [last, lastTable] = [place, table]
+        else if (held) again.add(table)
+        else violations.push(`${table} after ${lastTable} by: ${of.text}`)
+      }
+      const before = await Promise.all([...again].map(async (table) => [table, await held?.(table)] as const))
+      const result = await run()
+      for (const [table, rows] of before)
+        if (((await held?.(table)) ?? 0) > (rows ?? 0))
+          violations.push(`more rows of ${table} after ${lastTable} by: ${of.text}`)
+      return result
+    }
+    return {
+      many: (of) => around(of, () => inner.many(of)),
+      one: (of) => around(of, () => inner.one(of)),
+      maybeOne: (of) => around(of, () => inner.maybeOne(of)),
+      run: (of) => around(of, () => inner.run(of)),
+    }
+  }
+
+  return {
+    violations,
+    ran,
+    db: {
+      ...db,
+      ...watched(db),
+      commit: (of) => watched({ ...db, one: db.commit }).one(of),
+      transaction: (work) =>
+        db.transaction((tx) => work({ ...watched(tx, (table) => rowsHeld(tx, table)), inTransaction: true })),
+    },
+  }
+}
+
+/** Tables in whose rows a statement locks, in the order of its text. */
+export function tablesLockedBy(text: string, functions: ReadonlyMap<string, string> = new Map()): string[] {
+  const words: string[] =
+    text
+      .replace(/--.*$/gm, '')
+      .toLowerCase()
+      .match(/[a-z_]+|[();]/g) ?? []
+  const isNamed = (n: number) => words[n + 1] === 'as' && ['(', 'materialized'].includes(words[n + 2] ?? '')
+  const named = new Set(words.filter((_, n) => isNamed(n)))
+  const locked: string[] = []
+  // What a parenthesis, or the text itself, selects from.
+  const from: (string | undefined)[] = [undefined]
+  for (const [n, word] of words.entries()) {
+    const [before, next = '', after = ''] = [words[n - 1], words[n + 1], words[n + 2]]
+    if (word === '(') {
+      from.push(undefined)
+      locked.push(...tablesLockedBy(functions.get(before ?? '') ?? '', functions))
+    }
+    if (word === ')') from.pop()
+    if (word === ';' || word === 'select') from[from.length - 1] = undefined
+    if (word === 'from' && before !== 'distinct') from[from.length - 1] ??= next
+    if (word === 'update' && !['for', 'key', 'do', 'of'].includes(before ?? '')) locked.push(next)
+    if (word === 'delete' && next === 'from') locked.push(after)
+    if (word === 'conflict' && before === 'on') {
+      const into = words.lastIndexOf('into', n)
+      locked.push(words[into + 1] as string)
+    }
+    const isLock = word === 'for' && ['update', 'no', 'share', 'key'].includes(next)
+    if (isLock && from.at(-1) !== undefined) locked.push(from.at(-1) as string)
+  }
+  return locked.filter((table) => !named.has(table))
+}
+
+const readFunctions = async (db: Db) =>
+  new Map(
+    (
+      await db.many<{ proname: string; prosrc: string }>(
+        statement(
+          `select proname, prosrc from pg_proc where pronamespace = 'public'::regnamespace and prokind = 'f'`,
+          [],
+        ),
+      )
+    ).map(({ proname, prosrc }) => [proname, prosrc]),
+  )
+
+async function rowsHeld(tx: Tx, table: string): Promise<number> {
+  const mine = 'pg_current_xact_id()::xid'
+  const { rows } = await tx.one<{ rows: number }>(
+    statement(`select count(*) as rows from ${table} where xmin = ${mine} or xmax = ${mine}`, []),
+  )
+  return rows
+}
