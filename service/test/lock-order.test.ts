@@ -202,7 +202,7 @@ test('every transaction locks rows in the documented order, and every statement 
         'new',
       ),
     ),
-  ).rewrapSecrets()
+  ).rewrapSecrets({ onUnopened() {} })
   await supplier.close()
   await database.close()
 

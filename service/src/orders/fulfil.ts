@@ -13,6 +13,7 @@ import {
   recordEnd,
   SOLD_BEFORE,
   selectItemSupply,
+  takeOverRequests,
 } from '../supply/queries.ts'
 import { rememberLinks } from '../supply/remember-links.ts'
 import { finishDelivery, keepLinks } from './delivery.ts'
@@ -67,6 +68,7 @@ export function createFulfilment(deps: FulfilDeps): (job: Job) => Promise<JobEnd
         line: n,
         supply,
         missing: line.missing,
+        fencing_token: job.attempts,
       }
       const obtained = await deps.obtain(need)
       if (obtained.kind === 'not yet') {
@@ -102,13 +104,16 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, brought?: Brought): Pr
   const nowMs = clock.nowMs()
   const order = { account_id: job.account_id, order_id: job.subject }
   const isPaid = (await lockOrder(tx, order.account_id, order.order_id))?.status === 'paid'
-  // Whoever has the job now asks the same and gets the same; what we bring would look like links sold before.
-  if (isPaid && brought) await assertLease(tx, job)
+  if (isPaid) {
+    // Whoever has the job now asks the same and gets the same; what we bring would look like links sold before.
+    await assertLease(tx, job)
+    await takeOverRequests(tx, order.account_id, order.order_id, job.attempts)
+  }
   const open = isPaid ? await selectOpenLines(tx, order.account_id, order.order_id) : []
   const items = [...open, ...(brought ? [brought.line] : [])].map(({ item_id }) => item_id)
   // All of them at once and sorted: two orders with the same items never wait for each other in a circle.
   const supplies = await lockItemSupply(tx, items)
-  let fresh = brought ? await takeIn(tx, vault, order, brought, nowMs) : []
+  let fresh = brought ? await takeIn(tx, vault, job, brought, nowMs) : []
   const soldBefore = (brought?.links.length ?? 0) - fresh.length
 
   const still: OpenLine[] = []
@@ -155,7 +160,7 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, brought?: Brought): Pr
 async function takeIn(
   tx: Tx,
   vault: LinkVault,
-  order: { account_id: string; order_id: string },
+  { account_id, subject: order_id, attempts: fencing_token }: Job,
   { line, links, supplier }: Brought,
   nowMs: number,
 ): Promise<string[]> {
@@ -163,7 +168,7 @@ async function takeIn(
   const isNew = await rememberLinks(tx, hashes, nowMs)
   const fresh = links.filter((_, n) => isNew[n])
   const isWhole = fresh.length === links.length
-  const request = { ...order, line: line.n, supplier }
+  const request = { account_id, order_id, line: line.n, supplier, fencing_token }
   await recordEnd(tx, request, isWhole ? 'given' : 'refused', isWhole ? null : SOLD_BEFORE)
   return fresh
 }

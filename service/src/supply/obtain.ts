@@ -1,6 +1,7 @@
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import type { Keyring } from '../platform/encryption.ts'
+import { LeaseLost } from '../platform/jobs.ts'
 import { askSupplier, type SupplierReply } from './ask-supplier.ts'
 import { createBreaker } from './breaker.ts'
 import {
@@ -20,6 +21,8 @@ export interface Need {
   readonly line: number
   readonly supply: ItemSupply
   readonly missing: number
+  /** Of the lease under which suppliers are asked. */
+  readonly fencing_token: number
 }
 
 export type Obtained =
@@ -57,23 +60,30 @@ export function createObtainer(deps: {
     const row = await getSupplier(db, name)
     if (row.is_paused) return next({ kind: 'refused', error: 'paused' })
     if (!breaker.allows(name, clock.nowMs())) return next({ kind: 'failed', error: 'keeps failing' })
-    const { account_id, order_id, line, supply } = need
-    const request = { account_id, order_id, line, supplier: name }
+    const { account_id, order_id, line, supply, fencing_token } = need
+    const request = { account_id, order_id, line, supplier: name, fencing_token }
     // It would do it again. Without anybody else to ask, it gets another chance.
     const before = await selectRequest(db, request)
     if (before?.error === SOLD_BEFORE && supply.fallback !== null && name !== supply.fallback)
       return next({ kind: 'refused', error: SOLD_BEFORE })
     const wanted = { ...request, sku: supply.sku ?? supply.item_id, qty: need.missing }
-    const { sku, qty, round, failures } = await recordAsking(db, wanted, new Date(clock.nowMs()))
+    const asking = await recordAsking(db, wanted, new Date(clock.nowMs()))
+    if (!asking) throw new LeaseLost(`request to ${name} for ${order_id}`)
+    const { sku, qty, round, failures } = asking
     const id = `${order_id}-${line}${round > 1 ? `-${round}` : ''}`
     const secret = await openSupplierSecret(keyring, row)
     const address = { url: row.url, secret, timeout_ms: row.timeout_ms }
     const reply = await askSupplier(address, { id, sku, qty }, clock.nowMs())
     if (reply.kind === 'failed') breaker.failed(name, clock.nowMs())
     else breaker.succeeded(name)
-    if (reply.kind === 'refused') await recordEnd(db, request, 'refused', reply.error)
-    if (reply.kind === 'later') await recordFailure(db, request, reply.error, false)
-    if (reply.kind === 'failed') await recordFailure(db, request, reply.error, true)
+    if (reply.kind !== 'given') {
+      const written =
+        reply.kind === 'refused'
+          ? await recordEnd(db, request, 'refused', reply.error)
+          : await recordFailure(db, request, reply.error, reply.kind === 'failed')
+      // Another worker asks with the same id now, and what it is told counts.
+      if (written === 0) throw new LeaseLost(`request to ${name} for ${order_id}`)
+    }
     const isPatienceLeft = failures + 1 < FAILURES_BEFORE_FALLBACK
     const isWorthWaiting = reply.kind === 'later' || (reply.kind === 'failed' && isPatienceLeft)
     return { reply, isWorthWaiting }

@@ -163,18 +163,36 @@ export interface SupplierRequest {
 
 export type RequestName = Pick<SupplierRequest, 'account_id' | 'order_id' | 'line' | 'supplier'>
 
+/** A request, and the number of the lease under which it is written to. */
+export interface FencedRequest extends RequestName {
+  readonly fencing_token: number
+}
+
+/**
+ * The requests of an order belong to this lease from now on. The order must be locked and the lease be the latest: whoever
+ * had them before can write to none of them any more.
+ */
+export const takeOverRequests = (tx: Tx, account_id: string, order_id: string, fencing_token: number) =>
+  tx.run(sql`
+    update supplier_requests
+       set fencing_token = ${fencing_token}
+     where account_id = ${account_id}
+       and order_id = ${order_id}`)
+
 /**
  * On record before anything is sent. While a request is open its sku and quantity stay what they were first; after a
- * refusal a new one begins.
+ * refusal a new one begins. No row: a later lease has the request.
  */
 export const recordAsking = (
   db: Queryable,
-  ask: RequestName & Pick<SupplierRequest, 'sku' | 'qty'>,
+  ask: FencedRequest & Pick<SupplierRequest, 'sku' | 'qty'>,
   at: Date,
 ) =>
-  db.one<SupplierRequest>(sql`
-    insert into supplier_requests as r (account_id, order_id, line, supplier, sku, qty, state, attempts, first_at, last_at)
-    values (${ask.account_id}, ${ask.order_id}, ${ask.line}, ${ask.supplier}, ${ask.sku}, ${ask.qty}, 'asked', 1, ${at}, ${at})
+  db.maybeOne<SupplierRequest>(sql`
+    insert into supplier_requests as r (account_id, order_id, line, supplier, sku, qty, state, attempts, first_at, last_at,
+                                        fencing_token)
+    values (${ask.account_id}, ${ask.order_id}, ${ask.line}, ${ask.supplier}, ${ask.sku}, ${ask.qty}, 'asked', 1, ${at}, ${at},
+            ${ask.fencing_token})
         on conflict (account_id, order_id, line, supplier) do update
        set round = case when r.state = 'refused' then r.round + 1 else r.round end,
            sku = case when r.state = 'refused' then excluded.sku else r.sku end,
@@ -182,7 +200,9 @@ export const recordAsking = (
            failures = case when r.state = 'refused' then 0 else r.failures end,
            attempts = r.attempts + 1,
            state = 'asked',
-           last_at = excluded.last_at
+           last_at = excluded.last_at,
+           fencing_token = excluded.fencing_token
+     where r.fencing_token <= excluded.fencing_token
     returning account_id, order_id, line, supplier, round, sku, qty, state, attempts, failures, error, first_at, last_at`)
 
 /** The end of a request whose links this store had held before. */
@@ -197,7 +217,8 @@ export const selectRequest = (db: Queryable, ask: RequestName) =>
        and line = ${ask.line}
        and supplier = ${ask.supplier}`)
 
-export const recordFailure = (db: Queryable, ask: RequestName, error: string, counts: boolean) =>
+/** No row changed, here and below: a later lease has the request. */
+export const recordFailure = (db: Queryable, ask: FencedRequest, error: string, counts: boolean) =>
   db.run(sql`
     update supplier_requests
        set error = ${error},
@@ -205,11 +226,12 @@ export const recordFailure = (db: Queryable, ask: RequestName, error: string, co
      where account_id = ${ask.account_id}
        and order_id = ${ask.order_id}
        and line = ${ask.line}
-       and supplier = ${ask.supplier}`)
+       and supplier = ${ask.supplier}
+       and fencing_token = ${ask.fencing_token}`)
 
 export const recordEnd = (
   db: Queryable,
-  ask: RequestName,
+  ask: FencedRequest,
   state: 'given' | 'refused',
   error: string | null,
 ) =>
@@ -220,7 +242,8 @@ export const recordEnd = (
      where account_id = ${ask.account_id}
        and order_id = ${ask.order_id}
        and line = ${ask.line}
-       and supplier = ${ask.supplier}`)
+       and supplier = ${ask.supplier}
+       and fencing_token = ${ask.fencing_token}`)
 
 export const selectOpenRequests = (db: Queryable, limit: number) =>
   db.many<SupplierRequest>(sql`
