@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:net'
 import type { OrderRequest } from '@shopwire/contract'
-import { createAuthority, PUBLIC_ADDRESSES, until } from '@shopwire/engines'
+import { createAuthority, type DnsStub, PUBLIC_ADDRESSES, startDnsStub, until } from '@shopwire/engines'
 import { checkInvariants, Journal } from '@shopwire/proof/invariants'
 import { test as base, expect } from 'vitest'
 import { type Answer, exchange } from '../support/connection.ts'
@@ -9,12 +9,12 @@ import { type ServerProcess, startWorker } from '../support/server-process.ts'
 import { LIMITLESS, limitless } from '../support/shop.ts'
 import { type Key, sign } from '../support/signed-request.ts'
 import { type System, startSystem } from '../support/system.ts'
-import { type DnsStub, startDnsStub } from './dns-stub.ts'
 import { type Receiver, type ReceiverOptions, startReceiver } from './receiver.ts'
 
 /** Runs in a network where these two are on this machine and names are looked up in the stub. */
 export const [HERE, THERE] = PUBLIC_ADDRESSES
 export const SOON_MS = 20_000
+const OPENED_AT_ONCE = 4
 export const ITEM = '10000000000000001'
 
 /** A shop whose customers have servers on a public internet. All files share one; each ends with `expectAllHolds`. */
@@ -123,8 +123,11 @@ async function openRig() {
       return customer
     },
     async anyAccounts(count) {
-      const missing = Math.max(0, count - customers.length)
-      await Promise.all(Array.from({ length: missing }, () => rig.openAccount()))
+      // A few at a time: each is a process of its own, and waits for the database with the others.
+      while (customers.length < count) {
+        const missing = Math.min(OPENED_AT_ONCE, count - customers.length)
+        await Promise.all(Array.from({ length: missing }, () => rig.openAccount()))
+      }
       return customers.slice(0, count)
     },
     async listen(name, { address = HERE, port = 443, certificate = {}, ...options } = {}) {

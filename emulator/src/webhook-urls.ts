@@ -15,8 +15,8 @@ export function isOwnPlace(url: string): boolean {
 }
 
 /** What a developer's own machine may be called; for everybody else the rules of a real store. */
-export async function checkUrl(text: string): Promise<string> {
-  if (!URL.canParse(text)) return checkWebhookUrl(text)
+export async function checkUrl(text: string, account_id: string): Promise<string> {
+  if (!URL.canParse(text)) return checkWebhookUrl(text, account_id)
   const url = new URL(text)
   const isWeb = url.protocol === 'http:' || url.protocol === 'https:'
   if (isWeb && isOwnPlace(text) && url.username === '' && url.password === '' && !text.includes('#'))
@@ -28,7 +28,7 @@ export async function checkUrl(text: string): Promise<string> {
       'This URL cannot receive events: http:// is for this machine and its own network. Use a public HTTPS address.',
     )
   }
-  return checkWebhookUrl(text)
+  return checkWebhookUrl(text, account_id)
 }
 
 /** The contract's routes, with http:// let through to the rules above. */

@@ -96,7 +96,7 @@ export function createActions(store: Store, defaults: { readonly balanceCents: n
         return { account_id, webhook: null }
       }
       if (typeof url !== 'string') throw refuse('invalid_request', 'url is a URL, or null to remove it.')
-      const wanted = { account_id, url: await checkUrl(url), set_by: 'emulator' }
+      const wanted = { account_id, url: await checkUrl(url, account_id), set_by: 'emulator' }
       await db.transaction(async (tx) => {
         // A secret of one's own comes with a new endpoint only.
         if (isSecret) await stopEndpoint(tx, account_id, nowMs)

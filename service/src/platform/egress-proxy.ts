@@ -22,7 +22,7 @@ const FORBIDDEN = 403
 const UNREACHABLE = new Set([502, 503, 504])
 
 /** A connection to an address through an HTTP proxy (CONNECT). The caller checked the address; the proxy resolves nothing. */
-export function openTunnel(proxy: URL, address: string, port: number, msMax: number): Promise<Socket> {
+export function openTunnel(proxy: URL, address: string, port: number, signal: AbortSignal): Promise<Socket> {
   const { protocol, username, password, hostname, port: proxyPort } = proxy
   const target = `${isIPv6(address) ? `[${address}]` : address}:${port}`
   const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
@@ -38,7 +38,7 @@ export function openTunnel(proxy: URL, address: string, port: number, msMax: num
         ...(username && { 'proxy-authorization': `Basic ${Buffer.from(credentials).toString('base64')}` }),
       },
       agent: false,
-      signal: AbortSignal.timeout(msMax),
+      signal,
     })
       .on('connect', ({ statusCode = 0 }, socket, head) => {
         if (statusCode === 200 && head.length === 0) return resolve(socket as Socket)
@@ -52,9 +52,10 @@ export function openTunnel(proxy: URL, address: string, port: number, msMax: num
         response.destroy()
         reject(new ProxyTrouble(`the egress proxy answered ${response.statusCode} and opened no tunnel`))
       })
-      .on('error', (error: NodeJS.ErrnoException) =>
-        reject(new ProxyTrouble(`the egress proxy cannot be used: ${error.code ?? error.name}`)),
-      )
+      .on('error', (error: NodeJS.ErrnoException) => {
+        const why = signal.aborted ? 'it did not answer in time' : (error.code ?? error.name)
+        reject(new ProxyTrouble(`the egress proxy cannot be used: ${why}`))
+      })
       .end()
   })
 }

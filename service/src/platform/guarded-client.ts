@@ -1,7 +1,10 @@
-import { isIP } from 'node:net'
-import { buildConnector, Pool } from 'undici'
-import { openTunnel, ProxyRefused, ProxyTrouble } from './egress-proxy.ts'
-import { bare, checkedAddress } from './public-address.ts'
+import { Client } from 'undici'
+import { orAborted, withDeadline } from './deadline.ts'
+import { ProxyRefused, ProxyTrouble } from './egress-proxy.ts'
+import { type Destination, dialPublic } from './guarded-dial.ts'
+import type { LookUp } from './name-lookup.ts'
+import { bare } from './public-address.ts'
+import { createSlots } from './slots.ts'
 
 /** What became of a request to a stranger's server. A fixed vocabulary: nothing a stranger says gets into our records. */
 export type SendError =
@@ -31,9 +34,11 @@ export interface GuardedLine {
 }
 
 export interface LineOptions {
-  /** For everything together: name, connection, TLS, answer. */
+  /** For everything together: a free connection, name, proxy, connection, TLS, answer. */
   readonly totalMsMax: number
   readonly connectionsMax: number
+  /** Who chose the URL: look-ups are limited per owner. */
+  readonly owner: string
   /** Asked once more after a connection has been made, which may have taken its time. */
   isStillWanted(): Promise<boolean>
 }
@@ -46,27 +51,99 @@ const IDLE_MS = 4_000
 const HTTPS_PORT = 443
 
 /** Lines that go out directly, or all through one proxy; who may be dialled is the same either way. */
-export function guardedLines(proxyUrl?: string): OpenLine {
+export function guardedLines(proxyUrl?: string, lookUp?: LookUp): OpenLine {
   const proxy = proxyUrl === undefined ? undefined : new URL(proxyUrl)
-  return (url, options) => openLine(url, options, proxy)
+  return (url, options) => openLine(url, options, { proxy, lookUp })
 }
 
 function openLine(
   url: string,
-  { totalMsMax, connectionsMax, isStillWanted }: LineOptions,
-  proxy: URL | undefined,
+  { totalMsMax, connectionsMax, owner, isStillWanted }: LineOptions,
+  way: Pick<Destination, 'proxy' | 'lookUp'>,
 ): GuardedLine {
   const { origin, pathname, search, hostname, port } = new URL(url)
-  const host = bare(hostname)
-  let dialled: string | null = null
-  const dial = buildConnector({
-    allowH2: false,
-    minVersion: 'TLSv1.2',
-    timeout: totalMsMax,
-    maxCachedSessions: 0,
-  })
-  const pool = new Pool(origin, {
-    connections: connectionsMax,
+  const destination = { ...way, host: bare(hostname), port: Number(port || HTTPS_PORT), owner }
+  const slots = createSlots(connectionsMax)
+  const connections = new Set<Connection>()
+  const free: Connection[] = []
+  const closing = new AbortController()
+
+  async function post(
+    headers: Readonly<Record<string, string>>,
+    body: Uint8Array,
+    signal: AbortSignal,
+  ): Promise<Sent> {
+    const connection = free.pop() ?? openConnection(origin, destination, totalMsMax, isStillWanted)
+    connections.add(connection)
+    connection.signal = signal
+    try {
+      const { statusCode: status, body: answer } = await connection.client.request({
+        path: pathname + search,
+        method: 'POST',
+        headers,
+        body,
+        signal,
+      })
+      await answer.dump({ limit: BODY_BYTES_MAX })
+      const isAccepted = status >= 200 && status < 300
+      return { error: isAccepted ? null : `http_${status}`, status, remote_address: connection.dialled }
+    } catch (error) {
+      if (error instanceof ProxyTrouble) throw error
+      const name = nameOf(error)
+      return { error: name, status: null, remote_address: name === 'blocked' ? null : connection.dialled }
+    } finally {
+      free.push(connection)
+    }
+  }
+
+  return {
+    async post(headers, body) {
+      try {
+        return await withDeadline(totalMsMax, closing.signal, (signal) =>
+          slots.run('', signal, () => post(headers, body, signal)),
+        )
+      } catch (error) {
+        if (error instanceof ProxyTrouble) throw error
+        return { error: nameOf(error), status: null, remote_address: null }
+      }
+    },
+    async close() {
+      closing.abort(new Error('the line is closed'))
+      await Promise.all([...connections].map(({ client }) => client.destroy()))
+    },
+  }
+}
+
+interface Connection {
+  readonly client: Client
+  /** Of the request it is in use for: ends its connecting too, which undici would let go on. */
+  signal: AbortSignal
+  /** Whom it was made to, or was going to be. */
+  dialled: string | null
+}
+
+function openConnection(
+  origin: string,
+  destination: Destination,
+  totalMsMax: number,
+  isStillWanted: LineOptions['isStillWanted'],
+): Connection {
+  const dial = async () => {
+    const { signal } = connection
+    connection.dialled = null
+    const socket = await dialPublic(destination, signal, (address) => {
+      connection.dialled = address
+    })
+    try {
+      if (!(await orAborted(isStillWanted(), signal))) throw new Withdrawn()
+      if (socket.destroyed) throw Object.assign(new Error('closed again'), { code: 'ECONNRESET' })
+      return socket
+    } catch (error) {
+      socket.destroy()
+      throw error
+    }
+  }
+  const client = new Client(origin, {
     pipelining: 1,
     allowH2: false,
     keepAliveTimeout: IDLE_MS,
@@ -74,59 +151,15 @@ function openLine(
     maxHeaderSize: HEADERS_BYTES_MAX,
     headersTimeout: totalMsMax,
     bodyTimeout: totalMsMax,
-    connect(options, callback) {
-      const reach = async () => {
-        const address = await checkedAddress(host)
-        dialled = address
-        const tunnel = proxy && (await openTunnel(proxy, address, Number(port || HTTPS_PORT), totalMsMax))
-        return { hostname: address, ...(tunnel && { httpSocket: tunnel }) }
-      }
-      reach().then(
-        (way) => {
-          // The name was resolved once, and what was checked is what is dialled. The certificate has to be the name's.
-          const target = { ...options, ...way, servername: isIP(host) ? '' : host }
-          dial(target, (error, socket) => {
-            if (error) return callback(error, null)
-            isStillWanted().then(
-              (isWanted) => {
-                if (isWanted) return callback(null, socket)
-                socket.destroy()
-                callback(new Withdrawn(), null)
-              },
-              (reason: Error) => {
-                socket.destroy()
-                callback(reason, null)
-              },
-            )
-          })
-        },
+    connect(_options, callback) {
+      dial().then(
+        (socket) => callback(null, socket),
         (error: Error) => callback(error, null),
       )
     },
   })
-  return {
-    async post(headers, body) {
-      try {
-        const { statusCode: status, body: answer } = await pool.request({
-          path: pathname + search,
-          method: 'POST',
-          headers,
-          body,
-          signal: AbortSignal.timeout(totalMsMax),
-        })
-        await answer.dump({ limit: BODY_BYTES_MAX })
-        const isAccepted = status >= 200 && status < 300
-        return { error: isAccepted ? null : `http_${status}`, status, remote_address: dialled }
-      } catch (error) {
-        if (error instanceof ProxyTrouble) throw error
-        const name = nameOf(error)
-        // The line has several connections: what was dialled may have been for another request.
-        const isDialled = name !== 'blocked' && name !== 'dns'
-        return { error: name, status: null, remote_address: isDialled ? dialled : null }
-      }
-    },
-    close: () => pool.destroy(),
-  }
+  const connection: Connection = { client, signal: AbortSignal.abort(), dialled: null }
+  return connection
 }
 
 class Withdrawn extends Error {
@@ -134,11 +167,11 @@ class Withdrawn extends Error {
 }
 
 function nameOf(error: unknown): SendError {
-  const { name, code = '', syscall } = error as NodeJS.ErrnoException
+  const { name, code = '' } = error as NodeJS.ErrnoException
   if (name === 'AddressBlocked') return 'blocked'
+  if (name === 'LookupFailed') return 'dns'
   if (name === 'Withdrawn') return 'withdrawn'
   if (error instanceof ProxyRefused) return error.isByRule ? 'blocked' : 'connect'
-  if (syscall === 'getaddrinfo') return 'dns'
   if (name === 'TimeoutError' || /TIMEOUT|TIMEDOUT/.test(code)) return 'timeout'
   if (/CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO|ALTNAME|EPROTO/.test(code)) return 'tls'
   // The parser's errors have no code.

@@ -1,6 +1,6 @@
-import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
+import { createLookUp, type LookUp } from './name-lookup.ts'
 
 /**
  * Whether an address is somebody's on the public internet: nothing local, private, reserved, or able to carry another address
@@ -24,12 +24,29 @@ export class AddressBlocked extends Error {
   override readonly name = 'AddressBlocked'
 }
 
-/** The address to dial. One answer of the resolver that is not public spoils all of them. */
-export async function checkedAddress(host: string): Promise<string> {
-  const answers = isIP(host) ? [{ address: host }] : await lookup(host, { all: true, verbatim: true })
-  const [first] = answers
-  if (!first || !answers.every(({ address }) => isPublicAddress(address))) throw new AddressBlocked(host)
-  return first.address
+export interface CheckOptions {
+  /** Who chose the host. */
+  readonly owner: string
+  readonly signal?: AbortSignal
+  /** Instead of the system's name servers. */
+  readonly lookUp?: LookUp
+}
+
+/** Of each family: whoever owns a name could otherwise have any number of servers dialled. */
+const DIALLED_PER_FAMILY_MAX = 2
+const systemLookUp = createLookUp()
+
+/** The addresses to dial, best first. One answer of the resolver that is not public spoils all of them. */
+export async function checkedAddresses(
+  host: string,
+  { owner, signal, lookUp = systemLookUp }: CheckOptions,
+): Promise<string[]> {
+  const answers = isIP(host) ? [host] : await lookUp(host, owner, signal)
+  if (!answers.every(isPublicAddress)) throw new AddressBlocked(host)
+  // IPv4 first: where one of the two is broken, it is nearly always IPv6.
+  return [4, 6].flatMap((family) =>
+    answers.filter((address) => isIP(address) === family).slice(0, DIALLED_PER_FAMILY_MAX),
+  )
 }
 
 /** IPv6 literals stand in brackets in a URL and nowhere else. */

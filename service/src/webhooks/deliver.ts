@@ -79,6 +79,7 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
     const lineOptions = {
       totalMsMax: WEBHOOK_TIMEOUT_MS_MAX,
       connectionsMax: ATTEMPTS_AT_ONCE,
+      owner: account_id,
       isStillWanted: async () => (await destination.now()) !== undefined,
     }
     const line = openLine(first.url, lineOptions, { account_id, endpoint_id })

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
-import { AddressBlocked, bare, checkedAddress, isPublicAddress } from '../platform/public-address.ts'
+import { LookupFailed } from '../platform/name-lookup.ts'
+import { AddressBlocked, bare, checkedAddresses, isPublicAddress } from '../platform/public-address.ts'
 import { type Refusal, refuse } from '../platform/trouble.ts'
 
 /** Of those above 1023, the ones browsers refuse to talk to: mail, chat and the like, which HTTP could be made to speak. */
@@ -11,19 +12,20 @@ const PRIVATE_NAMES = /(^|\.)(localhost|local|internal|intranet|lan|home|corp|ho
 
 /**
  * The URL as it will be dialled, or a refusal that says why. Names are resolved as well: one that stands for a private address
- * today is refused today. That a name is let through here decides nothing later; every delivery checks again.
+ * today is refused today. That a name is let through here decides nothing later; every delivery checks again. Look-ups are limited
+ * per account, and take at most two seconds.
  */
-export async function checkWebhookUrl(text: string): Promise<string> {
+export async function checkWebhookUrl(text: string, account_id: string): Promise<string> {
   if (!URL.canParse(text)) throw notAllowed('it is not a URL')
   const url = new URL(text)
   if (url.username !== '' || url.password !== '') throw notAllowed('it carries credentials')
   if (url.hash !== '' || text.includes('#')) throw notAllowed('it carries a fragment')
   if (!isPortAllowed(url)) throw notAllowed(`port ${url.port} is not one we deliver to`)
-  await checkHost(bare(url.hostname))
+  await checkHost(bare(url.hostname), account_id)
   return url.href
 }
 
-async function checkHost(host: string) {
+async function checkHost(host: string, account_id: string) {
   if (isIP(host)) {
     if (!isPublicAddress(host)) throw notAllowed('its address is not a public one')
     return
@@ -31,10 +33,11 @@ async function checkHost(host: string) {
   const name = host.replace(/\.$/, '')
   if (!name.includes('.') || PRIVATE_NAMES.test(name)) throw notAllowed('its host is not a public name')
   try {
-    await checkedAddress(host)
+    await checkedAddresses(host, { owner: account_id })
   } catch (error) {
     if (error instanceof AddressBlocked) throw notAllowed('its host stands for an address that is not public')
-    if ((error as NodeJS.ErrnoException).code === 'ENOTFOUND') throw notAllowed('its host is not known')
+    if (!(error instanceof LookupFailed)) throw error
+    if (error.isUnknownName) throw notAllowed('its host is not known')
     // A resolver that is not well today says nothing about the host. Deliveries look again.
   }
 }

@@ -44,7 +44,12 @@ beforeEach(() => {
 
 const portOf = (server: Server | TcpServer) => (server.address() as AddressInfo).port
 const tunnel = (credentials = '', msMax = 5_000) =>
-  openTunnel(new URL(`http://${credentials}127.0.0.1:${portOf(proxy)}`), '127.0.0.1', portOf(echo), msMax)
+  openTunnel(
+    new URL(`http://${credentials}127.0.0.1:${portOf(proxy)}`),
+    '127.0.0.1',
+    portOf(echo),
+    AbortSignal.timeout(msMax),
+  )
 
 test('bytes go through, and the proxy is told an address, never a name', async () => {
   const socket = await tunnel()
@@ -62,9 +67,12 @@ test('credentials in its URL are shown to the proxy', async () => {
 
 test('an IPv6 address stands in brackets', async () => {
   refusal = '403 Forbidden'
-  await openTunnel(new URL(`http://127.0.0.1:${portOf(proxy)}`), '2606:2800:220:1::1', 443, 5_000).catch(
-    () => {},
-  )
+  await openTunnel(
+    new URL(`http://127.0.0.1:${portOf(proxy)}`),
+    '2606:2800:220:1::1',
+    443,
+    AbortSignal.timeout(5_000),
+  ).catch(() => {})
   expect(asked[0]?.target).toBe('[2606:2800:220:1::1]:443')
 })
 
@@ -84,7 +92,7 @@ test('a proxy that does not know us, hangs or is not there is trouble of ours', 
   await expect(tunnel()).rejects.toThrow(new ProxyTrouble('the egress proxy answered 407'))
   refusal = ''
   await expect(tunnel('', 50)).rejects.toThrow(ProxyTrouble)
-  await expect(openTunnel(new URL('http://127.0.0.1:1'), '127.0.0.1', 443, 5_000)).rejects.toThrow(
-    new ProxyTrouble('the egress proxy cannot be used: ECONNREFUSED'),
-  )
+  await expect(
+    openTunnel(new URL('http://127.0.0.1:1'), '127.0.0.1', 443, AbortSignal.timeout(5_000)),
+  ).rejects.toThrow(new ProxyTrouble('the egress proxy cannot be used: ECONNREFUSED'))
 })

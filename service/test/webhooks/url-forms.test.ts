@@ -1,11 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { guardedLines } from '../../src/platform/guarded-client.ts'
-import { AddressBlocked, bare, checkedAddress, isPublicAddress } from '../../src/platform/public-address.ts'
+import { AddressBlocked, bare, checkedAddresses, isPublicAddress } from '../../src/platform/public-address.ts'
 import { checkWebhookUrl } from '../../src/webhooks/url-rules.ts'
 
 /** 10,000 ways to write an address inside (threats row 51): none is let in, and none is dialled if it got in. */
 const FORMS = 10_000
+const OWNER = 'acct_1'
 
 const byte = fc.integer({ min: 0, max: 255 })
 const inside = fc.oneof(
@@ -74,9 +75,11 @@ const form = fc
 test(`${FORMS} spellings of an address inside: refused when registered, and not dialled either`, async () => {
   await fc.assert(
     fc.asyncProperty(form, async (url) => {
-      await expect(checkWebhookUrl(url)).rejects.toMatchObject({ type: 'webhook_url_not_allowed' })
+      await expect(checkWebhookUrl(url, OWNER)).rejects.toMatchObject({ type: 'webhook_url_not_allowed' })
       if (!URL.canParse(url)) return
-      await expect(checkedAddress(bare(new URL(url).hostname))).rejects.toThrow(AddressBlocked)
+      await expect(checkedAddresses(bare(new URL(url).hostname), { owner: OWNER })).rejects.toThrow(
+        AddressBlocked,
+      )
     }),
     { numRuns: FORMS },
   )
@@ -87,6 +90,7 @@ test('the line itself blocks an address inside, and says nothing but that', asyn
     const line = guardedLines()(url, {
       totalMsMax: 1_000,
       connectionsMax: 1,
+      owner: OWNER,
       isStillWanted: async () => true,
     })
     expect(await line.post({}, Buffer.from('{}'))).toEqual({

@@ -18,7 +18,7 @@ export interface EndpointDeps {
   readonly vault: LinkVault
   readonly keyring: Keyring
   /** The URL as it will be dialled, or a refusal; the service's own rules unless told otherwise. */
-  checkUrl?(url: string): Promise<string>
+  checkUrl?(url: string, account_id: string): Promise<string>
 }
 
 /** Every endpoint that is mounted. The scope matrix and the published contract grow with this list. */

@@ -10,14 +10,16 @@ import { answer, endpoint } from '../endpoint.ts'
  */
 const SETTLE_MS = 250
 
+type CheckUrl = (url: string, account_id: string) => Promise<string>
+
 export const getWebhook = (db: Db) =>
   endpoint('getWebhook', async ({ caller }) => answer(200, await readHealth(db, caller.account_id)))
 
-export const postWebhook = (db: Db, keyring: Keyring, checkUrl: (url: string) => Promise<string>) =>
+export const postWebhook = (db: Db, keyring: Keyring, checkUrl: CheckUrl) =>
   endpoint('postWebhook', async ({ caller, body, nowMs }) => {
     const { account_id, key_id: set_by } = caller
     if (body.url === null) return answer(200, await stop(db, account_id, nowMs))
-    const url = await checkUrl(body.url)
+    const url = await checkUrl(body.url, account_id)
     const configured = await db.transaction((tx) =>
       setEndpoint(tx, keyring, { account_id, url, set_by }, nowMs),
     )

@@ -2,38 +2,54 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 
 /**
- * What a name stands for right now: addresses, before them names that it is only another name for; `SERVFAIL` for a resolver
- * that is not well.
+ * What a name stands for right now: addresses, before them names that it is only another name for; `SERVFAIL` for a name server
+ * that fails, `NXDOMAIN` for a name that does not exist, `SILENCE` for no answer at all.
  */
-export type Answers = readonly string[] | 'SERVFAIL'
+export type DnsAnswers = readonly string[] | 'SERVFAIL' | 'NXDOMAIN' | 'SILENCE'
+export type DnsRule = (lookUp: number, family: 4 | 6) => DnsAnswers
 
 export type DnsStub = Awaited<ReturnType<typeof startDnsStub>>
 
 const [A, CNAME, AAAA] = [1, 5, 28] as const
+const CODES = { SERVFAIL: 2, NXDOMAIN: 3 } as const
 
-/** A name server of a few lines on 127.0.0.1:53. Answers have no life: every look-up comes here. */
-export async function startDnsStub() {
-  const names = new Map<string, (lookUp: number) => Answers>()
+/** A name server of a few lines on 127.0.0.1. Answers have no life: every look-up comes here. */
+export async function startDnsStub(port = 53) {
+  const names = new Map<string, { rule: DnsRule; afterMs: number }>()
   const lookUps = new Map<string, number>()
   const socket = createSocket('udp4')
   socket.on('message', (query, from) => {
     const { name, type, end } = question(query)
-    const rule = names.get(name)
+    const { rule, afterMs } = names.get(name) ?? UNKNOWN
     // Both families are asked for at once; only the first of the pair counts as a look-up.
     const n = (lookUps.get(name) ?? 0) + (type === A ? 1 : 0)
     lookUps.set(name, n)
-    socket.send(reply(query.subarray(0, end), type, rule?.(n)), from.port, from.address)
+    const answers = rule(n, type === AAAA ? 6 : 4)
+    if (answers === 'SILENCE') return
+    const answer = reply(query.subarray(0, end), type, answers)
+    // The stub may have been closed meanwhile.
+    const send = () => void (isOpen && socket.send(answer, from.port, from.address))
+    if (afterMs === 0) send()
+    else setTimeout(send, afterMs)
   })
-  socket.bind(53, '127.0.0.1')
+  let isOpen = true
+  socket.bind(port, '127.0.0.1')
   await once(socket, 'listening')
   return {
-    set(name: string, answers: Answers | ((lookUp: number) => Answers)) {
-      names.set(name, typeof answers === 'function' ? answers : () => answers)
+    port: socket.address().port,
+    set(name: string, answers: DnsAnswers | DnsRule, { afterMs = 0 } = {}) {
+      names.set(name, { rule: typeof answers === 'function' ? answers : () => answers, afterMs })
       lookUps.delete(name)
     },
-    close: () => socket.close(),
+    lookUps: (name: string) => lookUps.get(name) ?? 0,
+    close() {
+      isOpen = false
+      socket.close()
+    },
   }
 }
+
+const UNKNOWN = { rule: (): DnsAnswers => 'NXDOMAIN', afterMs: 0 }
 
 function question(query: Buffer) {
   const labels: string[] = []
@@ -45,11 +61,12 @@ function question(query: Buffer) {
   return { name: labels.join('.').toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 }
 }
 
-function reply(question: Buffer, type: number, answers: Answers | undefined): Buffer {
+function reply(question: Buffer, type: number, answers: Exclude<DnsAnswers, 'SILENCE'>): Buffer {
   const head = Buffer.from(question)
-  const code = answers === 'SERVFAIL' ? 2 : answers === undefined ? 3 : 0
+  const code = typeof answers === 'string' ? CODES[answers] : 0
   head.writeUInt16BE(0x8180 | code, 2)
-  const records = Array.isArray(answers) && (type === A || type === AAAA) ? recordsOf(type, answers) : []
+  const isKnown = typeof answers !== 'string' && (type === A || type === AAAA)
+  const records = isKnown ? recordsOf(type, answers) : []
   head.writeUInt16BE(records.length, 6)
   head.writeUInt16BE(0, 8)
   head.writeUInt16BE(0, 10)

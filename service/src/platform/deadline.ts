@@ -1,0 +1,36 @@
+/** The time given to a piece of work is over. */
+export class Overdue extends Error {
+  override readonly name = 'TimeoutError'
+}
+
+/** Runs the work with a signal that is aborted when the time is over, or as soon as `outer` is. */
+export async function withDeadline<T>(
+  msMax: number,
+  outer: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  outer?.throwIfAborted()
+  const controller = new AbortController()
+  const timer = setTimeout(() => controller.abort(new Overdue(`not done after ${msMax} ms`)), msMax)
+  const follow = () => controller.abort(outer?.reason)
+  outer?.addEventListener('abort', follow, { once: true })
+  try {
+    return await work(controller.signal)
+  } finally {
+    clearTimeout(timer)
+    outer?.removeEventListener('abort', follow)
+  }
+}
+
+/** For work that knows no signals: its result, or the signal's reason if that comes first. The work itself goes on. */
+export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const abort = () => reject(signal.reason)
+  if (signal.aborted) abort()
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}

@@ -1,0 +1,197 @@
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { createAuthority, type DnsStub, startDnsStub, until } from '@shopwire/engines'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { guardedLines, type LineOptions } from '../../src/platform/guarded-client.ts'
+import { createLookUp, LOOKUP_MS_MAX } from '../../src/platform/name-lookup.ts'
+
+/** Only public addresses are dialled, so the receiver is reached through a proxy that takes every address for this machine. */
+const [FIRST, SECOND] = ['93.184.216.34', '2606:2800:220:1::1'] as const
+const NAME = 'receiver.example.net'
+/** A timer may be late on a busy machine. */
+const LATE_MS = 1_500
+
+let dns: DnsStub
+let proxy: Server
+let receiver: Server
+let authority: Awaited<ReturnType<typeof createAuthority>>
+/** How the proxy answers a CONNECT: connects to the receiver unless told otherwise. */
+let manner: (target: string, socket: Socket) => boolean
+let asked: string[]
+let received: number
+/** Of the receiver; false for one that never answers. */
+let isAnswering: boolean
+
+beforeAll(async () => {
+  dns = await startDnsStub(0)
+  authority = await createAuthority()
+  setDefaultCACertificates([...getCACertificates('default'), readFileSync(authority.file, 'utf8')])
+  const certificate = await authority.issue(`DNS:${NAME}`)
+  receiver = createHttpsServer(certificate, (request, response) => {
+    received += 1
+    request.resume()
+    if (isAnswering) response.writeHead(204).end()
+  })
+  proxy = createServer().on('connect', (request, socket) => {
+    asked.push(request.url ?? '')
+    socket.on('error', () => {})
+    if (!manner(request.url ?? '', socket as Socket))
+      return void socket.resume().on('end', () => socket.end())
+    const there = connect(portOf(receiver), '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n')
+      there.pipe(socket).pipe(there)
+    })
+    there.on('error', () => {})
+  })
+  receiver.listen(0, '127.0.0.1')
+  proxy.listen(0, '127.0.0.1')
+  await Promise.all([once(receiver, 'listening'), once(proxy, 'listening')])
+})
+afterAll(async () => {
+  for (const server of [proxy, receiver]) {
+    server.closeAllConnections()
+    server.close()
+  }
+  dns.close()
+  await authority.remove()
+})
+beforeEach(() => {
+  dns.set(NAME, [FIRST])
+  manner = () => true
+  asked = []
+  received = 0
+  isAnswering = true
+})
+
+const portOf = (server: Server) => (server.address() as AddressInfo).port
+function open(options: Partial<LineOptions> = {}) {
+  const lookUp = createLookUp([`127.0.0.1:${dns.port}`])
+  return guardedLines(`http://127.0.0.1:${portOf(proxy)}`, lookUp)(`https://${NAME}:8443/hook`, {
+    totalMsMax: 1_000,
+    connectionsMax: 1,
+    owner: 'acct_1',
+    isStillWanted: async () => true,
+    ...options,
+  })
+}
+const post = (line: ReturnType<typeof open>) => line.post({}, Buffer.from('{}'))
+const timed = async <T>(work: Promise<T>): Promise<[T, number]> => {
+  const startedMs = performance.now()
+  const result = await work
+  return [result, performance.now() - startedMs]
+}
+
+test('one connection serves one request after the other', async () => {
+  const line = open()
+  const accepted = { error: null, status: 204, remote_address: FIRST }
+  expect(await Promise.all([post(line), post(line)])).toEqual([accepted, accepted])
+  expect(asked).toEqual([`${FIRST}:8443`])
+  expect(received).toBe(2)
+  await line.close()
+})
+
+test('a name server that never answers ends in `dns` after two seconds, within a longer total', async () => {
+  dns.set(NAME, 'SILENCE')
+  const line = open({ totalMsMax: 10_000 })
+  const [sent, ms] = await timed(post(line))
+  expect(sent).toEqual({ error: 'dns', status: null, remote_address: null })
+  expect(ms).toBeLessThan(LOOKUP_MS_MAX + LATE_MS)
+  expect(asked).toEqual([])
+  await line.close()
+})
+
+test.for([
+  ['the name server does not answer', () => dns.set(NAME, 'SILENCE')],
+  [
+    'the TLS handshake is never answered',
+    () => {
+      manner = (_target, socket) => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\n')
+        return false
+      }
+    },
+  ],
+  [
+    'the receiver does not answer',
+    () => {
+      isAnswering = false
+    },
+  ],
+] as const)(
+  'the total ends a request while %s, and those that wait for the connection; nothing is left open',
+  async ([, arrange]) => {
+    const before = sockets()
+    arrange()
+    const line = open({ totalMsMax: 500 })
+    const [sent, ms] = await timed(Promise.all([post(line), post(line), post(line)]))
+    expect(sent.map(({ error }) => error)).toEqual(['timeout', 'timeout', 'timeout'])
+    expect(ms).toBeLessThan(500 + LATE_MS)
+    await line.close()
+    await until(
+      () => sockets() <= before,
+      5_000,
+      () => `${sockets()} files are open, ${before} were`,
+    )
+  },
+)
+
+test('the total ends a request whose endpoint is being looked at again, and nothing is sent', async () => {
+  const line = open({ totalMsMax: 500, isStillWanted: () => new Promise(() => {}) })
+  const [sent, ms] = await timed(post(line))
+  expect(sent).toEqual({ error: 'timeout', status: null, remote_address: FIRST })
+  expect(ms).toBeLessThan(500 + LATE_MS)
+  expect(received).toBe(0)
+  await line.close()
+})
+
+test('a proxy that does not answer CONNECT is trouble of ours, told when the total is over', async () => {
+  manner = () => false
+  const line = open({ totalMsMax: 300 })
+  await expect(post(line)).rejects.toThrow('the egress proxy cannot be used: it did not answer in time')
+  await line.close()
+})
+
+test('when the proxy cannot reach one address, the next one is tried; one that its rules forbid ends it', async () => {
+  dns.set(NAME, [FIRST, SECOND])
+  manner = (target, socket) => {
+    if (!target.startsWith(FIRST)) return true
+    socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n')
+    return false
+  }
+  const line = open()
+  expect(await post(line)).toEqual({ error: null, status: 204, remote_address: SECOND })
+  expect(asked).toEqual([`${FIRST}:8443`, `[${SECOND}]:8443`])
+  asked = []
+  await line.close()
+  const refused = open()
+  manner = (_target, socket) => {
+    socket.end('HTTP/1.1 403 Forbidden\r\n\r\n')
+    return false
+  }
+  expect(await post(refused)).toEqual({ error: 'blocked', status: null, remote_address: null })
+  expect(asked).toEqual([`${FIRST}:8443`])
+  await refused.close()
+})
+
+test('closing the line ends what is under way', async () => {
+  dns.set(NAME, 'SILENCE')
+  const line = open({ totalMsMax: 60_000 })
+  const sent = timed(post(line))
+  await until(
+    () => dns.lookUps(NAME) > 0,
+    5_000,
+    () => 'nothing was looked up',
+  )
+  await line.close()
+  const [{ error }, ms] = await sent
+  expect(error).toBe('connect')
+  expect(ms).toBeLessThan(LATE_MS)
+})
+
+function sockets(): number {
+  return readdirSync('/proc/self/fd').length
+}
