@@ -71,6 +71,7 @@ export async function createApi(
       metrics,
       clock: parts.clock ?? systemClock,
       addressOf: addressReader(config.SHOPWIRE_TRUSTED_PROXY_HOPS),
+      connectionsMax: config.SHOPWIRE_CONNECTIONS_MAX,
       connectionsPerAddressMax:
         config.SHOPWIRE_TRUSTED_PROXY_HOPS > 0 ? 0 : config.SHOPWIRE_CONNECTIONS_PER_ADDRESS,
       publicFiles: new Map([...ownFiles(), ...docsPortal(config.SHOPWIRE_DOCS_FOLDER)]),

@@ -131,6 +131,13 @@ const schema = z.object({
     .max(1_000_000)
     .default(1_000)
     .describe('open sockets per address; 0 for no limit, as behind a proxy'),
+  SHOPWIRE_CONNECTIONS_MAX: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .default(5_000)
+    .describe('open sockets per API process, from all addresses together; more are closed at once'),
   SHOPWIRE_WORKER_ORDERS: z.coerce
     .number()
     .int()

@@ -204,6 +204,7 @@ async function startApi(parts: Parts) {
       metrics,
       clock,
       addressOf: (request) => request.socket.remoteAddress ?? '',
+      connectionsMax: 10_000,
       connectionsPerAddressMax: 10_000,
       publicFiles: options.publicFiles ?? ownFiles(),
       access: {

@@ -1,14 +1,27 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** One address may not take all the sockets there are. 0 means no limit: behind a proxy all callers share its address. */
-export function limitConnections(server: Server, perAddressMax: number): void {
+export interface ConnectionLimits {
+  /** Of all addresses together: every socket costs memory, one with an unfinished request up to a tenth of a megabyte. */
+  readonly max: number
+  /** 0 means no limit: behind a proxy all callers share its address. */
+  readonly perAddressMax: number
+  onRefused(limit: 'all' | 'address'): void
+}
+
+/** One address may not take all the sockets there are, and all together not all the memory. */
+export function limitConnections(server: Server, { max, perAddressMax, onRefused }: ConnectionLimits): void {
+  server.maxConnections = max
+  server.on('drop', () => onRefused('all'))
   if (perAddressMax === 0) return
   const open = new Map<string, number>()
   server.on('connection', (socket: Socket) => {
     const address = neighbourhood(socket.remoteAddress ?? '')
     const count = (open.get(address) ?? 0) + 1
-    if (count > perAddressMax) return void socket.destroy()
+    if (count > perAddressMax) {
+      onRefused('address')
+      return void socket.destroy()
+    }
     open.set(address, count)
     socket.once('close', () => {
       const left = (open.get(address) ?? 1) - 1

@@ -28,6 +28,7 @@ import { createTurns } from './turns.ts'
 export interface EdgeDeps extends Omit<PipelineDeps, 'publicCalls'> {
   readonly log: Log
   readonly metrics: Metrics
+  readonly connectionsMax: number
   readonly connectionsPerAddressMax: number
   readonly publicFiles: PublicFiles
   /** Instead of the contract's. */
@@ -103,7 +104,11 @@ export function createEdge(deps: EdgeDeps, endpoints: readonly Endpoint[]): Fast
     const line = { request_id, route: 'none', status: answer.status, error_type: answer.type }
     deps.log.info(line, 'refused on the socket')
   })
-  limitConnections(app.server, deps.connectionsPerAddressMax)
+  limitConnections(app.server, {
+    max: deps.connectionsMax,
+    perAddressMax: deps.connectionsPerAddressMax,
+    onRefused: (limit) => deps.metrics.connectionsRefused.inc({ limit }),
+  })
   // Otherwise Node would say "go on" before we know whether we want the body, and refuse other expectations without JSON.
   for (const event of ['checkContinue', 'checkExpectation']) {
     app.server.on(event, (request, response) => app.server.emit('request', request, response))

@@ -50,6 +50,12 @@ export function createMetrics(version: string) {
       labelNames: ['part'],
       registers,
     }),
+    connectionsRefused: new Counter({
+      name: 'shopwire_connections_refused_total',
+      help: 'Connections closed at once, by the limit that was reached.',
+      labelNames: ['limit'],
+      registers,
+    }),
     ordersDelivered: new Counter({
       name: 'shopwire_orders_delivered_total',
       help: 'Orders whose links all arrived.',

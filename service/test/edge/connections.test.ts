@@ -14,7 +14,11 @@ import { openLine, requestBytes } from '../../testing/raw-http.ts'
 const MAX = 5
 
 /** An edge with one public route and nothing behind it: connections are counted before anyone signs anything. */
-async function listen(connectionsPerAddressMax: number, body: Promise<string> = Promise.resolve('')) {
+async function listen(
+  connectionsPerAddressMax: number,
+  body: Promise<string> = Promise.resolve(''),
+  connectionsMax = 1_000,
+) {
   const metrics = createMetrics('test')
   const deps = {
     log: createLog('silent'),
@@ -22,13 +26,14 @@ async function listen(connectionsPerAddressMax: number, body: Promise<string> = 
     clock: systemClock,
     addressOf: (request) => request.socket.remoteAddress ?? '',
     publicFiles: new Map(),
+    connectionsMax,
     connectionsPerAddressMax,
     access: { metrics } as EdgeDeps['access'],
   } satisfies EdgeDeps
   const status = endpoint('getStatus', async () => answer(200, (await body) as never))
   const edge = createEdge(deps, [status])
   await edge.listen({ host: '127.0.0.1', port: 0 })
-  return { edge, port: (edge.server.address() as AddressInfo).port }
+  return { edge, metrics, port: (edge.server.address() as AddressInfo).port }
 }
 
 describe('row 36: one address may not take all the connections', () => {
@@ -71,6 +76,33 @@ describe('row 36: one address may not take all the connections', () => {
     expect(await Promise.all(lines.map(notFound))).toEqual(lines.map(() => 404))
     for (const line of lines) line.close()
     await open.edge.close()
+  })
+})
+
+describe('all addresses together', () => {
+  test(`past ${MAX} connections the next ones are closed and counted, until one of the first is gone`, async () => {
+    const { edge, metrics, port } = await listen(0, Promise.resolve(''), MAX)
+    const accepted: Socket[] = []
+    edge.server.on('connection', (socket) => accepted.push(socket))
+    const refused = async () => (await metrics.connectionsRefused.get()).values
+    // Half a request each, from addresses of their own.
+    const half = requestBytes('GET', '/v1/nothing').subarray(0, 20)
+    const first = await Promise.all(Array.from({ length: MAX }, (_, n) => openLine(port, `127.0.0.${n + 1}`)))
+    for (const line of first) line.send(half)
+    const surplus = await openLine(port, '127.0.0.100')
+    surplus.send(requestBytes('GET', '/v1/nothing'))
+    expect(await surplus.next()).toBeUndefined()
+    expect(await refused()).toMatchObject([{ value: 1, labels: { limit: 'all' } }])
+
+    const [leaving, ...others] = first
+    const theirSide = accepted.find(({ remotePort }) => remotePort === leaving?.socket.localPort) as Socket
+    leaving?.close()
+    await once(theirSide, 'close')
+    const next = await openLine(port, '127.0.0.100')
+    next.send(requestBytes('GET', '/v1/nothing'))
+    expect((await next.next())?.status).toBe(404)
+    for (const line of [...others, next]) line.close()
+    await edge.close()
   })
 })
 
