@@ -180,6 +180,9 @@ const SECRETS = new Set([
   'SHOPWIRE_ENCRYPTION_KEYS',
   'SHOPWIRE_EGRESS_PROXY',
 ])
+const UNCHECKED_TLS =
+  'NODE_TLS_REJECT_UNAUTHORIZED is 0: connections of this process would be made to anybody, whatever the certificate. ' +
+  'Remove it; to trust an authority of your own, set NODE_EXTRA_CA_CERTS to its file'
 const KNOWN_PASSWORDS = new Set(['postgres', 'password', 'shopwire', 'secret', 'changeme', 'admin'])
 const KEY_BYTES = 32
 const TYPO_EDITS_MAX = 2
@@ -195,6 +198,7 @@ export function loadConfig(env: Environment = process.env): Config {
   }
   const encryption = readEncryptionKeys(given, problems)
   checkTogether(given, problems)
+  if (isUncheckedTls(env) && !isDevelopment(given)) problems.push(UNCHECKED_TLS)
   if (!parsed.success || !encryption || problems.length > 0) throw new ConfigError(problems)
   return { ...parsed.data, encryption }
 }
@@ -221,6 +225,11 @@ export function loadSchemaUrl(purpose: 'migrate' | 'look', env: Environment = pr
   if (url === undefined) problems.push('SHOPWIRE_DATABASE_OWNER_URL is required to migrate')
   if (url === undefined || problems.length > 0) throw new ConfigError(problems)
   return url
+}
+
+/** What is wrong and does not keep a program from starting: in development, what production refuses. */
+export function configWarnings(env: Environment = process.env): string[] {
+  return isUncheckedTls(env) ? [UNCHECKED_TLS] : []
 }
 
 /** For the start-up line and `config` command: every setting, secrets masked. */
@@ -336,6 +345,15 @@ function readEncryptionKeys(given: Record<string, string>, problems: string[]): 
   return { keys, activeId }
 }
 
+/** Node takes this very value, and no other, for "do not check". */
+function isUncheckedTls(env: Readonly<Record<string, string | undefined>>): boolean {
+  return env.NODE_TLS_REJECT_UNAUTHORIZED === '0'
+}
+
+function isDevelopment(given: Record<string, string>): boolean {
+  return given.SHOPWIRE_ENV === 'development'
+}
+
 function checkTogether(given: Record<string, string>, problems: string[]) {
   if ((given.SHOPWIRE_ADMISSION ?? 'postgres') !== 'postgres' && given.SHOPWIRE_REDIS_URLS === undefined) {
     problems.push(`SHOPWIRE_REDIS_URLS is required when SHOPWIRE_ADMISSION is "${given.SHOPWIRE_ADMISSION}"`)
@@ -350,7 +368,7 @@ function checkTogether(given: Record<string, string>, problems: string[]) {
       `SHOPWIRE_DOCS_FOLDER: there is no index.html in ${docs}; npm run docs:build makes the portal`,
     )
   }
-  if ((given.SHOPWIRE_ENV ?? 'production') !== 'production') return
+  if (isDevelopment(given)) return
   for (const name of ['SHOPWIRE_DATABASE_URL', 'SHOPWIRE_DATABASE_OWNER_URL']) {
     const url = given[name]
     if (url && URL.canParse(url) && KNOWN_PASSWORDS.has(decodeURIComponent(new URL(url).password))) {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Admission, AdmissionLimits } from './access/admission.ts'
 import { postgresAdmission } from './access/admission-postgres.ts'
-import { type Config, ConfigError, loadConfig } from './config.ts'
+import { type Config, ConfigError, configWarnings, loadConfig } from './config.ts'
 import { SEALED_COLUMNS } from './console/sealed-columns.ts'
 import { createHealthServer } from './edge/health-server.ts'
 import { type Db, openDatabase, sql } from './platform/db.ts'
@@ -99,7 +99,9 @@ export async function orCannotStart<Result>(log: Log, start: () => Promise<Resul
 /** The configuration, or the end of the process with every problem named. */
 export function startingConfig(): Config {
   try {
-    return loadConfig()
+    const config = loadConfig()
+    for (const warning of configWarnings()) process.stderr.write(`Warning: ${warning}.\n`)
+    return config
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     process.stderr.write(`${error.message}\n`)

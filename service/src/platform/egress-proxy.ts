@@ -38,6 +38,8 @@ export function openTunnel(proxy: URL, address: string, port: number, signal: Ab
         ...(username && { 'proxy-authorization': `Basic ${Buffer.from(credentials).toString('base64')}` }),
       },
       agent: false,
+      // Otherwise NODE_TLS_REJECT_UNAUTHORIZED could switch the check off.
+      rejectUnauthorized: true,
       signal,
     })
       .on('connect', ({ statusCode = 0 }, socket, head) => {

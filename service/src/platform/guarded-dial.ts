@@ -33,6 +33,8 @@ export async function dialPublic(
     port,
     servername: isIP(host) ? '' : host,
     minVersion: 'TLSv1.2',
+    // Otherwise NODE_TLS_REJECT_UNAUTHORIZED could switch the check off.
+    rejectUnauthorized: true,
     ALPNProtocols: ['http/1.1'],
   }
   if (proxy) {

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import {
   ConfigError,
   configReference,
+  configWarnings,
   DEVELOPMENT_ENCRYPTION_KEY,
   describeConfig,
   loadConfig,
@@ -179,4 +180,17 @@ test('a migration asks for the URL of the owner alone, and refuses a password th
 
 test('every setting has a meaning', () => {
   expect(configReference().filter(({ meaning }) => meaning === '')).toEqual([])
+})
+
+test('refuses to start in production with NODE_TLS_REJECT_UNAUTHORIZED=0, and warns in development', () => {
+  const unchecked = { ...good, NODE_TLS_REJECT_UNAUTHORIZED: '0' }
+  expect(problemsOf(unchecked)).toEqual([
+    expect.stringMatching(/^NODE_TLS_REJECT_UNAUTHORIZED is 0.*NODE_EXTRA_CA_CERTS/),
+  ])
+  expect(problemsOf({ ...unchecked, SHOPWIRE_ENV: 'development' })).toEqual([])
+  expect(configWarnings(unchecked)).toEqual(problemsOf(unchecked))
+  for (const harmless of ['1', '']) {
+    expect(problemsOf({ ...unchecked, NODE_TLS_REJECT_UNAUTHORIZED: harmless })).toEqual([])
+    expect(configWarnings({ NODE_TLS_REJECT_UNAUTHORIZED: harmless })).toEqual([])
+  }
 })

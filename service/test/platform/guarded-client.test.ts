@@ -5,7 +5,7 @@ import { createServer as createHttpsServer } from 'node:https'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { createAuthority, type DnsStub, startDnsStub, until } from '@shopwire/engines'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { guardedLines, type LineOptions } from '../../src/platform/guarded-client.ts'
 import { createLookUp, LOOKUP_MS_MAX } from '../../src/platform/name-lookup.ts'
 
@@ -21,6 +21,8 @@ let receiver: Server
 let authority: Awaited<ReturnType<typeof createAuthority>>
 /** How the proxy answers a CONNECT: connects to the receiver unless told otherwise. */
 let manner: (target: string, socket: Socket) => boolean
+/** Where the proxy connects to: the receiver unless told otherwise. */
+let destination: Server
 let asked: string[]
 let received: number
 /** Of the receiver; false for one that never answers. */
@@ -41,7 +43,7 @@ beforeAll(async () => {
     socket.on('error', () => {})
     if (!manner(request.url ?? '', socket as Socket))
       return void socket.resume().on('end', () => socket.end())
-    const there = connect(portOf(receiver), '127.0.0.1', () => {
+    const there = connect(portOf(destination), '127.0.0.1', () => {
       socket.write('HTTP/1.1 200 OK\r\n\r\n')
       there.pipe(socket).pipe(there)
     })
@@ -62,15 +64,16 @@ afterAll(async () => {
 beforeEach(() => {
   dns.set(NAME, [FIRST])
   manner = () => true
+  destination = receiver
   asked = []
   received = 0
   isAnswering = true
 })
 
 const portOf = (server: Server) => (server.address() as AddressInfo).port
-function open(options: Partial<LineOptions> = {}) {
+function open(options: Partial<LineOptions> = {}, proxyUrl = `http://127.0.0.1:${portOf(proxy)}`) {
   const lookUp = createLookUp([`127.0.0.1:${dns.port}`])
-  return guardedLines(`http://127.0.0.1:${portOf(proxy)}`, lookUp)(`https://${NAME}:8443/hook`, {
+  return guardedLines(proxyUrl, lookUp)(`https://${NAME}:8443/hook`, {
     totalMsMax: 1_000,
     connectionsMax: 1,
     owner: 'acct_1',
@@ -92,6 +95,38 @@ test('one connection serves one request after the other', async () => {
   expect(asked).toEqual([`${FIRST}:8443`])
   expect(received).toBe(2)
   await line.close()
+})
+
+test('with NODE_TLS_REJECT_UNAUTHORIZED=0, a receiver or a proxy whose certificate nobody vouches for gets nothing', async ({
+  onTestFinished,
+}) => {
+  const certificate = await authority.issue(`DNS:${NAME},IP:127.0.0.1`, { isSelfSigned: true })
+  const servers = [1, 2].map(() =>
+    createHttpsServer(certificate, (_request, response) => {
+      received += 1
+      response.end()
+    }).listen(0, '127.0.0.1'),
+  )
+  const [impostor, wrongProxy] = servers as Server[] as [Server, Server]
+  await Promise.all(servers.map((server) => once(server, 'listening')))
+  wrongProxy.on('connect', (request) => asked.push(request.url ?? ''))
+  vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
+  onTestFinished(() => {
+    vi.unstubAllEnvs()
+    for (const server of servers) server.close()
+  })
+
+  destination = impostor
+  const line = open()
+  expect(await post(line)).toEqual({ error: 'tls', status: null, remote_address: FIRST })
+  await line.close()
+
+  asked = []
+  const behind = open({}, `https://127.0.0.1:${portOf(wrongProxy)}`)
+  await expect(post(behind)).rejects.toThrow('the egress proxy cannot be used: DEPTH_ZERO_SELF_SIGNED_CERT')
+  await behind.close()
+  expect(asked).toEqual([])
+  expect(received).toBe(0)
 })
 
 test('a name server that never answers ends in `dns` after two seconds, within a longer total', async () => {
