@@ -15,11 +15,8 @@ import { every } from './platform/every.ts'
 import type { Log } from './platform/log.ts'
 import type { Metrics } from './platform/metrics.ts'
 import type { Step } from './platform/shutdown.ts'
-import { createThrottle } from './platform/throttle.ts'
 import { createLinkVault } from './supply/gift-link.ts'
 import { listening, openAdmissionFrom, openKeyringFrom, type UntilAnswered, verifyKeysOf } from './wiring.ts'
-
-const BAD_SIGNATURES_PER_MINUTE_MAX = 60
 
 export interface ProgramDeps {
   readonly log: Log
@@ -79,11 +76,6 @@ export async function createApi(
         keys: createKnownKeys(db, keyring),
         admission,
         metrics,
-        failures: createThrottle({
-          hitsMax: BAD_SIGNATURES_PER_MINUTE_MAX,
-          windowMs: 60_000,
-          namesMax: 100_000,
-        }),
       },
       ...(parts.routes && { routes: parts.routes }),
       ...(parts.interference && { interference: parts.interference }),

@@ -18,7 +18,6 @@ import type { Db } from '../src/platform/db.ts'
 import { type Keyring, localKeks, openKeyring } from '../src/platform/encryption.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
-import { createThrottle } from '../src/platform/throttle.ts'
 import { createLinkVault } from '../src/supply/gift-link.ts'
 import { openTestDatabase } from './database.ts'
 
@@ -211,7 +210,6 @@ async function startApi(parts: Parts) {
         keys: createKnownKeys(db, keyring),
         admission,
         metrics,
-        failures: createThrottle({ hitsMax: 60, windowMs: 60_000, namesMax: 1_000 }),
       },
     },
     mountedFor(parts, options),

@@ -60,7 +60,7 @@ export const errorTexts: Readonly<Record<ErrorType, ErrorText>> = {
     message:
       'The key, the signature or one of the signature headers is not valid. Check the key id, the secret and the canonical request.',
     retry:
-      'The same mistake gives the same answer. Very many wrong signatures from one address are answered with 429 for a while.',
+      'The same mistake gives the same answer, however often it is made: it is never turned into a 429, and waiting does not help.',
   },
   timestamp_out_of_range: {
     cause: [
@@ -183,7 +183,7 @@ export const errorTexts: Readonly<Record<ErrorType, ErrorText>> = {
     cause: [
       'The account made 120 requests, or 20 order attempts, in the last 60 seconds, over all its keys.',
       'Ten `test` events of the last 60 seconds have not been accepted by your endpoint. `last_error` in `GET /webhook` says why.',
-      'Too many unsigned requests, or wrong signatures, came from one address.',
+      'Too many unsigned requests came from one address.',
     ],
     fix: [
       'Wait `Retry-After` seconds. A refusal does not count, so that is enough.',

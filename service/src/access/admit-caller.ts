@@ -2,7 +2,6 @@ import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { RATE_WINDOW_S, RETRY_AFTER_OVERLOADED_S, RETRY_AFTER_S_MIN } from '@shopwire/contract'
 import { signatureMatches } from '@shopwire/contract/signing'
 import type { Metrics } from '../platform/metrics.ts'
-import type { Throttle } from '../platform/throttle.ts'
 import { Refusal, refuse, Unavailable } from '../platform/trouble.ts'
 import type { Admission, Usage } from './admission.ts'
 import type { Caller } from './caller.ts'
@@ -12,7 +11,6 @@ import type { KnownKey, KnownKeys } from './known-keys.ts'
 export interface AccessDeps {
   readonly keys: KnownKeys
   readonly admission: Admission
-  readonly failures: Throttle
   readonly metrics: Metrics
 }
 
@@ -22,7 +20,6 @@ export interface SignedRequest {
   readonly target: string
   readonly body: Uint8Array
   readonly isOrder: boolean
-  readonly address: string
 }
 
 const READS_MAX = 3
@@ -32,9 +29,8 @@ export async function admitCaller(
   deps: AccessDeps,
   credentials: Credentials,
   request: SignedRequest,
-  nowMs: number,
 ): Promise<Caller> {
-  let key = await proveSigner(deps, credentials, request, nowMs)
+  let key = await proveSigner(deps, credentials, request)
   for (let reads = 0; reads < READS_MAX; reads += 1) {
     const verdict = await deps.admission.admit({
       account_id: key.account_id,
@@ -72,7 +68,7 @@ export async function admitCaller(
         )
       case 'changed': {
         const fresh = await deps.keys.read(key.key_id)
-        if (!fresh) throw revoked(deps, key.key_id)
+        if (!fresh) throw badCredentials(deps, 'revoked', key.key_id)
         key = fresh
       }
     }
@@ -83,31 +79,34 @@ export async function admitCaller(
 /** The same caller as it stands now; refused when its key has ended since it was let in. */
 export async function rereadCaller(deps: AccessDeps, { key_id, usage }: Caller): Promise<Caller> {
   const key = await deps.keys.read(key_id)
-  if (!key) throw revoked(deps, key_id)
+  if (!key) throw badCredentials(deps, 'revoked', key_id)
   return toCaller(key, usage)
 }
 
 /**
- * Every way to fail costs one signature and one read that finds nothing, so that nobody can tell by the clock whether a key
- * exists. Only the first request with a key that this process has not met reads it and opens its secret.
+ * Every way to fail costs one signature and then one read that finds nothing, in this order, so that nobody can tell by the
+ * clock whether a key exists. The read is shared with whoever else is waiting for one, so that forged requests are cheap
+ * however many there are, and are answered with 401 however many there were. Only the first request with a key that this
+ * process has not met opens its secret and computes a second signature.
  */
 async function proveSigner(
   deps: AccessDeps,
   credentials: Credentials,
   request: SignedRequest,
-  nowMs: number,
 ): Promise<KnownKey> {
   const { key_id } = credentials
   const secret = deps.keys.secret(key_id)
-  if (secret && !isSignedWith(secret, credentials, request)) {
+  const isSigned = isSignedWith(secret ?? NOBODYS_SECRET, credentials, request)
+  if (secret && !isSigned) {
     await deps.keys.pretendToRead()
-    throw badCredentials(deps, 'signature', key_id, request.address, nowMs)
+    throw badCredentials(deps, 'signature', key_id)
   }
   const key = deps.keys.remembered(key_id) ?? (await deps.keys.read(key_id))
-  if (secret && !key) throw revoked(deps, key_id)
-  const isSigned = secret !== undefined || isSignedWith(key?.hmacKey ?? NOBODYS_SECRET, credentials, request)
-  if (key && isSigned) return key
-  throw badCredentials(deps, key ? 'signature' : 'key', key_id, request.address, nowMs)
+  if (!key) throw badCredentials(deps, secret ? 'revoked' : 'key', key_id)
+  if (!secret && !isSignedWith(key.hmacKey, credentials, request)) {
+    throw badCredentials(deps, 'signature', key_id)
+  }
+  return key
 }
 
 function isSignedWith(secret: KeyObject, credentials: Credentials, request: SignedRequest): boolean {
@@ -119,34 +118,10 @@ function isSignedWith(secret: KeyObject, credentials: Credentials, request: Sign
 /** For keys that do not exist, so that they take as long as those that do. */
 const NOBODYS_SECRET = createSecretKey(randomBytes(32))
 
-/**
- * The key id is public, so failures never count against the account: they are counted per key id and address, and past the
- * limit they are answered with 429. A correct signature from the same place is not held up.
- */
-function badCredentials(
-  deps: AccessDeps,
-  reason: string,
-  key_id: string,
-  address: string,
-  nowMs: number,
-): Refusal {
+/** The same answer to all of them, and 401 every time: a caller that is told to wait would wait instead of looking at its secret. */
+function badCredentials(deps: AccessDeps, reason: 'key' | 'signature' | 'revoked', key_id: string): Refusal {
   deps.metrics.authFailures.inc({ reason })
-  const waitMs = deps.failures.hit(`${key_id} ${address}`, nowMs)
-  if (waitMs > 0) {
-    return new Refusal(
-      'rate_limited',
-      'Too many requests with this key id and a wrong signature came from this address. Check the key and the signature.',
-      { key_id, reason },
-      { 'retry-after': String(Math.ceil(waitMs / 1000)) },
-    )
-  }
   return refuse('authentication_failed', NOT_PROVEN, { key_id, reason })
-}
-
-/** Correctly signed, with a key that has ended: the same answer, but nobody is guessing here, so nothing is counted. */
-function revoked(deps: AccessDeps, key_id: string): Refusal {
-  deps.metrics.authFailures.inc({ reason: 'revoked' })
-  return refuse('authentication_failed', NOT_PROVEN, { key_id, reason: 'revoked' })
 }
 
 function limited(deps: AccessDeps, usage: Usage): Refusal {

@@ -1,9 +1,10 @@
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import type { Scope } from '@shopwire/contract'
 import { LRUCache } from 'lru-cache'
-import { findLiveKey, openSecret } from '../accounts/api-key.ts'
+import { findLiveKeys, type LiveKeyRow, openSecret } from '../accounts/api-key.ts'
 import type { Db } from '../platform/db.ts'
 import type { Keyring } from '../platform/encryption.ts'
+import { type LookupLimits, sharedLookup } from '../platform/shared-lookup.ts'
 
 /** A key as this process remembers it. Whether it still holds is asked on every request (see Admission). */
 export interface KnownKey {
@@ -29,15 +30,21 @@ export interface KnownKeys {
   pretendToRead(): Promise<void>
 }
 
+/**
+ * What strangers can make a process ask of its database, however many requests they forge: one statement at a time, 500 a
+ * second, 256 ids each, and 10,000 requests waiting. See docs/decisions/0017.
+ */
+export const KEY_READS: LookupLimits = { idsMax: 256, everyMs: 2, waitingMax: 10_000 }
 const KEYS_MAX = 100_000
 const REMEMBERED_MS_MAX = 10 * 60_000
 /** Has the form of a key id and is never given out. */
 const NOBODY = 'key_c1_00000000000000000000000000'
 
-export function createKnownKeys(db: Db, keyring: Keyring): KnownKeys {
+export function createKnownKeys(db: Db, keyring: Keyring, reads: LookupLimits = KEY_READS): KnownKeys {
   const limits = { max: KEYS_MAX, ttl: REMEMBERED_MS_MAX }
   const secrets = new LRUCache<string, KeyObject>(limits)
   const keys = new LRUCache<string, KnownKey>(limits)
+  const look = sharedLookup<LiveKeyRow>(reads, (ids) => findLiveKeys(db, ids))
   return {
     secret: (key_id) => secrets.get(key_id),
     remembered(key_id) {
@@ -46,7 +53,7 @@ export function createKnownKeys(db: Db, keyring: Keyring): KnownKeys {
       return key?.memory === undefined ? undefined : key
     },
     async read(key_id) {
-      const row = await findLiveKey(db, key_id)
+      const row = await look(key_id)
       if (!row) {
         keys.delete(key_id)
         return undefined
@@ -67,7 +74,7 @@ export function createKnownKeys(db: Db, keyring: Keyring): KnownKeys {
       return key
     },
     async pretendToRead() {
-      await findLiveKey(db, NOBODY)
+      await look(NOBODY)
     },
   }
 }

@@ -11,7 +11,7 @@ import {
   insertKey,
   type LiveKeyRow,
   selectKeys,
-  selectLiveKey,
+  selectLiveKeys,
   updateKeyRevoked,
 } from './queries.ts'
 
@@ -58,7 +58,17 @@ export async function listKeys(db: Queryable, account_id: string): Promise<ApiKe
   return selectKeys(db, account_id)
 }
 
-export const findLiveKey = selectLiveKey
+/** Those that exist and are not revoked, by id. */
+export async function findLiveKeys(
+  db: Queryable,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, LiveKeyRow>> {
+  return new Map((await selectLiveKeys(db, ids)).map((row) => [row.key_id, row]))
+}
+
+export async function findLiveKey(db: Queryable, id: string): Promise<LiveKeyRow | undefined> {
+  return (await findLiveKeys(db, [id])).get(id)
+}
 
 export function openSecret(keyring: Keyring, key: LiveKeyRow): Promise<string> {
   return keyring.open(key.secret_sealed, secretBinding(key.account_id, key.key_id))

@@ -97,11 +97,11 @@ export const updateKeyRevoked = (tx: Queryable, id: string, at: Date) =>
      where id = ${id}
     returning account_id, id, name, scopes, created_at, revoked_at`)
 
-export const selectLiveKey = (db: Queryable, id: string) =>
-  db.maybeOne<LiveKeyRow>(sql`
+export const selectLiveKeys = (db: Queryable, ids: readonly string[]) =>
+  db.many<LiveKeyRow>(sql`
     select k.id as key_id, k.account_id, k.scopes, k.secret_sealed, a.name as account_name, a.status as account_status,
            a.standing
       from api_keys k
       join accounts a on a.id = k.account_id
-     where k.id = ${id}
+     where k.id = any(${ids})
        and k.revoked_at is null`)

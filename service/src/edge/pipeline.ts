@@ -75,18 +75,12 @@ export async function runPipeline(
   const credentials = readCredentials(request.headers, interference?.nowMs(request) ?? nowMs)
   const body = await receiveBody(request, response)
   interference?.received(request)
-  const caller = await admitCaller(
-    deps.access,
-    credentials,
-    {
-      method: route.method,
-      target: ticket.target,
-      body,
-      isOrder: route.bucket === 'orders',
-      address: deps.addressOf(request),
-    },
-    nowMs,
-  )
+  const caller = await admitCaller(deps.access, credentials, {
+    method: route.method,
+    target: ticket.target,
+    body,
+    isOrder: route.bucket === 'orders',
+  })
   progress.caller = caller
   progress.headers = rateHeaders(caller.usage)
 

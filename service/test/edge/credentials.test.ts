@@ -215,7 +215,6 @@ describe('a signature header that is not in its one form is refused before anyon
 describe('row 23: wrong signatures cost their sender, never the owner of the key id', () => {
   const TRIES = 2_000
   const LINES = 8
-  const BAD_MAX = 60
 
   /** Well-formed, of the right time, and signed with another secret. */
   const forged = (key_id: string) =>
@@ -223,8 +222,8 @@ describe('row 23: wrong signatures cost their sender, never the owner of the key
       ...signedHeaders({ id: key_id, secret: 'sk_not_the_one' }, 'GET', '/v1/ping', undefined, nowMs),
     })
 
-  async function forge(key_id: string, times: number, localAddress?: string): Promise<RawAnswer[]> {
-    const line = await openLine(shop.port, localAddress)
+  async function forge(key_id: string, times: number): Promise<RawAnswer[]> {
+    const line = await openLine(shop.port)
     const answers: RawAnswer[] = []
     for (let n = 0; n < times; n += 1) {
       line.send(forged(key_id))
@@ -234,20 +233,14 @@ describe('row 23: wrong signatures cost their sender, never the owner of the key
     return answers
   }
 
-  test(`${TRIES} of them spend no nonce and no request, and the owner is served at once`, async () => {
+  test(`${TRIES} of them all get 401, spend no nonce and no request, and the owner is served at once`, async () => {
     const victim = await shop.operator.createAccount('Victim')
     const key = await shop.makeKey(undefined, victim.id)
     const before = await remembered()
     const lines = await Promise.all(Array.from({ length: LINES }, () => forge(key.id, TRIES / LINES)))
-    const answers = lines.flat()
-    const refused = answers.filter(({ status }) => status === 401)
-    const throttled = answers.filter(({ status }) => status === 429)
-    expect([refused.length, throttled.length]).toEqual([BAD_MAX, TRIES - BAD_MAX])
-    expect(new Set(refused.map(typeOf))).toEqual(new Set(['authentication_failed']))
-    for (const answer of throttled) {
-      expect(typeOf(answer)).toBe('rate_limited')
-      expect(answer.headers['retry-after']).toMatch(/^([1-9]|[1-5][0-9]|60)$/)
-    }
+    expect(new Set(lines.flat().map((answer) => `${answer.status} ${typeOf(answer)}`))).toEqual(
+      new Set(['401 authentication_failed']),
+    )
     expect(await remembered()).toEqual(before)
 
     const owner = await shop.call('GET', '/v1/ping', { key, nowMs })
@@ -255,22 +248,5 @@ describe('row 23: wrong signatures cost their sender, never the owner of the key
       200,
       expect.stringContaining('"req";r=119;'),
     ])
-  })
-
-  test('another key id from there, and the same key id from elsewhere, still get their plain 401', async () => {
-    const [one, other] = [await shop.makeKey(), await shop.makeKey()]
-    await forge(one.id, BAD_MAX)
-    expect((await forge(one.id, 1))[0]?.status).toBe(429)
-    expect((await forge(other.id, 1))[0]?.status).toBe(401)
-    expect((await forge(one.id, 1, '127.0.0.2'))[0]?.status).toBe(401)
-  })
-
-  test('a minute later the plain 401 is back', async () => {
-    const key = await shop.makeKey()
-    await forge(key.id, BAD_MAX)
-    expect((await forge(key.id, 1))[0]?.headers['retry-after']).toBe('60')
-    nowMs += 60_000
-    expect((await forge(key.id, 1))[0]?.status).toBe(401)
-    nowMs -= 60_000
   })
 })
