@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { userInfo } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Admission } from '../src/access/admission.ts'
 import { heardByAll } from '../src/access/admission-in-use.ts'
 import { configReference, describeConfig, loadConfig, loadSchemaUrl } from '../src/config.ts'
@@ -70,6 +71,7 @@ process.exitCode = await runAdmin(
     configReference,
     isDevelopment: () => config().SHOPWIRE_ENV === 'development',
     encryptionKeys: () => config().encryption,
+    pause: (ms) => sleep(ms),
     out: (text) => process.stdout.write(text),
     err: (text) => process.stderr.write(text),
   },

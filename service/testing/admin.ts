@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { runAdmin } from '../src/console/command/program.ts'
 import type { Workplace } from '../src/console/command/workplace.ts'
 import { systemClock } from '../src/platform/clock.ts'
@@ -15,6 +16,7 @@ export async function runAdminOn({ db, keyring, admission, operator }: Shop, ...
     schemaMismatch: () =>
       schemaMismatch((text) => db.many({ text, values: [], name: 'schema_version' }), MIGRATIONS),
     isDevelopment: () => false,
+    pause: (ms: number) => sleep(ms),
     out: (text: string) => {
       out += text
     },

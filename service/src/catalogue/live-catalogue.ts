@@ -17,6 +17,13 @@ export interface LiveCatalogue {
 
 const LOOK_EVERY_MS = 400
 const BATCH = 10_000
+
+/**
+ * After this time every process that reaches the database serves a change of fewer than `SERVED_AT_ONCE_MAX` items: its look
+ * and the reading, with room to spare. A larger change takes as long as reading the whole catalogue.
+ */
+export const SERVED_WITHIN_MS = 1_000
+export const SERVED_AT_ONCE_MAX = BATCH
 /** Sorts behind every id. */
 const LAST_ID = ':'
 

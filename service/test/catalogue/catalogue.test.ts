@@ -1,8 +1,9 @@
 import { CataloguePage, Item } from '@shopwire/contract'
 import { Ajv } from 'ajv'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { runAdminOn } from '../../testing/admin.ts'
 import { itemOf, putItems, untilFollowed } from '../../testing/items.ts'
-import { openShop, type Shop } from '../../testing/shop.ts'
+import { call, openShop, type Shop } from '../../testing/shop.ts'
 
 const ajv = new Ajv({ strict: true })
 const isPage = ajv.compile(CataloguePage)
@@ -151,6 +152,21 @@ describe('a change', () => {
     }
     // The middle one of five: a machine that stands still for a second is not what is tested.
     expect(waitsMs.sort((a, b) => a - b)[2]).toBeLessThan(1_000)
+    await second.close()
+  })
+
+  test('is served by another process when catalogue set has returned', async () => {
+    const second = await shop.secondApi()
+    const id = '77777777777777777'
+    const served: boolean[] = []
+    for (const price_cents of [901, 902, 903]) {
+      const set = await runAdminOn(shop, 'catalogue', 'set', id, '--price', (price_cents / 100).toFixed(2))
+      expect(set.code).toBe(0)
+      const { body } = await call(second.port, shop.key, 'GET', `/v1/catalogue/${id}`)
+      served.push(body.price_cents === price_cents)
+    }
+    // At least two of three, for the same reason.
+    expect(served.filter(Boolean).length).toBeGreaterThanOrEqual(2)
     await second.close()
   })
 

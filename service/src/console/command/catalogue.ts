@@ -18,6 +18,7 @@ import {
   readRevision,
   showItem,
 } from '../../catalogue/item.ts'
+import { SERVED_AT_ONCE_MAX, SERVED_WITHIN_MS } from '../../catalogue/live-catalogue.ts'
 import { refuse } from '../../platform/trouble.ts'
 import { parseDollars, parseLimit } from './parse.ts'
 import { day, dollars, print, table } from './print.ts'
@@ -91,6 +92,7 @@ function importCommand(catalogue: Command, workplace: Workplace): void {
       const done = await workplace.operator().importCatalogue(items, file, options)
       const counts = countsOf(done.difference)
       const isChanged = changesAnything(done.difference)
+      const isServed = await untilServed(workplace, changesIn(done.difference))
       const json = {
         ...{ applied: isChanged, dry_run: false, revision: done.revision },
         ...jsonOf(done.difference),
@@ -105,7 +107,7 @@ function importCommand(catalogue: Command, workplace: Workplace): void {
                 describeDifference(done.difference, Boolean(flags.all)),
               ]),
           isChanged
-            ? `Done; the catalogue is at revision ${done.revision}.`
+            ? `Done; the catalogue is at revision ${done.revision}.${isServed ? '' : ' API servers are reading it; until they have, callers see the one before.'}`
             : `Nothing to change; the catalogue stays at revision ${done.revision}.`,
         ].join('\n'),
       )
@@ -150,8 +152,19 @@ function countsOf({ added, changed, taken_from_sale, back_on_sale, unchanged }: 
 }
 
 function changesAnything(difference: Difference): boolean {
+  return changesIn(difference) > 0
+}
+
+function changesIn(difference: Difference): number {
   const { unchanged, ...changes } = countsOf(difference)
-  return Object.values(changes).some((count) => count > 0)
+  return Object.values(changes).reduce((sum, count) => sum + count, 0)
+}
+
+/** Who reads an item once the command has returned sees the change. False when that would take too long to wait for. */
+async function untilServed({ pause }: Workplace, changes: number): Promise<boolean> {
+  if (changes >= SERVED_AT_ONCE_MAX) return false
+  if (changes > 0) await pause(SERVED_WITHIN_MS)
+  return true
 }
 
 function jsonOf(difference: Difference) {
@@ -320,7 +333,7 @@ function setCommand(catalogue: Command, workplace: Workplace): void {
     .option('--collection <text>')
     .option('--until <time>', 'when its sale ends, such as 2026-12-31T23:59:59Z, or "never"')
     .option('--for-sale <yes|no>', 'whether it is offered', parseYesNo)
-    .description('change one item; the next import of a file overwrites it')
+    .description('change one item, and wait until callers see it; the next import of a file overwrites it')
     .action(async (id: string, flags: Flags, command: Command) => {
       const { price, name, collection, until, forSale } = flags
       const wanted: ItemTexts = {
@@ -337,6 +350,7 @@ function setCommand(catalogue: Command, workplace: Workplace): void {
         )
       }
       const done = await workplace.operator().setItem(id, wanted)
+      await untilServed(workplace, done.changes.length)
       print(command, workplace, done, () =>
         done.changes.length === 0
           ? `${id} ${done.item.name} is so already; the catalogue stays at revision ${done.revision}.`

@@ -22,6 +22,7 @@ export interface Workplace {
   /** Whether what production refuses is let through, such as a supplier without TLS. */
   isDevelopment(): boolean
   encryptionKeys(): EncryptionKeys
+  pause(ms: number): Promise<void>
   out(text: string): void
   err(text: string): void
 }
