@@ -412,6 +412,12 @@ CREATE TABLE public.events (
     CONSTRAINT events_type_check CHECK ((type = ANY (ARRAY['order.accepted'::text, 'order.delivered'::text, 'order.cancelled'::text, 'catalogue.changed'::text, 'test'::text])))
 );
 
+CREATE TABLE public.funding_references (
+    reference text NOT NULL,
+    account_id text NOT NULL,
+    CONSTRAINT funding_references_reference_check CHECK (((char_length(reference) >= 1) AND (char_length(reference) <= 200)))
+);
+
 CREATE TABLE public.item_supply (
     item_id text NOT NULL COLLATE pg_catalog."C",
     source text NOT NULL,
@@ -720,6 +726,9 @@ ALTER TABLE ONLY public.event_retention
 ALTER TABLE ONLY public.events
     ADD CONSTRAINT events_pkey PRIMARY KEY (account_id, id);
 
+ALTER TABLE ONLY public.funding_references
+    ADD CONSTRAINT funding_references_pkey PRIMARY KEY (reference);
+
 ALTER TABLE ONLY public.item_supply
     ADD CONSTRAINT item_supply_pkey PRIMARY KEY (item_id);
 
@@ -856,6 +865,9 @@ ALTER TABLE ONLY public.delivery_attempts
 ALTER TABLE ONLY public.events
     ADD CONSTRAINT events_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
 
+ALTER TABLE ONLY public.funding_references
+    ADD CONSTRAINT funding_references_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
 ALTER TABLE ONLY public.item_supply
     ADD CONSTRAINT item_supply_fallback_fkey FOREIGN KEY (fallback) REFERENCES public.suppliers(name);
 
@@ -949,6 +961,8 @@ GRANT SELECT,INSERT,DELETE ON TABLE public.events TO shopwire_app;
 GRANT UPDATE(body_sealed) ON TABLE public.events TO shopwire_app;
 
 GRANT UPDATE(body_kek_id) ON TABLE public.events TO shopwire_app;
+
+GRANT SELECT,INSERT ON TABLE public.funding_references TO shopwire_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.item_supply TO shopwire_app;
 

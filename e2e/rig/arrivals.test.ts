@@ -9,7 +9,7 @@ test('events of a real order arrive signed, over TLS, at the registered place', 
   subscribe,
 }) => {
   const { receiver, account_id, order, untilNothingPending } = await subscribe('hook.example.net')
-  await rig.system.admin('accounts', 'fund', account_id, '1.00', '--reference', 'x')
+  await rig.system.admin('accounts', 'fund', account_id, '1.00', '--reference', account_id)
   const { status, body } = await order({ items: [{ id: ITEM }], idempotency_key: 'rig-order' })
   expect(status).toBe(201)
   await untilNothingPending()

@@ -59,7 +59,7 @@ export async function openShop(system: System): Promise<Shop> {
       const { account_id, key } = await system.createAccount()
       if (balanceCents > 0) {
         const dollars = (balanceCents / 100).toFixed(2)
-        await system.admin('accounts', 'fund', account_id, dollars, '--reference', 'e2e')
+        await system.admin('accounts', 'fund', account_id, dollars, '--reference', `e2e-${account_id}`)
       }
       return createBuyer(account_id, key, journal)
     },

@@ -64,7 +64,10 @@ export async function addAccount(
 ): Promise<{ account_id: string; key: Key }> {
   const { id: account_id } = await operator.createAccount(wanted.name)
   if (wanted.balanceCents > 0)
-    await operator.fundAccount(account_id, { amount_cents: wanted.balanceCents, reference: 'play money' })
+    await operator.fundAccount(account_id, {
+      amount_cents: wanted.balanceCents,
+      reference: `play money for ${account_id}`,
+    })
   const { key, secret } = await operator.createKey(account_id, wanted.name, wanted.scopes)
   return { account_id, key: { id: key.id, secret } }
 }

@@ -173,7 +173,7 @@ async function stockShelves(admin: Admin, folder: string): Promise<void> {
 async function openAccounts(admin: Admin, count: number) {
   const open = async (name: string, dollars: string) => {
     const { id } = await admin('accounts', 'create', name)
-    if (dollars !== '') await admin('accounts', 'fund', id, dollars, '--reference', 'opening')
+    if (dollars !== '') await admin('accounts', 'fund', id, dollars, '--reference', `opening-${id}`)
     return id as string
   }
   const key = (account: string, list: string) => newKey(admin, account, list)

@@ -90,7 +90,7 @@ async function stockShelves(admin: Admin): Promise<void> {
 
 async function openBuyer(admin: Admin): Promise<Buyer> {
   const { id: account_id } = (await admin('accounts', 'create', 'Proof')) as { id: string }
-  await admin('accounts', 'fund', account_id, '20.00', '--reference', 'opening')
+  await admin('accounts', 'fund', account_id, '20.00', '--reference', `opening-${account_id}`)
   return { account_id, key: await newKey(admin, account_id, 'all') }
 }
 

@@ -12,7 +12,7 @@ import {
   type StoreWindow,
   setStoreState,
 } from '../catalogue/store-state.ts'
-import { adjust, fund, type Recorded, readBalance, readStatement } from '../ledger/transfer.ts'
+import { adjust, type Funding, fund, type Recorded, readBalance, readStatement } from '../ledger/transfer.ts'
 import { recordAction } from '../platform/audit.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
@@ -92,17 +92,12 @@ export function createOperator(deps: OperatorDeps, actor: string) {
     suspendAccount: (account_id: string, reason: string) => changeStatus(account_id, 'suspended', reason),
     resumeAccount: (account_id: string) => changeStatus(account_id, 'active', null),
 
-    fundAccount: (
-      account_id: string,
-      wanted: { amount_cents: number; reference: string; note?: string | undefined },
-    ): Promise<Recorded> =>
+    fundAccount: (account_id: string, wanted: Funding): Promise<Recorded> =>
       act('account.fund', async (tx, nowMs) => {
         const result = await fund(tx, account_id, wanted, nowMs)
-        return {
-          result,
-          target: account_id,
-          details: { ...wanted, transfer_id: result.transfer.id, isNew: result.isNew },
-        }
+        const { transfer, isNew, alsoBookedAs } = result
+        const details = { ...wanted, transfer_id: transfer.id, isNew, ...(alsoBookedAs && { alsoBookedAs }) }
+        return { result, target: account_id, details }
       }),
 
     adjustAccount: (

@@ -70,6 +70,21 @@ export const selectTransferByReference = (
        and kind = ${kind}
        and reference = ${reference}`)
 
+/** A reference belongs to the account that was first; answers with no row when that was somebody before. */
+export const claimFundingReference = (tx: Queryable, reference: string, account_id: string) =>
+  tx.run(sql`
+    insert into funding_references (reference, account_id)
+    values (${reference}, ${account_id})
+        on conflict (reference) do nothing`)
+
+/** The transfer that a reference belongs to, whoever's it is. */
+export const selectFundingByReference = (db: Queryable, reference: string) =>
+  db.one<Pick<Transfer, 'account_id' | 'id' | 'amount_cents' | 'created_at'>>(sql`
+    select t.account_id, t.id, t.amount_cents, t.created_at
+      from funding_references f
+      join transfers t on t.account_id = f.account_id and t.kind = 'funding' and t.reference = f.reference
+     where f.reference = ${reference}`)
+
 export const selectStatement = (db: Queryable, account_id: string, beforeSeq: number, limit: number) =>
   db.many<Transfer>(sql`
     select account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, reference, note,

@@ -2,10 +2,12 @@ import type { Queryable, Tx } from '../platform/db.ts'
 import { newId } from '../platform/ids.ts'
 import { assert, refuse } from '../platform/trouble.ts'
 import {
+  claimFundingReference,
   insertBalance,
   lockBalance,
   moveBalance,
   selectBalance,
+  selectFundingByReference,
   selectStatement,
   selectTransferByReference,
   type Transfer,
@@ -17,6 +19,16 @@ export interface Recorded {
   readonly transfer: Transfer
   /** False when the same reference had been recorded before: nothing moved this time. */
   readonly isNew: boolean
+  /** Another account's transfer with this reference, when that was known and accepted. */
+  readonly alsoBookedAs?: { readonly account_id: string; readonly transfer_id: string }
+}
+
+export interface Funding {
+  readonly amount_cents: number
+  readonly reference: string
+  readonly note?: string | undefined
+  /** Books it although the reference has credited another account. */
+  readonly reference_used_elsewhere?: boolean | undefined
 }
 
 /** One movement may be at most this large; a slip of the hand should not make a billionaire. */
@@ -40,20 +52,33 @@ export function readStatement(
   return selectStatement(db, account_id, beforeSeq, limit)
 }
 
-/** Money came in from outside. The same reference twice is the same money, so a repeated command books nothing. */
-export function fund(
-  tx: Tx,
-  account_id: string,
-  wanted: { amount_cents: number; reference: string; note?: string | undefined },
-  nowMs: number,
-): Promise<Recorded> {
-  assertAmount(wanted.amount_cents, 1)
-  return recordOnce(
-    tx,
-    account_id,
-    { kind: 'funding', debit: 'house:cash', credit: 'customer', ...wanted },
-    nowMs,
-  )
+/**
+ * Money came in from outside. The same reference twice is the same money, so a repeated command books nothing, and a payment that
+ * has credited one account credits no other unless the operator says that these are two payments.
+ */
+export async function fund(tx: Tx, account_id: string, wanted: Funding, nowMs: number): Promise<Recorded> {
+  const { amount_cents, reference, note, reference_used_elsewhere = false } = wanted
+  assertAmount(amount_cents, 1)
+  const move = {
+    kind: 'funding',
+    debit: 'house:cash',
+    credit: 'customer',
+    amount_cents,
+    reference,
+    note,
+  } as const
+  const recorded = await recordOnce(tx, account_id, move, nowMs)
+  if (!recorded.isNew || (await claimFundingReference(tx, reference, account_id)) === 1) return recorded
+  const other = await selectFundingByReference(tx, reference)
+  if (!reference_used_elsewhere) {
+    throw refuse(
+      'idempotency_conflict',
+      `The reference "${reference}" has credited another account: ${other.amount_cents} cents to ${other.account_id} as ${other.id} ` +
+        `on ${other.created_at.toISOString()}. Nothing was booked. Check the payment; if it is another one with the same ` +
+        'reference, repeat the command with --reference-used-elsewhere.',
+    )
+  }
+  return { ...recorded, alsoBookedAs: { account_id: other.account_id, transfer_id: other.id } }
 }
 
 /** A correction by an operator, either way; never below zero. */

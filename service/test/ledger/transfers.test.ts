@@ -14,6 +14,10 @@ afterAll(() => database.close())
 const newAccount = () => database.db.transaction((tx) => createAccount(tx, 'Saver', Date.now()))
 const fundOnce = (account_id: string, amount_cents: number, reference: string) =>
   database.db.transaction((tx) => fund(tx, account_id, { amount_cents, reference }, Date.now()))
+const fundAnyway = (account_id: string, amount_cents: number, reference: string) =>
+  database.db.transaction((tx) =>
+    fund(tx, account_id, { amount_cents, reference, reference_used_elsewhere: true }, Date.now()),
+  )
 const adjustOnce = (account_id: string, change_cents: number, reference: string) =>
   database.db.transaction((tx) =>
     adjust(tx, account_id, { change_cents, reference, note: 'test' }, Date.now()),
@@ -65,6 +69,43 @@ test('the same reference with another amount is refused', async () => {
   const { id } = await newAccount()
   await fundOnce(id, 500, 'wire-8')
   await expect(fundOnce(id, 501, 'wire-8')).rejects.toMatchObject({ type: 'invalid_request' })
+})
+
+test('a reference that has credited one account is refused for another, naming transfer, account and time', async () => {
+  const [first, second] = [await newAccount(), await newAccount()]
+  const { transfer } = await fundOnce(first.id, 500, 'wire-9')
+  const refused = await fundOnce(second.id, 500, 'wire-9').catch((error) => error)
+  expect(refused).toMatchObject({ type: 'idempotency_conflict' })
+  for (const named of [
+    first.id,
+    transfer.id,
+    '500 cents',
+    transfer.created_at.toISOString(),
+    'Nothing was booked',
+  ]) {
+    expect(refused.message).toContain(named)
+  }
+  expect(await readBalance(database.db, second.id)).toBe(0)
+  await adjustOnce(second.id, 500, 'wire-9')
+
+  expect(await fundAnyway(second.id, 500, 'wire-9')).toMatchObject({
+    isNew: true,
+    alsoBookedAs: { account_id: first.id, transfer_id: transfer.id },
+  })
+  expect(await fundOnce(second.id, 500, 'wire-9')).toMatchObject({ isNew: false })
+  expect(await readBalance(database.db, second.id)).toBe(1_000)
+  await expectBooksToBalance()
+})
+
+test('of ten fundings at once with one reference to ten accounts exactly one is booked', async () => {
+  const accounts = await Promise.all(Array.from({ length: 10 }, newAccount))
+  const tries = await Promise.allSettled(accounts.map(({ id }) => fundOnce(id, 500, 'wire-10')))
+  expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  for (const tried of tries) {
+    if (tried.status === 'rejected') expect(tried.reason).toMatchObject({ type: 'idempotency_conflict' })
+  }
+  const balances = await Promise.all(accounts.map(({ id }) => readBalance(database.db, id)))
+  expect(balances.reduce((sum, cents) => sum + cents)).toBe(500)
 })
 
 test('an adjustment may take all there is and not a cent more', async () => {

@@ -145,6 +145,37 @@ describe('orders', () => {
   })
 })
 
+describe('funding', () => {
+  test('exits 5 when the reference has credited another account; --reference-used-elsewhere books it and is audited', async () => {
+    const { id } = (await admin('accounts', 'create', 'Other', '--json')).json()
+    const args = ['accounts', 'fund', id, '7.00', '--reference', 'opening']
+    const refused = await admin(...args)
+    expect(refused).toMatchObject({
+      code: EXIT.conflict,
+      out: '',
+      err: expect.stringContaining(shop.account.id),
+    })
+    expect((await admin(...args, '--reference-used-elsewhere')).code).toBe(EXIT.ok)
+    const [entry] = (await admin('audit', '--target', id, '--json')).json().actions
+    expect(entry).toMatchObject({
+      action: 'account.fund',
+      details: { reference_used_elsewhere: true, alsoBookedAs: { account_id: shop.account.id } },
+    })
+  })
+
+  test('exits 2 when the reference is known with another amount, and books nothing', async () => {
+    const { id } = (await admin('accounts', 'create', 'Twice', '--json')).json()
+    const fund = (amount: string) => admin('accounts', 'fund', id, amount, '--reference', 'wire-twice')
+    expect((await fund('7.00')).code).toBe(EXIT.ok)
+    expect((await fund('7.00')).out).toMatch(/^Already booked, nothing moved:/)
+    expect(await fund('8.00')).toMatchObject({
+      code: EXIT.usage,
+      err: expect.stringContaining('recorded with another amount (700 cents)'),
+    })
+    expect((await admin('accounts', 'show', id, '--json')).json().balance_cents).toBe(700)
+  })
+})
+
 describe('pools', () => {
   test('are loaded from a file, filled orders go out, levels tell', async () => {
     const links = ['https://gift.example/p1', 'https://gift.example/p2', 'https://gift.example/p1']

@@ -120,7 +120,7 @@ class Fund implements Command {
   check = () => true
   async run(model: Model, real: Real) {
     real.references += 1
-    const reference = `fund-${real.references}`
+    const reference = `fund-${real.account_id}-${real.references}`
     await shop.operator.fundAccount(real.account_id, { amount_cents: this.cents, reference })
     model.balance += this.cents
   }

@@ -226,7 +226,7 @@ describe('the same key again', () => {
     const again = await buy([{ id: dollar }], { idempotency_key: first.idempotency_key, key: rotated })
     expect([again.status, again.body.id]).toEqual([200, first.body.id])
     const other = await shop.operator.createAccount('Other')
-    await shop.operator.fundAccount(other.id, { amount_cents: 500, reference: 'x' })
+    await shop.operator.fundAccount(other.id, { amount_cents: 500, reference: other.id })
     const theirs = await buy([{ id: dollar }], {
       idempotency_key: first.idempotency_key,
       key: await shop.makeKey(undefined, other.id),
@@ -273,7 +273,7 @@ describe('a key that ends while its order is on the way', () => {
 describe('reading orders', () => {
   test('newest first, as summaries, with the true total on every page', async () => {
     const other = await shop.operator.createAccount('Reader')
-    await shop.operator.fundAccount(other.id, { amount_cents: 5_000, reference: 'x' })
+    await shop.operator.fundAccount(other.id, { amount_cents: 5_000, reference: other.id })
     const key = await shop.makeKey(undefined, other.id)
     const list = async (query = '') => (await shop.call('GET', `/v1/orders${query}`, { key })).body
     expect(await list()).toEqual({ orders: [], total: 0, limit: 25, offset: 0 })

@@ -1,4 +1,4 @@
-import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -133,4 +133,21 @@ describe('beside a transaction that has read orders and stays open', () => {
     }, database.superuserUrl)
     return waits
   }
+})
+
+test('a reference that credited two accounts before belongs to the first of them after the migration', async () => {
+  const files = (await readdir(folder)).sort()
+  const at = files.findIndex((name) => name.endsWith('_funding_references.sql'))
+  for (const name of files.slice(at)) await rm(new URL(name, folder))
+  await migrate(database.ownerUrl, folder)
+  await query(`
+    insert into accounts (id, name, created_at) values ('acct_a', 'A', now()), ('acct_b', 'B', now());
+    insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, reference, created_at)
+    values ('acct_a', 1, 'tr_2', 'funding', 'house:cash', 'customer', 5, 5, 'wire', '2026-02-02'),
+           ('acct_b', 1, 'tr_1', 'funding', 'house:cash', 'customer', 5, 5, 'wire', '2026-01-01'),
+           ('acct_a', 2, 'tr_3', 'adjustment', 'house:adjustments', 'customer', 5, 10, 'case', '2026-03-03')`)
+  await migrate(database.ownerUrl, MIGRATIONS)
+  expect(await query('select reference, account_id from funding_references')).toEqual([
+    { reference: 'wire', account_id: 'acct_b' },
+  ])
 })

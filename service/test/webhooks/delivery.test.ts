@@ -45,7 +45,7 @@ beforeAll(async () => {
 afterAll(() => shop.close())
 beforeEach(async () => {
   account_id = (await shop.operator.createAccount('Receiver')).id
-  await shop.operator.fundAccount(account_id, { amount_cents: 10_000, reference: 'x' })
+  await shop.operator.fundAccount(account_id, { amount_cents: 10_000, reference: account_id })
   key = await shop.makeKey(undefined, account_id)
   got = []
   answer = async () => ACCEPTED

@@ -79,17 +79,29 @@ export function accountCommands(program: Command, workplace: Workplace): void {
     .command('fund')
     .argument('<account>')
     .argument('<amount>', 'dollars and cents, such as 250.00', parseDollars)
-    .requiredOption('--reference <text>', 'of the payment; the same one twice is booked once')
+    .requiredOption(
+      '--reference <text>',
+      'of the payment; the same one twice is booked once, for one account',
+    )
     .option('--note <text>')
+    .option(
+      '--reference-used-elsewhere',
+      'book it although this reference has credited another account; the audit log says so',
+    )
     .description('book money that came in')
     .action(
       async (
         id: string,
         amount_cents: number,
-        options: { reference: string; note?: string },
+        options: { reference: string; note?: string; referenceUsedElsewhere?: true },
         command: Command,
       ) => {
-        const recorded = await workplace.operator().fundAccount(id, { amount_cents, ...options })
+        const { referenceUsedElsewhere: reference_used_elsewhere, ...wanted } = options
+        const recorded = await workplace.operator().fundAccount(id, {
+          amount_cents,
+          ...wanted,
+          ...(reference_used_elsewhere && { reference_used_elsewhere }),
+        })
         print(command, workplace, recorded, () => describeRecorded(recorded))
       },
     )
