@@ -19,6 +19,7 @@ const UNHURRIED = [
   'golive',
   'golive-ways',
   'rate',
+  'restores',
   'schema',
   'sdk',
   'secrets',

@@ -112,6 +112,25 @@ begin
 end
 $$;
 
+CREATE FUNCTION public.database_is_confirmed() RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+declare
+  v_system text := current_setting('shopwire.system_identifier', true);
+begin
+  if coalesce(v_system, '') = '' then
+    -- Reads a file. A session never moves to another server, so once per session is enough.
+    select system_identifier::text into v_system from pg_control_system();
+    perform set_config('shopwire.system_identifier', v_system, false);
+  end if;
+  return exists (
+    select from database_identity i
+     where i.system_identifier = v_system
+       and i.timeline = present_timeline()
+  );
+end
+$$;
+
 CREATE FUNCTION public.place_order(p_account_id text, p_standing bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) RETURNS record
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_generic_plan'
@@ -202,6 +221,17 @@ begin
 end
 $$;
 
+CREATE FUNCTION public.present_timeline() RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    AS $$
+begin
+  if pg_is_in_recovery() then
+    return null;
+  end if;
+  return ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint;
+end
+$$;
+
 CREATE FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) RETURNS TABLE(n integer, id text, qty integer, expected_price_cents bigint, name text, unit_price_cents bigint, status text)
     LANGUAGE sql STABLE
     AS $$
@@ -262,6 +292,30 @@ begin
 end
 $$;
 
+CREATE FUNCTION public.refuse_if_unconfirmed() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+  if database_is_confirmed() then
+    return new;
+  end if;
+  raise exception 'this database is not the one the store last ran on'
+    using errcode = 'operator_intervention',
+          hint = 'Compare with "shopwire-admin database status", then confirm it.';
+end
+$$;
+
+CREATE FUNCTION public.skip_if_unconfirmed() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+  if database_is_confirmed() then
+    return new;
+  end if;
+  return null;
+end
+$$;
+
 CREATE FUNCTION public.store_is_open() RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
@@ -274,6 +328,7 @@ begin
                 and w.closes_at <= clock_timestamp()
                 and w.opens_at > clock_timestamp()
            )
+           and database_is_confirmed()
       from store_state s
   );
 end
@@ -355,6 +410,15 @@ CREATE TABLE public.catalogue_state (
     revision bigint NOT NULL,
     changed_at timestamp with time zone NOT NULL,
     CONSTRAINT catalogue_state_only_row_check CHECK (only_row)
+);
+
+CREATE TABLE public.database_identity (
+    only_row boolean DEFAULT true NOT NULL,
+    system_identifier text NOT NULL,
+    timeline bigint NOT NULL,
+    confirmed_at timestamp with time zone NOT NULL,
+    confirmed_by text NOT NULL,
+    CONSTRAINT database_identity_only_row_check CHECK (only_row)
 );
 
 CREATE TABLE public.deliveries (
@@ -711,6 +775,9 @@ ALTER TABLE ONLY public.catalogue_announcement
 ALTER TABLE ONLY public.catalogue_state
     ADD CONSTRAINT catalogue_state_pkey PRIMARY KEY (only_row);
 
+ALTER TABLE ONLY public.database_identity
+    ADD CONSTRAINT database_identity_pkey PRIMARY KEY (only_row);
+
 ALTER TABLE ONLY public.deliveries
     ADD CONSTRAINT deliveries_pkey PRIMARY KEY (account_id, event_id, endpoint_id);
 
@@ -847,6 +914,12 @@ CREATE UNIQUE INDEX webhook_secrets_current ON public.webhook_secrets USING btre
 
 CREATE INDEX witnessed_nonces_signed_at ON public.witnessed_nonces USING btree (signed_at);
 
+CREATE TRIGGER jobs_taken_only_if_confirmed BEFORE UPDATE ON public.jobs FOR EACH ROW WHEN ((new.attempts > old.attempts)) EXECUTE FUNCTION public.skip_if_unconfirmed();
+
+CREATE TRIGGER orders_end_only_if_confirmed BEFORE UPDATE ON public.orders FOR EACH ROW WHEN (((old.status = 'paid'::text) AND (new.status <> 'paid'::text))) EXECUTE FUNCTION public.refuse_if_unconfirmed();
+
+CREATE TRIGGER suppliers_asked_only_if_confirmed BEFORE INSERT OR UPDATE ON public.supplier_requests FOR EACH ROW WHEN ((new.state = 'asked'::text)) EXECUTE FUNCTION public.refuse_if_unconfirmed();
+
 ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT api_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
 
@@ -915,8 +988,14 @@ GRANT ALL ON FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purg
 REVOKE ALL ON FUNCTION public.admit(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_standing bigint, p_is_order boolean, p_requests_max integer, p_orders_max integer, OUT verdict text, OUT requests_used integer, OUT requests_oldest_ms integer, OUT orders_used integer, OUT orders_oldest_ms integer, OUT wait_ms integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.admit(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_standing bigint, p_is_order boolean, p_requests_max integer, p_orders_max integer, OUT verdict text, OUT requests_used integer, OUT requests_oldest_ms integer, OUT orders_used integer, OUT orders_oldest_ms integer, OUT wait_ms integer) TO shopwire_app;
 
+REVOKE ALL ON FUNCTION public.database_is_confirmed() FROM PUBLIC;
+GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_app;
+
 REVOKE ALL ON FUNCTION public.place_order(p_account_id text, p_standing bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.place_order(p_account_id text, p_standing bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) TO shopwire_app;
+
+REVOKE ALL ON FUNCTION public.present_timeline() FROM PUBLIC;
+GRANT ALL ON FUNCTION public.present_timeline() TO shopwire_app;
 
 REVOKE ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) TO shopwire_app;
@@ -926,6 +1005,10 @@ GRANT ALL ON FUNCTION public.purge_nonces(p_signed_to bigint) TO shopwire_app;
 
 REVOKE ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_app;
+
+REVOKE ALL ON FUNCTION public.refuse_if_unconfirmed() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION public.skip_if_unconfirmed() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.store_is_open() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_app;
@@ -947,6 +1030,8 @@ GRANT SELECT,INSERT,UPDATE ON TABLE public.balances TO shopwire_app;
 GRANT SELECT,UPDATE ON TABLE public.catalogue_announcement TO shopwire_app;
 
 GRANT SELECT,UPDATE ON TABLE public.catalogue_state TO shopwire_app;
+
+GRANT SELECT,UPDATE ON TABLE public.database_identity TO shopwire_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.deliveries TO shopwire_app;
 

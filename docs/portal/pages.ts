@@ -80,6 +80,7 @@ export const SECTIONS: readonly { readonly text: string; readonly items: readonl
       { text: 'A first day', link: 'first-day' },
       { text: 'Operating', link: 'operating' },
       { text: 'Configuration', link: 'configuration' },
+      { text: 'Restores and failover', link: 'restores' },
       { text: 'Suppliers', link: 'suppliers' },
       { text: 'What must always hold', link: 'invariants' },
       { text: 'Performance', link: 'performance' },

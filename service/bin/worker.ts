@@ -19,7 +19,7 @@ const log = createLog(config.SHOPWIRE_LOG_LEVEL)
 const metrics = createMetrics(VERSION)
 const db = openDatabaseFrom(config, 'shopwire-worker', log)
 const worker = createWorker(config, { log, metrics, db })
-const health = openReadiness(db, metrics)
+const health = openReadiness(db, metrics, () => worker.notReady())
 
 onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
   { name: 'tell the platform', run: () => health.tell('shutting down') },

@@ -10,6 +10,7 @@ import { allEndpoints, type EndpointDeps } from './edge/endpoints/index.ts'
 import { ownFiles } from './edge/public-files.ts'
 import { createEdge, type EdgeDeps, type ServeRequest } from './edge/server.ts'
 import { systemClock } from './platform/clock.ts'
+import { watchDatabaseIdentity } from './platform/database-identity.ts'
 import type { Db } from './platform/db.ts'
 import { every } from './platform/every.ts'
 import type { Log } from './platform/log.ts'
@@ -89,6 +90,7 @@ export async function createApi(
       ...(parts.checkUrl && { checkUrl: parts.checkUrl }),
     }),
   )
+  const identity = watchDatabaseIdentity(db, log, metrics)
   const noteAdmission = () => noteAdmissionInUse(db, config.SHOPWIRE_ADMISSION)
   const noting = every(
     ADMISSION_SEEN_EVERY_MS,
@@ -108,6 +110,7 @@ export async function createApi(
     },
     async open(until) {
       await until('database', () => verifyKeysOf(db, keyring))
+      await until('database', () => identity.start())
       await until('admission', () => admission.open())
       await until('database', async () => void (await noteAdmission()))
       noting.start()
@@ -119,6 +122,7 @@ export async function createApi(
     stops: [
       { name: 'finish requests', run: () => edge.close() },
       { name: 'leave the catalogue', run: () => catalogue.close() },
+      { name: 'leave the identity of the database', run: () => identity.stop() },
       { name: 'stop noting', run: () => noting.stop() },
       { name: 'close admission', run: () => admission.close() },
     ],

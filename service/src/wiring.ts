@@ -29,11 +29,16 @@ export interface Readiness {
   close(): void
 }
 
-export function openReadiness(db: Db, metrics: Metrics): Readiness {
+export function openReadiness(
+  db: Db,
+  metrics: Metrics,
+  problem: () => string | undefined = () => undefined,
+): Readiness {
   let notReady: string | undefined = 'starting'
   const server = createHealthServer(metrics, {
     async notReady() {
-      if (notReady !== undefined) return notReady
+      const why = notReady ?? problem()
+      if (why !== undefined) return why
       return db.one(sql`select 1 as ok`).then(
         () => undefined,
         () => 'the database does not answer',

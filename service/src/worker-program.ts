@@ -7,6 +7,7 @@ import { createFulfilment } from './orders/fulfil.ts'
 import { applyRefundRule } from './orders/refund-rule.ts'
 import { FULFIL_QUEUE } from './orders/waiting.ts'
 import { systemClock } from './platform/clock.ts'
+import { watchDatabaseIdentity } from './platform/database-identity.ts'
 import { every } from './platform/every.ts'
 import { guardedLines } from './platform/guarded-client.ts'
 import { createJobRunner, type JobRunnerOptions } from './platform/job-runner.ts'
@@ -39,6 +40,8 @@ export interface WorkerParts extends Partial<Pick<DeliverDeps, 'openLine'>> {
 
 export interface Worker {
   open(until: UntilAnswered): Promise<void>
+  /** Why it does no work though it runs; undefined when it does. */
+  notReady(): string | undefined
   /** In order. The database is its owner's to close. */
   readonly stops: readonly Step[]
 }
@@ -54,6 +57,8 @@ export function createWorker(
   const clock = systemClock
   const asksMax = Math.max(1, Math.floor(config.SHOPWIRE_WORKER_ORDERS * SHARE))
   const obtain = parts.obtain ?? createObtainer({ db, keyring, clock, asksMax })
+  const identity = watchDatabaseIdentity(db, log, metrics)
+  const openLine = parts.openLine ?? guardedLines(config.SHOPWIRE_EGRESS_PROXY)
   const fulfil = createFulfilment({ db, vault, clock, log, metrics, obtain })
 
   const orders = createJobRunner(db, {
@@ -72,7 +77,17 @@ export function createWorker(
       db,
       keyring,
       clock,
-      openLine: parts.openLine ?? guardedLines(config.SHOPWIRE_EGRESS_PROXY),
+      openLine(...where) {
+        const line = openLine(...where)
+        return {
+          ...line,
+          // A job under way does not notice that the database behind it has become another one.
+          async post(...what) {
+            await identity.assertConfirmed()
+            return line.post(...what)
+          },
+        }
+      },
       log,
       compose: (event) => composeEvent(db, vault, event),
       random: Math.random,
@@ -81,6 +96,7 @@ export function createWorker(
   const refunds = every(
     REFUND_RULE_EVERY_MS,
     async () => {
+      if (identity.problem() !== undefined) return
       const cancelled = await applyRefundRule(db, vault, clock.nowMs(), (order_id, err) =>
         log.error({ err, order_id }, 'an overdue order could not be refunded'),
       )
@@ -93,6 +109,7 @@ export function createWorker(
   const announcements = every(
     ANNOUNCE_EVERY_MS,
     async () => {
+      if (identity.problem() !== undefined) return
       const { revision } = await selectRevision(db)
       // A database that was put back may know less than last time: what it does not know must not count as announced.
       const seenTwice = Math.min(announceable, revision)
@@ -105,6 +122,7 @@ export function createWorker(
   const forgetting = every(
     FORGET_EVERY_MS,
     async () => {
+      if (identity.problem() !== undefined) return
       const before = () => new Date(clock.nowMs() - config.SHOPWIRE_EVENT_RETENTION_DAYS * DAY_MS)
       while ((await forgetEvents(db, before())) === FORGET_CHUNK) await sleep(FORGET_PAUSE_MS)
     },
@@ -114,6 +132,7 @@ export function createWorker(
   return {
     async open(until) {
       await until('database', () => verifyKeysOf(db, keyring))
+      await until('database', () => identity.start())
       await until('database', () => vault.open())
       orders.start()
       deliveries.start()
@@ -121,6 +140,7 @@ export function createWorker(
       announcements.start()
       forgetting.start()
     },
+    notReady: () => identity.problem(),
     stops: [
       {
         name: 'finish jobs',
@@ -131,6 +151,7 @@ export function createWorker(
       },
       { name: 'leave the refund rule', run: () => refunds.stop() },
       { name: 'stop announcing', run: () => announcements.stop() },
+      { name: 'leave the identity of the database', run: () => identity.stop() },
       { name: 'stop forgetting', run: () => forgetting.stop() },
     ],
   }

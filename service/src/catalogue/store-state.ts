@@ -19,8 +19,9 @@ export interface StoreWindow {
 }
 
 export const readStoreState = (db: Queryable) =>
-  db.one<StoreState & { is_open_now: boolean; now: Date }>(sql`
-    select is_open, reason, changed_at, store_is_open() as is_open_now, clock_timestamp() as now
+  db.one<StoreState & { is_open_now: boolean; is_database_confirmed: boolean; now: Date }>(sql`
+    select is_open, reason, changed_at, store_is_open() as is_open_now, clock_timestamp() as now,
+           database_is_confirmed() as is_database_confirmed
       from store_state`)
 
 export const setStoreState = (tx: Tx, is_open: boolean, reason: string | null, changed_at: Date) =>

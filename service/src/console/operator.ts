@@ -20,6 +20,7 @@ import type { Keyring } from '../platform/encryption.ts'
 import { type RewrapReport, rewrapColumn } from '../platform/rewrap.ts'
 import { createLinkVault } from '../supply/gift-link.ts'
 import type { Act } from './act.ts'
+import { databaseActions } from './database-actions.ts'
 import { orderActions } from './order-actions.ts'
 import { SEALED_COLUMNS } from './sealed-columns.ts'
 import { supplyActions } from './supply-actions.ts'
@@ -69,6 +70,7 @@ export function createOperator(deps: OperatorDeps, actor: string) {
   }
 
   return {
+    ...databaseActions(db, actor, act),
     ...orderActions(db, vault, act),
     ...supplyActions(keyring, vault, clock, act),
     ...webhookActions(keyring, act),

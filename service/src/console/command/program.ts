@@ -1,8 +1,10 @@
 import { Command, CommanderError, Option } from 'commander'
 import { NotHeard } from '../../access/admission-in-use.ts'
+import { UNCONFIRMED_CODE } from '../../platform/database-identity.ts'
 import { Refusal, Unavailable } from '../../platform/trouble.ts'
 import { accountCommands } from './accounts.ts'
 import { catalogueCommands } from './catalogue.ts'
+import { databaseCommands } from './database.ts'
 import { keyCommands } from './keys.ts'
 import { maintenanceCommands } from './maintenance.ts'
 import { orderCommands } from './orders.ts'
@@ -43,6 +45,7 @@ export async function runAdmin(workplace: Workplace, argv: readonly string[]): P
   orderCommands(program, workplace)
   webhookCommands(program, workplace)
   storeCommands(program, workplace)
+  databaseCommands(program, workplace)
   maintenanceCommands(program, workplace)
   verifyCommand(program, workplace)
   checkSchemaFirst(program, workplace)
@@ -86,6 +89,14 @@ function describe(error: unknown): { code: number; type: string; message: string
   }
   if (error instanceof NotHeard) {
     return { code: EXIT.unavailable, type: 'service_unavailable', message: error.message }
+  }
+  if (
+    error instanceof Unavailable &&
+    (error.cause as { code?: string } | undefined)?.code === UNCONFIRMED_CODE
+  ) {
+    const message =
+      'Refused: this database is not the one the store last ran on, and nobody has confirmed it. See "database status".'
+    return { code: EXIT.conflict, type: 'store_closed', message }
   }
   if (error instanceof Unavailable) {
     const reason = (error.cause as Error | undefined)?.message ?? ''

@@ -20,11 +20,7 @@ export function storeCommands(program: Command, workplace: Workplace): void {
       const { db } = workplace.deps()
       const [state, windows] = await Promise.all([readStoreState(db), listStoreWindows(db)])
       print(command, workplace, { ...state, windows }, () =>
-        [
-          describeStore(state),
-          ...(state.is_open !== state.is_open_now ? ['A planned window keeps it closed right now.'] : []),
-          windowTable(windows),
-        ].join('\n'),
+        [describeStore(state), ...whyClosedNow(state), windowTable(windows)].join('\n'),
       )
     })
 
@@ -107,6 +103,12 @@ function readWindow(options: { from?: string; until?: string; for?: number }, no
   if (options.until !== undefined)
     return { closes_at: new Date(closesMs), opens_at: new Date(parseInstant(options.until)) }
   throw refuse('invalid_request', 'Say when it ends: --until <time> or --for <duration>.')
+}
+
+function whyClosedNow(state: Awaited<ReturnType<typeof readStoreState>>): string[] {
+  if (!state.is_database_confirmed)
+    return ['It takes no orders: this database is not confirmed. See "shopwire-admin database status".']
+  return state.is_open && !state.is_open_now ? ['A planned window keeps it closed right now.'] : []
 }
 
 function windowTable(windows: readonly StoreWindow[]): string {

@@ -1,0 +1,208 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { RETRY_AFTER_STORE_CLOSED_S } from '@shopwire/contract'
+import { findPostgres, provisionDatabase, startPostgres } from '@shopwire/engines'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createApi } from '../../src/api-program.ts'
+import { DEVELOPMENT_ENCRYPTION_KEY, loadConfig } from '../../src/config.ts'
+import { createOperator } from '../../src/console/operator.ts'
+import { systemClock } from '../../src/platform/clock.ts'
+import { sql } from '../../src/platform/db.ts'
+import type { OpenLine } from '../../src/platform/guarded-client.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { createMetrics } from '../../src/platform/metrics.ts'
+import { openDatabaseFrom, openKeyringFrom } from '../../src/wiring.ts'
+import { createWorker } from '../../src/worker-program.ts'
+import { runAdminOn } from '../../testing/admin.ts'
+import { itemOf, putItems } from '../../testing/items.ts'
+import { call, openShop, type Shop } from '../../testing/shop.ts'
+import { startSupplier } from '../../testing/supplier.ts'
+import { startWorker } from '../../testing/worker.ts'
+
+const [pooled, supplied] = ['10000000000000001', '10000000000000002'] as const
+/** A worker asks for jobs ten times a second: it would have taken one up by now. */
+const QUIET_MS = 1_500
+/** Within the caller's limit. */
+const CALMLY = { interval: 300 }
+const run = promisify(execFile)
+
+const settings = { SHOPWIRE_ENV: 'development', SHOPWIRE_ENCRYPTION_KEYS: DEVELOPMENT_ENCRYPTION_KEY }
+let shop: Shop
+beforeAll(async () => {
+  const config = loadConfig({ ...settings, SHOPWIRE_DATABASE_URL: 'postgres://nobody@127.0.0.1/none' })
+  shop = await openShop({ keyring: openKeyringFrom(config) })
+  await putItems(shop.db, [itemOf(pooled), itemOf(supplied)])
+  await shop.operator.loadPool(pooled, ['https://gift.example/1', 'https://gift.example/2'])
+})
+afterAll(() => shop.close())
+
+const cart = (id: string, idempotency_key: string) => JSON.stringify({ items: [{ id }], idempotency_key })
+
+/** The whole store over another database, in this process; what it sends to callers is kept. */
+async function openStoreOn(databaseUrl: string) {
+  const config = loadConfig({
+    ...settings,
+    SHOPWIRE_DATABASE_URL: databaseUrl,
+    SHOPWIRE_HOST: '127.0.0.1',
+    SHOPWIRE_PORT: '0',
+  })
+  const lines: string[] = []
+  const log = createLog('info', { write: (line) => void lines.push(line) })
+  const db = openDatabaseFrom(config, 'test', log)
+  const metrics = createMetrics('test')
+  const received: string[] = []
+  const openLine: OpenLine = () => ({
+    async post(_headers, body) {
+      received.push(JSON.parse(Buffer.from(body).toString()).event)
+      return { error: null, status: 200, remote_address: null }
+    },
+    close: async () => {},
+  })
+  const deps = { log, metrics, db }
+  const [api, worker] = [await createApi(config, deps), createWorker(config, deps, { openLine })]
+  const port = await api.listen()
+  await api.open((_part, work) => work())
+  await worker.open((_part, work) => work())
+  const keyring = openKeyringFrom(config)
+  const operatorDeps = { db, keyring, clock: systemClock, cell: 'c1', admission: async () => api.admission }
+  const operator = createOperator(operatorDeps, 'test')
+  return {
+    db,
+    port,
+    metrics,
+    worker,
+    received,
+    logged: () => lines.join(''),
+    admin: (...args: string[]) =>
+      runAdminOn({ ...operatorDeps, admission: api.admission, operator } as unknown as Shop, ...args),
+    async stop() {
+      for (const step of [...api.stops, ...worker.stops]) await step.run()
+      await db.close()
+    },
+  }
+}
+
+test('a dump restored into another server delivers, sends and sells nothing until an operator confirms it', async () => {
+  await shop.call('POST', '/v1/webhook', { body: JSON.stringify({ url: 'https://93.184.216.34/hook' }) })
+  const bought = await shop.call('POST', '/v1/orders', { body: cart(pooled, 'before-the-restore') })
+  expect(bought.status).toBe(201)
+  const other = await startPostgres()
+  const { appUrl } = await provisionDatabase(other, 'shopwire')
+  const target = other.superuserUrl.replace(/[^/]*$/, 'shopwire')
+  const programs = findPostgres()
+  const { stdout: dump } = await run(join(programs, 'pg_dump'), [shop.database.superuserUrl], {
+    maxBuffer: 64 * 1024 * 1024,
+  })
+  const restoring = run(join(programs, 'psql'), ['-qXv', 'ON_ERROR_STOP=1', target])
+  restoring.child.stdin?.end(dump)
+  await restoring
+
+  const restored = await openStoreOn(appUrl)
+  try {
+    const ask = (method: string, path: string, body?: string) =>
+      call(restored.port, shop.key, method, path, body === undefined ? {} : { body })
+    const orderStatus = async () => (await ask('GET', `/v1/orders/${bought.body.id}`)).body.status
+    // The memory of admission begins anew with the copy, and lets nobody in for a second or two.
+    await expect.poll(orderStatus, CALMLY).toBe('paid')
+    await sleep(QUIET_MS)
+    expect(restored.received).toEqual([])
+    expect(await orderStatus()).toBe('paid')
+    const refused = await ask('POST', '/v1/orders', cart(pooled, 'after-the-restore'))
+    expect([refused.status, refused.body.error.type, refused.headers.get('retry-after')]).toEqual([
+      503,
+      'store_closed',
+      String(RETRY_AFTER_STORE_CLOSED_S),
+    ])
+    expect((await ask('POST', '/v1/orders', cart(pooled, 'before-the-restore'))).status).toBe(200)
+    expect((await ask('GET', '/v1/status')).body).toMatchObject({
+      status: 'degraded',
+      api: 'up',
+      store: 'closed',
+    })
+    expect(restored.worker.notReady()).toMatch(/is not the one the store last ran on .* database status/s)
+    expect(restored.logged()).toContain('Nothing is delivered, sent, refunded or bought')
+    expect(await restored.metrics.registry.metrics()).toContain('shopwire_database_unconfirmed 1')
+    const byHand = await restored.admin('orders', 'cancel', bought.body.id, '--reason', 'too early')
+    expect(byHand).toMatchObject({ code: 5, err: expect.stringContaining('database status') })
+    expect((await restored.admin('store', 'show')).out).toContain('this database is not confirmed')
+
+    const status = await restored.admin('database', 'status')
+    expect(status.out).toContain('The system identifier differs')
+    const [, identity = ''] = /confirm --identity (\S+)/.exec(status.out) ?? []
+    const recorded = (await restored.admin('database', 'status', '--json')).json().recorded
+    const old = `${recorded.system_identifier}/${recorded.timeline}`
+    expect((await restored.admin('database', 'confirm')).code).toBe(2)
+    expect((await restored.admin('database', 'confirm', '--identity', old)).code).toBe(2)
+    expect((await restored.admin('database', 'confirm', '--identity', identity)).code).toBe(0)
+    await expect.poll(orderStatus, CALMLY).toBe('delivered')
+    await expect
+      .poll(() => restored.received, { timeout: 5_000 })
+      .toEqual(expect.arrayContaining(['order.accepted', 'order.delivered']))
+    await expect.poll(() => restored.worker.notReady(), { timeout: 5_000 }).toBeUndefined()
+    expect((await ask('POST', '/v1/orders', cart(pooled, 'after-the-restore'))).status).toBe(201)
+    const { json } = await restored.admin('audit', '--target', 'database', '--json')
+    expect(json().actions).toMatchObject([
+      { action: 'database.confirm', details: { before: old, after: identity } },
+    ])
+    expect((await restored.admin('database', 'confirm', '--identity', identity)).out).toContain('already')
+  } finally {
+    await restored.stop()
+    await other.stop()
+  }
+}, 60_000)
+
+test('the store goes on, unconfirmed by anybody, on the server it was made on', async () => {
+  const { out, code } = await runAdminOn(shop, 'database', 'status')
+  expect([code, out.includes('They are the same')]).toEqual([0, true])
+})
+
+test('a supplier that answers after the database became another one delivers nothing until it is confirmed', async () => {
+  const supplier = await startSupplier('slow')
+  const { secret } = await shop.operator.createSupplier({
+    name: 'slow',
+    url: supplier.url,
+    timeout_ms: 30_000,
+    allowHttp: true,
+  })
+  supplier.knows(secret)
+  await shop.operator.chooseSource(supplied, { supplier: 'slow' })
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  supplier.answers(async (ask) => {
+    await released
+    return supplier.give(ask)
+  })
+  const { body: order } = await shop.call('POST', '/v1/orders', { body: cart(supplied, 'under-way-1') })
+  const { body: waiting } = await shop.call('POST', '/v1/orders', { body: cart(supplied, 'under-way-2') })
+  const statuses = () =>
+    Promise.all([order, waiting].map(async ({ id }) => (await shop.operator.showOrder(id)).status))
+  const worker = startWorker(shop)
+  try {
+    await expect.poll(() => supplier.asked.length).toBe(2)
+    const asked = supplier.asked.length
+    // As a failover to another timeline looks to those who are connected.
+    await shop.database.asOwner('update database_identity set timeline = timeline + 1')
+    release()
+    await expect
+      .poll(async () => (await selectNotes()).every((note) => note.includes('interrupted')))
+      .toBe(true)
+    await sleep(QUIET_MS)
+    expect(await statuses()).toEqual(['paid', 'paid'])
+    expect(supplier.asked.length).toBe(asked)
+    await shop.database.asOwner('update database_identity set timeline = timeline - 1')
+    await expect.poll(statuses, { timeout: 5_000 }).toEqual(['delivered', 'delivered'])
+    expect(new Set(supplier.asked.map(({ id }) => id)).size).toBe(2)
+  } finally {
+    await worker.stop()
+    await supplier.close()
+  }
+
+  async function selectNotes() {
+    const rows = await shop.db.many<{ note: string | null }>(sql`
+      select note
+        from jobs
+       where subject in (${order.id}, ${waiting.id})`)
+    return rows.map(({ note }) => note ?? '')
+  }
+})
