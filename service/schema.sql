@@ -613,8 +613,15 @@ CREATE TABLE public.refund_rule (
     only_row boolean DEFAULT true NOT NULL,
     cancel_after interval,
     changed_at timestamp with time zone NOT NULL,
+    per_hour_max integer DEFAULT 100 NOT NULL,
+    window_started_at timestamp with time zone DEFAULT now() NOT NULL,
+    window_count integer DEFAULT 0 NOT NULL,
+    held_at timestamp with time zone,
+    releases integer DEFAULT 0 NOT NULL,
     CONSTRAINT refund_rule_cancel_after_check CHECK ((cancel_after > '00:00:00'::interval)),
-    CONSTRAINT refund_rule_only_row_check CHECK (only_row)
+    CONSTRAINT refund_rule_only_row_check CHECK (only_row),
+    CONSTRAINT refund_rule_per_hour_max_check CHECK ((per_hour_max > 0)),
+    CONSTRAINT refund_rule_window_count_check CHECK ((window_count >= 0))
 );
 
 CREATE TABLE public.schema_migrations (

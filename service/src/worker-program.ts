@@ -4,7 +4,7 @@ import { selectRevision } from './catalogue/queries.ts'
 import type { Config } from './config.ts'
 import { composeEvent } from './orders/compose-event.ts'
 import { createFulfilment } from './orders/fulfil.ts'
-import { applyRefundRule } from './orders/refund-rule.ts'
+import { createRefundRule } from './orders/refund-rule.ts'
 import { FULFIL_QUEUE } from './orders/waiting.ts'
 import { systemClock } from './platform/clock.ts'
 import { watchDatabaseIdentity } from './platform/database-identity.ts'
@@ -93,13 +93,12 @@ export function createWorker(
       random: Math.random,
     }),
   })
+  const applyRefundRule = createRefundRule({ db, vault, clock, log, metrics })
   const refunds = every(
     REFUND_RULE_EVERY_MS,
     async () => {
       if (identity.problem() !== undefined) return
-      const cancelled = await applyRefundRule(db, vault, clock.nowMs(), (order_id, err) =>
-        log.error({ err, order_id }, 'an overdue order could not be refunded'),
-      )
+      const cancelled = await applyRefundRule()
       if (cancelled > 0) log.warn({ cancelled }, 'orders could not be delivered in time and were refunded')
     },
     (error) => log.warn({ err: error }, 'the refund rule could not be applied'),

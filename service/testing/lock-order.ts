@@ -5,6 +5,7 @@ import { type Db, type Queryable, type Statement, statement, type Tx } from '../
  * for one statement at a time still has its place, so that the next statement finds it.
  */
 export const LOCK_ORDER = [
+  'refund_rule',
   'balances',
   'orders',
   'order_links',
@@ -17,7 +18,6 @@ export const LOCK_ORDER = [
   'items',
   'store_state',
   'store_windows',
-  'refund_rule',
   'own_keys',
   'api_keys',
   'catalogue_announcement',

@@ -4,7 +4,7 @@ import { findOrder, readWholeOrder, revealLinks } from '../orders/find-order.ts'
 import { cancelOrder, deliverByHand } from '../orders/finish.ts'
 import { type Outcome, placeOrder } from '../orders/place-order.ts'
 import { lockOrder } from '../orders/queries.ts'
-import { type RefundRule, setRefundRule } from '../orders/refund-rule.ts'
+import { type RefundRule, releaseRefundRule, setRefundRule } from '../orders/refund-rule.ts'
 import { retryOrder } from '../orders/waiting.ts'
 import type { Db } from '../platform/db.ts'
 import { refuse } from '../platform/trouble.ts'
@@ -80,10 +80,19 @@ export function orderActions(db: Db, vault: LinkVault, act: Act) {
         return { result: row, target: id, details: { account_id: order.account_id } }
       }),
 
-    setRefundRule: (cancel_after_ms: number | null): Promise<RefundRule> =>
+    setRefundRule: (wanted: Parameters<typeof setRefundRule>[1]): Promise<RefundRule> =>
       act('refunds.rule', async (tx, nowMs) => {
-        const result = await setRefundRule(tx, cancel_after_ms, new Date(nowMs))
-        return { result, target: 'refunds', details: { cancel_after_ms } }
+        const result = await setRefundRule(tx, wanted, new Date(nowMs))
+        return { result, target: 'refunds', details: wanted }
+      }),
+
+    releaseRefundRule: (): Promise<RefundRule> =>
+      act('refunds.release', async (tx) => {
+        const before = await releaseRefundRule(tx)
+        if (before.held_at === null)
+          throw refuse('invalid_request', 'The refund rule is not stopped; there is nothing to release.')
+        const { held_at, per_hour_max } = before
+        return { result: { ...before, held_at: null }, target: 'refunds', details: { held_at, per_hour_max } }
       }),
   }
 }

@@ -1,4 +1,7 @@
+import type { Clock } from '../platform/clock.ts'
 import { type Db, type Queryable, sql, type Tx } from '../platform/db.ts'
+import type { Log } from '../platform/log.ts'
+import type { Metrics } from '../platform/metrics.ts'
 import { Refusal } from '../platform/trouble.ts'
 import type { LinkVault } from '../supply/gift-link.ts'
 import { cancelOrder } from './finish.ts'
@@ -7,53 +10,203 @@ import { cancelOrder } from './finish.ts'
 export interface RefundRule {
   /** Null: never; an operator decides. */
   readonly cancel_after_ms: number | null
+  /** Beyond so many within an hour it stops and waits for an operator. */
+  readonly per_hour_max: number
+  /** Since when it has been stopped; null while it runs. */
+  readonly held_at: Date | null
   readonly changed_at: Date
 }
 
-const BATCH = 50
-
 export const readRefundRule = (db: Queryable) =>
   db.one<RefundRule>(sql`
-    select (extract(epoch from cancel_after) * 1000)::bigint as cancel_after_ms, changed_at
+    select (extract(epoch from cancel_after) * 1000)::bigint as cancel_after_ms, per_hour_max, held_at, changed_at
       from refund_rule`)
 
-export const setRefundRule = (tx: Tx, cancel_after_ms: number | null, changed_at: Date) =>
-  tx.one<RefundRule>(sql`
+/** What is left out stays as it is. */
+export async function setRefundRule(
+  tx: Tx,
+  wanted: { cancel_after_ms?: number | null; per_hour_max?: number },
+  changed_at: Date,
+): Promise<RefundRule> {
+  if (wanted.cancel_after_ms !== undefined) {
+    await tx.run(sql`
+      update refund_rule
+         set cancel_after = ${wanted.cancel_after_ms}::bigint * interval '1 ms'`)
+  }
+  await tx.run(sql`
     update refund_rule
-       set cancel_after = ${cancel_after_ms}::bigint * interval '1 ms',
-           changed_at = ${changed_at}
-    returning (extract(epoch from cancel_after) * 1000)::bigint as cancel_after_ms, changed_at`)
+       set per_hour_max = coalesce(${wanted.per_hour_max ?? null}, per_hour_max),
+           changed_at = ${changed_at}`)
+  return readRefundRule(tx)
+}
 
-/** Cancels what has waited for longer than the rule allows; answers with how many there were. */
-export async function applyRefundRule(
-  db: Db,
-  vault: LinkVault,
-  nowMs: number,
-  onError: (order_id: string, error: unknown) => void,
-): Promise<number> {
-  let cancelled = 0
-  let after = { created_at: new Date(0), order_id: '' }
-  for (;;) {
-    const overdue = await selectOverdue(db, after)
-    for (const order of overdue) {
-      try {
-        const { isNew } = await db.transaction((tx) => cancelOrder(tx, vault, order, REASON, nowMs))
-        if (isNew) cancelled += 1
-      } catch (error) {
-        // Delivered between the two looks is good news; anything else must not keep the money of those behind it.
-        if (!(error instanceof Refusal)) onError(order.order_id, error)
-      }
+/** Lets a rule that stopped go on, with a fresh hour. Answers with the rule as it was before. */
+export async function releaseRefundRule(tx: Tx): Promise<RefundRule> {
+  const before = await readRefundRule(tx)
+  await tx.run(sql`
+    update refund_rule
+       set held_at = null,
+           window_started_at = clock_timestamp(),
+           window_count = 0,
+           releases = releases + 1`)
+  return before
+}
+
+export interface RefundDeps {
+  readonly db: Db
+  readonly vault: LinkVault
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: Metrics
+  /** Of this process, in milliseconds; runs on whatever the clocks do. */
+  readonly monotonicMs?: () => number
+}
+
+const HOUR_MS = 3_600_000
+const BATCH = 50
+/** More than this between the clocks of the database and of the worker, and one of them is wrong. */
+const CLOCKS_APART_MS_MAX = 300_000
+const REMIND_EVERY_MS = 60_000
+
+/**
+ * Cancels what has waited for longer than the rule allows, as often as it is called; answers with how many there were. At most
+ * `per_hour_max` within an hour, by the database's clock and also by this process's own time, so that no jump of a clock makes
+ * it more. What would go beyond stops the rule until an operator releases it.
+ */
+export function createRefundRule(deps: RefundDeps): () => Promise<number> {
+  const { db, vault, clock, log, metrics, monotonicMs = () => performance.now() } = deps
+  const own = createOwnWindow(monotonicMs)
+  const remind = createReminder(log, monotonicMs)
+
+  async function refundOne(order: Overdue): Promise<'refunded' | 'ended before' | 'full'> {
+    return db.transaction(async (tx) => {
+      // Before the balance: nobody who holds a balance asks for this row.
+      const { held_at, used, per_hour_max, releases, now } = await lockWindow(tx)
+      if (held_at !== null || used >= per_hour_max || own.used(releases) >= per_hour_max) return 'full'
+      const { isNew } = await cancelOrder(tx, vault, order, REASON, now.getTime())
+      if (!isNew) return 'ended before'
+      await countRefund(tx)
+      return 'refunded'
+    })
+  }
+
+  return async () => {
+    const { cancel_after_ms, held_at, now } = await readClocked(db)
+    metrics.refundRuleHeld.set(held_at === null ? 0 : 1)
+    if (cancel_after_ms === null) return 0
+    if (held_at !== null) {
+      remind({ held_at }, HELD)
+      return 0
     }
-    const last = overdue.at(-1)
-    if (!last || overdue.length < BATCH) return cancelled
-    after = last
+    const apartMs = Math.abs(now.getTime() - clock.nowMs())
+    if (apartMs > CLOCKS_APART_MS_MAX) {
+      remind({ database_clock: now, worker_clock: new Date(clock.nowMs()) }, CLOCKS_APART)
+      return 0
+    }
+    let refunded = 0
+    let after = { created_at: new Date(0), order_id: '' }
+    for (;;) {
+      const overdue = await selectOverdue(db, after)
+      for (const order of overdue) {
+        try {
+          const outcome = await refundOne(order)
+          if (outcome === 'full') {
+            await hold(db)
+            metrics.refundRuleHeld.set(1)
+            remind({ refunded }, HELD)
+            return refunded
+          }
+          if (outcome === 'refunded') {
+            own.count()
+            refunded += 1
+          }
+        } catch (error) {
+          // Delivered between the two looks is good news; anything else must not keep the money of those behind it.
+          if (!(error instanceof Refusal))
+            log.error({ err: error, order_id: order.order_id }, 'an overdue order could not be refunded')
+        }
+      }
+      const last = overdue.at(-1)
+      if (!last || overdue.length < BATCH) return refunded
+      after = last
+    }
   }
 }
 
 const REASON = 'could not be delivered in time'
+const HELD =
+  'the refund rule has reached its limit for one hour and stopped: nothing more is refunded by itself. Look at ' +
+  '"shopwire-admin orders waiting" and at the clocks, then let it go on with "shopwire-admin refunds release"'
+const CLOCKS_APART =
+  'the clocks of the database and of this worker are more than five minutes apart: the refund rule does not run. Set the clocks'
+
+/** The same hour by this process's own time, which no clock can move. A release by an operator begins it anew. */
+function createOwnWindow(monotonicMs: () => number) {
+  let startedMs = Number.NEGATIVE_INFINITY
+  let releasesSeen = -1
+  let count = 0
+  return {
+    used(releases: number): number {
+      if (releases !== releasesSeen || monotonicMs() - startedMs >= HOUR_MS) {
+        releasesSeen = releases
+        startedMs = monotonicMs()
+        count = 0
+      }
+      return count
+    },
+    count() {
+      count += 1
+    },
+  }
+}
+
+/** Says it at once and then once a minute. */
+function createReminder(log: Log, monotonicMs: () => number) {
+  const saidMs = new Map<string, number>()
+  return (facts: object, message: string) => {
+    if (monotonicMs() - (saidMs.get(message) ?? Number.NEGATIVE_INFINITY) < REMIND_EVERY_MS) return
+    saidMs.set(message, monotonicMs())
+    log.error(facts, message)
+  }
+}
+
+interface Overdue {
+  readonly account_id: string
+  readonly order_id: string
+  readonly created_at: Date
+}
+
+const readClocked = (db: Db) =>
+  db.one<Pick<RefundRule, 'cancel_after_ms' | 'held_at'> & { now: Date }>(sql`
+    select (extract(epoch from cancel_after) * 1000)::bigint as cancel_after_ms, held_at, clock_timestamp() as now
+      from refund_rule`)
+
+const lockWindow = (tx: Tx) =>
+  tx.one<{ held_at: Date | null; used: number; per_hour_max: number; releases: number; now: Date }>(sql`
+    select held_at, per_hour_max, releases, clock_timestamp() as now,
+           case when window_started_at <= clock_timestamp() - interval '1 hour' then 0 else window_count end as used
+      from refund_rule
+       for update`)
+
+const countRefund = (tx: Tx) =>
+  tx.run(sql`
+    update refund_rule
+       set window_count = case
+             when window_started_at <= clock_timestamp() - interval '1 hour' then 1
+             else window_count + 1
+           end,
+           window_started_at = case
+             when window_started_at <= clock_timestamp() - interval '1 hour' then clock_timestamp()
+             else window_started_at
+           end`)
+
+const hold = (db: Db) =>
+  db.run(sql`
+    update refund_rule
+       set held_at = coalesce(held_at, clock_timestamp())`)
 
 const selectOverdue = (db: Db, after: { created_at: Date; order_id: string }) =>
-  db.many<{ account_id: string; order_id: string; created_at: Date }>(sql`
+  db.many<Overdue>(sql`
     select account_id, id as order_id, created_at
       from orders
      where status = 'paid'

@@ -66,6 +66,11 @@ export function createMetrics(version: string) {
       help: 'Times a pool of links fell below its warning mark.',
       registers,
     }),
+    refundRuleHeld: new Gauge({
+      name: 'shopwire_refund_rule_held',
+      help: '1 while the refund rule has reached its limit and waits for an operator.',
+      registers,
+    }),
     databaseUnconfirmed: new Gauge({
       name: 'shopwire_database_unconfirmed',
       help: '1 while the database is not the one an operator confirmed: nothing is delivered, sent or bought.',

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { applyRefundRule } from '../../src/orders/refund-rule.ts'
+import { createRefundRule } from '../../src/orders/refund-rule.ts'
+import { systemClock } from '../../src/platform/clock.ts'
 import { sql } from '../../src/platform/db.ts'
+import { createLog } from '../../src/platform/log.ts'
 import { itemOf, putItems, untilFollowed } from '../../testing/items.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
 import { startSupplier } from '../../testing/supplier.ts'
@@ -204,10 +206,6 @@ describe('by hand', () => {
 })
 
 describe('cancelling', () => {
-  const throwIt = (_id: string, error: unknown) => {
-    throw error
-  }
-
   test('gives all the money back in the same commit, once, with a reason', async () => {
     const item = await newItem()
     const before = await balance()
@@ -244,15 +242,23 @@ describe('cancelling', () => {
     const item = await newItem()
     const id = await buy({ id: item })
     await untilNote(id, /by hand/)
-    expect(await applyRefundRule(shop.db, shop.vault, Date.now(), throwIt)).toBe(0)
-    await shop.operator.setRefundRule(3_600_000)
-    expect(await applyRefundRule(shop.db, shop.vault, Date.now(), throwIt)).toBe(0)
+    const { db, vault, metrics } = shop
+    const applyRefundRule = createRefundRule({
+      db,
+      vault,
+      metrics,
+      clock: systemClock,
+      log: createLog('silent'),
+    })
+    expect(await applyRefundRule()).toBe(0)
+    await shop.operator.setRefundRule({ cancel_after_ms: 3_600_000 })
+    expect(await applyRefundRule()).toBe(0)
     await shop.database.asOwner(
       `update orders set created_at = now() - interval '61 minutes' where id = '${id}'`,
     )
-    expect(await applyRefundRule(shop.db, shop.vault, Date.now(), throwIt)).toBe(1)
+    expect(await applyRefundRule()).toBe(1)
     expect((await shop.call('GET', `/v1/orders/${id}`)).body.status).toBe('cancelled')
-    await shop.operator.setRefundRule(null)
+    await shop.operator.setRefundRule({ cancel_after_ms: null })
   })
 })
 

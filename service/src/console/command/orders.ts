@@ -39,8 +39,11 @@ export function orderCommands(program: Command, workplace: Workplace): void {
     .option('--limit <n>', 'how many', parseLimit, 50)
     .description('paid orders without their links, oldest first, and why')
     .action(async ({ limit }: { limit: number }, command: Command) => {
-      const rows = await listWaiting(workplace.deps().db, limit)
-      print(command, workplace, { orders: rows }, () => waitingTable(rows))
+      const { db } = workplace.deps()
+      const [rows, rule] = await Promise.all([listWaiting(db, limit), readRefundRule(db)])
+      print(command, workplace, { orders: rows, refund_rule: rule }, () =>
+        [waitingTable(rows), ...describeHold(rule)].join('\n'),
+      )
     })
 
   orders
@@ -117,15 +120,37 @@ export function orderCommands(program: Command, workplace: Workplace): void {
   refunds
     .command('rule')
     .option('--cancel-after <duration>', 'such as 2d; "never" leaves it to an operator')
+    .option('--per-hour <n>', 'stop and wait for an operator beyond so many an hour', parseCount)
     .description('show or set after how long an undelivered order is cancelled and refunded by itself')
-    .action(async ({ cancelAfter }: { cancelAfter?: string }, command: Command) => {
-      const rule =
-        cancelAfter === undefined
-          ? await readRefundRule(workplace.deps().db)
-          : await workplace
-              .operator()
-              .setRefundRule(cancelAfter === 'never' ? null : parseDuration(cancelAfter))
-      print(command, workplace, rule, () => describeRule(rule))
+    .action(
+      async ({ cancelAfter, perHour }: { cancelAfter?: string; perHour?: number }, command: Command) => {
+        if (perHour === 0)
+          throw refuse('invalid_request', 'At least 1 an hour; --cancel-after never turns it off.')
+        const wanted = {
+          ...(cancelAfter !== undefined && {
+            cancel_after_ms: cancelAfter === 'never' ? null : parseDuration(cancelAfter),
+          }),
+          ...(perHour !== undefined && { per_hour_max: perHour }),
+        }
+        const rule =
+          Object.keys(wanted).length === 0
+            ? await readRefundRule(workplace.deps().db)
+            : await workplace.operator().setRefundRule(wanted)
+        print(command, workplace, rule, () => [describeRule(rule), ...describeHold(rule)].join('\n'))
+      },
+    )
+
+  refunds
+    .command('release')
+    .description('let the refund rule go on after it has reached its limit; look at "orders waiting" first')
+    .action(async (_options, command: Command) => {
+      const rule = await workplace.operator().releaseRefundRule()
+      print(
+        command,
+        workplace,
+        rule,
+        () => `Released. The rule may refund up to ${rule.per_hour_max} orders in the hour that begins now.`,
+      )
     })
 }
 
@@ -186,7 +211,18 @@ function waitingTable(rows: readonly WaitingOrder[]): string {
   )
 }
 
-function describeRule({ cancel_after_ms }: RefundRule): string {
+function describeRule({ cancel_after_ms, per_hour_max }: RefundRule): string {
   if (cancel_after_ms === null) return 'Undelivered orders wait until an operator delivers or cancels them.'
-  return `An order that is not delivered after ${cancel_after_ms / 60_000} minutes is cancelled and refunded.`
+  return (
+    `An order that is not delivered after ${cancel_after_ms / 60_000} minutes is cancelled and refunded, ` +
+    `up to ${per_hour_max} an hour.`
+  )
+}
+
+function describeHold({ held_at, per_hour_max }: RefundRule): string[] {
+  if (held_at === null) return []
+  return [
+    `STOPPED since ${day(held_at)} UTC: the refund rule reached its limit of ${per_hour_max} an hour; nothing more is refunded by itself.`,
+    'Look at what is overdue and at the clocks of database and workers, then: shopwire-admin refunds release',
+  ]
 }
