@@ -3,15 +3,18 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createOperator } from '../src/console/operator.ts'
+import { SEALED_COLUMNS } from '../src/console/sealed-columns.ts'
 import { composeEvent } from '../src/orders/compose-event.ts'
 import { createFulfilment } from '../src/orders/fulfil.ts'
 import { placeOrder } from '../src/orders/place-order.ts'
-import { applyRefundRule } from '../src/orders/refund-rule.ts'
+import { createRefundRule } from '../src/orders/refund-rule.ts'
 import { FULFIL_QUEUE } from '../src/orders/waiting.ts'
 import { systemClock as clock } from '../src/platform/clock.ts'
+import { nameIdentity, readDatabaseState } from '../src/platform/database-identity.ts'
 import { localKeks, openKeyring } from '../src/platform/encryption.ts'
 import type { Sent } from '../src/platform/guarded-client.ts'
 import { keepJobs, postponeJob, takeJobs } from '../src/platform/jobs.ts'
+import { verifyEncryptionKeys } from '../src/platform/key-checks.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
 import { createLinkVault } from '../src/supply/gift-link.ts'
@@ -168,9 +171,11 @@ test('every transaction locks rows in the documented order, and every statement 
   await fulfilAll()
   await operator.deliverOrder(byHand.kind === 'bought' ? byHand.order.id : byHand.order_id, links(1))
   await buy({ id: supplied })
-  await operator.setRefundRule(1)
+  await operator.setRefundRule({ cancel_after_ms: 1, per_hour_max: 1 })
+  await buy({ id: supplied })
   await sleep(10)
-  expect(await applyRefundRule(db, vault, clock.nowMs(), (_id, error) => expect.fail(String(error)))).toBe(1)
+  expect(await createRefundRule({ db, vault, clock, log, metrics })()).toBe(1)
+  await operator.releaseRefundRule()
 
   // Events on their way.
   await deliverAll()
@@ -192,6 +197,10 @@ test('every transaction locks rows in the documented order, and every statement 
   await db.transaction((tx) => stopEndpoint(tx, account_id, clock.nowMs()))
   expect(await forgetEvents(db, new Date(clock.nowMs() + DAY_MS))).toBeGreaterThan(10)
 
+  // Keys, and the database itself.
+  await verifyEncryptionKeys(db, keyring, SEALED_COLUMNS)
+  await database.asOwner('update database_identity set timeline = timeline + 1')
+  await operator.confirmDatabase(nameIdentity((await readDatabaseState(db)).present))
   await operatorWith(
     openKeyring(
       localKeks(

@@ -7,6 +7,7 @@ import { type Db, type Queryable, type Statement, statement, type Tx } from '../
 export const LOCK_ORDER = [
   'refund_rule',
   'balances',
+  'funding_references',
   'orders',
   'order_links',
   'supplier_requests',
@@ -19,6 +20,8 @@ export const LOCK_ORDER = [
   'store_state',
   'store_windows',
   'own_keys',
+  'encryption_key_checks',
+  'database_identity',
   'api_keys',
   'catalogue_announcement',
   'accounts',
