@@ -13,7 +13,7 @@ import type { SealedColumn } from '../platform/rewrap.ts'
 import { Refusal, refuse } from '../platform/trouble.ts'
 import { recordEvent } from './events.ts'
 import {
-  countPendingTests,
+  cancelDeliveries,
   type EndpointRow,
   endEndpoint,
   endPreviousSecrets,
@@ -23,9 +23,12 @@ import {
   lockAccount,
   lockEndpoint,
   selectHealth,
+  selectPendingTests,
 } from './queries.ts'
 
 export const DELIVER_QUEUE = 'deliver'
+/** More than wait for one endpoint, unless an operator has many sent again. */
+const PENDING_TESTS_READ_MAX = 100
 
 export async function readHealth(db: Queryable, account_id: string): Promise<WebhookHealth> {
   const row = await selectHealth(db, account_id)
@@ -73,6 +76,10 @@ export async function stopEndpoint(tx: Tx, account_id: string, nowMs: number): P
   return readHealth(tx, account_id)
 }
 
+/**
+ * Tests that arrive are not limited here. Of those that do not arrive only so many are queued per window, and the newest take
+ * the place of the oldest: nobody needs an old test, and a dead receiver gets no flood when it comes back.
+ */
 export async function queueTest(tx: Tx, account_id: string, nowMs: number): Promise<void> {
   const endpoint = await lockEndpoint(tx, account_id)
   if (!endpoint) {
@@ -81,15 +88,19 @@ export async function queueTest(tx: Tx, account_id: string, nowMs: number): Prom
       'There is no endpoint to send a test to. Set one with POST /webhook first.',
     )
   }
-  const { tests } = await countPendingTests(tx, account_id, endpoint.id, WEBHOOK_TESTS_QUEUED_MAX)
-  if (tests >= WEBHOOK_TESTS_QUEUED_MAX) {
+  const key = { account_id, endpoint_id: endpoint.id }
+  const pending = await selectPendingTests(tx, key, PENDING_TESTS_READ_MAX)
+  const waitS = Math.ceil(RATE_WINDOW_S - (pending[WEBHOOK_TESTS_QUEUED_MAX - 1]?.age_s ?? RATE_WINDOW_S))
+  if (waitS > 0) {
     throw new Refusal(
       'rate_limited',
-      `${tests} tests are on their way already. Wait until some of them have arrived, or look at last_error in GET /webhook.`,
+      `${WEBHOOK_TESTS_QUEUED_MAX} tests of the last ${RATE_WINDOW_S} s have not been accepted by your endpoint; last_error in GET /webhook says why. Wait ${waitS} s before the next one.`,
       {},
-      { 'retry-after': String(RATE_WINDOW_S) },
+      { 'retry-after': String(waitS) },
     )
   }
+  const superseded = pending.slice(WEBHOOK_TESTS_QUEUED_MAX - 1).map(({ event_id }) => event_id)
+  if (superseded.length > 0) await cancelDeliveries(tx, key, superseded, new Date(nowMs))
   await recordEvent(tx, { account_id, type: 'test' }, nowMs)
 }
 

@@ -111,17 +111,36 @@ export const endPreviousSecrets = (tx: Tx, account_id: string, at: Date) =>
      where account_id = ${account_id}
        and ends_at > ${at}`)
 
-export const countPendingTests = (tx: Tx, account_id: string, endpoint_id: string, max: number) =>
-  tx.one<{ tests: number }>(sql`
-    select count(*) as tests
-      from (select 1
-              from deliveries d
-              join events e on e.account_id = d.account_id and e.id = d.event_id
-             where d.account_id = ${account_id}
-               and d.endpoint_id = ${endpoint_id}
-               and d.state = 'pending'
-               and e.type = 'test'
-             limit ${max}) tests`)
+/**
+ * Tests that are not accepted yet, newest first. Their age is by the database's clock, so that a wait computed by one process
+ * has passed for every other one as well.
+ */
+export const selectPendingTests = (tx: Tx, { account_id, endpoint_id }: EndpointKey, limit: number) =>
+  tx.many<{ event_id: string; age_s: number }>(sql`
+    select d.event_id, extract(epoch from clock_timestamp() - d.created_at)::float8 as age_s
+      from deliveries d
+      join events e on e.account_id = d.account_id and e.id = d.event_id
+     where d.account_id = ${account_id}
+       and d.endpoint_id = ${endpoint_id}
+       and d.state = 'pending'
+       and e.type = 'test'
+     order by d.created_at desc, d.event_id desc
+     limit ${limit}`)
+
+export const cancelDeliveries = (
+  tx: Tx,
+  { account_id, endpoint_id }: EndpointKey,
+  event_ids: readonly string[],
+  at: Date,
+) =>
+  tx.run(sql`
+    update deliveries
+       set state = 'cancelled',
+           done_at = ${at}
+     where account_id = ${account_id}
+       and endpoint_id = ${endpoint_id}
+       and event_id = any(${event_ids})
+       and state = 'pending'`)
 
 /** Where deliveries of an endpoint go; undefined once it has ended. */
 export interface Destination {
