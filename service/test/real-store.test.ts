@@ -86,13 +86,14 @@ function loosened(): Record<string, string>[] {
     SHOPWIRE_DATABASE_URL: 'postgres://nobody:x@127.0.0.1/none',
     SHOPWIRE_ENCRYPTION_KEYS: DEVELOPMENT_ENCRYPTION_KEY,
   }
-  // Would move the listener, need another server, or run the account into its limit.
+  // Would move the listener, need another server, or run the account or its sockets into a limit.
   const fixed = new Set([
     ...Object.keys(least),
     'SHOPWIRE_ADMISSION',
     'SHOPWIRE_REDIS_URLS',
     'SHOPWIRE_DOCS_FOLDER',
     'SHOPWIRE_REQUESTS_PER_MINUTE',
+    'SHOPWIRE_CONNECTIONS_MAX',
   ])
   const names = configReference().map(({ name }) => name)
   return TEMPTING.map((value) => {

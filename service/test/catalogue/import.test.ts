@@ -692,6 +692,7 @@ async function adminOn({ db }: TestDatabase, ...args: string[]) {
   let [stdout, stderr] = ['', '']
   // Only what the catalogue's commands ask for: the rest of the workplace must not be needed.
   const workplace = {
+    schemaMismatch: async () => undefined,
     operator: () => operator(db),
     deps: () => ({ db }),
     out: (text: string) => {

@@ -55,7 +55,7 @@ describe('while somebody holds the supply row of an item', () => {
   /** An account with money, an endpoint and one event on its way. */
   async function newAccount() {
     const { id } = await shop.operator.createAccount('Contended')
-    await shop.operator.fundAccount(id, { amount_cents: 10_000, reference: 'opening' })
+    await shop.operator.fundAccount(id, { amount_cents: 10_000, reference: `opening ${id}` })
     await shop.db.transaction((tx) =>
       setEndpoint(tx, shop.keyring, { account_id: id, url: HERE, set_by: 'test' }, Date.now()),
     )
@@ -179,7 +179,7 @@ test(`${STRESS_MS / 1000} s of loads, deliveries, cancellations, leases, attempt
   const accounts: string[] = []
   for (let n = 0; n < 3; n += 1) {
     const { id } = await operator.createAccount(`Stress ${n}`)
-    await operator.fundAccount(id, { amount_cents: 100_000_000, reference: 'opening' })
+    await operator.fundAccount(id, { amount_cents: 100_000_000, reference: `opening ${id}` })
     accounts.push(id)
   }
   const configure = (account_id: string, url: string) =>

@@ -90,8 +90,9 @@ test('a statement past its time, a lock not given, no free connection: the world
       await expect(db.run(sql`update pairs set n = n where id = 1`)).rejects.toBeInstanceOf(Unavailable)
     })
     const busy = [db.one(sql`select pg_sleep(0.25)`), db.one(sql`select pg_sleep(0.25)`)]
-    const starved = quickly({ connectionsMax: 1, connectMsMax: 50 })
-    const holder = starved.one(sql`select pg_sleep(0.2)`)
+    // Long enough for a busy machine to connect the first, shorter than the first is held.
+    const starved = quickly({ connectionsMax: 1, connectMsMax: 500, statementMsMax: 5_000 })
+    const holder = starved.one(sql`select pg_sleep(1.5)`)
     await expect(starved.one(sql`select 1`)).rejects.toBeInstanceOf(Unavailable)
     await Promise.all([...busy, holder])
     await starved.close()
