@@ -7,6 +7,7 @@ import { createFulfilment } from './orders/fulfil.ts'
 import { createRefundRule } from './orders/refund-rule.ts'
 import { FULFIL_QUEUE } from './orders/waiting.ts'
 import { systemClock } from './platform/clock.ts'
+import { createClockWatch } from './platform/clock-watch.ts'
 import { watchDatabaseIdentity } from './platform/database-identity.ts'
 import { every } from './platform/every.ts'
 import { guardedLines } from './platform/guarded-client.ts'
@@ -20,6 +21,7 @@ import { DELIVER_QUEUE } from './webhooks/endpoint.ts'
 import { FORGET_CHUNK, forgetEvents } from './webhooks/retention.ts'
 import { openKeyringFrom, type UntilAnswered, verifyKeysOf } from './wiring.ts'
 
+const CLOCK_EVERY_MS = 3_000
 const REFUND_RULE_EVERY_MS = 5_000
 const FORGET_EVERY_MS = 60_000
 const FORGET_PAUSE_MS = 100
@@ -118,6 +120,11 @@ export function createWorker(
     },
     (error) => log.warn({ err: error }, 'the change of the catalogue could not be announced'),
   )
+  const clockWatch = every(
+    CLOCK_EVERY_MS,
+    createClockWatch({ db, log, metrics, clock, monotonicMs: () => performance.now() }),
+    (error) => log.warn({ err: error }, 'the clock of the database could not be compared'),
+  )
   const forgetting = every(
     FORGET_EVERY_MS,
     async () => {
@@ -138,6 +145,7 @@ export function createWorker(
       refunds.start()
       announcements.start()
       forgetting.start()
+      clockWatch.start()
     },
     notReady: () => identity.problem(),
     stops: [
@@ -152,6 +160,7 @@ export function createWorker(
       { name: 'stop announcing', run: () => announcements.stop() },
       { name: 'leave the identity of the database', run: () => identity.stop() },
       { name: 'stop forgetting', run: () => forgetting.stop() },
+      { name: 'stop watching the clock', run: () => clockWatch.stop() },
     ],
   }
 }

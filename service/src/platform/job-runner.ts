@@ -1,5 +1,5 @@
 import type { Db } from './db.ts'
-import { type Job, keepJobs, LeaseLost, postponeJob, takeJobs } from './jobs.ts'
+import { type Job, keepJobs, LEASE_MS, LeaseLost, postponeJob, takeJobs } from './jobs.ts'
 import type { Log } from './log.ts'
 import { Unavailable } from './trouble.ts'
 
@@ -30,8 +30,6 @@ export interface JobRunner {
   stop(patienceMs: number): Promise<void>
 }
 
-/** A killed worker's jobs are due again after this long. */
-const LEASE_MS = 10_000
 const KEEP_EVERY_MS = 3_000
 /**
  * Asking costs one look at an index. NOTIFY would spare it, but PostgreSQL lets only one transaction that notifies commit at

@@ -17,6 +17,13 @@ export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
 }
 
+/** No lease is ever longer. A killed worker's jobs are due again after this long. */
+export const LEASE_MS = 10_000
+/** Longer than any worker ever postpones a job: the longest wait between two attempts of a delivery is little more than an hour. */
+const DELAY_MS_MAX = 2 * 3_600_000
+/** Two readings of one clock may lie this far apart without it having been set back. */
+const CLOCK_STEP_MS_MIN = 2_000
+
 /**
  * Takes up jobs that are due and in nobody's hands: sound ones, or shaky ones.
  * - The clock is asked in a sub-select, once: as a volatile function it could not be compared by the index, and every job would be read.
@@ -144,3 +151,27 @@ export const dropJob = (tx: Tx, account_id: string, queue: string, subject: stri
      where account_id = ${account_id}
        and queue = ${queue}
        and subject = ${subject}`)
+
+/**
+ * Makes jobs due that only a clock which was set back can have left as they are: leased for longer than a lease lasts, never taken up
+ * and yet not due, or postponed for longer than anybody postpones. Workers that live must have had the time to move their leases since
+ * the step. Takes one chunk and never waits for a lock; answers with how many there were.
+ */
+export const releaseFrozenJobs = (db: Queryable, limit: number) =>
+  db.run(sql`
+    with frozen as materialized (
+      select ctid
+        from jobs
+       where leased_until > clock_timestamp() + ${LEASE_MS + CLOCK_STEP_MS_MIN}::integer * interval '1 ms'
+          or (leased_until is null
+              and run_at < 'infinity'
+              and run_at > clock_timestamp() + case when attempts = 0 then ${CLOCK_STEP_MS_MIN}::integer else ${DELAY_MS_MAX}::integer end
+                                               * interval '1 ms')
+       limit ${limit}
+         for update skip locked
+    )
+    update jobs j
+       set run_at = least(j.run_at, clock_timestamp()),
+           leased_until = null
+      from frozen
+     where j.ctid = frozen.ctid`)

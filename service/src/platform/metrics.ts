@@ -76,6 +76,12 @@ export function createMetrics(version: string) {
       help: '1 while the database is not the one an operator confirmed: nothing is delivered, sent or bought.',
       registers,
     }),
+    databaseClockSteps: new Counter({
+      name: 'shopwire_database_clock_steps_total',
+      help: 'Times the clock of the database was seen to step, by direction (back or forward).',
+      labelNames: ['direction'],
+      registers,
+    }),
     gauge(name: string, help: string, read: () => number) {
       new Gauge({
         name,

@@ -1,0 +1,174 @@
+import { randomBytes } from 'node:crypto'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createAccount } from '../../src/accounts/account.ts'
+import { loadConfig } from '../../src/config.ts'
+import { createClockWatch } from '../../src/platform/clock-watch.ts'
+import type { Db } from '../../src/platform/db.ts'
+import { keepJobs, LEASE_MS, postponeJob, takeJobs, wakeJob } from '../../src/platform/jobs.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { createMetrics, type Metrics } from '../../src/platform/metrics.ts'
+import { createWorker } from '../../src/worker-program.ts'
+import { openTestDatabase, type TestDatabase } from '../../testing/database.ts'
+
+const QUEUE = 'test'
+const HOUR_MS = 3_600_000
+const CHECK_MS = 3_000
+
+let database: TestDatabase
+let account_id: string
+let lines: { level: string; msg: string; jobs?: number }[]
+let metrics: Metrics
+/** Time that has passed for everybody: it moves the monotonic clock, this process's and the database's. */
+let passedMs: number
+let check: () => Promise<void>
+
+beforeEach(async () => {
+  database = await openTestDatabase()
+  await fakeClock()
+  account_id = (await database.db.transaction((tx) => createAccount(tx, 'Clocks', Date.now()))).id
+  lines = []
+  passedMs = 0
+  check = watch(database.db)
+})
+afterEach(() => database.close())
+
+test('a database clock that steps back an hour is logged with its size, counted, and shown as an offset', async () => {
+  await check()
+  await pass(CHECK_MS)
+  await setBack(HOUR_MS)
+  await check()
+  expect(errors()).toEqual([expect.stringMatching(/stepped back by 3(599|600)\.\d s: .*wait.*chronyc/)])
+  expect(await metric('shopwire_database_clock_steps_total{direction="back"}')).toBe(1)
+  expect(await metric('shopwire_database_clock_offset_seconds')).toBeCloseTo(-3_600, -1)
+  // The next comparison is with the new time: one step is one line.
+  await pass(CHECK_MS)
+  await check()
+  expect(errors()).toHaveLength(1)
+})
+
+test('a step forward is logged and counted as such', async () => {
+  await check()
+  await setBack(-HOUR_MS)
+  await check()
+  expect(errors()).toEqual([expect.stringMatching(/stepped forward by 3(599|600)\.\d s/)])
+  expect(await metric('shopwire_database_clock_steps_total{direction="forward"}')).toBe(1)
+})
+
+test('neither a step of one second nor an answer that takes long is taken for a step', async () => {
+  let answersAfterMs = 0
+  const slow = { ...database.db, one: slowly(() => answersAfterMs) } as Db
+  const checkSlow = watch(slow)
+  await checkSlow()
+  await setBack(1_000)
+  await checkSlow()
+  answersAfterMs = 8_000
+  await checkSlow()
+  answersAfterMs = 0
+  await checkSlow()
+  expect(errors()).toEqual([])
+})
+
+test('one lease after a step back, what was due or held by a dead worker is due again; what waits or is held by a living one is not', async () => {
+  await wake('of a dead worker')
+  await take()
+  await wake('of a living worker')
+  const [living] = await take()
+  await wake('postponed')
+  const [postponed] = await take()
+  await postponeJob(database.db, postponed as never, { waitMs: 60_000, note: 'later' })
+  await wake('parked')
+  const [parked] = await take()
+  await postponeJob(database.db, parked as never, { note: 'needs somebody' })
+  await wake('never taken')
+  await check()
+
+  await setBack(HOUR_MS)
+  await check()
+  expect(await take()).toEqual([])
+  await keepJobs(database.db, QUEUE, [living as never], LEASE_MS)
+  await pass(LEASE_MS - 1_000)
+  await check()
+  expect(await take()).toEqual([])
+
+  await keepJobs(database.db, QUEUE, [living as never], LEASE_MS)
+  await pass(1_000)
+  await check()
+  expect((await take()).map(({ subject }) => subject).sort()).toEqual(['never taken', 'of a dead worker'])
+  expect(lines.at(-1)).toMatchObject({ level: 'error', jobs: 2 })
+})
+
+test('a worker that starts after the step makes due what it finds frozen, one lease later', async () => {
+  await wake('never taken')
+  await setBack(HOUR_MS)
+  const checkAnew = watch(database.db)
+  await checkAnew()
+  expect(await take()).toEqual([])
+  await pass(LEASE_MS)
+  await checkAnew()
+  expect((await take()).map(({ subject }) => subject)).toEqual(['never taken'])
+})
+
+test('a running worker notices the step by itself', async () => {
+  const config = loadConfig({
+    SHOPWIRE_DATABASE_URL: database.appUrl,
+    SHOPWIRE_ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+  })
+  metrics = createMetrics('test')
+  const worker = createWorker(config, { db: database.db, log: createLog('debug', logTo), metrics })
+  await worker.open((_part, work) => work())
+  try {
+    await expect.poll(() => metric('shopwire_database_clock_offset_seconds')).not.toBe(0)
+    await setBack(HOUR_MS)
+    await expect.poll(() => errors().join()).toMatch(/stepped back by/)
+  } finally {
+    for (const { run } of worker.stops) await run()
+  }
+})
+
+const wake = (subject: string) => wakeJob(database.db, account_id, QUEUE, subject)
+const take = () => takeJobs(database.db, QUEUE, false, 10, LEASE_MS)
+const errors = () => lines.filter(({ level }) => level === 'error').map(({ msg }) => msg)
+const logTo = { write: (line: string) => void lines.push(JSON.parse(line)) }
+const monotonicMs = () => performance.now() + passedMs
+
+function watch(db: Db) {
+  metrics = createMetrics('test')
+  const clock = { nowMs: () => Date.now() + passedMs }
+  return createClockWatch({ db, log: createLog('debug', logTo), metrics, clock, monotonicMs })
+}
+
+async function metric(name: string): Promise<number> {
+  const line = (await metrics.registry.metrics()).split('\n').find((text) => text.startsWith(`${name} `))
+  return Number(line?.split(' ').at(-1))
+}
+
+/** Asks at once, and hands the answer over when so much time has passed. */
+const slowly =
+  (afterMs: () => number): Db['one'] =>
+  async (statement) => {
+    const answer = await database.db.one(statement)
+    await pass(afterMs())
+    return answer as never
+  }
+
+/** In this database clock_timestamp() is ours: it is found before the built-in one, by statements and functions alike. */
+async function fakeClock() {
+  const name = new URL(database.superuserUrl).pathname.slice(1)
+  await database.asOwner(`
+    create schema faked;
+    create table faked.clock (shift interval not null);
+    insert into faked.clock values ('0');
+    create function faked.clock_timestamp() returns timestamptz language sql volatile as
+      'select pg_catalog.clock_timestamp() + shift from faked.clock';
+    grant usage on schema faked to public;
+    grant select on faked.clock to public;
+    alter database ${name} set search_path = faked, pg_catalog, public`)
+}
+
+const shift = (ms: number) =>
+  database.asOwner(`update faked.clock set shift = shift + ${ms} * interval '1 ms'`)
+const setBack = (ms: number) => shift(-ms)
+async function pass(ms: number) {
+  passedMs += ms
+  await shift(ms)
+}
