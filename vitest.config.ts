@@ -7,6 +7,7 @@ const UNHURRIED = [
   'ci-verdict',
   'conformance',
   'dev',
+  'disk-full',
   'docs',
   'docs-portal',
   'documented',

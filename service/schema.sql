@@ -249,6 +249,20 @@ CREATE FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected big
    order by c.n
 $$;
 
+CREATE FUNCTION public.probe_writes() RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  -- A new file each time: pages that are there already would say nothing.
+  truncate public.write_probe;
+  insert into public.write_probe select repeat('x', 8000) from generate_series(1, 128);
+  raise exception 'written' using errcode = 'SW001';
+exception
+  when sqlstate 'SW001' then null;
+end
+$$;
+
 CREATE FUNCTION public.purge_nonces(p_signed_to bigint) RETURNS bigint
     LANGUAGE plpgsql
     AS $$
@@ -755,6 +769,11 @@ CREATE TABLE public.witnessed_nonces (
     signed_at bigint NOT NULL
 );
 
+CREATE UNLOGGED TABLE public.write_probe (
+    filler text NOT NULL
+);
+ALTER TABLE ONLY public.write_probe ALTER COLUMN filler SET STORAGE PLAIN;
+
 ALTER TABLE ONLY public.accounts
     ADD CONSTRAINT accounts_pkey PRIMARY KEY (id);
 
@@ -1006,6 +1025,9 @@ GRANT ALL ON FUNCTION public.present_timeline() TO shopwire_app;
 
 REVOKE ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) TO shopwire_app;
+
+REVOKE ALL ON FUNCTION public.probe_writes() FROM PUBLIC;
+GRANT ALL ON FUNCTION public.probe_writes() TO shopwire_app;
 
 REVOKE ALL ON FUNCTION public.purge_nonces(p_signed_to bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.purge_nonces(p_signed_to bigint) TO shopwire_app;

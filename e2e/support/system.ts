@@ -31,6 +31,8 @@ export interface SystemOptions {
   readonly redisSettings?: Settings
   /** Whether commits reach the disk, as in production. */
   readonly durable?: boolean
+  /** Where PostgreSQL keeps its data, instead of a folder of its own. */
+  readonly postgresDir?: string
   /** Works on the database of another system and leaves it standing: most of a start is making a database. */
   readonly sharing?: System | undefined
 }
@@ -111,8 +113,8 @@ export async function startSystem(options: SystemOptions): Promise<System> {
 const DATABASE = 'shopwire'
 
 /** A server of its own with a migrated database, and the settings that belong to it. */
-async function startBase({ durable = false }: SystemOptions) {
-  const postgres = await startPostgres({ durable })
+async function startBase({ durable = false, postgresDir }: SystemOptions) {
+  const postgres = await startPostgres({ durable, ...(postgresDir && { dir: postgresDir }) })
   try {
     const database = await provisionDatabase(postgres, DATABASE)
     const settings = settingsFor(database)

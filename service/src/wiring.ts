@@ -35,9 +35,14 @@ export function openReadiness(
   problem: () => string | undefined = () => undefined,
 ): Readiness {
   let notReady: string | undefined = 'starting'
+  metrics.gauge(
+    'shopwire_database_writes_failing',
+    '1 while the database cannot write, such as on a full disk.',
+    () => (db.writeProblem() === undefined ? 0 : 1),
+  )
   const server = createHealthServer(metrics, {
     async notReady() {
-      const why = notReady ?? problem()
+      const why = notReady ?? problem() ?? db.writeProblem()
       if (why !== undefined) return why
       return db.one(sql`select 1 as ok`).then(
         () => undefined,
@@ -168,6 +173,7 @@ export function openDatabaseFrom(config: Config, application_name: string, log: 
       namedStatements: config.SHOPWIRE_DATABASE_NAMED_STATEMENTS,
     },
     (error) => log.warn({ err: error }, 'an idle database connection was lost'),
+    (problem) => (problem ? log.error(problem) : log.info('the database can write again')),
   )
 }
 

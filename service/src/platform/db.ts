@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { assert, Unavailable } from './trouble.ts'
+import { trackWriteHealth } from './write-health.ts'
 
 export interface DatabaseOptions {
   readonly url: string
@@ -40,6 +41,8 @@ export interface Db extends Queryable {
   commit<Row extends object>(statement: Statement): Promise<Row>
   /** Runs `work` in one transaction; deadlocks and serialisation failures are tried again, a few times. */
   transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
+  /** Why nothing can be written, and what to do; undefined when all is well. */
+  writeProblem(): string | undefined
   stats(): { total: number; idle: number; waiting: number }
   close(): Promise<void>
 }
@@ -72,7 +75,11 @@ export function statement(text: string, values: readonly unknown[]): Statement {
 }
 const statementsByTemplate = new WeakMap<TemplateStringsArray, { text: string; name: string }>()
 
-export function openDatabase(options: DatabaseOptions, onIdleError: (error: Error) => void): Db {
+export function openDatabase(
+  options: DatabaseOptions,
+  onIdleError: (error: Error) => void,
+  onWriteProblem: (problem: string | undefined) => void = () => {},
+): Db {
   const pool = new pg.Pool({
     connectionString: options.url,
     application_name: options.application_name,
@@ -95,6 +102,8 @@ export function openDatabase(options: DatabaseOptions, onIdleError: (error: Erro
   // end the process.
   pool.on('connect', (client) => client.on('error', () => {}))
 
+  const writes = trackWriteHealth(() => pool.query('select probe_writes()'), onWriteProblem)
+
   const runner = (client: pg.Pool | pg.PoolClient): Queryable => {
     const query = async (statement: Statement) => {
       const { text, values, name } = statement
@@ -105,6 +114,7 @@ export function openDatabase(options: DatabaseOptions, onIdleError: (error: Erro
             : { text, values: values as unknown[] },
         )
       } catch (error) {
+        writes.observe(error)
         throw translate(error)
       }
     }
@@ -150,6 +160,7 @@ export function openDatabase(options: DatabaseOptions, onIdleError: (error: Erro
         assert(command === 'COMMIT', 'nothing inside a transaction swallows a database error')
         return result
       } catch (error) {
+        writes.observe(error)
         if (!leavesSessionInDoubt(error)) await control(client, 'rollback')
         throw error
       }
@@ -172,8 +183,12 @@ export function openDatabase(options: DatabaseOptions, onIdleError: (error: Erro
     commit: <Row extends object>(statement: Statement) =>
       repeatedly(() => connected((client) => certainly(client, () => runner(client).one<Row>(statement)))),
     transaction: (work) => repeatedly(() => attempt(work)),
+    writeProblem: writes.problem,
     stats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
-    close: () => pool.end(),
+    close() {
+      writes.stop()
+      return pool.end()
+    },
   }
 }
 

@@ -1,14 +1,14 @@
 import { type ServiceStatus, STATUS_CACHE_MS_MAX } from '@shopwire/contract'
 import { readStoreState } from '../../catalogue/store-state.ts'
 import { readBacklog } from '../../orders/waiting.ts'
-import type { Queryable } from '../../platform/db.ts'
+import type { Db } from '../../platform/db.ts'
 import { answer, endpoint } from '../endpoint.ts'
 
 /** A database that takes longer than this is reported as one that does not answer. */
 const SAMPLE_MS_MAX = 1_000
 
 /** Answers when all else fails: a database that is gone is something to report, not a reason to be silent. */
-export const getStatus = (db: Queryable) => {
+export const getStatus = (db: Db) => {
   let sample: Promise<ServiceStatus> | undefined
   let sampledMs = 0
   let queue = 0
@@ -29,7 +29,7 @@ export const getStatus = (db: Queryable) => {
     try {
       const sampled = await within(SAMPLE_MS_MAX, look())
       queue = sampled.queue
-      const isWell = sampled.isOpen && !sampled.isStuck
+      const isWell = sampled.isOpen && !sampled.isStuck && db.writeProblem() === undefined
       const store = sampled.isOpen ? 'open' : 'closed'
       return { status: isWell ? 'operational' : 'degraded', api: 'up', store, queue, updated }
     } catch {

@@ -1,0 +1,120 @@
+import { execFile } from 'node:child_process'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { until } from '@shopwire/engines'
+import { expect, onTestFinished, test } from 'vitest'
+import { newOrder } from './support/buyer.ts'
+import { connect } from './support/connection.ts'
+import { limitless, openShop } from './support/shop.ts'
+import { startSystem } from './support/system.ts'
+
+const run = promisify(execFile)
+const DISK = '256m'
+const ORDERS_MAX = 2_000
+const SOON_MS = 5_000
+
+test('a full disk is reported by /readyz, /status, log and metric within seconds, and so is its end', async ({
+  skip,
+  annotate,
+}) => {
+  const disk = await mountSmallDisk()
+  if (disk === undefined) return skip('a small file system cannot be mounted here')
+  const system = await startSystem({
+    admission: 'postgres',
+    settings: limitless,
+    postgresDir: join(disk, 'postgres'),
+  })
+  onTestFinished(() => system.stop())
+  const shop = await openShop(system)
+  onTestFinished(() => shop.close())
+  const [item = ''] = await shop.sell(1)
+  const buyer = await shop.openBuyer(100_000)
+  const [api] = system.apis
+  if (!api) throw new Error('one API process was asked for')
+  const via = await connect(api.port)
+  onTestFinished(() => via.close())
+  const place = () => buyer.place(via, newOrder({ id: item }))
+  const readyz = async () => {
+    const response = await fetch(`${api.healthUrl}/readyz`)
+    return `${response.status} ${await response.text()}`
+  }
+  const status = async () => (await (await fetch(`${api.url}/v1/status`)).json()) as { status: string }
+  const metric = async () =>
+    (await (await fetch(`${api.healthUrl}/metrics`)).text()).match(
+      /^shopwire_database_writes_failing .*/m,
+    )?.[0]
+  expect((await place()).status).toBe(201)
+  expect(await readyz()).toBe('200 ok\n')
+
+  const filler = join(disk, 'filler')
+  await fill(filler)
+  let [bought, refused] = [0, 0]
+  while (refused === 0 && bought < ORDERS_MAX) {
+    const answer = await place()
+    if (answer.status === 201) bought += 1
+    else refused += 1
+  }
+  const refusedMs = performance.now()
+  expect(refused).toBe(1)
+  await until(
+    async () => (await readyz()).startsWith('503') && (await status()).status === 'degraded',
+    SOON_MS,
+    () => 'nobody says that the disk is full',
+  )
+  const noticedMs = performance.now() - refusedMs
+  expect(await readyz()).toContain('the database cannot write: its disk is full. Free space there')
+  expect(await status()).toMatchObject({ status: 'degraded', api: 'up' })
+  expect(await metric()).toBe('shopwire_database_writes_failing 1')
+  expect(api.logs()).toContain('its disk is full. Free space there or enlarge the volume')
+  // It stays that way for as long as the disk is full, though reads succeed: two trial writes have failed by now.
+  await sleep(2_500)
+  expect(await readyz()).toContain('its disk is full')
+
+  await rm(filler)
+  const freedMs = performance.now()
+  await until(
+    async () => (await readyz()).startsWith('200') && (await status()).status === 'operational',
+    SOON_MS,
+    () => 'nobody says that there is space again',
+  )
+  await annotate(
+    `${bought} orders on a full disk, noticed after ${Math.round(noticedMs)} ms, its end after ${Math.round(performance.now() - freedMs)} ms`,
+  )
+  expect(await metric()).toBe('shopwire_database_writes_failing 0')
+  expect((await place()).status).toBe(201)
+  // The trial writes left nothing behind.
+  expect(await system.query("select pg_relation_size('write_probe')")).toBe('0')
+  await shop.expectCleanBooks()
+})
+
+/** A disk of its own, or undefined where nothing may be mounted. */
+async function mountSmallDisk(): Promise<string | undefined> {
+  const folder = await mkdtemp(join(tmpdir(), 'shopwire-disk-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  await chmod(folder, 0o755)
+  try {
+    await run('mount', ['-t', 'tmpfs', '-o', `size=${DISK},mode=0755`, 'shopwire-test', folder])
+  } catch {
+    return undefined
+  }
+  onTestFinished(async () => void (await run('umount', ['--lazy', folder])))
+  return folder
+}
+
+/** Until not one more byte fits. */
+async function fill(path: string): Promise<void> {
+  for (const blockBytes of [1 << 20, 4096]) {
+    const block = Buffer.alloc(blockBytes, 1)
+    for (;;) {
+      try {
+        await writeFile(path, block, { flag: 'a' })
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOSPC') break
+        throw error
+      }
+    }
+  }
+}
