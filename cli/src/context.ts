@@ -34,8 +34,9 @@ export function createContext(options: GlobalOptions): Context {
   const out = createOutput({ isJson: options.json === true })
   const credentials = () => findCredentials(options.profile)
   const shop = async (fetch?: typeof globalThis.fetch) => {
-    const { keyId, secret, baseUrl } = await credentials()
-    return openShop({ keyId, secret, baseUrl, fetch })
+    const { keyId, secret, baseUrl, emulatorUrl } = await credentials()
+    // An emulator may be in a container; its money is play money.
+    return openShop({ keyId, secret, baseUrl, fetch, allowHttp: emulatorUrl !== undefined })
   }
   const needAnswer = (isYes: boolean | undefined) => {
     if (isYes || (isInteractive() && !out.isJson)) return
@@ -55,7 +56,12 @@ export function createContext(options: GlobalOptions): Context {
       return { shop: await shop(limits.fetch), pacer: limits }
     },
     async publicShop() {
-      return openShop({ keyId: 'none', secret: 'none', baseUrl: await findBaseUrl(options.profile) })
+      return openShop({
+        keyId: 'none',
+        secret: 'none',
+        baseUrl: await findBaseUrl(options.profile),
+        allowHttp: true,
+      })
     },
     async emulator() {
       return findEmulator(await credentials())

@@ -74,7 +74,7 @@ describe('a key is known by its looks, and the secret is never part of the words
 test.each([
   ['https://shop.example/v1', 'ok'],
   ['http://127.0.0.1:4010/v1', 'ok'],
-  ['http://shop.example/v1', 'warning'],
+  ['http://shop.example/v1', 'failed'],
   ['https://shop.example', 'failed'],
   ['https://shop.example/v1/orders', 'failed'],
   ['https://shop.example/v1?x=1', 'failed'],
@@ -83,12 +83,25 @@ test.each([
   ['ftp://shop.example/v1', 'failed'],
   ['shop.example', 'failed'],
 ])('the base URL %s is %s', (url, status) => {
-  expect(checkBaseUrl(url).status).toBe(status)
+  expect(checkBaseUrl(url, false).status).toBe(status)
+})
+
+test('the http:// address of an emulator on another machine is a warning', () => {
+  expect(checkBaseUrl('http://emulator:4010/v1', true).status).toBe('warning')
+})
+
+test('a password in a base URL is not repeated', () => {
+  for (const url of [
+    '"https://a:hunter2@shop.example/v1"',
+    'https://a:hunter2@shop.example:x/v1',
+    'a:hunter2@shop.example/v1',
+  ])
+    expect(JSON.stringify(checkBaseUrl(url, false))).not.toContain('hunter2')
 })
 
 test('what was probably meant is said of a base URL without /v1, and of one in capitals', () => {
-  expect(checkBaseUrl('https://shop.example/').fix).toBe('Probably https://shop.example/v1.')
-  expect(checkBaseUrl('https://shop.example/V1').fix).toBe('Probably https://shop.example/v1.')
+  expect(checkBaseUrl('https://shop.example/', false).fix).toBe('Probably https://shop.example/v1.')
+  expect(checkBaseUrl('https://shop.example/V1', false).fix).toBe('Probably https://shop.example/v1.')
 })
 
 describe('with a store', () => {

@@ -8,6 +8,8 @@ export interface ShopwireOptions {
   secret?: string | undefined
   /** The store's address, `/v1` included; otherwise SHOPWIRE_BASE_URL. */
   baseUrl?: string | undefined
+  /** Takes an `http://` address of another machine, such as an emulator in a container. Without it only this machine's are taken. */
+  allowHttp?: boolean | undefined
   /** Instead of the global one, for a proxy or a test. */
   fetch?: typeof globalThis.fetch | undefined
   /** How often a request is sent again when that is safe; 2 by default. */
@@ -50,7 +52,7 @@ export function readSettings(options: ShopwireOptions): Settings {
   return {
     keyId: need(options.keyId, 'keyId', 'SHOPWIRE_API_KEY'),
     secret: need(options.secret, 'secret', 'SHOPWIRE_API_SECRET'),
-    baseUrl: checkedBaseUrl(need(options.baseUrl, 'baseUrl', 'SHOPWIRE_BASE_URL')),
+    baseUrl: checkedBaseUrl(need(options.baseUrl, 'baseUrl', 'SHOPWIRE_BASE_URL'), options.allowHttp),
     fetch: options.fetch ?? globalThis.fetch,
     maxRetries: options.maxRetries ?? MAX_RETRIES_DEFAULT,
     timeout: options.timeout ?? TIMEOUT_MS_DEFAULT,
@@ -64,16 +66,27 @@ function need(given: string | undefined, option: string, variable: string): stri
   throw new TypeError(`No ${option}: pass it to new Shopwire({ ${option} }), or set ${variable}.`)
 }
 
-function checkedBaseUrl(text: string): string {
+/** What a URL may carry besides its address, such as a password, is not repeated. */
+function checkedBaseUrl(text: string, allowHttp = false): string {
   const trimmed = text.replace(/\/+$/, '')
   const url = URL.canParse(trimmed) ? new URL(trimmed) : undefined
-  const isWeb = url?.protocol === 'https:' || url?.protocol === 'http:'
-  // Credentials make fetch refuse the URL, a query would come before the path.
-  if (!url || !isWeb || url.username || url.search || url.hash || !url.pathname.endsWith(BASE_PATH)) {
-    throw new TypeError(`baseUrl must look like https://shop.example${BASE_PATH}, and is ${text}.`)
+  const refuse = (why: string) =>
+    new TypeError(`baseUrl ${why}. It must look like https://shop.example${BASE_PATH}.`)
+  if (!url) throw refuse('is not a URL')
+  if (url.username || url.password) throw refuse('carries credentials: remove them, requests are signed')
+  if (url.protocol === 'http:' && !allowHttp && !LOOPBACK.test(url.hostname)) {
+    throw refuse(
+      'is http://, where everybody on the way can read links and change orders: use https://, or set allowHttp for a store with play money',
+    )
+  }
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw refuse('is not a web address')
+  // A query would come before the path.
+  if (url.search || url.hash || !url.pathname.endsWith(BASE_PATH)) {
+    throw refuse(`is ${url.origin}${url.pathname}${url.search && '?…'}${url.hash && '#…'}`)
   }
   return url.href
 }
+const LOOPBACK = /^((.+\.)?localhost\.?|127(\.\d+){3}|\[::1\])$/
 
 function isBrowser(): boolean {
   const { window } = globalThis as { window?: { document?: unknown } }

@@ -105,6 +105,44 @@ describe('making a client', () => {
     expect(() => new Shopwire(options)).toThrow(named)
   })
 
+  test.each([
+    'https://buyer:hunter2@shop.example/v1',
+    'https://:hunter2@shop.example/v1',
+    'http://buyer:hunter2@shop.example/v1',
+    'https://buyer:hunter2@shop.example',
+    'https://buyer:hunter2@shop.example:port/v1',
+    'https://shop.example/v1?token=hunter2',
+    'https://shop.example/v1#hunter2',
+    'buyer:hunter2@shop.example/v1',
+    ' https://buyer:hunter2@',
+  ])('%s is refused, and the password in it is not repeated', (url) => {
+    const made = () => new Shopwire({ keyId, secret, baseUrl: url, allowHttp: true })
+    expect(made).toThrow(TypeError)
+    expect(made).toThrow('https://shop.example/v1')
+    expect(made).not.toThrow('hunter2')
+  })
+
+  test.each([
+    'http://shop.example/v1',
+    'http://10.0.0.7:4010/v1',
+    'http://127.example/v1',
+    'http://localhost.example/v1',
+    'http://[::2]/v1',
+  ])('%s is refused unless allowHttp is set', (url) => {
+    expect(() => new Shopwire({ keyId, secret, baseUrl: url })).toThrow('allowHttp')
+    expect(new Shopwire({ keyId, secret, baseUrl: url, allowHttp: true })).toBeInstanceOf(Shopwire)
+  })
+
+  test.each([
+    'http://localhost:4010/v1',
+    'http://shop.localhost/v1',
+    'http://127.0.0.1:4010/v1',
+    'http://127.8.9.1/v1',
+    'http://[::1]:4010/v1',
+  ])('%s is this machine and needs no allowHttp', (url) => {
+    expect(new Shopwire({ keyId, secret, baseUrl: url })).toBeInstanceOf(Shopwire)
+  })
+
   test('is refused in a browser, unless the danger is accepted', () => {
     vi.stubGlobal('window', { document: {} })
     expect(() => new Shopwire({ keyId, secret, baseUrl })).toThrow('browser')

@@ -167,10 +167,12 @@ function checkedBaseUrl(text: string): string {
     url.search ||
     url.hash ||
     url.username ||
+    url.password ||
     !url.pathname.endsWith('/v1')
   ) {
     throw new UsageError(
-      `${JSON.stringify(text)} is no base URL.`,
+      // What stands before an @ may be a password.
+      `${text.includes('@') ? 'What was given' : JSON.stringify(text)} is no base URL.`,
       'It looks like https://shop.example/v1 and ends in /v1.',
     )
   }

@@ -19,7 +19,7 @@ export async function* examine(
   credentials: Credentials,
   { isReadOnly }: { isReadOnly: boolean },
 ): AsyncGenerator<Finding> {
-  const form = checkBaseUrl(credentials.baseUrl)
+  const form = checkBaseUrl(credentials.baseUrl, credentials.emulatorUrl !== undefined)
   yield form
   const problem = keyFormProblem(credentials.keyId, credentials.secret)
   const key = problem

@@ -5,9 +5,10 @@ import { type Finding, finding } from './finding.ts'
 const SECRET_LENGTH = 46
 const SECRET_FORM = /^sk_[\w-]{43}$/
 
-export function checkBaseUrl(baseUrl: string): Finding {
+export function checkBaseUrl(baseUrl: string, isEmulator: boolean): Finding {
   const say = (detail: string, fix: string) => finding('base URL', 'failed', detail, fix)
-  const shown = JSON.stringify(baseUrl)
+  // What stands before an @ may be a password.
+  const shown = baseUrl.includes('@') ? 'it' : JSON.stringify(baseUrl)
   if (baseUrl !== baseUrl.trim() || /^["'].*["']$/.test(baseUrl.trim())) {
     return say(`${shown} has spaces or quotes around it`, 'Remove them from your .env file.')
   }
@@ -28,7 +29,7 @@ export function checkBaseUrl(baseUrl: string): Finding {
   if (url.protocol === 'http:' && !/^(localhost|.*\.localhost|127\.[\d.]+|\[::1\])$/.test(url.hostname)) {
     return finding(
       'base URL',
-      'warning',
+      isEmulator ? 'warning' : 'failed',
       `${baseUrl} is not encrypted`,
       'Use https://: gift links would travel for all to read.',
     )
