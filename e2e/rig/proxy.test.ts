@@ -4,7 +4,8 @@ import { type AddressInfo, connect } from 'node:net'
 import { until } from '@shopwire/engines'
 import { expect } from 'vitest'
 import { startWorker } from '../support/server-process.ts'
-import { HERE, SOON_MS, test } from './rig.ts'
+import { startSupplier } from '../support/supplier.ts'
+import { HERE, ITEM, SOON_MS, test } from './rig.ts'
 
 test('behind an egress proxy events still arrive, and the proxy is asked for checked addresses only', async ({
   rig,
@@ -41,7 +42,35 @@ test('behind an egress proxy events still arrive, and the proxy is asked for che
   proxy.close()
   await customer.makeDue()
   await customer.untilError('internal')
-  expect(behind.logs()).toContain('the egress proxy cannot be used: ECONNREFUSED')
+  await until(
+    () => behind.logs().includes('the egress proxy cannot be used: ECONNREFUSED'),
+    SOON_MS,
+    () => 'the log does not say why',
+  )
+})
+
+test('behind an egress proxy suppliers are asked through it too', async ({ rig, onTestFinished }) => {
+  const [proxy, supplier] = await Promise.all([startProxy(), startSupplier()])
+  await rig.worker.kill('SIGTERM')
+  const behind = await startWorker({ ...rig.system.settings, SHOPWIRE_EGRESS_PROXY: proxy.url })
+  onTestFinished(async () => {
+    await rig.system.admin('supply', 'set', ITEM, '--source', 'hand')
+    await behind.kill('SIGTERM')
+    await rig.worker.start()
+    proxy.close()
+    await supplier.close()
+  })
+  await rig.system.admin('suppliers', 'create', 'proxied', supplier.url)
+  await rig.system.admin('supply', 'set', ITEM, '--source', 'supplier', '--supplier', 'proxied')
+  const { account_id, order } = await rig.openAccount()
+  await rig.system.admin('accounts', 'fund', account_id, '1.00', '--reference', 'x')
+  expect((await order({ items: [{ id: ITEM }], idempotency_key: 'rig-proxied-order' })).status).toBe(201)
+  await until(
+    () => supplier.asked.length > 0,
+    SOON_MS,
+    () => 'the supplier is not asked',
+  )
+  expect(proxy.asked).toEqual([new URL(supplier.url).host])
 })
 
 test('after all of that every rule holds', ({ rig }) => rig.expectAllHolds())

@@ -166,7 +166,9 @@ const schema = z.object({
       'must be http://host:port or https://host:port, with user:password@ if needed',
     )
     .optional()
-    .describe('HTTP proxy (CONNECT) that webhooks go out through; without it they go out directly'),
+    .describe(
+      'HTTP proxy (CONNECT) for webhooks and suppliers, those in your own network too; without it they are reached directly',
+    ),
   SHOPWIRE_SHUTDOWN_DELAY_MS: milliseconds
     .default(5_000)
     .describe('time between /readyz turning and closing the door'),

@@ -12,6 +12,7 @@ import { watchDatabaseIdentity } from './platform/database-identity.ts'
 import { every } from './platform/every.ts'
 import { guardedLines } from './platform/guarded-client.ts'
 import { createJobRunner, type JobRunnerOptions } from './platform/job-runner.ts'
+import { operatorFetch } from './platform/operator-fetch.ts'
 import type { Step } from './platform/shutdown.ts'
 import { createLinkVault } from './supply/gift-link.ts'
 import { createObtainer, type ObtainFromSuppliers } from './supply/obtain.ts'
@@ -58,7 +59,8 @@ export function createWorker(
   const vault = createLinkVault(db, keyring)
   const clock = systemClock
   const asksMax = Math.max(1, Math.floor(config.SHOPWIRE_WORKER_ORDERS * SHARE))
-  const obtain = parts.obtain ?? createObtainer({ db, keyring, clock, asksMax })
+  const fetch = operatorFetch(config.SHOPWIRE_EGRESS_PROXY)
+  const obtain = parts.obtain ?? createObtainer({ db, keyring, clock, asksMax, fetch })
   const identity = watchDatabaseIdentity(db, log, metrics)
   const openLine = parts.openLine ?? guardedLines(config.SHOPWIRE_EGRESS_PROXY)
   const fulfil = createFulfilment({ db, vault, clock, log, metrics, obtain })

@@ -4,6 +4,7 @@ import { systemClock } from '../src/platform/clock.ts'
 import { createJobRunner } from '../src/platform/job-runner.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
+import { operatorFetch } from '../src/platform/operator-fetch.ts'
 import { createObtainer } from '../src/supply/obtain.ts'
 import type { Shop } from './shop.ts'
 
@@ -12,7 +13,7 @@ export function startWorker({ db, keyring, vault }: Shop, logTo?: { write(line: 
   const log = logTo ? createLog('debug', logTo) : createLog('silent')
   const metrics = createMetrics('test')
   const clock = systemClock
-  const obtain = createObtainer({ db, keyring, clock, asksMax: 4 })
+  const obtain = createObtainer({ db, keyring, clock, asksMax: 4, fetch: operatorFetch() })
   const work = createFulfilment({ db, vault, clock, log, metrics, obtain })
   const runner = createJobRunner(db, { queue: FULFIL_QUEUE, concurrency: 4, shakyMax: 2, log, work })
   runner.start()

@@ -1,4 +1,5 @@
 import { signWebhook } from '@shopwire/contract/signing'
+import { ProxyRefused, ProxyTrouble } from '../platform/egress-proxy.ts'
 import { checkLink } from './gift-link.ts'
 
 /** What we ask a supplier for. The id makes it one request however often it is sent. */
@@ -30,6 +31,7 @@ export async function askSupplier(
   { url, secret, timeout_ms }: SupplierAddress,
   ask: SupplierAsk,
   nowMs: number,
+  fetch: typeof globalThis.fetch,
 ): Promise<SupplierReply> {
   const body = Buffer.from(JSON.stringify({ id: ask.id, sku: ask.sku, qty: ask.qty }))
   const timestamp = String(Math.floor(nowMs / 1000))
@@ -82,6 +84,8 @@ function readLinks(text: string, qty: number): SupplierReply {
 /** A fixed vocabulary: what a stranger's server writes does not get into our records. */
 function failureOf(error: unknown): string {
   const { name, message, cause } = error as Error & { cause?: { code?: string } }
+  if (cause instanceof ProxyTrouble) return 'proxy'
+  if (cause instanceof ProxyRefused && cause.isByRule) return 'proxy'
   if (name === 'TimeoutError') return 'timeout'
   if (message === 'reply_too_large') return message
   if (/CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO/.test(cause?.code ?? '')) return 'tls'

@@ -51,6 +51,8 @@ export function createObtainer(deps: {
   clock: Clock
   /** Of one supplier at a time: a slow one must not take every hand there is. */
   asksMax: number
+  /** How suppliers are reached. */
+  fetch: typeof globalThis.fetch
 }): ObtainFromSuppliers {
   const { db, keyring, clock, asksMax } = deps
   const breaker = createBreaker()
@@ -73,7 +75,7 @@ export function createObtainer(deps: {
     const id = `${order_id}-${line}${round > 1 ? `-${round}` : ''}`
     const secret = await openSupplierSecret(keyring, row)
     const address = { url: row.url, secret, timeout_ms: row.timeout_ms }
-    const reply = await askSupplier(address, { id, sku, qty }, clock.nowMs())
+    const reply = await askSupplier(address, { id, sku, qty }, clock.nowMs(), deps.fetch)
     if (reply.kind === 'failed') breaker.failed(name, clock.nowMs())
     else breaker.succeeded(name)
     if (reply.kind !== 'given') {
