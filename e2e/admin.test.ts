@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Ended, runProgram } from './support/program.ts'
+import { type Ended, runProgram, type Settings } from './support/program.ts'
 import { START_MS_MAX, type System, startSystem } from './support/system.ts'
 
 const NOBODY = 'acct_00000000000000000000000000'
@@ -150,6 +150,39 @@ test('the audit log says who did what to whom, newest first', async () => {
   expect(actions[0].actor).toMatch(/^cli:\w+/)
   expect(await ask('audit', '--limit', '1')).toMatch(/cli:\w+\s+account\.suspend\s+acct_.*"a reason"/)
 })
+
+test('the audit log names the actor that was given, by option before setting', async () => {
+  const actorOf = async (settings: Settings, ...args: string[]) => {
+    const ended = await runProgram('admin', ['accounts', 'create', 'Actor', '--json', ...args], {
+      ...system.settings,
+      ...settings,
+    })
+    expect(ended.code, ended.stderr).toBe(0)
+    const { actions } = await askJson('audit', '--target', JSON.parse(ended.stdout).id)
+    return actions[0].actor.replace(/ \(login .*\)$/, '')
+  }
+  expect(await actorOf({ SHOPWIRE_ACTOR: 'nightly-import' })).toBe('cli:nightly-import')
+  expect(await actorOf({ SHOPWIRE_ACTOR: 'nightly-import' }, '--actor', 'alice')).toBe('cli:alice')
+})
+
+// Only root may start a process as somebody else.
+test.runIf(process.getuid?.() === 0)(
+  'in production root and a user id without a name change nothing until an actor is named, and read as before',
+  async () => {
+    const production = { ...system.settings, SHOPWIRE_ENV: 'production', NODE_COMPILE_CACHE: '' }
+    for (const uid of [0, 54_321]) {
+      const run = (...args: string[]) => runProgram('admin', args, production, { uid })
+      const before = await auditRows()
+      const refused = await run('accounts', 'create', 'Nobody')
+      expect(refused).toMatchObject({ code: 2, stdout: '' })
+      expect(refused.stderr).toMatch(/name who acts.*--actor <name> or by setting SHOPWIRE_ACTOR/)
+      expect(await auditRows()).toBe(before)
+      expect((await run('accounts', 'list')).code).toBe(0)
+      expect(await run('accounts', 'create', 'Somebody', '--actor', 'alice')).toMatchObject({ code: 0 })
+      expect(await auditRows()).toBe(before + 1)
+    }
+  },
+)
 
 test('a command line that cannot be meant is refused with exit code 2 and changes nothing', async () => {
   const { id } = await actJson('accounts', 'create', 'Usage')

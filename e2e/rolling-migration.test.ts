@@ -94,7 +94,7 @@ const columns = () =>
 
 function startNextMigration() {
   const settings = { ...system.settings, ...ownerSettings(system.database) }
-  const child = spawnProgram('migrate', [], settings, next.folder)
+  const child = spawnProgram('migrate', [], settings, { release: next.folder })
   const [stdout, stderr] = [capture(child, 'stdout'), capture(child, 'stderr')]
   return {
     ended: once(child, 'close').then(([code]) => code as number | null),

@@ -21,14 +21,21 @@ const ENDS_WITH_US = fileURLToPath(new URL('./ends-with-parent.ts', import.meta.
 
 const OURS = new URL('../../service/', import.meta.url)
 
-/** Runs a program to its end; of this release, or of another one in a folder of its own. */
+interface ProgramOptions {
+  /** As somebody else, which only root can do. */
+  readonly uid?: number | undefined
+  /** The folder of another release. */
+  readonly release?: URL
+}
+
+/** Runs a program to its end. */
 export async function runProgram(
   name: ProgramName,
   args: readonly string[],
   settings: Settings,
-  release = OURS,
+  { uid, release = OURS }: ProgramOptions = {},
 ): Promise<Ended> {
-  const child = spawnProgram(name, args, settings, release)
+  const child = spawnProgram(name, args, settings, { uid, release })
   const stdout = capture(child, 'stdout')
   const stderr = capture(child, 'stderr')
   const overdue = setTimeout(() => child.kill('SIGKILL'), PROGRAM_MS_MAX)
@@ -42,12 +49,13 @@ export function spawnProgram(
   name: ProgramName,
   args: readonly string[],
   settings: Settings,
-  release = OURS,
+  { uid, release = OURS }: ProgramOptions = {},
 ): ChildProcess {
   const program = fileURLToPath(new URL(`bin/${name}.ts`, release))
   return spawn(process.execPath, ['--import', ENDS_WITH_US, program, ...args], {
     env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILE_CACHE, ...settings },
     stdio: ['pipe', 'pipe', 'pipe'],
+    ...(uid !== undefined && { uid }),
   })
 }
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-import { userInfo } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Admission } from '../src/access/admission.ts'
 import { heardByAll } from '../src/access/admission-in-use.ts'
 import { configReference, describeConfig, loadConfig, loadSchemaUrl } from '../src/config.ts'
+import { actorOf, currentLogin } from '../src/console/actor.ts'
 import { runAdmin } from '../src/console/command/program.ts'
 import { createOperator, type OperatorDeps } from '../src/console/operator.ts'
 import { readRules } from '../src/console/verify.ts'
@@ -27,6 +27,7 @@ const log = createLog('silent')
 const closing: (() => Promise<void>)[] = []
 
 const config = once(() => loadConfig())
+const isDevelopment = () => config().SHOPWIRE_ENV === 'development'
 const deps = once((): OperatorDeps => {
   const db = openDatabaseFrom(config(), 'shopwire-admin', log)
   closing.push(() => db.close())
@@ -61,7 +62,8 @@ process.exitCode = await runAdmin(
   {
     deps,
     patientDb,
-    operator: () => createOperator(deps(), `cli:${userInfo().username}`),
+    operator: (actor) =>
+      createOperator(deps(), actorOf(actor ?? config().SHOPWIRE_ACTOR, currentLogin(), isDevelopment())),
     migrate: (report) => migrate(loadSchemaUrl('migrate'), MIGRATIONS, report),
     migrationStatus: () => schemaMismatchAt(loadSchemaUrl('look'), MIGRATIONS),
     schemaMismatch: () =>
@@ -69,7 +71,7 @@ process.exitCode = await runAdmin(
     rules: () => readRules(INVARIANTS),
     describeConfig: () => describeConfig(config()),
     configReference,
-    isDevelopment: () => config().SHOPWIRE_ENV === 'development',
+    isDevelopment,
     encryptionKeys: () => config().encryption,
     pause: (ms) => sleep(ms),
     out: (text) => process.stdout.write(text),

@@ -169,6 +169,12 @@ const schema = z.object({
     .describe(
       'HTTP proxy (CONNECT) for webhooks and suppliers, those in your own network too; without it they are reached directly',
     ),
+  SHOPWIRE_ACTOR: z
+    .string()
+    .optional()
+    .describe(
+      'who the audit log names for shopwire-admin, where --actor does not say; needed as root or under a user id without a name',
+    ),
   SHOPWIRE_SHUTDOWN_DELAY_MS: milliseconds
     .default(5_000)
     .describe('time between /readyz turning and closing the door'),

@@ -51,7 +51,7 @@ test('every transaction locks rows in the documented order, and every statement 
     })
   const log = createLog('silent')
   const metrics = createMetrics('test')
-  const obtain = createObtainer({ db, keyring, clock, asksMax: 4 })
+  const obtain = createObtainer({ db, keyring, clock, asksMax: 4, fetch })
   const fulfil = createFulfilment({ db, vault, clock, log, metrics, obtain })
   /** Takes up every order that is due, once. */
   async function fulfilAll() {

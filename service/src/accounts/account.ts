@@ -1,6 +1,7 @@
 import { openBalance } from '../ledger/transfer.ts'
 import type { Queryable, Tx } from '../platform/db.ts'
 import { newId } from '../platform/ids.ts'
+import { assertPlain } from '../platform/plain-text.ts'
 import { refuse } from '../platform/trouble.ts'
 import {
   type Account,
@@ -46,12 +47,5 @@ export function listAccounts(db: Queryable, limit: number, afterId = '') {
 }
 
 export function assertName(name: string) {
-  const length = [...name].length
-  // Control characters would let a name rewrite the terminal or the log line it is printed in.
-  if (length < 1 || length > NAME_LENGTH_MAX || /\p{Cc}/u.test(name)) {
-    throw refuse(
-      'invalid_request',
-      `A name has 1 to ${NAME_LENGTH_MAX} characters and no control characters.`,
-    )
-  }
+  assertPlain('A name', name, NAME_LENGTH_MAX)
 }

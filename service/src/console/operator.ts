@@ -71,7 +71,7 @@ export function createOperator(deps: OperatorDeps, actor: string) {
 
   return {
     ...databaseActions(db, actor, act),
-    ...orderActions(db, vault, act),
+    ...orderActions(vault, act),
     ...supplyActions(keyring, vault, clock, act),
     ...webhookActions(keyring, act),
 
@@ -81,15 +81,7 @@ export function createOperator(deps: OperatorDeps, actor: string) {
         return { result, target: result.id, details: { name } }
       }),
 
-    async showAccount(account_id: string) {
-      const account = await getAccount(db, account_id)
-      const [balance_cents, keys, transfers] = await Promise.all([
-        readBalance(db, account_id),
-        listKeys(db, account_id),
-        readStatement(db, account_id, 10),
-      ])
-      return { account, balance_cents, keys, transfers }
-    },
+    showAccount: (account_id: string) => showAccount(db, account_id),
 
     suspendAccount: (account_id: string, reason: string) => changeStatus(account_id, 'suspended', reason),
     resumeAccount: (account_id: string) => changeStatus(account_id, 'active', null),
@@ -203,4 +195,15 @@ export function createOperator(deps: OperatorDeps, actor: string) {
       }))
     },
   }
+}
+
+/** Changes nothing, so nobody has to be named for it. */
+export async function showAccount(db: Db, account_id: string) {
+  const account = await getAccount(db, account_id)
+  const [balance_cents, keys, transfers] = await Promise.all([
+    readBalance(db, account_id),
+    listKeys(db, account_id),
+    readStatement(db, account_id, 10),
+  ])
+  return { account, balance_cents, keys, transfers }
 }

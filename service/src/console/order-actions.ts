@@ -6,7 +6,6 @@ import { type Outcome, placeOrder } from '../orders/place-order.ts'
 import { lockOrder } from '../orders/queries.ts'
 import { type RefundRule, releaseRefundRule, setRefundRule } from '../orders/refund-rule.ts'
 import { retryOrder } from '../orders/waiting.ts'
-import type { Db } from '../platform/db.ts'
 import { refuse } from '../platform/trouble.ts'
 import type { LinkVault } from '../supply/gift-link.ts'
 import type { Act } from './act.ts'
@@ -15,12 +14,8 @@ import type { Act } from './act.ts'
 const OPERATOR = 'operator'
 
 /** What an operator may do to orders. Links never get into the audit log, only how many there were. */
-export function orderActions(db: Db, vault: LinkVault, act: Act) {
+export function orderActions(vault: LinkVault, act: Act) {
   return {
-    async showOrder(id: string) {
-      return readWholeOrder(db, await findOrder(db, id))
-    },
-
     /** Buys for an account, by the same rules and with the same statement as a caller. */
     placeOrder: (account_id: string, request: OrderRequest): Promise<Outcome> =>
       act('order.place', async (tx, nowMs) => {

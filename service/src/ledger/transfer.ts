@@ -1,5 +1,6 @@
 import type { Queryable, Tx } from '../platform/db.ts'
 import { newId } from '../platform/ids.ts'
+import { assertPlain } from '../platform/plain-text.ts'
 import { assert, refuse } from '../platform/trouble.ts'
 import {
   claimFundingReference,
@@ -33,6 +34,8 @@ export interface Funding {
 
 /** One movement may be at most this large; a slip of the hand should not make a billionaire. */
 export const TRANSFER_CENTS_MAX = 100_000_000_00
+const REFERENCE_LENGTH_MAX = 200
+const NOTE_LENGTH_MAX = 500
 
 export const openBalance = insertBalance
 
@@ -138,6 +141,8 @@ async function recordOnce(
   },
   nowMs: number,
 ): Promise<Recorded> {
+  assertPlain('A reference', move.reference, REFERENCE_LENGTH_MAX)
+  if (move.note !== undefined) assertPlain('A note', move.note, NOTE_LENGTH_MAX)
   const locked = await lockBalance(tx, account_id)
   if (!locked) throw refuse('not_found', `There is no account ${account_id}.`)
   const earlier = await selectTransferByReference(tx, account_id, move.kind, move.reference)

@@ -2,7 +2,7 @@ import { type Queryable, sql } from './db.ts'
 import { newId } from './ids.ts'
 
 export interface AuditEntry {
-  /** Who did it: `cli:<login>`, later a signed-in person. */
+  /** Who did it: `cli:<name>`, later a signed-in person. */
   readonly actor: string
   /** What was done, as `thing.verb`. */
   readonly action: string

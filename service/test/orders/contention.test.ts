@@ -186,7 +186,7 @@ test(`${STRESS_MS / 1000} s of loads, deliveries, cancellations, leases, attempt
     db.transaction((tx) => setEndpoint(tx, keyring, { account_id, url, set_by: 'test' }, Date.now()))
   for (const account_id of accounts) await configure(account_id, HERE)
 
-  const obtain = createObtainer({ db, keyring, clock, asksMax: 100 })
+  const obtain = createObtainer({ db, keyring, clock, asksMax: 100, fetch })
   const fulfil = createFulfilment({ db, vault, clock, log, metrics: createMetrics('test'), obtain })
   const runners = [
     ...[1, 2].map(() =>

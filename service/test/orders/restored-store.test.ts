@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createApi } from '../../src/api-program.ts'
 import { DEVELOPMENT_ENCRYPTION_KEY, loadConfig } from '../../src/config.ts'
 import { createOperator } from '../../src/console/operator.ts'
+import { readWholeOrder } from '../../src/orders/find-order.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { sql } from '../../src/platform/db.ts'
 import type { OpenLine } from '../../src/platform/guarded-client.ts'
@@ -176,7 +177,12 @@ test('a supplier that answers after the database became another one delivers not
   const { body: order } = await shop.call('POST', '/v1/orders', { body: cart(supplied, 'under-way-1') })
   const { body: waiting } = await shop.call('POST', '/v1/orders', { body: cart(supplied, 'under-way-2') })
   const statuses = () =>
-    Promise.all([order, waiting].map(async ({ id }) => (await shop.operator.showOrder(id)).status))
+    Promise.all(
+      [order, waiting].map(
+        async ({ id }) =>
+          (await readWholeOrder(shop.db, { account_id: shop.account.id, order_id: id })).status,
+      ),
+    )
   const worker = startWorker(shop)
   try {
     await expect.poll(() => supplier.asked.length).toBe(2)

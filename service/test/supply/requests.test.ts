@@ -50,7 +50,7 @@ async function buy(id: string, qty = 1) {
 /** One worker process: its own circuit breakers. */
 function newWorker() {
   const { db, keyring, vault } = shop
-  const obtain = createObtainer({ db, keyring, clock, asksMax: 4 })
+  const obtain = createObtainer({ db, keyring, clock, asksMax: 4, fetch })
   const log = createLog('silent')
   const fulfil = createFulfilment({ db, vault, clock, log, metrics: createMetrics('test'), obtain })
   /** Does the job, and says when it is due again. */

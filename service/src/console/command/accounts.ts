@@ -1,8 +1,10 @@
 import type { Command } from 'commander'
 import { type Account, getAccount, listAccounts } from '../../accounts/account.ts'
 import { type Recorded, readBalance, readStatement, type Transfer } from '../../ledger/transfer.ts'
+import { printable } from '../../platform/plain-text.ts'
+import { showAccount } from '../operator.ts'
 import { keyTable } from './keys.ts'
-import { parseDollars, parseLimit, parseSeq, parseSignedDollars } from './parse.ts'
+import { parseDollars, parseLimit, parseSeq, parseSignedDollars, parseText } from './parse.ts'
 import { day, dollars, print, table } from './print.ts'
 import type { Workplace } from './workplace.ts'
 
@@ -17,7 +19,7 @@ export function accountCommands(program: Command, workplace: Workplace): void {
       const account = await workplace.operator().createAccount(name)
       print(command, workplace, account, () =>
         [
-          `Created ${account.id} "${account.name}".`,
+          `Created ${account.id} "${printable(account.name)}".`,
           `Next: shopwire-admin accounts fund ${account.id} 100.00 --reference <bank reference>`,
           `      shopwire-admin keys create ${account.id} --name <name> --scopes all`,
         ].join('\n'),
@@ -48,7 +50,7 @@ export function accountCommands(program: Command, workplace: Workplace): void {
     .argument('<account>')
     .description('balance, keys and last movements')
     .action(async (id: string, _options, command: Command) => {
-      const shown = await workplace.operator().showAccount(id)
+      const shown = await showAccount(workplace.deps().db, id)
       print(command, workplace, shown, () =>
         [
           describeAccount(shown.account, shown.balance_cents),
@@ -128,7 +130,7 @@ export function accountCommands(program: Command, workplace: Workplace): void {
   accounts
     .command('suspend')
     .argument('<account>')
-    .requiredOption('--reason <text>', 'kept in the audit log')
+    .requiredOption('--reason <text>', 'kept in the audit log', parseText)
     .description('refuse every signed request of the account from now on')
     .action(async (id: string, { reason }: { reason: string }, command: Command) => {
       const account = await workplace.operator().suspendAccount(id, reason)
@@ -136,7 +138,7 @@ export function accountCommands(program: Command, workplace: Workplace): void {
         command,
         workplace,
         account,
-        () => `Suspended ${account.id} "${account.name}"; its next request gets 403.`,
+        () => `Suspended ${account.id} "${printable(account.name)}"; its next request gets 403.`,
       )
     })
 
@@ -146,12 +148,12 @@ export function accountCommands(program: Command, workplace: Workplace): void {
     .description('let a suspended account in again')
     .action(async (id: string, _options, command: Command) => {
       const account = await workplace.operator().resumeAccount(id)
-      print(command, workplace, account, () => `Resumed ${account.id} "${account.name}".`)
+      print(command, workplace, account, () => `Resumed ${account.id} "${printable(account.name)}".`)
     })
 }
 
 function describeAccount({ id, name, status, created_at }: Account, balance_cents: number): string {
-  return `${id} "${name}"\n${status}, created ${day(created_at)} UTC, balance ${dollars(balance_cents)}`
+  return `${id} "${printable(name)}"\n${status}, created ${day(created_at)} UTC, balance ${dollars(balance_cents)}`
 }
 
 function describeRecorded({ transfer, isNew }: Recorded): string {

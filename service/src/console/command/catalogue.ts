@@ -21,7 +21,7 @@ import {
 import { SERVED_AT_ONCE_MAX, SERVED_WITHIN_MS } from '../../catalogue/live-catalogue.ts'
 import { refuse } from '../../platform/trouble.ts'
 import { parseDollars, parseLimit } from './parse.ts'
-import { day, dollars, print, table } from './print.ts'
+import { day, dollars, print, printableLines, table } from './print.ts'
 import { readInput } from './read-input.ts'
 import type { Workplace } from './workplace.ts'
 
@@ -74,7 +74,7 @@ function importCommand(catalogue: Command, workplace: Workplace): void {
       const options = importOptions(flags, workplace)
       const difference = await compareCatalogue(workplace.deps().db, items, options)
       const refused = objectionTo(difference, options) ?? null
-      if (!isJson) workplace.out(`${describeDifference(difference, Boolean(flags.all))}\n`)
+      if (!isJson) workplace.out(`${printableLines(describeDifference(difference, Boolean(flags.all)))}\n`)
 
       if (flags.dryRun) {
         const { revision } = await readRevision(workplace.deps().db)

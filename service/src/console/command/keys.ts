@@ -1,6 +1,7 @@
 import { scopes as allScopes } from '@shopwire/contract'
 import type { Command } from 'commander'
 import { type ApiKey, listKeys } from '../../accounts/api-key.ts'
+import { printable } from '../../platform/plain-text.ts'
 import { day, print, table } from './print.ts'
 import type { Workplace } from './workplace.ts'
 
@@ -51,7 +52,12 @@ export function keyCommands(program: Command, workplace: Workplace): void {
     .description('end a key at once and for good')
     .action(async (key_id: string, _options, command: Command) => {
       const key = await workplace.operator().revokeKey(key_id)
-      print(command, workplace, key, () => `Revoked ${key.id} "${key.name}"; its next request gets 401.`)
+      print(
+        command,
+        workplace,
+        key,
+        () => `Revoked ${key.id} "${printable(key.name)}"; its next request gets 401.`,
+      )
     })
 }
 

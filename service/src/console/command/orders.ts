@@ -2,12 +2,14 @@ import { type CartItem, OrderRequest, repeatedItemId } from '@shopwire/contract'
 import { Ajv } from 'ajv'
 import { type Command, InvalidArgumentError } from 'commander'
 import { getAccount } from '../../accounts/account.ts'
+import { findOrder, readWholeOrder } from '../../orders/find-order.ts'
 import type { OrderLineRow, OrderRow } from '../../orders/queries.ts'
 import { listOrders } from '../../orders/read-orders.ts'
 import { type RefundRule, readRefundRule } from '../../orders/refund-rule.ts'
 import { listWaiting, type WaitingOrder } from '../../orders/waiting.ts'
+import { printable } from '../../platform/plain-text.ts'
 import { refuse } from '../../platform/trouble.ts'
-import { parseCount, parseDuration, parseLimit } from './parse.ts'
+import { parseCount, parseDuration, parseLimit, parseText } from './parse.ts'
 import { day, dollars, print, table } from './print.ts'
 import { readLines } from './read-input.ts'
 import type { Workplace } from './workplace.ts'
@@ -52,9 +54,9 @@ export function orderCommands(program: Command, workplace: Workplace): void {
     .option('--reveal-links', 'print the links too; the audit log remembers that you looked')
     .description('an order with its lines')
     .action(async (id: string, { revealLinks }: { revealLinks?: true }, command: Command) => {
-      const operator = workplace.operator()
-      const order = await operator.showOrder(id)
-      const links = revealLinks ? await operator.revealLinks(id) : undefined
+      const { db } = workplace.deps()
+      const order = await readWholeOrder(db, await findOrder(db, id))
+      const links = revealLinks ? await workplace.operator().revealLinks(id) : undefined
       print(command, workplace, { ...order, ...(links && { links }) }, () =>
         [describeOrder(order), ...(links ? ['', ...links] : [])].join('\n'),
       )
@@ -93,11 +95,9 @@ export function orderCommands(program: Command, workplace: Workplace): void {
   orders
     .command('cancel')
     .argument('<order>')
-    .requiredOption('--reason <text>', 'kept with the order')
+    .requiredOption('--reason <text>', 'kept with the order', parseText)
     .description('give up a paid order and return its money; final')
     .action(async (id: string, { reason }: { reason: string }, command: Command) => {
-      if (reason.length === 0 || reason.length > 200)
-        throw refuse('invalid_request', 'A reason has 1 to 200 characters.')
       const done = await workplace.operator().cancelOrder(id, reason)
       print(command, workplace, done, () =>
         done.isNew
@@ -180,7 +180,7 @@ function checkOrder(request: OrderRequest): OrderRequest {
 function describeOrder(order: OrderRow & { lines: readonly OrderLineRow[] }): string {
   const end =
     order.status === 'cancelled'
-      ? `cancelled ${day(order.cancelled_at as Date)} UTC: ${order.cancel_reason}`
+      ? `cancelled ${day(order.cancelled_at as Date)} UTC: ${printable(order.cancel_reason ?? '')}`
       : order.delivered_at
         ? `delivered ${day(order.delivered_at)} UTC`
         : 'paid, waiting for its links'

@@ -1,7 +1,9 @@
 import { InvalidArgumentError } from 'commander'
+import { objectionToText } from '../../platform/plain-text.ts'
 import { refuse } from '../../platform/trouble.ts'
 
 const LIST_MAX = 1_000
+const TEXT_LENGTH_MAX = 200
 
 export function parseLimit(text: string): number {
   const limit = Number(text)
@@ -14,6 +16,13 @@ export function parseLimit(text: string): number {
 export function parseSeq(text: string): number {
   if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError('must be the SEQ of a line, such as 51.')
   return Number(text)
+}
+
+/** A reason or the like, which others will read in a terminal. */
+export function parseText(text: string): string {
+  const objection = objectionToText(text, TEXT_LENGTH_MAX)
+  if (objection !== undefined) throw new InvalidArgumentError(`must have ${objection}.`)
+  return text
 }
 
 /** Both digits of the cents are asked for: "25" could be meant as either, and money is at stake. */

@@ -1,9 +1,18 @@
 import type { Command } from 'commander'
+import { printable } from '../../platform/plain-text.ts'
 import type { Workplace } from './workplace.ts'
 
-/** One result, two readers: JSON for scripts, lines for people. */
+/**
+ * One result, two readers: JSON for scripts, lines for people. What came from data cannot act on the terminal in either: JSON
+ * may spell any character as an escape, so it still reads as the same values.
+ */
 export function print(command: Command, { out }: Workplace, json: unknown, text: () => string): void {
-  out(command.optsWithGlobals().json ? `${JSON.stringify(json)}\n` : `${text()}\n`)
+  out(`${command.optsWithGlobals().json ? printable(JSON.stringify(json)) : printableLines(text())}\n`)
+}
+
+/** Keeps the line breaks, which are ours. A text from data that may hold some goes through `printable` first. */
+export function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n')
 }
 
 /** What was asked for did not come about. Thrown after the result was printed, for the exit code and the way out. */
@@ -23,13 +32,14 @@ export function table(
   whenEmpty: string,
 ): string {
   if (rows.length === 0) return whenEmpty
-  const widths = head.map((title, n) => Math.max(title.length, ...rows.map((row) => (row[n] ?? '').length)))
+  const shown = rows.map((row) => row.map(printable))
+  const widths = head.map((title, n) => Math.max(title.length, ...shown.map((row) => (row[n] ?? '').length)))
   const line = (cells: readonly string[]) =>
     cells
       .map((cell, n) => cell.padEnd(widths[n] ?? 0))
       .join('  ')
       .trimEnd()
-  return [line(head), ...rows.map(line)].join('\n')
+  return [line(head), ...shown.map(line)].join('\n')
 }
 
 export function day(at: Date): string {

@@ -8,7 +8,7 @@ import { databaseCommands } from './database.ts'
 import { keyCommands } from './keys.ts'
 import { maintenanceCommands } from './maintenance.ts'
 import { orderCommands } from './orders.ts'
-import { NotAsAsked } from './print.ts'
+import { NotAsAsked, printableLines } from './print.ts'
 import { checkSchemaFirst, SchemaMismatch } from './schema-check.ts'
 import { storeCommands } from './store.ts'
 import { supplyCommands } from './supply.ts'
@@ -28,16 +28,23 @@ export const EXIT = {
 } as const
 
 /** Runs one command line; answers with the exit code. Nothing is thrown at the person in front of the terminal. */
-export async function runAdmin(workplace: Workplace, argv: readonly string[]): Promise<number> {
+export async function runAdmin(outer: Workplace, argv: readonly string[]): Promise<number> {
   const program = new Command('shopwire-admin')
     .description(
       'Runs a Shopwire store: accounts, keys, money in, the catalogue, the shop door, the database. Every action is audited.',
     )
     .addOption(new Option('--json', 'print one JSON object instead of text'))
+    .addOption(
+      new Option('--actor <name>', 'who acts, for the audit log; SHOPWIRE_ACTOR or your login by default'),
+    )
     .exitOverride()
-    .configureOutput({ writeOut: workplace.out, writeErr: workplace.err })
     .showHelpAfterError('(add --help for the options)')
     .enablePositionalOptions(false)
+  const workplace: Workplace = {
+    ...outer,
+    operator: () => outer.operator(program.opts<{ actor?: string }>().actor),
+    err: (text) => outer.err(printableLines(text)),
+  }
   accountCommands(program, workplace)
   keyCommands(program, workplace)
   catalogueCommands(program, workplace)

@@ -5,8 +5,9 @@ import {
   type StoreState,
   type StoreWindow,
 } from '../../catalogue/store-state.ts'
+import { printable } from '../../platform/plain-text.ts'
 import { refuse } from '../../platform/trouble.ts'
-import { parseDuration, parseInstant } from './parse.ts'
+import { parseDuration, parseInstant, parseText } from './parse.ts'
 import { day, NotAsAsked, print, table } from './print.ts'
 import type { Workplace } from './workplace.ts'
 
@@ -40,7 +41,7 @@ export function storeCommands(program: Command, workplace: Workplace): void {
 
   store
     .command('close')
-    .requiredOption('--reason <text>', 'kept in the audit log')
+    .requiredOption('--reason <text>', 'kept in the audit log', parseText)
     .description('refuse new orders with 503 until "store open"; reads, quotes and replays go on')
     .action(async ({ reason }: { reason: string }, command: Command) => {
       const state = await workplace.operator().setStore(false, reason)
@@ -52,7 +53,7 @@ export function storeCommands(program: Command, workplace: Workplace): void {
     .option('--from <time>', 'when it closes, as 2026-12-24T22:00:00Z; now by default')
     .option('--until <time>', 'when it opens again')
     .option('--for <duration>', 'how long, such as 90m or 2h, instead of --until', parseDuration)
-    .requiredOption('--reason <text>', 'kept in the audit log')
+    .requiredOption('--reason <text>', 'kept in the audit log', parseText)
     .description('close for a while, ahead of time; it opens again by itself')
     .action(
       async (options: { from?: string; until?: string; for?: number; reason: string }, command: Command) => {
@@ -80,7 +81,7 @@ export function storeCommands(program: Command, workplace: Workplace): void {
 }
 
 function describeClosing(closing: readonly StoreWindow[], until: Date): string {
-  const names = closing.map(({ id, reason }) => `${id} (${reason})`).join(', ')
+  const names = closing.map(({ id, reason }) => `${id} (${printable(reason)})`).join(', ')
   return [
     `The store is still CLOSED until ${day(until)} UTC: planned window ${names}. It opens by itself then. To open it now:`,
     ...closing.map(({ id }) => `  shopwire-admin store unplan ${id}`),
@@ -120,5 +121,5 @@ function windowTable(windows: readonly StoreWindow[]): string {
 }
 
 function describeStore({ is_open, reason, changed_at }: StoreState): string {
-  return `The store is ${is_open ? 'open' : 'closed'} since ${day(changed_at)} UTC${reason ? `: ${reason}` : ''}.`
+  return `The store is ${is_open ? 'open' : 'closed'} since ${day(changed_at)} UTC${reason ? `: ${printable(reason)}` : ''}.`
 }

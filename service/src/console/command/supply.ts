@@ -3,7 +3,7 @@ import { refuse } from '../../platform/trouble.ts'
 import type { Loaded } from '../../supply/pool.ts'
 import { type ItemSupply, selectOpenRequests, selectSupplies } from '../../supply/queries.ts'
 import { listSuppliers, SUPPLIER_TIMEOUT_MS_DEFAULT } from '../../supply/suppliers.ts'
-import { parseCount, parseDuration, parseLimit } from './parse.ts'
+import { parseCount, parseDuration, parseLimit, parseText } from './parse.ts'
 import { day, NotAsAsked, print, table } from './print.ts'
 import { readLines } from './read-input.ts'
 import type { Workplace } from './workplace.ts'
@@ -30,7 +30,7 @@ export function supplyCommands(program: Command, workplace: Workplace): void {
     .option('--source <source>', 'pool, supplier or hand')
     .option('--supplier <name>', 'the supplier asked first')
     .option('--fallback <name>', 'asked when the first has nothing or does not answer; "none" for nobody')
-    .option('--sku <text>', 'what the suppliers call the item; its id by default')
+    .option('--sku <text>', 'what the suppliers call the item; its id by default', parseText)
     .option('--warn-below <n>', 'warn when fewer links are left in the pool', parseCount)
     .description('say where an item comes from')
     .action(

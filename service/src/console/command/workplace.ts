@@ -6,7 +6,8 @@ import type { Rule } from '../verify.ts'
 
 /** What the commands need from the process around them; opened only when a command asks for it. */
 export interface Workplace {
-  operator(): Operator
+  /** For whatever changes or reveals something. Refuses when nobody can be named as the one who acts. */
+  operator(actor?: string): Operator
   deps(): OperatorDeps
   /** For statements that read whole tables: the same database with much more time. */
   patientDb(): Db

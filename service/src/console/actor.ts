@@ -1,0 +1,40 @@
+import { userInfo } from 'node:os'
+import { assertPlain } from '../platform/plain-text.ts'
+import { refuse } from '../platform/trouble.ts'
+
+const ACTOR_LENGTH_MAX = 100
+
+export interface Login {
+  readonly uid: number
+  /** Undefined when nobody gave the user id a name, as in a container that runs under a number. */
+  readonly name: string | undefined
+}
+
+/**
+ * Who the audit log says it was. A name that was given stands beside the login, so that nobody on a shared machine acts under
+ * another's name unseen. Root is the name of every container and of nobody: production asks for a better one.
+ */
+export function actorOf(given: string | undefined, login: Login, isDevelopment: boolean): string {
+  const person = login.uid === 0 ? undefined : login.name
+  if (given !== undefined) {
+    assertPlain('An actor', given, ACTOR_LENGTH_MAX)
+    return person === undefined || person === given ? `cli:${given}` : `cli:${given} (login ${person})`
+  }
+  if (person !== undefined) return `cli:${person}`
+  if (isDevelopment) return `cli:${login.name ?? `uid-${login.uid}`}`
+  const why = login.uid === 0 ? 'root may be anybody' : `the user id ${login.uid} has no name`
+  throw refuse(
+    'invalid_request',
+    `The audit log has to name who acts, and ${why}. Say it with --actor <name> or by setting SHOPWIRE_ACTOR; ` +
+      'for a scheduled job give the name of the job. Nothing was done.',
+  )
+}
+
+export function currentLogin(): Login {
+  try {
+    const { uid, username } = userInfo()
+    return { uid, name: username }
+  } catch {
+    return { uid: process.getuid?.() ?? -1, name: undefined }
+  }
+}
