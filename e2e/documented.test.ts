@@ -8,6 +8,7 @@ import { requestBytes } from './support/signed-request.ts'
 const headers = {
   'x-request-id': 'req_01k9zq3v7m8n4p2r6s0t5w1x9y',
   'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
   'content-length': '1',
 }
 const rate = { ratelimit: '"req";r=1;t=1', 'ratelimit-policy': '"req";q=1;w=1' }

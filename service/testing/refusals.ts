@@ -23,6 +23,7 @@ export function faultsOf(answer: RawAnswer | undefined, { isHead = false } = {})
     `content-type ${headers['content-type']}`,
   )
   must(headers['cache-control'] === 'no-store', `cache-control ${headers['cache-control']}`)
+  must(headers['x-content-type-options'] === 'nosniff', `sniffing ${headers['x-content-type-options']}`)
   must(/^req_[0-9a-hjkmnp-tv-z]{26}$/.test(headers['x-request-id'] ?? ''), `id ${headers['x-request-id']}`)
   must(!Number.isNaN(Date.parse(headers.date ?? '')), `date ${headers.date}`)
   must(headers['access-control-allow-origin'] === undefined, 'a CORS header')

@@ -26,6 +26,7 @@ const ANSWER: readonly (readonly string[])[] = [
   ['`X-Request-Id`', 'every answer', '`req_…`; quote it when you ask the store'],
   ['`Date`', 'every answer', 'our clock'],
   ['`Cache-Control`', 'every answer', '`no-store`; on catalogue reads `private, no-cache`'],
+  ['`X-Content-Type-Options`', 'every answer', '`nosniff`'],
   ['`RateLimit-Policy`', 'signed answers', '`"req";q=120;w=60, "orders";q=20;w=60`: the windows in force'],
   [
     '`RateLimit`',

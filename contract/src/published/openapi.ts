@@ -335,7 +335,7 @@ const parameters: Json = {
   ),
 }
 
-const always = ['X-Request-Id', 'Cache-Control']
+const always = ['X-Request-Id', 'Cache-Control', 'X-Content-Type-Options']
 const rate = ['RateLimit-Policy', 'RateLimit']
 const maybeRate = ['RateLimit-Policy.optional', 'RateLimit.optional']
 
@@ -363,6 +363,11 @@ const headers: Readonly<Record<string, Json>> = {
     required: true,
     description: 'Answers are nobody’s to keep; only catalogue reads may be kept and asked about.',
     schema: { type: 'string', enum: ['no-store', 'private, no-cache'] },
+  },
+  'X-Content-Type-Options': {
+    required: true,
+    description: 'The answer is what Content-Type says, whatever a browser would guess.',
+    schema: { type: 'string', enum: ['nosniff'] },
   },
   'RateLimit-Policy': { required: true, ...ratePolicy },
   RateLimit: { required: true, ...rateLeft },

@@ -8,10 +8,11 @@ export interface RefusalAnswer {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** On every answer there is: links and balances are nobody's to keep. */
+/** On every answer there is: links and balances are nobody's to keep, and no browser is to take names or messages in them for a page. */
 export const COMMON_HEADERS = {
   'content-type': 'application/json; charset=utf-8',
   'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
 } as const
 
 /** What the caller is told, whatever went wrong. Anything that is neither a refusal nor the world's is ours: 500. */
