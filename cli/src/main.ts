@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander'
 import { commandLine } from './command-line.ts'
+import { isServed } from './store/served.ts'
 import { createOutput } from './terminal/output.ts'
 import { EXIT, explain, printTrouble, UsageError } from './trouble.ts'
 
@@ -20,7 +21,8 @@ export async function main(args: readonly string[]): Promise<number> {
       return EXIT.usage
     }
     const trouble = explain(error instanceof CommanderError ? new UsageError(...usage(error)) : error)
-    printTrouble(createOutput({ isJson }), trouble)
+    const isLinked = trouble.docUrl !== undefined && (await isServed(trouble.docUrl))
+    printTrouble(createOutput({ isJson }), isLinked ? trouble : { ...trouble, docUrl: undefined })
     return trouble.exitCode
   }
 }

@@ -1,5 +1,8 @@
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { emulatedStore, envOf, ITEM, shopwire } from './support.ts'
@@ -100,6 +103,36 @@ describe('exit codes', () => {
     expect(code).toBe(3)
     expect(stderr).toMatch(/Request req_/)
     expect(stderr).toContain('/docs/reference/errors/insufficient_scope')
+  })
+
+  test('names the page about an error only when the store serves it', async () => {
+    let isServed = false
+    const asked: string[] = []
+    const server = createServer((request, response) => {
+      const target = request.url ?? ''
+      asked.push(target)
+      const isApi = target.startsWith('/v1/')
+      response.writeHead(isApi ? 403 : isServed ? 200 : 404, { 'content-type': 'application/json' })
+      response.end(
+        isApi ? '{"error":{"type":"insufficient_scope","message":"This key lacks a scope."}}' : '{}',
+      )
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const env = { ...store.env, SHOPWIRE_BASE_URL: `http://127.0.0.1:${port}/v1` }
+    try {
+      const page = `http://127.0.0.1:${port}/docs/reference/errors/insufficient_scope`
+      const without = await shopwire(['balance'], { env })
+      expect(without).toMatchObject({ code: 3, stderr: expect.stringContaining('lacks a scope') })
+      expect(without.stderr).not.toContain('/docs/')
+      expect((await shopwire(['balance', '--json'], { env })).stderr).not.toContain('doc_url')
+      isServed = true
+      expect((await shopwire(['balance'], { env })).stderr).toContain(page)
+      expect(asked).toContain('/docs/reference/errors/insufficient_scope')
+    } finally {
+      server.close()
+      server.closeAllConnections()
+    }
   })
 
   test('used-up limits: 6, with the seconds to wait', async () => {

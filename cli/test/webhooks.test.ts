@@ -247,7 +247,7 @@ describe('listen', () => {
       env: { ...store.env, SHOPWIRE_BASE_URL: 'https://shop.example/v1' },
     })
     expect(code).toBe(1)
-    expect(stderr).toContain('dashboard')
+    expect(stderr).toMatch(/no\s+stream\s+of\s+its\s+events/)
   })
 })
 

@@ -29,7 +29,7 @@ export class ApiError extends ShopwireError {
   readonly status: number
   readonly type: ErrorType
   readonly headers: Headers
-  /** The page about this type. */
+  /** The page about this type, at a store that serves its documentation; not every store does. */
   readonly docUrl: string
   /** Seconds to wait before the next request, when the answer said so. */
   readonly retryAfter: number | undefined

@@ -102,7 +102,7 @@ export const errorTexts: Readonly<Record<ErrorType, ErrorText>> = {
       'Setting a webhook URL needs `orders:read` besides `webhooks:write`, because orders and links travel there.',
     ],
     fix: ['Use a key that has the scope the message names, or have one made. Scopes of a key never change.'],
-    message: 'This key lacks the scope orders:write. Use a key that has it, or create one in the dashboard.',
+    message: 'This key lacks the scope orders:write. Use a key that has it, or ask the store for one.',
   },
   account_suspended: {
     cause: [

@@ -145,7 +145,7 @@ function notYet(baseUrl: string): CliError {
   return new CliError({
     type: 'not_available',
     message: `${baseUrl} is a store, and listen follows emulators only for now.`,
-    why: "A store delivers to public HTTPS addresses and never to localhost. Following its events live needs the dashboard's stream, which is to come.",
+    why: 'A store delivers to public HTTPS addresses and never to localhost. It offers no stream of its events to follow.',
     next: [
       'On your machine: npx @shopwire/emulator, shopwire profile add emulator --emulator, shopwire --profile emulator listen …',
       'One event by hand:  shopwire trigger order.delivered --to localhost:3000/hooks',

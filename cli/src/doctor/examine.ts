@@ -237,7 +237,7 @@ async function checkSignature(
     'signature',
     'failed',
     'refused: the key id is unknown or revoked, or the secret is not the one of this key',
-    'Compare the key id with the dashboard. Secrets are shown once: if in doubt make a new key and revoke this one.',
+    'Compare the key id with the one the store gave you. Secrets are shown once: if in doubt, ask the store for a new key and have this one revoked.',
   )
 }
 

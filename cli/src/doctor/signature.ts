@@ -69,7 +69,7 @@ export async function explainSignature(context: Context, options: SignatureOptio
             `${paint.red('✖')} ${paint.bold(`${mistake.title}.`)}`,
             `  ${paint.dim('Fix')}   ${mistake.fix}`,
             `  ${paint.dim('Name')}  ${mistake.name}`,
-            `  ${paint.dim('Read')}  ${doc_url}`,
+            `  ${paint.dim('Read')}  ${doc_url} ${paint.dim('(where the store serves its docs)')}`,
           ]
         : [
             `${paint.red('✖')} ${paint.bold('The signature is wrong')}, and not by any mistake that is known here.`,

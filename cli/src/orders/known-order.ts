@@ -3,8 +3,8 @@ import type { Context } from '../context.ts'
 import type { Progress } from '../terminal/progress.ts'
 
 /**
- * An order as the store knows it. The API's list has the first five; a fuller source (the emulator, an export of the
- * dashboard) has more. Undefined: this source does not say; null: there is none.
+ * An order as the store knows it. The API's list has the first five; a fuller source (the emulator, an export that the
+ * store made) has more. Undefined: this source does not say; null: there is none.
  */
 export interface KnownOrder {
   readonly id: string

@@ -197,7 +197,7 @@ async function accountOf(emulator: Emulator, keyId: string): Promise<string> {
 }
 
 const MISSING =
-  "Every attempt with its time, key and body, and the one debit in the ledger, are on the store's side. The API does not show them; the dashboard will."
+  "Every attempt with its time, key and body, and the one debit in the ledger, are on the store's side. The API does not show them; ask the store's operator for them."
 
 async function showWithApi({ out, shop }: Context, named: string): Promise<Outcome> {
   if (!ORDER_ID_FORM.test(named)) {

@@ -89,6 +89,6 @@ async function refuseOpenDoors(path: string): Promise<void> {
     type: 'secret_exposed',
     message: 'Other users of this machine can read your API secret.',
     why: `${path} holds it, and its permissions are wider than yours alone.`,
-    next: `${wide.join(' && ')}\nIf anybody could have read it, make a new key in the dashboard and revoke this one.`,
+    next: `${wide.join(' && ')}\nIf anybody could have read it, ask the store for a new key and have this one revoked.`,
   })
 }

@@ -11,7 +11,7 @@ export interface ExportFile {
   orders(): AsyncIterable<KnownOrder>
 }
 
-/** An export of `orders export` or of the dashboard: columns by name, in any order, and more than we know do no harm. */
+/** An export of `orders export` or of the store: columns by name, in any order, and more than we know do no harm. */
 export async function openExport(path: string): Promise<ExportFile> {
   const { mtimeMs } = await stat(path)
   return { asOfMs: mtimeMs, orders: () => readExport(path) }

@@ -21,7 +21,7 @@ export function authorise(caller: Caller, scope: Scope): void {
   if (!caller.scopes.has(scope)) {
     throw refuse(
       'insufficient_scope',
-      `This key lacks the scope ${scope}. Use a key that has it, or create one in the dashboard.`,
+      `This key lacks the scope ${scope}. Use a key that has it, or ask the store for one.`,
     )
   }
 }
