@@ -8,6 +8,8 @@ export interface FulfilmentDeps {
   readonly faults: Faults
   /** How long every order stays paid. */
   readonly afterMs: number
+  /** How much time was skipped since then. */
+  skippedSinceMs(thenMs: number): number
   operator(): Operator
   onOrder(account_id: string, order_id: string): Promise<void>
 }
@@ -53,7 +55,7 @@ export function interferingFulfilment(real: Fulfil, deps: FulfilmentDeps): Fulfi
     const planned = plans.get(order_id) ?? plan(job)
     plans.set(order_id, planned)
     if (plans.size > PLANS_MAX) plans.delete(plans.keys().next().value as string)
-    const waitMs = planned.dueMs - Date.now()
+    const waitMs = planned.dueMs - Date.now() - deps.skippedSinceMs(job.created_at.getTime())
     if (waitMs > 0) return { kind: 'again', waitMs, note: 'held back by the emulator' }
     if (planned.fails) {
       await deps.operator().cancelOrder(order_id, 'The supplier could not deliver.')

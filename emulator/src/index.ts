@@ -1,6 +1,7 @@
 export { PortTaken, startEmulator } from './start.ts'
 export type {
   AboutEmulator,
+  CatalogueImported,
   EmulatedOrder,
   Emulator,
   EmulatorOptions,
@@ -11,4 +12,5 @@ export type {
   LedgerTransfer,
   RecordedDelivery,
   RecordedRequest,
+  TimeAdvanced,
 } from './types.ts'

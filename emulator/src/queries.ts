@@ -74,3 +74,10 @@ export const selectEndpoint = (db: Queryable, account_id: string) =>
       join webhook_secrets s on s.account_id = e.account_id and s.ends_at is null
      where e.account_id = ${account_id}
        and e.ended_at is null`)
+
+/** When the secret before the one in use stops signing. */
+export const selectPreviousSecretEnd = (db: Queryable, account_id: string) =>
+  db.one<{ ends_at: Date }>(sql`
+    select max(ends_at) as ends_at
+      from webhook_secrets
+     where account_id = ${account_id}`)

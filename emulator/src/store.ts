@@ -29,6 +29,7 @@ import { createPauses } from './pauses.ts'
 import { selectOrders } from './queries.ts'
 import { ACCOUNT_ID, CELL, KEY, seed } from './seed.ts'
 import { createStoreSign } from './store-sign.ts'
+import { createTime, type Time } from './time.ts'
 import { checkUrl, looseRoutes } from './webhook-urls.ts'
 
 export interface StoreOptions {
@@ -52,6 +53,7 @@ export interface Store {
   readonly journal: Journal
   readonly faults: Faults
   readonly keys: Keys
+  readonly time: Time
   /** Until the sign on the door says what the faults say. */
   settled(): Promise<void>
   tellOrder(order_id: string): Promise<void>
@@ -86,6 +88,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     },
     'emulator',
   )
+  const time = createTime(db, () => operator)
   const sign = createStoreSign(operator, () => faults.isArmedForAll('store_closed'))
   await seed(db, keyring, operator, options.balanceCents)
   await sign.follow()
@@ -125,6 +128,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       interferingFulfilment(real, {
         faults,
         afterMs: options.fulfilAfterMs,
+        skippedSinceMs: time.skippedSinceMs,
         operator: () => operator,
         onOrder: (_account_id, order_id) => tellOrder(order_id),
       }),
@@ -137,6 +141,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     journal,
     faults,
     keys,
+    time,
     settled: () => sign.follow(),
     tellOrder,
     async listen() {

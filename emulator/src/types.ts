@@ -116,12 +116,32 @@ export interface LedgerTransfer {
   readonly at: string
 }
 
+/** What `POST /_emulator/time` answers. */
+export interface TimeAdvanced {
+  readonly advanced_s: number
+  /** Events on their way whose next attempt comes sooner now. */
+  readonly deliveries: number
+  /** Items whose sale ends sooner now. */
+  readonly sales: number
+}
+
+/** What `POST /_emulator/catalogue` answers: how many items were what. */
+export interface CatalogueImported {
+  readonly revision: number
+  readonly added: number
+  readonly changed: number
+  readonly taken_from_sale: number
+  readonly back_on_sale: number
+  readonly unchanged: number
+}
+
 /** What `GET /_emulator` says. */
 export interface AboutEmulator {
   readonly version: string
   readonly base_url: string
   /** Of the account that was made at the start, as are the key and the endpoint. */
   readonly account_id: string
+  readonly account_status: 'active' | 'suspended'
   readonly key: Key
   readonly webhook: { readonly url: string; readonly secret: string } | null
   readonly faults: readonly Fault[]

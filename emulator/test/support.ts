@@ -101,6 +101,7 @@ export interface Got {
 /** Somebody's server on this machine, which takes events. */
 export async function startReceiver() {
   const got: Got[] = []
+  let status = 200
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk) => chunks.push(chunk))
@@ -109,13 +110,17 @@ export async function startReceiver() {
       const { event, id, data } = JSON.parse(body.toString())
       const { headers } = request
       got.push({ event, id, order_id: data.order?.id, atMs: performance.now(), headers, body })
-      response.end()
+      response.writeHead(status).end()
     })
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
     got,
+    /** What it answers from now on. */
+    answer(wanted: number) {
+      status = wanted
+    },
     url: `http://localhost:${(server.address() as AddressInfo).port}/hook`,
     close: () => {
       server.close()

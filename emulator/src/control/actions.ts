@@ -2,6 +2,7 @@ import { scopes as allScopes } from '@shopwire/contract'
 import {
   getAccount,
   INVARIANTS,
+  readCatalogueFile,
   readRules,
   refuse,
   setEndpoint,
@@ -9,11 +10,17 @@ import {
   verifyData,
   webhookSecretBinding,
 } from '@shopwire/service/embedded'
-import { madeUpLink } from '../fulfilment.ts'
-import { selectEndpoint, selectMissingLinks, selectOrders, selectTransfers } from '../queries.ts'
+import { madeUpLink, SUPPLIER } from '../fulfilment.ts'
+import {
+  selectEndpoint,
+  selectMissingLinks,
+  selectOrders,
+  selectPreviousSecretEnd,
+  selectTransfers,
+} from '../queries.ts'
 import { ACCOUNT_ID, addAccount, setBalance } from '../seed.ts'
 import type { Store } from '../store.ts'
-import type { EmulatedOrder, Key, LedgerTransfer } from '../types.ts'
+import type { CatalogueImported, EmulatedOrder, Key, LedgerTransfer, TimeAdvanced } from '../types.ts'
 import { checkUrl } from '../webhook-urls.ts'
 
 type Input = Readonly<Record<string, unknown>>
@@ -21,6 +28,11 @@ type Input = Readonly<Record<string, unknown>>
 export interface Webhook {
   readonly url: string
   readonly secret: string
+}
+
+export interface RotatedWebhook extends Webhook {
+  /** Until then the secret before this one signs too, in a header of its own. */
+  readonly previous_until: string
 }
 
 export interface Violation {
@@ -60,6 +72,8 @@ export function createActions(store: Store, defaults: { readonly balanceCents: n
   return {
     webhookOf,
 
+    statusOf: async (account_id: string) => (await getAccount(db, account_id)).status,
+
     async createAccount(input: Input): Promise<{ account_id: string; key: Key }> {
       const { name = 'Emulated' } = input
       if (typeof name !== 'string') throw refuse('invalid_request', 'name is text.')
@@ -75,6 +89,22 @@ export function createActions(store: Store, defaults: { readonly balanceCents: n
       const made = { account_id, key: { id: key.id, secret } }
       keys.add(account_id, made.key)
       return made
+    },
+
+    async revokeKey(id: string): Promise<{ account_id: string; key_id: string }> {
+      const { account_id } = await operator.revokeKey(id)
+      return { account_id, key_id: id }
+    },
+
+    async setStatus(input: Input): Promise<{ account_id: string; status: string }> {
+      const account_id = await accountIn(input)
+      if (input.status !== 'active' && input.status !== 'suspended')
+        throw refuse('invalid_request', 'status is "active" or "suspended".')
+      const { status } =
+        input.status === 'active'
+          ? await operator.resumeAccount(account_id)
+          : await operator.suspendAccount(account_id, 'Suspended in the emulator.')
+      return { account_id, status }
     },
 
     async setBalance(input: Input): Promise<{ account_id: string; balance_cents: number }> {
@@ -105,16 +135,54 @@ export function createActions(store: Store, defaults: { readonly balanceCents: n
       return { account_id, webhook: await webhookOf(account_id) }
     },
 
-    async changeItem(id: string, { price_cents, sellable }: Input) {
+    async rotateWebhook(input: Input): Promise<{ account_id: string; webhook: RotatedWebhook }> {
+      const account_id = await accountIn(input)
+      await operator.rotateWebhookSecret(account_id)
+      const webhook = (await webhookOf(account_id)) as Webhook
+      const { ends_at } = await selectPreviousSecretEnd(db, account_id)
+      return { account_id, webhook: { ...webhook, previous_until: ends_at.toISOString() } }
+    },
+
+    async importCatalogue({ items, partial = false }: Input): Promise<CatalogueImported> {
+      if (typeof partial !== 'boolean') throw refuse('invalid_request', 'partial is true or false.')
+      if (!Array.isArray(items)) throw refuse('invalid_request', 'items is a list of items.')
+      const wanted = readCatalogueFile(Buffer.from(JSON.stringify(items)))
+      const { revision, difference } = await operator.importCatalogue(wanted.items, 'emulator', {
+        isPartial: partial,
+        allowRemovals: true,
+      })
+      for (const { id } of difference.added) await operator.chooseSource(id, { supplier: SUPPLIER })
+      return {
+        revision,
+        added: difference.added.length,
+        changed: difference.changed.length,
+        taken_from_sale: difference.taken_from_sale.length,
+        back_on_sale: difference.back_on_sale.length,
+        unchanged: difference.unchanged,
+      }
+    },
+
+    advanceTime: ({ advance_s }: Input): Promise<TimeAdvanced> => store.time.advance(advance_s),
+
+    async changeItem(id: string, { price_cents, sellable, available_until }: Input) {
       if (price_cents !== undefined && !Number.isSafeInteger(price_cents))
         throw refuse('invalid_request', 'price_cents is a whole number of cents.')
       if (sellable !== undefined && typeof sellable !== 'boolean')
         throw refuse('invalid_request', 'sellable is true or false.')
+      if (available_until !== undefined && available_until !== null && typeof available_until !== 'string')
+        throw refuse('invalid_request', 'available_until is a time, or null for none.')
       const { item } = await operator.setItem(id, {
         ...(price_cents !== undefined && { price_cents: String(price_cents) }),
         ...(sellable !== undefined && { for_sale: String(sellable) }),
+        ...(available_until !== undefined && { available_until: available_until ?? '' }),
       })
-      return { id, name: item.name, price_cents: item.price_cents, sellable: item.is_for_sale }
+      return {
+        id,
+        name: item.name,
+        price_cents: item.price_cents,
+        sellable: item.is_for_sale,
+        available_until: item.available_until?.toISOString() ?? null,
+      }
     },
 
     async deliver(id: string): Promise<EmulatedOrder> {

@@ -71,6 +71,7 @@ async function handle(
         version: VERSION,
         base_url: baseUrl(),
         account_id: ACCOUNT_ID,
+        account_status: await actions.statusOf(ACCOUNT_ID),
         key: KEY,
         webhook: await actions.webhookOf(ACCOUNT_ID),
         faults: faults.list(),
@@ -96,10 +97,21 @@ async function handle(
       return answerJson(response, 201, await actions.createAccount(await readObject(request)))
     case 'POST /keys':
       return answerJson(response, 201, await actions.createKey(await readObject(request)))
+    case 'POST /keys/:id/revoke':
+      return ok(await actions.revokeKey(id))
+    case 'POST /account':
+      return ok(await actions.setStatus(await readObject(request)))
     case 'POST /balance':
       return ok(await actions.setBalance(await readObject(request)))
     case 'POST /webhook':
       return ok(await actions.setWebhook(await readObject(request)))
+    case 'POST /webhook/:id':
+      if (id !== 'rotate') throw nothingHere()
+      return ok(await actions.rotateWebhook(await readObject(request)))
+    case 'POST /catalogue':
+      return ok(await actions.importCatalogue(await readObject(request)))
+    case 'POST /time':
+      return ok(await actions.advanceTime(await readObject(request)))
     case 'POST /items/:id':
       return ok(await actions.changeItem(id, await readObject(request)))
     case 'POST /orders/:id/deliver':
