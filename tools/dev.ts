@@ -7,11 +7,20 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { freePort, type Postgres, provisionDatabase, startPostgres, startRedis } from '@shopwire/engines'
+import {
+  endWithParent,
+  findNpm,
+  freePort,
+  type Postgres,
+  provisionDatabase,
+  startPostgres,
+  startRedis,
+} from '@shopwire/engines'
 
 /**
  * From a clone to a running shop: a private database under .data/, migrated, a demo account with money and a key, a
- * catalogue with links in its pools, the API and a worker with reload. Ctrl-C stops all of it; the data stays until `npm run dev -- --reset`.
+ * catalogue with links in its pools, the API and a worker with reload. Ctrl-C stops all of it, and so does the end of npm or of the
+ * terminal; the data stays until `npm run dev -- --reset`.
  */
 const DEMO_BALANCE = '250.00'
 /** Links per item. */
@@ -19,6 +28,8 @@ const DEMO_POOL = 20
 /** The first one in the demo catalogue. */
 const DEMO_ITEM = '1144058340327047001'
 const READY_MS_MAX = 30_000
+/** A program that has not ended by then does not end by itself. */
+const STOP_MS_MAX = 10_000
 const BASE_PORTS = { api: 8080, health: 9090, worker: 9091 }
 /** Known to everyone, like the one in the service's configuration: production refuses it. */
 const DEVELOPMENT_KEY = `dev:${Buffer.from('shopwire development key, 32 byt').toString('base64')}`
@@ -43,8 +54,11 @@ const PORTAL = fileURLToPath(new URL('../docs/.site', import.meta.url))
 const isPortalBuilt = () => existsSync(join(PORTAL, 'index.html'))
 const running: { name: string; stop(): Promise<unknown> }[] = []
 let isStopping = false
-process.on('SIGINT', () => void stop(0))
-process.on('SIGTERM', () => void stop(0))
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop(0))
+// npm hands some signals on to us, because the script replaces its shell, but neither SIGHUP nor a kill.
+findNpm('exec node tools/dev.ts')?.onGone(() => void stop(0))
+// When the terminal is closed there is nobody left to write to.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
 
 try {
   await start()
@@ -224,6 +238,8 @@ function startProgram(name: 'api' | 'worker', env: Record<string, string>): Chil
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  // When this process is killed nobody else could stop it.
+  void endWithParent(program, 'SIGTERM')
   for (const stream of [program.stdout, program.stderr]) {
     createInterface({ input: stream }).on('line', (line) => printLine(name, line))
   }
@@ -308,9 +324,20 @@ async function portNear(wanted: number): Promise<number> {
 /** The whole group: the watcher and the server under it. */
 function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.pid === undefined) return Promise.resolve()
+  const signal = (name: NodeJS.Signals) => {
+    try {
+      process.kill(-(child.pid as number), name)
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
   return new Promise((resolve) => {
-    child.once('close', () => resolve())
-    process.kill(-(child.pid as number), 'SIGTERM')
+    const late = setTimeout(() => signal('SIGKILL'), STOP_MS_MAX)
+    child.once('close', () => {
+      clearTimeout(late)
+      resolve()
+    })
+    signal('SIGTERM')
   })
 }
 

@@ -2,9 +2,9 @@
 import { access, constants, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
+import { findNpm, type Npm } from '@shopwire/engines'
 import { ArgumentError, type Arguments, HELP, readArguments, whyNotThisNode } from '../src/arguments.ts'
 import type { Emulator } from '../src/index.ts'
-import { findNpm, type Npm } from '../src/npm.ts'
 
 const MISUSE = 2
 /** Ctrl-C reaches us from the terminal, and from npm once more. */
@@ -57,7 +57,7 @@ async function main(): Promise<void> {
   }
   if (!isForThisMachine(given.options.host)) process.stderr.write(OPEN_TO_ALL)
   // Before it can be gone.
-  const npm = findNpm()
+  const npm = findNpm('shopwire-emulator')
   progress('loading', given)
   // Only now: whoever mistyped something should not have to wait for it.
   const { startEmulator } = await import('../src/index.ts')

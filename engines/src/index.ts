@@ -5,11 +5,12 @@ export type { ProvisionedDatabase } from './databases.ts'
 export { provisionDatabase } from './databases.ts'
 export type { DnsAnswers, DnsRule, DnsStub } from './dns-stub.ts'
 export { startDnsStub } from './dns-stub.ts'
-export { makeTemporaryFolder, removeTemporaryFolder } from './leashed.ts'
+export { endWithParent, makeTemporaryFolder, removeTemporaryFolder } from './leashed.ts'
+export { findNpm, type Npm } from './npm.ts'
 export { freePort, freePorts } from './ports.ts'
 export type { Postgres, PostgresOptions, RestartMode } from './postgres.ts'
 export { startPostgres } from './postgres.ts'
-export { isAlive, lookUp } from './process-tree.ts'
+export { descendantsOf, isAlive } from './process-tree.ts'
 export {
   canMakePublicNetwork,
   inPublicNetwork,

@@ -54,8 +54,7 @@ export function spawnLeashed(command: string, args: string[], options: LeashedOp
     child.on('error', () => {})
     throw new Error(`could not start ${command}`)
   }
-  hold(pid, { order: 'hold', pid, polite: options.polite })
-  const exited = once(child, 'exit').then(() => release(pid, { order: 'release', pid }))
+  const exited = endWithParent(child, options.polite)
   const isRunning = () => child.exitCode === null && child.signalCode === null
   const isGone = () => !isRunning()
   return {
@@ -81,6 +80,19 @@ export function spawnLeashed(command: string, args: string[], options: LeashedOp
       await exited
     },
   }
+}
+
+/**
+ * From now on the child ends with this process, however that ends: `polite` asks it to shut down, and what it started ends with
+ * it at the latest. Settles when the child is gone by itself.
+ */
+export async function endWithParent(child: ChildProcess, polite: NodeJS.Signals): Promise<void> {
+  const { pid } = child
+  if (pid === undefined) return
+  const exited = once(child, 'exit')
+  hold(pid, { order: 'hold', pid, polite })
+  await exited
+  await release(pid, { order: 'release', pid })
 }
 
 /** A temporary folder that is removed with this process at the latest. */
