@@ -689,7 +689,7 @@ CREATE TABLE public.supplier_requests (
     fencing_token integer DEFAULT 0 NOT NULL,
     CONSTRAINT supplier_requests_error_check CHECK ((char_length(error) <= 200)),
     CONSTRAINT supplier_requests_qty_check CHECK (((qty >= 1) AND (qty <= 10))),
-    CONSTRAINT supplier_requests_state_check CHECK ((state = ANY (ARRAY['asked'::text, 'given'::text, 'refused'::text])))
+    CONSTRAINT supplier_requests_state_check CHECK ((state = ANY (ARRAY['asked'::text, 'given'::text, 'refused'::text, 'unsent'::text])))
 );
 
 CREATE TABLE public.suppliers (

@@ -240,6 +240,13 @@ const plants: readonly Plant[] = [
     id: PAID,
   },
   {
+    rule: 'M18',
+    wrong: 'an order that a supplier may owe links for, and nobody to collect them',
+    sql: `insert into supplier_requests (account_id, order_id, line, supplier, sku, qty, state, attempts, first_at, last_at)
+          select account_id, id, 1, 'acme', 'x', 1, 'asked', 1, now(), now() from orders where id = ${DELIVERED}`,
+    id: DELIVERED,
+  },
+  {
     rule: 'M19',
     wrong: 'work on an order that is done',
     sql: `insert into jobs (account_id, queue, subject, run_at, created_at)

@@ -154,6 +154,8 @@ test('every transaction locks rows in the documented order, and every statement 
   supplier.answers(() => ({ status: 500 }))
   const slow = await buy({ id: supplied, qty: 2 })
   await fulfilAll()
+  await fulfilAll()
+  await operator.giveUpRequests(slow, 1)
   supplier.answers(() => ({ status: 409 }))
   await operator.retryOrder(slow)
   await fulfilAll()

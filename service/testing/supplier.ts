@@ -58,6 +58,8 @@ export async function startSupplier(name: string) {
     name,
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/links`,
     asked,
+    /** Ids of the requests it has made links for, whether or not anybody heard. */
+    sold: () => [...given.keys()],
     knows(shared: string) {
       secret = shared
     },

@@ -1,10 +1,13 @@
-import { wakeOrdersOf } from '../orders/waiting.ts'
+import { findOrder } from '../orders/find-order.ts'
+import { lockOrder } from '../orders/queries.ts'
+import { retryOrder, wakeOrdersOf } from '../orders/waiting.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Keyring } from '../platform/encryption.ts'
+import { refuse } from '../platform/trouble.ts'
 import { checkLink, type LinkVault } from '../supply/gift-link.ts'
 import { type Choice, chooseSource } from '../supply/item-supply.ts'
 import { type Loaded, loadPool, preparePool } from '../supply/pool.ts'
-import type { ItemSupply } from '../supply/queries.ts'
+import { giveUpRequests, type ItemSupply, requestId } from '../supply/queries.ts'
 import { createSupplier, pauseSupplier, type Supplier } from '../supply/suppliers.ts'
 import type { Act } from './act.ts'
 
@@ -49,5 +52,26 @@ export function supplyActions(keyring: Keyring, vault: LinkVault, clock: Clock, 
         result: await pauseSupplier(tx, name, is_paused),
         target: name,
       })),
+
+    /** Ends a line's open requests by decision: nobody waits for their suppliers any more, and others may be asked. */
+    giveUpRequests: (order_id: string, line: number) =>
+      act('supplier.give_up', async (tx) => {
+        const { account_id } = await findOrder(tx, order_id)
+        await lockOrder(tx, account_id, order_id)
+        const given = await giveUpRequests(tx, account_id, order_id, line)
+        if (given.length === 0) {
+          throw refuse(
+            'not_found',
+            `Order ${order_id} has no open request for line ${line}. "suppliers unsettled" lists all there are.`,
+          )
+        }
+        await retryOrder(tx, account_id, order_id)
+        const result = given.map((request) => ({
+          id: requestId(request),
+          supplier: request.supplier,
+          qty: request.qty,
+        }))
+        return { result, target: order_id, details: { account_id, line, requests: result } }
+      }),
   }
 }

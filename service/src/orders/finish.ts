@@ -3,7 +3,7 @@ import type { Tx } from '../platform/db.ts'
 import { assert, refuse } from '../platform/trouble.ts'
 import { checkLink, type LinkVault } from '../supply/gift-link.ts'
 import { markPools, returnToPool } from '../supply/pool.ts'
-import { lockItemSupply } from '../supply/queries.ts'
+import { lockItemSupply, selectIsOwed } from '../supply/queries.ts'
 import { rememberLinks } from '../supply/remember-links.ts'
 import { recordEvent } from '../webhooks/events.ts'
 import { finishDelivery, keepLinks, type OrderName } from './delivery.ts'
@@ -29,9 +29,10 @@ export async function cancelOrder(
   if (locked?.status !== 'paid') return { order: await finalOrder(tx, order, 'cancelled'), isNew: false }
   await updateCancelled(tx, account_id, order_id, new Date(nowMs), reason)
   await refund(tx, account_id, { order_id, amount_cents: locked.total_cents }, nowMs)
+  const { is_owed } = await selectIsOwed(tx, account_id, order_id)
   const refilled = await giveBackLinks(tx, vault, order, nowMs)
   await recordEvent(tx, { type: 'order.cancelled', account_id, order_id }, nowMs)
-  await endOrderJob(tx, order, refilled)
+  await endOrderJob(tx, order, refilled, is_owed)
   return { order: await finalOrder(tx, order, 'cancelled'), isNew: true }
 }
 
@@ -71,6 +72,7 @@ export async function deliverByHand(
       'One of the links was held by this store before, or stands twice. Each is sold once.',
     )
   }
+  const { is_owed } = await selectIsOwed(tx, account_id, order_id)
   let at = 0
   for (const line of open) {
     const given = checked.slice(at, at + line.missing)
@@ -78,7 +80,7 @@ export async function deliverByHand(
     at += line.missing
   }
   await finishDelivery(tx, order, nowMs)
-  await endOrderJob(tx, order, [])
+  await endOrderJob(tx, order, [], is_owed)
   return { order: await finalOrder(tx, order, 'delivered'), isNew: true }
 }
 

@@ -10,6 +10,7 @@ import { markPools, returnToPool, takeFromPool } from '../supply/pool.ts'
 import {
   type ItemSupply,
   lockItemSupply,
+  type OrderRequestRow,
   recordEnd,
   SOLD_BEFORE,
   selectItemSupply,
@@ -18,7 +19,7 @@ import {
 import { rememberLinks } from '../supply/remember-links.ts'
 import { finishDelivery, keepLinks } from './delivery.ts'
 import { lockOrder, type OpenLine, selectOpenLines } from './queries.ts'
-import { endOrderJob, finishOrderJob, wakeOrdersOf } from './waiting.ts'
+import { finishOrderJob, wakeOrdersOf } from './waiting.ts'
 
 export interface FulfilDeps {
   readonly db: Db
@@ -34,7 +35,8 @@ const WAIT_MS_MAX = 300_000
 
 /** Links that came from outside and are in nobody's row yet. */
 interface Brought {
-  readonly line: OpenLine
+  readonly line: number
+  readonly item_id: string
   readonly links: readonly string[]
   readonly supplier: string
 }
@@ -42,55 +44,72 @@ interface Brought {
 interface Settled {
   /** Lines that still lack links; none once the order is at its end. */
   readonly open: readonly OpenLine[]
+  /** Requests that suppliers were sent and have not answered for good, also of an order that is at its end. */
+  readonly requests: readonly OrderRequestRow[]
   /** Of what was brought, how many this store had held before. */
   readonly soldBefore: number
 }
 
 /**
  * Brings one paid order to its links. What can be had from pools is taken and, if that is all, delivered in one
- * transaction; suppliers are asked with no transaction open. A part already obtained stays with the order.
+ * transaction; suppliers are asked with no transaction open. A part already obtained stays with the order. An order that has
+ * ended otherwise keeps its job until its suppliers have answered: what they made is collected into the pool.
  */
 export function createFulfilment(deps: FulfilDeps): (job: Job) => Promise<JobEnd> {
   const { db, log } = deps
 
   return async (job) => {
-    let { open } = await db.transaction((tx) => settle(deps, tx, job))
-    const supplies = await suppliesOf(db, open)
+    const { account_id, subject: order_id, attempts: fencing_token } = job
+    let state = await db.transaction((tx) => settle(deps, tx, job))
+    const supplies = await suppliesOf(db, state.open)
     const notes: string[] = []
-    for (const { n } of open) {
+
+    /** One asking for a line, and what it brought settled; false when there is nothing more to do for the line now. */
+    async function advance(n: number): Promise<boolean> {
       // Settling one line may have filled another, or found the order at its end.
-      const line = open.find((still) => still.n === n)
-      const supply = line && supplies.get(line.item_id)
-      if (!line || supply?.source !== 'supplier') continue
+      const line = state.open.find((still) => still.n === n)
+      const requests = state.requests.filter((request) => request.line === n)
+      const item_id = line?.item_id ?? requests[0]?.item_id
+      const configured = line && supplies.get(line.item_id)
+      const supply = configured?.source === 'supplier' ? configured : undefined
+      if (item_id === undefined || (requests.length === 0 && !supply)) return false
       const need = {
-        account_id: job.account_id,
-        order_id: job.subject,
+        account_id,
+        order_id,
         line: n,
+        open: requests,
         supply,
-        missing: line.missing,
-        fencing_token: job.attempts,
+        missing: line?.missing ?? 0,
+        fencing_token,
       }
       const obtained = await deps.obtain(need)
       if (obtained.kind === 'not yet') {
-        notes.push(`item ${line.item_id}: ${obtained.note}`)
-        continue
+        notes.push(`item ${item_id}: ${obtained.note}`)
+        return false
       }
       const { links, supplier } = obtained
-      const settled = await db.transaction((tx) => settle(deps, tx, job, { line, links, supplier }))
-      open = settled.open
-      if (settled.soldBefore > 0) {
-        const what = `gave ${settled.soldBefore} links that this store has held before`
-        log.error({ order_id: job.subject, supplier }, `a supplier ${what}`)
-        notes.push(`item ${line.item_id}: supplier ${supplier} ${what}`)
+      state = await db.transaction((tx) => settle(deps, tx, job, { line: n, item_id, links, supplier }))
+      if (state.soldBefore > 0) {
+        const what = `gave ${state.soldBefore} links that this store has held before`
+        log.error({ order_id, supplier }, `a supplier ${what}`)
+        notes.push(`item ${item_id}: supplier ${supplier} ${what}`)
       }
+      return state.requests.some((request) => request.line === n)
     }
-    if (open.length === 0) return { kind: 'done' }
+
+    const lines = new Set([...state.open.map(({ n }) => n), ...state.requests.map(({ line }) => line)])
+    for (const n of [...lines].sort((a, b) => a - b)) while (await advance(n));
+    // What was refused meanwhile is not open any more; then an order that has ended is done with.
+    if (state.open.length === 0 && state.requests.length > 0)
+      state = await db.transaction((tx) => settle(deps, tx, job))
+    const { open, requests } = state
+    if (open.length === 0 && requests.length === 0) return { kind: 'done' }
     const isSupplied = (line: OpenLine) => supplies.get(line.item_id)?.source === 'supplier'
     const stuck = open.filter((line) => !isSupplied(line))
     const why = [...notes, ...stuck.map((line) => describe(line, supplies.get(line.item_id)))].join('; ')
-    if (stuck.length === open.length) return { kind: 'parked', note: why }
+    if (stuck.length === open.length && requests.length === 0) return { kind: 'parked', note: why }
     const waitMs = Math.min(WAIT_MS_MAX, WAIT_MS_MIN * 2 ** (job.attempts - 1))
-    log.info({ order_id: job.subject, attempts: job.attempts, wait_ms: waitMs, why }, 'an order waits')
+    log.info({ order_id, attempts: job.attempts, wait_ms: waitMs, why }, 'an order waits')
     return { kind: 'again', waitMs, note: why }
   }
 }
@@ -104,13 +123,16 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, brought?: Brought): Pr
   const nowMs = clock.nowMs()
   const order = { account_id: job.account_id, order_id: job.subject }
   const isPaid = (await lockOrder(tx, order.account_id, order.order_id))?.status === 'paid'
-  if (isPaid) {
-    // Whoever has the job now asks the same and gets the same; what we bring would look like links sold before.
-    await assertLease(tx, job)
-    await takeOverRequests(tx, order.account_id, order.order_id, job.attempts)
-  }
+  // Whoever has the job now asks the same and gets the same; what we bring would look like links sold before.
+  const isJobThere = await assertLease(tx, job)
+  const asked = await takeOverRequests(tx, order.account_id, order.order_id, job.attempts)
+  const isBrought = (line: number, supplier: string) =>
+    brought?.line === line && brought.supplier === supplier
+  const requests = asked.filter(
+    ({ state, line, supplier }) => state === 'asked' && !isBrought(line, supplier),
+  )
   const open = isPaid ? await selectOpenLines(tx, order.account_id, order.order_id) : []
-  const items = [...open, ...(brought ? [brought.line] : [])].map(({ item_id }) => item_id)
+  const items = [...open, ...(brought ? [brought] : [])].map(({ item_id }) => item_id)
   // All of them at once and sorted: two orders with the same items never wait for each other in a circle.
   const supplies = await lockItemSupply(tx, items)
   let fresh = brought ? await takeIn(tx, vault, job, brought, nowMs) : []
@@ -121,7 +143,7 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, brought?: Brought): Pr
   for (const line of open) {
     let { held, missing } = line
     const place = { ...order, line: line.n }
-    if (brought?.line.n === line.n) {
+    if (brought?.line === line.n) {
       const kept = fresh.slice(0, missing)
       await keepLinks(tx, vault, place, held, kept, brought.supplier, nowMs)
       fresh = fresh.slice(kept.length)
@@ -140,20 +162,18 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, brought?: Brought): Pr
     if (missing > 0) still.push({ ...line, held, missing })
   }
   // The line was filled, or the order has come to its end, while the supplier was at work. What it made is ours to sell.
-  const refilled = brought && fresh.length > 0 ? [brought.line.item_id] : []
-  if (brought) await returnToPool(tx, vault, brought.line.item_id, fresh, nowMs)
+  const refilled = brought && fresh.length > 0 ? [brought.item_id] : []
+  if (brought) await returnToPool(tx, vault, brought.item_id, fresh, nowMs)
   await markPools(tx, [...changedPools, ...refilled], nowMs)
-  if (!isPaid) {
-    // Whoever ended the order may have removed the job already; nobody needs it now.
-    await endOrderJob(tx, order, refilled)
-  } else if (still.length === 0) {
+  if (isPaid && still.length === 0) {
     await finishDelivery(tx, order, nowMs)
-    await finishOrderJob(tx, job, refilled)
     metrics.ordersDelivered.inc()
-  } else {
-    await wakeOrdersOf(tx, refilled)
   }
-  return { open: still, soldBefore }
+  // Whoever ended the order may have removed the job already.
+  const isDone = still.length === 0 && requests.length === 0 && (isPaid || isJobThere)
+  if (isDone) await finishOrderJob(tx, job, refilled)
+  else await wakeOrdersOf(tx, refilled)
+  return { open: still, requests, soldBefore }
 }
 
 /** Of what a supplier gave, the links that are new to this store; the request has come to its end with them. */
@@ -168,7 +188,7 @@ async function takeIn(
   const isNew = await rememberLinks(tx, hashes, nowMs)
   const fresh = links.filter((_, n) => isNew[n])
   const isWhole = fresh.length === links.length
-  const request = { account_id, order_id, line: line.n, supplier, fencing_token }
+  const request = { account_id, order_id, line, supplier, fencing_token }
   await recordEnd(tx, request, isWhole ? 'given' : 'refused', isWhole ? null : SOLD_BEFORE)
   return fresh
 }

@@ -42,7 +42,7 @@ export const listWaiting = (db: Queryable, limit: number) =>
      order by o.created_at, o.account_id, o.id
      limit ${limit}`)
 
-/** Tries an order again now. */
+/** Looks at an order again now: what it waits for, or what is to be collected for it. */
 export const retryOrder = (db: Queryable, account_id: string, order_id: string) =>
   wakeJob(db, account_id, FULFIL_QUEUE, order_id)
 
@@ -54,9 +54,19 @@ export async function wakeOrdersOf(tx: Tx, item_ids: readonly string[]): Promise
   if (item_ids.length > 0) await changeJobs(tx, item_ids, undefined)
 }
 
-/** The order has come to its end: its job goes, whoever has it, and the orders waiting for these items are woken. */
-export async function endOrderJob(tx: Tx, order: OrderName, item_ids: readonly string[]): Promise<void> {
-  if (item_ids.length === 0) await dropJob(tx, order.account_id, FULFIL_QUEUE, order.order_id)
+/**
+ * The order has come to its end: its job goes, whoever has it, and the orders waiting for these items, of its own lines, are
+ * woken. While a supplier may owe links for the order the job stays, is woken too, and collects them.
+ */
+export async function endOrderJob(
+  tx: Tx,
+  order: OrderName,
+  item_ids: readonly string[],
+  isOwed: boolean,
+): Promise<void> {
+  if (isOwed && item_ids.length === 0) await retryOrder(tx, order.account_id, order.order_id)
+  else if (isOwed) await wakeOrdersOf(tx, item_ids)
+  else if (item_ids.length === 0) await dropJob(tx, order.account_id, FULFIL_QUEUE, order.order_id)
   else await changeJobs(tx, item_ids, { account_id: order.account_id, subject: order.order_id })
 }
 

@@ -88,19 +88,20 @@ export async function finishJob(tx: Tx, job: Job): Promise<void> {
 }
 
 /**
- * Whether the lease is still ours, without a lock on the job: jobs are locked last, and more locks follow here. It holds for
- * the rest of the transaction only if every worker locks the job's subject before it does anything. A worker that takes the
- * job over after this read then waits for our commit and sees what we did; one that took it over before is seen here.
+ * Fails if another worker has the job; answers whether it is still there. It is read without a lock: jobs are locked last, and
+ * more locks follow here. The answer holds for the rest of the transaction only if every worker locks the job's subject before
+ * it does anything. A worker that takes the job over after this read then waits for our commit and sees what we did; one that
+ * took it over before is seen here.
  */
-export async function assertLease(tx: Tx, job: Job): Promise<void> {
-  const mine = await tx.maybeOne(sql`
+export async function assertLease(tx: Tx, job: Job): Promise<boolean> {
+  const found = await tx.maybeOne<{ attempts: number }>(sql`
     select attempts
       from jobs
      where account_id = ${job.account_id}
        and queue = ${job.queue}
-       and subject = ${job.subject}
-       and attempts = ${job.attempts}`)
-  if (!mine) throw new LeaseLost(`${job.queue} ${job.subject}`)
+       and subject = ${job.subject}`)
+  if (found && found.attempts !== job.attempts) throw new LeaseLost(`${job.queue} ${job.subject}`)
+  return found !== undefined
 }
 
 /** The same with the job locked: nobody takes it over or wakes it before the commit. The last lock of a transaction. */

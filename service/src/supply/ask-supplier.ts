@@ -23,6 +23,8 @@ export type SupplierReply =
   | { readonly kind: 'later'; readonly error: string }
   /** Nobody knows: no answer, or one that makes no sense. */
   | { readonly kind: 'failed'; readonly error: string }
+  /** Certain not to have reached it: there was no connection to send it over. */
+  | { readonly kind: 'unsent'; readonly error: string }
 
 const REPLY_BYTES_MAX = 64 * 1024
 
@@ -55,8 +57,23 @@ export async function askSupplier(
     if (response.status === 422) return { kind: 'refused', error: 'unknown_sku' }
     return { kind: 'failed', error: `http_${response.status}` }
   } catch (error) {
-    return { kind: 'failed', error: failureOf(error) }
+    return { kind: wasNeverConnected(error) ? 'unsent' : 'failed', error: failureOf(error) }
   }
+}
+
+/** The name was not found, nobody took the connection, or the proxy opened no tunnel: not a byte of the request was sent. */
+function wasNeverConnected(error: unknown): boolean {
+  interface Cause {
+    readonly code?: string
+    readonly syscall?: string
+    /** One for each address that was tried, when there were several. */
+    readonly errors?: readonly Cause[]
+  }
+  const { cause } = error as { cause?: Cause }
+  if (cause instanceof ProxyTrouble || cause instanceof ProxyRefused) return true
+  if (cause?.code === 'UND_ERR_CONNECT_TIMEOUT') return true
+  const tried = cause?.errors ?? [cause]
+  return tried.every((each) => each?.syscall === 'connect' || each?.syscall === 'getaddrinfo')
 }
 
 async function readCapped(response: Response): Promise<string> {

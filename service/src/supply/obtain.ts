@@ -5,11 +5,18 @@ import { LeaseLost } from '../platform/jobs.ts'
 import { askSupplier, type SupplierReply } from './ask-supplier.ts'
 import { createBreaker } from './breaker.ts'
 import {
+  type Asking,
+  type FencedRequest,
+  GIVEN_UP,
   type ItemSupply,
   recordAsking,
+  recordAskingAgain,
   recordEnd,
   recordFailure,
+  requestId,
   SOLD_BEFORE,
+  type SupplierRequest,
+  type SupplierRow,
   selectRequest,
 } from './queries.ts'
 import { getSupplier, openSupplierSecret } from './suppliers.ts'
@@ -19,7 +26,10 @@ export interface Need {
   readonly account_id: string
   readonly order_id: string
   readonly line: number
-  readonly supply: ItemSupply
+  /** Requests of the line that were sent and have no final answer. */
+  readonly open: readonly Pick<SupplierRequest, 'supplier'>[]
+  /** Whom to ask for what is missing; nobody when undefined. */
+  readonly supply: ItemSupply | undefined
   readonly missing: number
   /** Of the lease under which suppliers are asked. */
   readonly fencing_token: number
@@ -32,18 +42,10 @@ export type Obtained =
 /** Whoever keeps the links records the request as given, in the same transaction. */
 export type ObtainFromSuppliers = (need: Need) => Promise<Obtained>
 
-/** How often the first supplier may leave us without an answer before the second is asked. */
-const FAILURES_BEFORE_FALLBACK = 3
-
-interface Asked {
-  readonly reply: SupplierReply
-  /** Whether to leave it at that and ask again later, rather than to ask the next one. */
-  readonly isWorthWaiting: boolean
-}
-
 /**
- * Asks the item's supplier, then its fallback. The fallback is asked when the first one refuses, is paused, keeps failing or
- * has left several askings without an answer; whatever the first may still have made is on record as asked and not given.
+ * Settles the line's open requests, each with its own supplier, whatever the configuration and the circuit breaker say
+ * meanwhile; a supplier that may have received a request may have sold. Only when none is open is the item's supplier asked,
+ * then its fallback: after a refusal of the first, or when it is certain that the first received nothing.
  */
 export function createObtainer(deps: {
   db: Db
@@ -58,46 +60,60 @@ export function createObtainer(deps: {
   const breaker = createBreaker()
   const underWay = new Map<string, number>()
 
-  async function ask(need: Need, name: string): Promise<Asked> {
-    const row = await getSupplier(db, name)
-    if (row.is_paused) return next({ kind: 'refused', error: 'paused' })
-    if (!breaker.allows(name, clock.nowMs())) return next({ kind: 'failed', error: 'keeps failing' })
-    const { account_id, order_id, line, supply, fencing_token } = need
-    const request = { account_id, order_id, line, supplier: name, fencing_token }
-    // It would do it again. Without anybody else to ask, it gets another chance.
-    const before = await selectRequest(db, request)
-    if (before?.error === SOLD_BEFORE && supply.fallback !== null && name !== supply.fallback)
-      return next({ kind: 'refused', error: SOLD_BEFORE })
-    const wanted = { ...request, sku: supply.sku ?? supply.item_id, qty: need.missing }
-    const asking = await recordAsking(db, wanted, new Date(clock.nowMs()))
-    if (!asking) throw new LeaseLost(`request to ${name} for ${order_id}`)
-    const { sku, qty, round, failures } = asking
-    const id = `${order_id}-${line}${round > 1 ? `-${round}` : ''}`
-    const secret = await openSupplierSecret(keyring, row)
-    const address = { url: row.url, secret, timeout_ms: row.timeout_ms }
-    const reply = await askSupplier(address, { id, sku, qty }, clock.nowMs(), deps.fetch)
-    if (reply.kind === 'failed') breaker.failed(name, clock.nowMs())
-    else breaker.succeeded(name)
-    if (reply.kind !== 'given') {
-      const written =
-        reply.kind === 'refused'
-          ? await recordEnd(db, request, 'refused', reply.error)
-          : await recordFailure(db, request, reply.error, reply.kind === 'failed')
-      // Another worker asks with the same id now, and what it is told counts.
-      if (written === 0) throw new LeaseLost(`request to ${name} for ${order_id}`)
-    }
-    const isPatienceLeft = failures + 1 < FAILURES_BEFORE_FALLBACK
-    const isWorthWaiting = reply.kind === 'later' || (reply.kind === 'failed' && isPatienceLeft)
-    return { reply, isWorthWaiting }
+  /** Also while it is paused: a pause is about new requests, and this one may be paid for. */
+  async function askAgain(need: Need, name: string): Promise<SupplierReply> {
+    if (!breaker.allows(name, clock.nowMs())) return { kind: 'later', error: KEEPS_FAILING }
+    return send(need, await getSupplier(db, name), (request, at) => recordAskingAgain(db, request, at))
   }
 
-  async function askInTurn(need: Need, name: string): Promise<Asked> {
+  async function askFirst(need: Need, supply: ItemSupply, name: string): Promise<SupplierReply> {
+    const row = await getSupplier(db, name)
+    if (row.is_paused) return { kind: 'unsent', error: 'paused' }
+    if (!breaker.allows(name, clock.nowMs())) return { kind: 'unsent', error: KEEPS_FAILING }
+    const before = await selectRequest(db, { ...need, supplier: name })
+    if (isPassedOver(before, supply, name)) return { kind: 'refused', error: String(before?.error) }
+    const wanted = { sku: supply.sku ?? supply.item_id, qty: need.missing }
+    return send(need, row, (request, at) => recordAsking(db, { ...request, ...wanted }, at))
+  }
+
+  async function send(
+    need: Need,
+    row: SupplierRow,
+    record: (request: FencedRequest, at: Date) => Promise<Asking | undefined>,
+  ): Promise<SupplierReply> {
+    const { account_id, order_id, line, fencing_token } = need
+    const { name, url, timeout_ms } = row
+    const request = { account_id, order_id, line, supplier: name, fencing_token }
+    const secret = await openSupplierSecret(keyring, row)
+    const asking = await record(request, new Date(clock.nowMs()))
+    if (!asking) throw new LeaseLost(`request to ${name} for ${order_id}`)
+    const { sku, qty, attempts } = asking
+    const answer = await askSupplier(
+      { url, secret, timeout_ms },
+      { id: requestId(asking), sku, qty },
+      clock.nowMs(),
+      deps.fetch,
+    )
+    // An earlier asking with this id may have arrived.
+    const reply = answer.kind === 'unsent' && attempts > 1 ? { ...answer, kind: 'failed' as const } : answer
+    if (reply.kind === 'failed' || reply.kind === 'unsent') breaker.failed(name, clock.nowMs())
+    else breaker.succeeded(name)
+    if (reply.kind === 'given') return reply
+    const written =
+      reply.kind === 'refused' || reply.kind === 'unsent'
+        ? await recordEnd(db, request, reply.kind, reply.error)
+        : await recordFailure(db, request, reply.error, reply.kind === 'failed')
+    // Another worker asks with the same id now, and what it is told counts.
+    if (written === 0) throw new LeaseLost(`request to ${name} for ${order_id}`)
+    return reply
+  }
+
+  async function withinShare(name: string, ask: () => Promise<SupplierReply>): Promise<SupplierReply> {
     const before = underWay.get(name) ?? 0
-    if (before >= asksMax)
-      return { reply: { kind: 'later', error: 'busy with other orders' }, isWorthWaiting: true }
+    if (before >= asksMax) return { kind: 'later', error: 'busy with other orders' }
     underWay.set(name, before + 1)
     try {
-      return await ask(need, name)
+      return await ask()
     } finally {
       underWay.set(name, (underWay.get(name) ?? 1) - 1)
     }
@@ -105,18 +121,31 @@ export function createObtainer(deps: {
 
   return async (need) => {
     const notes: string[] = []
-    const { supplier, fallback } = need.supply
-    for (const name of [supplier, fallback]) {
-      if (name === null) continue
-      const { reply, isWorthWaiting } = await askInTurn(need, name)
+    const isFinal = (reply: SupplierReply) => reply.kind === 'refused' || reply.kind === 'unsent'
+    let isOpen = false
+    for (const open of need.open) {
+      const reply = await withinShare(open.supplier, () => askAgain(need, open.supplier))
+      if (reply.kind === 'given') return { kind: 'given', links: reply.links, supplier: open.supplier }
+      notes.push(`supplier ${open.supplier}: ${reply.error}`)
+      isOpen ||= !isFinal(reply)
+    }
+    const { supply } = need
+    const refusers = need.open.map(({ supplier }) => supplier)
+    for (const name of isOpen || !supply ? [] : [supply.supplier, supply.fallback]) {
+      if (!supply || name === null || refusers.includes(name)) continue
+      const reply = await withinShare(name, () => askFirst(need, supply, name))
       if (reply.kind === 'given') return { kind: 'given', links: reply.links, supplier: name }
       notes.push(`supplier ${name}: ${reply.error}`)
-      if (isWorthWaiting) break
+      if (!isFinal(reply)) break
     }
     return { kind: 'not yet', note: notes.join('; ') }
   }
 }
 
-function next(reply: SupplierReply): Asked {
-  return { reply, isWorthWaiting: false }
+const KEEPS_FAILING = 'keeps failing'
+
+/** It would do it again, or is gone for good. Without anybody else to ask, it gets another chance. */
+function isPassedOver(before: SupplierRequest | undefined, supply: ItemSupply, name: string): boolean {
+  if (supply.fallback === null || before?.state !== 'refused') return false
+  return before.error === GIVEN_UP || (before.error === SOLD_BEFORE && name !== supply.fallback)
 }

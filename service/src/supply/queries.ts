@@ -153,7 +153,7 @@ export interface SupplierRequest {
   readonly round: number
   readonly sku: string
   readonly qty: number
-  readonly state: 'asked' | 'given' | 'refused'
+  readonly state: 'asked' | 'given' | 'refused' | 'unsent'
   readonly attempts: number
   readonly failures: number
   readonly error: string | null
@@ -168,42 +168,106 @@ export interface FencedRequest extends RequestName {
   readonly fencing_token: number
 }
 
+/** What the supplier knows it by: our order and line, and from the second request for a line on its number. */
+export const requestId = ({ order_id, line, round }: Pick<SupplierRequest, 'order_id' | 'line' | 'round'>) =>
+  `${order_id}-${line}${round > 1 ? `-${round}` : ''}`
+
+/** A request of an order, with what it is for. */
+export type OrderRequestRow = Pick<SupplierRequest, 'line' | 'supplier' | 'sku' | 'qty' | 'state'> & {
+  readonly item_id: string
+}
+
 /**
  * The requests of an order belong to this lease from now on. The order must be locked and the lease be the latest: whoever
  * had them before can write to none of them any more.
  */
 export const takeOverRequests = (tx: Tx, account_id: string, order_id: string, fencing_token: number) =>
-  tx.run(sql`
-    update supplier_requests
+  tx.many<OrderRequestRow>(sql`
+    update supplier_requests r
        set fencing_token = ${fencing_token}
+      from order_lines l
+     where r.account_id = ${account_id}
+       and r.order_id = ${order_id}
+       and l.account_id = r.account_id
+       and l.order_id = r.order_id
+       and l.n = r.line
+    returning r.line, r.supplier, r.sku, r.qty, r.state, l.item_id`)
+
+/** Whether a supplier may still owe links for the order. */
+export const selectIsOwed = (tx: Tx, account_id: string, order_id: string) =>
+  tx.one<{ is_owed: boolean }>(sql`
+    select exists (select from supplier_requests
+                    where account_id = ${account_id}
+                      and order_id = ${order_id}
+                      and state = 'asked') as is_owed`)
+
+/** The end of a request by an operator's decision. */
+export const GIVEN_UP = 'given_up'
+
+/** Ends the open requests of a line as if they had been refused. The order must be locked. */
+export const giveUpRequests = (tx: Tx, account_id: string, order_id: string, line: number) =>
+  tx.many<Pick<SupplierRequest, 'order_id' | 'line' | 'supplier' | 'round' | 'qty'>>(sql`
+    update supplier_requests
+       set state = 'refused',
+           error = ${GIVEN_UP}
      where account_id = ${account_id}
-       and order_id = ${order_id}`)
+       and order_id = ${order_id}
+       and line = ${line}
+       and state = 'asked'
+    returning order_id, line, supplier, round, qty`)
+
+/** As it is sent. */
+export type Asking = Pick<SupplierRequest, 'order_id' | 'line' | 'round' | 'sku' | 'qty' | 'attempts'>
 
 /**
- * On record before anything is sent. While a request is open its sku and quantity stay what they were first; after a
- * refusal a new one begins. No row: a later lease has the request.
+ * On record before anything is sent: a new request, with a new id unless the supplier never got the old one. Only for an order
+ * that is paid, which is locked for it: whoever ends the order either sees this request or keeps it from being made. No row:
+ * the order has ended, or a later lease has the request.
  */
 export const recordAsking = (
   db: Queryable,
   ask: FencedRequest & Pick<SupplierRequest, 'sku' | 'qty'>,
   at: Date,
 ) =>
-  db.maybeOne<SupplierRequest>(sql`
+  db.maybeOne<Asking>(sql`
+    with paid as materialized (
+      select account_id, id
+        from orders
+       where account_id = ${ask.account_id}
+         and id = ${ask.order_id}
+         and status = 'paid'
+         for share
+    )
     insert into supplier_requests as r (account_id, order_id, line, supplier, sku, qty, state, attempts, first_at, last_at,
                                         fencing_token)
-    values (${ask.account_id}, ${ask.order_id}, ${ask.line}, ${ask.supplier}, ${ask.sku}, ${ask.qty}, 'asked', 1, ${at}, ${at},
-            ${ask.fencing_token})
+    select account_id, id, ${ask.line}, ${ask.supplier}, ${ask.sku}, ${ask.qty}::smallint, 'asked', 1, ${at}::timestamptz,
+           ${at}::timestamptz, ${ask.fencing_token}::integer
+      from paid
         on conflict (account_id, order_id, line, supplier) do update
-       set round = case when r.state = 'refused' then r.round + 1 else r.round end,
-           sku = case when r.state = 'refused' then excluded.sku else r.sku end,
-           qty = case when r.state = 'refused' then excluded.qty else r.qty end,
-           failures = case when r.state = 'refused' then 0 else r.failures end,
-           attempts = r.attempts + 1,
+       set round = case when r.state in ('asked', 'unsent') then r.round else r.round + 1 end,
+           sku = case when r.state = 'asked' then r.sku else excluded.sku end,
+           qty = case when r.state = 'asked' then r.qty else excluded.qty end,
+           failures = case when r.state = 'asked' then r.failures else 0 end,
+           attempts = case when r.state = 'asked' then r.attempts + 1 else 1 end,
            state = 'asked',
            last_at = excluded.last_at,
            fencing_token = excluded.fencing_token
      where r.fencing_token <= excluded.fencing_token
-    returning account_id, order_id, line, supplier, round, sku, qty, state, attempts, failures, error, first_at, last_at`)
+    returning order_id, line, round, sku, qty, attempts`)
+
+/** An open request is sent once more, the same as before, whatever has become of the order. No row: it is not ours, or has ended. */
+export const recordAskingAgain = (db: Queryable, ask: FencedRequest, at: Date) =>
+  db.maybeOne<Asking>(sql`
+    update supplier_requests
+       set attempts = attempts + 1,
+           last_at = ${at}
+     where account_id = ${ask.account_id}
+       and order_id = ${ask.order_id}
+       and line = ${ask.line}
+       and supplier = ${ask.supplier}
+       and state = 'asked'
+       and fencing_token = ${ask.fencing_token}
+    returning order_id, line, round, sku, qty, attempts`)
 
 /** The end of a request whose links this store had held before. */
 export const SOLD_BEFORE = 'sold_before'
@@ -221,7 +285,7 @@ export const selectRequest = (db: Queryable, ask: RequestName) =>
 export const recordFailure = (db: Queryable, ask: FencedRequest, error: string, counts: boolean) =>
   db.run(sql`
     update supplier_requests
-       set error = ${error},
+       set error = case when state = 'asked' then ${error} else error end,
            failures = failures + ${counts ? 1 : 0}
      where account_id = ${ask.account_id}
        and order_id = ${ask.order_id}
@@ -232,7 +296,7 @@ export const recordFailure = (db: Queryable, ask: FencedRequest, error: string, 
 export const recordEnd = (
   db: Queryable,
   ask: FencedRequest,
-  state: 'given' | 'refused',
+  state: 'given' | 'refused' | 'unsent',
   error: string | null,
 ) =>
   db.run(sql`

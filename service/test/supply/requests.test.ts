@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { EXIT } from '../../src/console/command/program.ts'
 import { createFulfilment } from '../../src/orders/fulfil.ts'
 import { FULFIL_QUEUE } from '../../src/orders/waiting.ts'
 import { systemClock as clock } from '../../src/platform/clock.ts'
@@ -8,6 +9,7 @@ import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { createObtainer } from '../../src/supply/obtain.ts'
 import type { SupplierRequest } from '../../src/supply/queries.ts'
+import { runAdminOn } from '../../testing/admin.ts'
 import { itemOf, putItems } from '../../testing/items.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
 import { startSupplier } from '../../testing/supplier.ts'
@@ -59,9 +61,11 @@ function newWorker() {
     if (end.kind !== 'done') await postponeJob(db, job, end)
     return end
   }
-  /** Takes the order up at once, whenever it is due. */
+  /** Takes the order up at once, whenever it is due, and no other. */
   async function take(order: string, leaseMs = 60_000): Promise<Job> {
-    await shop.database.asOwner(`update jobs set run_at = now() where subject = '${order}'`)
+    await shop.database.asOwner(
+      `update jobs set run_at = case when subject = '${order}' then now() else 'infinity' end`,
+    )
     for (const job of await takeJobs(db, FULFIL_QUEUE, false, 10, leaseMs))
       if (job.subject === order) return job
     throw new Error(`${order} is not due`)
@@ -102,5 +106,185 @@ test('a refusal that reaches a worker after its lease was taken over changes not
   expect(await statusOf(order)).toBe('delivered')
   expect(first.asked.map(({ id }) => id)).toEqual([`${order}-1`, `${order}-1`, `${order}-1`])
   expect(second.asked).toEqual([])
+  await close()
+})
+
+const noteOf = async (order: string) =>
+  (await shop.db.maybeOne<{ note: string }>(sql`select note from jobs where subject = ${order}`))?.note
+const poolLeft = async (item: string) =>
+  (
+    await shop.db.one<{ left: number }>(
+      sql`select pool_left as left from item_supply where item_id = ${item}`,
+    )
+  ).left
+const sellersOf = (order: string, ...suppliers: Awaited<ReturnType<typeof startSupplier>>[]) =>
+  suppliers.filter((supplier) => supplier.sold().some((id) => id.startsWith(order))).map(({ name }) => name)
+
+test('the first supplier refuses, the fallback says 202: only the fallback is asked again, and it alone has sold', async () => {
+  const { item, first, second, close } = await suppliedItem()
+  const worker = newWorker()
+  first.answers(() => ({ status: 409 }))
+  second.answers(() => ({ status: 202 }))
+  const order = await buy(item)
+  expect(await worker.run(order)).toMatchObject({ kind: 'again' })
+  first.answers(undefined)
+  expect(await worker.run(order)).toMatchObject({
+    kind: 'again',
+    note: expect.not.stringContaining(first.name),
+  })
+  second.answers(undefined)
+  expect(await worker.run(order)).toEqual({ kind: 'done' })
+  expect(sellersOf(order, first, second)).toEqual([second.name])
+  expect(first.asked).toHaveLength(1)
+  await close()
+})
+
+test('the first supplier says 202 and its circuit breaker opens: the order waits, and the first alone has sold', async () => {
+  const { item, first, second, close } = await suppliedItem()
+  const worker = newWorker()
+  first.answers(() => ({ status: 202 }))
+  const order = await buy(item)
+  await worker.run(order)
+  first.answers(() => ({ status: 500 }))
+  for (let n = 0; n < 5; n += 1) await worker.run(await buy(item))
+  expect(await worker.run(order)).toMatchObject({
+    kind: 'again',
+    note: expect.stringMatching(/keeps failing/),
+  })
+  expect(second.asked).toEqual([])
+  first.answers(undefined)
+  expect(await newWorker().run(order)).toEqual({ kind: 'done' })
+  expect(sellersOf(order, first, second)).toEqual([first.name])
+  await close()
+})
+
+test('the first supplier makes links and its answers are lost, for six orders: each is sold by one supplier in the end', async () => {
+  const { item, first, second, close } = await suppliedItem(100)
+  const worker = newWorker()
+  first.answers((ask) => ({ ...first.give(ask), hangs: true }))
+  const orders: string[] = []
+  for (let n = 0; n < 6; n += 1) orders.push(await buy(item))
+  for (let round = 0; round < 4; round += 1) {
+    for (const order of orders) if ((await statusOf(order)) === 'paid') await worker.run(order)
+  }
+  first.answers(undefined)
+  const recovered = newWorker()
+  for (const order of orders) if ((await statusOf(order)) === 'paid') await recovered.run(order)
+  for (const order of orders) {
+    expect(await statusOf(order)).toBe('delivered')
+    expect(sellersOf(order, first, second)).toHaveLength(1)
+  }
+  // After five failures the breaker is open: what was never sent to the first goes to the fallback at once.
+  expect([first.sold().length, second.sold().length]).toEqual([5, 1])
+  await close()
+})
+
+test('a supplier that nobody can connect to has received nothing: the fallback is asked at once', async () => {
+  const { item, first, second } = await suppliedItem()
+  await first.close()
+  const order = await buy(item)
+  expect(await newWorker().run(order)).toEqual({ kind: 'done' })
+  expect(await requestsOf(order)).toEqual([
+    { supplier: first.name, state: 'unsent', round: 1 },
+    { supplier: second.name, state: 'given', round: 1 },
+  ])
+  await second.close()
+})
+
+test('a supplier that may have received an earlier request is waited for when nobody can connect to it any more', async () => {
+  const { item, first, second } = await suppliedItem()
+  const worker = newWorker()
+  first.answers(() => ({ status: 500 }))
+  const order = await buy(item)
+  await worker.run(order)
+  await first.close()
+  expect(await worker.run(order)).toMatchObject({ kind: 'again', note: expect.stringMatching(/connect/) })
+  expect(await requestsOf(order)).toEqual([{ supplier: first.name, state: 'asked', round: 1 }])
+  expect(second.asked).toEqual([])
+  await second.close()
+})
+
+test('an open request is settled first, also with a supplier that is paused and that the item no longer comes from', async () => {
+  const { item, first, second, close } = await suppliedItem()
+  const worker = newWorker()
+  first.answers(() => ({ status: 202 }))
+  const order = await buy(item)
+  await worker.run(order)
+  await shop.operator.pauseSupplier(first.name, true)
+  await shop.operator.chooseSource(item, { supplier: second.name, fallback: null })
+  expect(await worker.run(order)).toMatchObject({ kind: 'again', note: expect.stringMatching(/being_made/) })
+  await shop.operator.chooseSource(item, { source: 'hand' })
+  expect(await worker.run(order)).toMatchObject({ kind: 'again' })
+  first.answers(undefined)
+  expect(await worker.run(order)).toEqual({ kind: 'done' })
+  expect(await statusOf(order)).toBe('delivered')
+  expect(sellersOf(order, first, second)).toEqual([first.name])
+  await close()
+})
+
+test.each([
+  ['cancelled', (order: string) => shop.operator.cancelOrder(order, 'test')],
+  [
+    'delivered by hand',
+    (order: string) => shop.operator.deliverOrder(order, [`https://gift.example/by-hand-${next()}`]),
+  ],
+])(
+  'what an order was asked for before it was %s is collected into the pool, and then its job is gone',
+  async (_how, end) => {
+    const { item, first, second, close } = await suppliedItem()
+    const worker = newWorker()
+    first.answers(() => ({ status: 202 }))
+    const order = await buy(item)
+    await worker.run(order)
+    await end(order)
+    expect(await worker.run(order)).toMatchObject({
+      kind: 'again',
+      note: expect.stringMatching(/being_made/),
+    })
+    first.answers(undefined)
+    expect(await worker.run(order)).toEqual({ kind: 'done' })
+    expect([await poolLeft(item), await noteOf(order), second.asked]).toEqual([1, undefined, []])
+    expect(await requestsOf(order)).toEqual([{ supplier: first.name, state: 'given', round: 1 }])
+    await close()
+  },
+)
+
+test('the job of a cancelled order is gone once its supplier has refused', async () => {
+  const { item, first, second, close } = await suppliedItem()
+  const worker = newWorker()
+  first.answers(() => ({ status: 202 }))
+  const order = await buy(item)
+  await worker.run(order)
+  await shop.operator.cancelOrder(order, 'test')
+  first.answers(() => ({ status: 409 }))
+  expect(await worker.run(order)).toEqual({ kind: 'done' })
+  expect([await noteOf(order), second.asked]).toEqual([undefined, []])
+  await close()
+})
+
+test('an operator gives up a request: it is listed until then, audited, and the fallback is asked', async () => {
+  const { item, first, second, close } = await suppliedItem()
+  const worker = newWorker()
+  first.answers(() => ({ status: 500 }))
+  const order = await buy(item)
+  await worker.run(order)
+  const listed = await runAdminOn(shop, 'suppliers', 'unsettled')
+  expect(listed.out).toContain(`${order}-1`)
+  const wrong = await runAdminOn(shop, 'suppliers', 'give-up', order, '2')
+  expect([wrong.code, wrong.err]).toEqual([
+    EXIT.notFound,
+    expect.stringMatching(/no open request for line 2/),
+  ])
+  const done = await runAdminOn(shop, 'suppliers', 'give-up', order, '1')
+  expect([done.code, done.out]).toEqual([0, expect.stringContaining(`Gave up ${order}-1 at "${first.name}"`)])
+  expect((await runAdminOn(shop, 'suppliers', 'unsettled')).out).not.toContain(order)
+  const audited = await shop.db.many(
+    sql`select details->'requests'->0->>'supplier' as supplier from audit_log
+         where action = 'supplier.give_up' and target = ${order}`,
+  )
+  expect(audited).toEqual([{ supplier: first.name }])
+  expect(await worker.run(order)).toEqual({ kind: 'done' })
+  expect(sellersOf(order, first, second)).toEqual([second.name])
+  expect(first.asked).toHaveLength(1)
   await close()
 })

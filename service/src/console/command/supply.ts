@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { refuse } from '../../platform/trouble.ts'
 import type { Loaded } from '../../supply/pool.ts'
-import { type ItemSupply, selectOpenRequests, selectSupplies } from '../../supply/queries.ts'
+import { type ItemSupply, requestId, selectOpenRequests, selectSupplies } from '../../supply/queries.ts'
 import { listSuppliers, SUPPLIER_TIMEOUT_MS_DEFAULT } from '../../supply/suppliers.ts'
 import { parseCount, parseDuration, parseLimit, parseText } from './parse.ts'
 import { day, NotAsAsked, print, table } from './print.ts'
@@ -29,7 +29,10 @@ export function supplyCommands(program: Command, workplace: Workplace): void {
     .argument('<item>')
     .option('--source <source>', 'pool, supplier or hand')
     .option('--supplier <name>', 'the supplier asked first')
-    .option('--fallback <name>', 'asked when the first has nothing or does not answer; "none" for nobody')
+    .option(
+      '--fallback <name>',
+      'asked when the first refuses, is paused or cannot be reached; "none" for nobody',
+    )
     .option('--sku <text>', 'what the suppliers call the item; its id by default', parseText)
     .option('--warn-below <n>', 'warn when fewer links are left in the pool', parseCount)
     .description('say where an item comes from')
@@ -129,7 +132,7 @@ function supplierCommands(program: Command, workplace: Workplace) {
     })
 
   for (const [name, isPaused, description] of [
-    ['pause', true, 'ask nothing of it for now; its fallback takes over'],
+    ['pause', true, 'ask nothing new of it for now; its fallback takes over'],
     ['resume', false, 'ask it again'],
   ] as const) {
     suppliers
@@ -157,7 +160,7 @@ function supplierCommands(program: Command, workplace: Workplace) {
         table(
           ['REQUEST', 'SUPPLIER', 'QTY', 'ASKED', 'LAST (UTC)', 'ERROR'],
           rows.map((r) => [
-            `${r.order_id}-${r.line}`,
+            requestId(r),
             r.supplier,
             String(r.qty),
             `${r.attempts}×`,
@@ -166,6 +169,21 @@ function supplierCommands(program: Command, workplace: Workplace) {
           ]),
           'Everything that was asked for was given or refused.',
         ),
+      )
+    })
+
+  suppliers
+    .command('give-up')
+    .argument('<order>')
+    .argument('<line>', 'of the order, from 1', parseCount)
+    .description('wait no longer for a supplier that is gone for good; the other one may be asked then')
+    .action(async (order: string, line: number, _options, command: Command) => {
+      const requests = await workplace.operator().giveUpRequests(order, line)
+      print(command, workplace, { requests }, () =>
+        [
+          ...requests.map(({ id, supplier, qty }) => `Gave up ${id} at "${supplier}" (${qty} links).`),
+          'Links that it made all the same are lost to the store: settle them with the supplier.',
+        ].join('\n'),
       )
     })
 }
