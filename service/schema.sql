@@ -620,7 +620,8 @@ CREATE TABLE public.pool_links (
     link_sealed bytea NOT NULL,
     link_kek_id text NOT NULL,
     link_hash bytea NOT NULL,
-    loaded_at timestamp with time zone NOT NULL
+    loaded_at timestamp with time zone NOT NULL,
+    set_aside_at timestamp with time zone
 );
 
 CREATE TABLE public.refund_rule (
@@ -1113,6 +1114,8 @@ GRANT SELECT,INSERT,DELETE ON TABLE public.pool_links TO shopwire_app;
 GRANT UPDATE(link_sealed) ON TABLE public.pool_links TO shopwire_app;
 
 GRANT UPDATE(link_kek_id) ON TABLE public.pool_links TO shopwire_app;
+
+GRANT UPDATE(set_aside_at) ON TABLE public.pool_links TO shopwire_app;
 
 GRANT SELECT,UPDATE ON TABLE public.refund_rule TO shopwire_app;
 

@@ -1,6 +1,6 @@
--- The level kept beside an item's pool is the number of links in it.
+-- The level kept beside an item's pool is the number of links in it that can be sold.
 with counts as (
-  select item_id, count(*) as links
+  select item_id, count(*) filter (where set_aside_at is null) as links
     from pool_links
    group by item_id
 )

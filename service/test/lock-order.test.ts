@@ -122,6 +122,8 @@ test('every transaction locks rows in the documented order, and every statement 
   await operator.loadPool(first, links(1))
   await operator.loadPool(second, links(1))
 
+  await operator.restorePool(second)
+
   // Webhook endpoints.
   const configure = (url: string) =>
     db.transaction((tx) => setEndpoint(tx, keyring, { account_id, url, set_by: 'test' }, clock.nowMs()))

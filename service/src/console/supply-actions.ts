@@ -6,7 +6,7 @@ import type { Keyring } from '../platform/encryption.ts'
 import { refuse } from '../platform/trouble.ts'
 import { checkLink, type LinkVault } from '../supply/gift-link.ts'
 import { type Choice, chooseSource } from '../supply/item-supply.ts'
-import { type Loaded, loadPool, preparePool } from '../supply/pool.ts'
+import { type Loaded, loadPool, preparePool, restorePool } from '../supply/pool.ts'
 import { giveUpRequests, type ItemSupply, requestId } from '../supply/queries.ts'
 import { createSupplier, pauseSupplier, type Supplier } from '../supply/suppliers.ts'
 import type { Act } from './act.ts'
@@ -28,6 +28,13 @@ export function supplyActions(keyring: Keyring, vault: LinkVault, clock: Clock, 
         return { result, target: item_id, details: { loaded: result.loaded, known: result.known.length } }
       })
     },
+
+    restorePool: (item_id: string) =>
+      act('pool.restore', async (tx, nowMs) => {
+        const result = await restorePool(tx, item_id, nowMs)
+        await wakeOrdersOf(tx, [item_id])
+        return { result, target: item_id, details: { restored: result.restored } }
+      }),
 
     chooseSource: (item_id: string, choice: Choice): Promise<ItemSupply> =>
       act('supply.set', async (tx, nowMs) => {

@@ -4,9 +4,9 @@ import type { JobEnd } from '../platform/job-runner.ts'
 import { assertLease, type Job } from '../platform/jobs.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
-import type { LinkVault } from '../supply/gift-link.ts'
+import type { LinkVault, PoolPlace } from '../supply/gift-link.ts'
 import type { ObtainFromSuppliers } from '../supply/obtain.ts'
-import { markPools, returnToPool, takeFromPool } from '../supply/pool.ts'
+import { markPools, PoolUnreadable, returnToPool, takeFromPool } from '../supply/pool.ts'
 import {
   type ItemSupply,
   lockItemSupply,
@@ -32,6 +32,8 @@ export interface FulfilDeps {
 
 const WAIT_MS_MIN = 1_000
 const WAIT_MS_MAX = 300_000
+/** Until an encryption key is put right; every order of the item tries as often. */
+const UNREADABLE_WAIT_MS = 60_000
 
 /** Links that came from outside and are in nobody's row yet. */
 interface Brought {
@@ -48,6 +50,8 @@ interface Settled {
   readonly requests: readonly OrderRequestRow[]
   /** Of what was brought, how many this store had held before. */
   readonly soldBefore: number
+  /** Links in pools that could not be decrypted. */
+  readonly setAside: readonly PoolPlace[]
 }
 
 /**
@@ -56,11 +60,23 @@ interface Settled {
  * ended otherwise keeps its job until its suppliers have answered: what they made is collected into the pool.
  */
 export function createFulfilment(deps: FulfilDeps): (job: Job) => Promise<JobEnd> {
-  const { db, log } = deps
+  const { db, log, metrics } = deps
 
-  return async (job) => {
+  async function settleNow(job: Job, brought?: Brought): Promise<Settled> {
+    const settled = await db.transaction((tx) => settle(deps, tx, job, brought))
+    for (const { item_id, id } of settled.setAside) {
+      metrics.poolLinksSetAside.inc()
+      log.error(
+        { item_id, pool_link: id },
+        'a link cannot be decrypted and was set aside: see "shopwire-admin pool set-aside"',
+      )
+    }
+    return settled
+  }
+
+  async function fulfil(job: Job): Promise<JobEnd> {
     const { account_id, subject: order_id, attempts: fencing_token } = job
-    let state = await db.transaction((tx) => settle(deps, tx, job))
+    let state = await settleNow(job)
     const supplies = await suppliesOf(db, state.open)
     const notes: string[] = []
 
@@ -88,7 +104,7 @@ export function createFulfilment(deps: FulfilDeps): (job: Job) => Promise<JobEnd
         return false
       }
       const { links, supplier } = obtained
-      state = await db.transaction((tx) => settle(deps, tx, job, { line: n, item_id, links, supplier }))
+      state = await settleNow(job, { line: n, item_id, links, supplier })
       if (state.soldBefore > 0) {
         const what = `gave ${state.soldBefore} links that this store has held before`
         log.error({ order_id, supplier }, `a supplier ${what}`)
@@ -100,8 +116,7 @@ export function createFulfilment(deps: FulfilDeps): (job: Job) => Promise<JobEnd
     const lines = new Set([...state.open.map(({ n }) => n), ...state.requests.map(({ line }) => line)])
     for (const n of [...lines].sort((a, b) => a - b)) while (await advance(n));
     // What was refused meanwhile is not open any more; then an order that has ended is done with.
-    if (state.open.length === 0 && state.requests.length > 0)
-      state = await db.transaction((tx) => settle(deps, tx, job))
+    if (state.open.length === 0 && state.requests.length > 0) state = await settleNow(job)
     const { open, requests } = state
     if (open.length === 0 && requests.length === 0) return { kind: 'done' }
     const isSupplied = (line: OpenLine) => supplies.get(line.item_id)?.source === 'supplier'
@@ -111,6 +126,17 @@ export function createFulfilment(deps: FulfilDeps): (job: Job) => Promise<JobEnd
     const waitMs = Math.min(WAIT_MS_MAX, WAIT_MS_MIN * 2 ** (job.attempts - 1))
     log.info({ order_id, attempts: job.attempts, wait_ms: waitMs, why }, 'an order waits')
     return { kind: 'again', waitMs, note: why }
+  }
+
+  return async (job) => {
+    try {
+      return await fulfil(job)
+    } catch (error) {
+      if (!(error instanceof PoolUnreadable)) throw error
+      metrics.poolsUnreadable.inc()
+      log.error({ order_id: job.subject, item_id: error.item_id }, error.message)
+      return { kind: 'again', waitMs: UNREADABLE_WAIT_MS, note: error.message }
+    }
   }
 }
 
@@ -140,6 +166,7 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, brought?: Brought): Pr
 
   const still: OpenLine[] = []
   const changedPools: string[] = []
+  const setAside: PoolPlace[] = []
   for (const line of open) {
     let { held, missing } = line
     const place = { ...order, line: line.n }
@@ -152,7 +179,8 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, brought?: Brought): Pr
     }
     const supply = supplies.find(({ item_id }) => item_id === line.item_id)
     if (missing > 0 && supply && supply.source !== 'hand') {
-      const taken = await takeFromPool(tx, vault, supply, missing)
+      const taken = await takeFromPool(tx, vault, supply, missing, nowMs)
+      setAside.push(...taken.setAside)
       if (taken.isLow) warnOfPool(deps, line.item_id, taken.pool_left)
       await keepLinks(tx, vault, place, held, taken.links, 'pool', nowMs)
       held += taken.links.length
@@ -173,7 +201,7 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, brought?: Brought): Pr
   const isDone = still.length === 0 && requests.length === 0 && (isPaid || isJobThere)
   if (isDone) await finishOrderJob(tx, job, refilled)
   else await wakeOrdersOf(tx, refilled)
-  return { open: still, requests, soldBefore }
+  return { open: still, requests, soldBefore, setAside }
 }
 
 /** Of what a supplier gave, the links that are new to this store; the request has come to its end with them. */

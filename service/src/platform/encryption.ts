@@ -52,6 +52,19 @@ export class WrongEncryptionKey extends Error {
   }
 }
 
+/** The key that a value names is not configured. The value may be as good as ever. */
+export class KekMissing extends Error {
+  override readonly name = 'KekMissing'
+  readonly kekId: string
+  constructor(kekId: string) {
+    super(
+      `A value is sealed under encryption key "${kekId}", which is not configured. ` +
+        'Put it back into SHOPWIRE_ENCRYPTION_KEYS until "shopwire-admin encryption rewrap" has finished.',
+    )
+    this.kekId = kekId
+  }
+}
+
 const FORMAT = 1
 const KEY_BYTES = 32
 const NONCE_BYTES = 12
@@ -93,12 +106,7 @@ export function localKeks(keks: ReadonlyMap<string, Buffer>, activeId: string): 
   const keys = new Map([...keks].map(([id, bytes]) => [id, createSecretKey(bytes)]))
   const kek = (id: string) => {
     const key = keys.get(id)
-    if (!key) {
-      throw new Error(
-        `A value is sealed under encryption key "${id}", which is not configured. ` +
-          'Put it back into SHOPWIRE_ENCRYPTION_KEYS until "shopwire-admin encryption rewrap" has finished.',
-      )
-    }
+    if (!key) throw new KekMissing(id)
     return key
   }
   kek(activeId)

@@ -82,6 +82,16 @@ export function createMetrics(version: string) {
       labelNames: ['direction'],
       registers,
     }),
+    poolLinksSetAside: new Counter({
+      name: 'shopwire_pool_links_set_aside_total',
+      help: 'Links in pools that could not be decrypted and are not sold.',
+      registers,
+    }),
+    poolsUnreadable: new Counter({
+      name: 'shopwire_pool_unreadable_total',
+      help: 'Times an order had to wait because a pool could not be decrypted: a wrong or missing encryption key.',
+      registers,
+    }),
     gauge(name: string, help: string, read: () => number) {
       new Gauge({
         name,

@@ -1,16 +1,19 @@
 import { selectItem } from '../catalogue/queries.ts'
 import { markSupply } from '../catalogue/supply-mark.ts'
 import type { Tx } from '../platform/db.ts'
+import { KekMissing } from '../platform/encryption.ts'
 import { newId } from '../platform/ids.ts'
 import { refuse } from '../platform/trouble.ts'
-import type { LinkVault } from './gift-link.ts'
+import type { LinkVault, PoolPlace } from './gift-link.ts'
 import {
   addToPoolLeft,
   ensureItemSupply,
   type ItemSupply,
   insertPoolLinks,
+  insertSetAside,
   lockItemSupply,
   type PoolLinkRow,
+  restoreSetAside,
   selectWronglyMarked,
   takePoolLinks,
 } from './queries.ts'
@@ -85,25 +88,81 @@ export async function returnToPool(
 
 export interface Taken {
   readonly links: readonly string[]
+  /** Links that could not be decrypted, and are not for sale any more. */
+  readonly setAside: readonly PoolPlace[]
   /** Set when this taking brought the pool below its warning mark. */
   readonly isLow: boolean
   readonly pool_left: number
 }
 
-/** Up to `wanted` links of an item whose supply row is locked. */
+/** So many bad links in a row may be chance. With more of them the key is wrong, and good links would be set aside. */
+const UNREADABLE_IN_A_ROW_MAX = 3
+
+/** A pool that cannot be sold from. Nothing was taken or set aside: the links may be good, and the key is what is wrong. */
+export class PoolUnreadable extends Error {
+  override readonly name = 'PoolUnreadable'
+  readonly item_id: string
+  constructor(item_id: string, why: string) {
+    super(`the pool of item ${item_id} cannot be decrypted: ${why}; check SHOPWIRE_ENCRYPTION_KEYS`)
+    this.item_id = item_id
+  }
+}
+
+/** Up to `wanted` links of an item whose supply row is locked. One that cannot be decrypted is set aside for the next. */
 export async function takeFromPool(
   tx: Tx,
   vault: LinkVault,
   supply: ItemSupply,
   wanted: number,
+  nowMs: number,
 ): Promise<Taken> {
   const { item_id, warn_below, pool_left } = supply
-  if (pool_left === 0) return { links: [], isLow: false, pool_left }
-  const rows = await takePoolLinks(tx, item_id, wanted)
-  const { pool_left: left } = await addToPoolLeft(tx, item_id, -rows.length)
-  rows.sort((a, b) => (a.id < b.id ? -1 : 1))
-  const links = await Promise.all(rows.map((row) => vault.openFromPool(row.link_sealed, row)))
-  return { links, isLow: pool_left >= warn_below && left < warn_below, pool_left: left }
+  if (pool_left === 0) return { links: [], setAside: [], isLow: false, pool_left }
+  const links: string[] = []
+  const setAside: PoolPlace[] = []
+  let inARow = 0
+  for (;;) {
+    const rows = await takePoolLinks(tx, item_id, wanted - links.length)
+    rows.sort((a, b) => (a.id < b.id ? -1 : 1))
+    const opened = await Promise.all(rows.map((row) => openOrUndefined(vault, row)))
+    const unreadable = rows.filter((_, n) => opened[n] === undefined)
+    links.push(...opened.filter((link) => link !== undefined))
+    setAside.push(...unreadable.map(({ id }) => ({ item_id, id })))
+    for (const link of opened) {
+      inARow = link === undefined ? inARow + 1 : 0
+      if (inARow > UNREADABLE_IN_A_ROW_MAX)
+        throw new PoolUnreadable(item_id, `${inARow} links in a row do not open`)
+    }
+    for (const row of unreadable) await insertSetAside(tx, row, new Date(nowMs))
+    if (unreadable.length === 0) break
+  }
+  const { pool_left: left } = await addToPoolLeft(tx, item_id, -(links.length + setAside.length))
+  return { links, setAside, isLow: pool_left >= warn_below && left < warn_below, pool_left: left }
+}
+
+/** Puts what was set aside back on sale, once the reason is gone; what still does not open is set aside again. */
+export async function restorePool(
+  tx: Tx,
+  item_id: string,
+  nowMs: number,
+): Promise<{ restored: number; pool_left: number }> {
+  const [supply] = await lockItemSupply(tx, [item_id])
+  if (!supply) throw refuse('not_found', `Item ${item_id} has no pool.`)
+  const restored = await restoreSetAside(tx, item_id)
+  const { pool_left } = await addToPoolLeft(tx, item_id, restored)
+  await markPools(tx, [item_id], nowMs)
+  return { restored, pool_left }
+}
+
+async function openOrUndefined(vault: LinkVault, row: PoolLinkRow): Promise<string | undefined> {
+  try {
+    return await vault.openFromPool(row.link_sealed, row)
+  } catch (error) {
+    // The row says the same as the sealed bytes, so it is the configuration that lacks the key.
+    if (error instanceof KekMissing && error.kekId === row.link_kek_id)
+      throw new PoolUnreadable(row.item_id, `encryption key "${error.kekId}" is not configured`)
+    return undefined
+  }
 }
 
 /**

@@ -94,13 +94,16 @@ export const insertPoolLinks = (tx: Tx, links: readonly PoolLinkRow[], loaded_at
                   ${links.map(({ link_hash }) => link_hash)}::bytea[])
         as l (item_id, id, link_sealed, link_kek_id, link_hash)`)
 
-/** The oldest ones, in any order. The lock of the item's supply row must be held. */
+export type TakenPoolLink = PoolLinkRow & { readonly loaded_at: Date }
+
+/** Oldest first, without those set aside. The lock of the item's supply row must be held. */
 export const takePoolLinks = (tx: Tx, item_id: string, limit: number) =>
-  tx.many<PoolPlace & { link_sealed: Buffer }>(sql`
+  tx.many<TakenPoolLink>(sql`
     with held as materialized (
       select item_id, id
         from pool_links
        where item_id = ${item_id}
+         and set_aside_at is null
        order by item_id, id
        limit ${limit}
          for update
@@ -109,7 +112,35 @@ export const takePoolLinks = (tx: Tx, item_id: string, limit: number) =>
      using held h
      where p.item_id = h.item_id
        and p.id = h.id
-    returning p.item_id, p.id, p.link_sealed`)
+    returning p.item_id, p.id, p.link_sealed, p.link_kek_id, p.link_hash, p.loaded_at`)
+
+/** Back where it was taken from, but not for sale. */
+export const insertSetAside = (tx: Tx, link: TakenPoolLink, at: Date) =>
+  tx.run(sql`
+    insert into pool_links (item_id, id, link_sealed, link_kek_id, link_hash, loaded_at, set_aside_at)
+    values (${link.item_id}, ${link.id}, ${link.link_sealed}, ${link.link_kek_id}, ${link.link_hash}, ${link.loaded_at}, ${at})`)
+
+export interface SetAsideLink extends PoolPlace {
+  readonly link_kek_id: string
+  readonly loaded_at: Date
+  readonly set_aside_at: Date
+}
+
+export const selectSetAside = (db: Queryable, limit: number) =>
+  db.many<SetAsideLink>(sql`
+    select item_id, id, link_kek_id, loaded_at, set_aside_at
+      from pool_links
+     where set_aside_at is not null
+     order by item_id, id
+     limit ${limit}`)
+
+/** For sale again, in their old places. The lock of the item's supply row must be held. */
+export const restoreSetAside = (tx: Tx, item_id: string) =>
+  tx.run(sql`
+    update pool_links
+       set set_aside_at = null
+     where item_id = ${item_id}
+       and set_aside_at is not null`)
 
 export interface SupplierRow {
   readonly name: string

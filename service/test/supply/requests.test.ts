@@ -16,7 +16,7 @@ import { startSupplier } from '../../testing/supplier.ts'
 
 let shop: Shop
 beforeAll(async () => {
-  shop = await openShop()
+  shop = await openShop({ limits: { requestsMax: 100_000, ordersMax: 100_000 } })
 })
 afterAll(() => shop.close())
 

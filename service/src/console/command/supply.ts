@@ -1,7 +1,13 @@
 import type { Command } from 'commander'
 import { refuse } from '../../platform/trouble.ts'
 import type { Loaded } from '../../supply/pool.ts'
-import { type ItemSupply, requestId, selectOpenRequests, selectSupplies } from '../../supply/queries.ts'
+import {
+  type ItemSupply,
+  requestId,
+  selectOpenRequests,
+  selectSetAside,
+  selectSupplies,
+} from '../../supply/queries.ts'
 import { listSuppliers, SUPPLIER_TIMEOUT_MS_DEFAULT } from '../../supply/suppliers.ts'
 import { parseCount, parseDuration, parseLimit, parseText } from './parse.ts'
 import { day, NotAsAsked, print, table } from './print.ts'
@@ -87,6 +93,35 @@ function poolCommands(program: Command, workplace: Workplace) {
       const pools = rows.filter((row) => row.source === 'pool' || row.pool_left > 0)
       const shown = low ? pools.filter((row) => stateOf(row) !== 'ok') : pools
       print(command, workplace, { pools: shown }, () => levels(shown))
+    })
+
+  pool
+    .command('set-aside')
+    .option('--limit <n>', 'how many', parseLimit, 200)
+    .description('links that could not be decrypted when they were to be sold')
+    .action(async ({ limit }: { limit: number }, command: Command) => {
+      const rows = await selectSetAside(workplace.deps().db, limit)
+      print(command, workplace, { links: rows }, () =>
+        table(
+          ['ITEM', 'POOL LINK', 'ENCRYPTION KEY', 'LOADED (UTC)', 'SET ASIDE (UTC)'],
+          rows.map((r) => [r.item_id, r.id, r.link_kek_id, day(r.loaded_at), day(r.set_aside_at)]),
+          'No link is set aside.',
+        ),
+      )
+    })
+
+  pool
+    .command('restore')
+    .argument('<item>')
+    .description('put an item’s links that were set aside back on sale, once they can be decrypted')
+    .action(async (item: string, _options, command: Command) => {
+      const done = await workplace.operator().restorePool(item)
+      print(
+        command,
+        workplace,
+        done,
+        () => `Put ${done.restored} links back; the pool of ${item} holds ${done.pool_left}.`,
+      )
     })
 }
 
