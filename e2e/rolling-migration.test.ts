@@ -33,7 +33,7 @@ beforeAll(async () => {
   system = await startSystem({
     admission: 'postgres',
     apis: 2,
-    settings: { ...limitless, SHOPWIRE_LOG_LEVEL: 'warn', SHOPWIRE_DATABASE_CONNECTIONS: '30' },
+    settings: { ...limitless, SHOPWIRE_LOG_LEVEL: 'warn' },
   })
   shop = await openShop(system)
   ;[item = ''] = await shop.sell(1)

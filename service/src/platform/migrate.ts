@@ -208,16 +208,16 @@ function isLockTrouble(error: unknown): boolean {
   )
 }
 
-async function apply(client: pg.Client, file: Migration) {
-  await client.query('begin')
+/**
+ * In one message. Sent one by one, the locks of a file that has run would be held until this process has read its answer and sent
+ * the commit: for as long as it is starved, frozen or cut off from the network, no sale could go on.
+ */
+async function apply(client: pg.Client, { number, name, checksum, text }: Migration) {
+  const record = [name, checksum].map((value) => client.escapeLiteral(value)).join(', ')
   try {
-    await client.query(file.text)
-    await client.query('insert into schema_migrations (number, name, checksum) values ($1, $2, $3)', [
-      file.number,
-      file.name,
-      file.checksum,
-    ])
-    await client.query('commit')
+    await client.query(
+      `begin;\n${text}\n;insert into schema_migrations (number, name, checksum) values (${number}, ${record});\ncommit`,
+    )
   } catch (error) {
     await client.query('rollback')
     throw error

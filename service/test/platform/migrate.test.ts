@@ -1,8 +1,10 @@
+import { spawnSync } from 'node:child_process'
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
+import { findPostgres } from '@shopwire/engines'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { migrate, schemaMismatch } from '../../src/platform/migrate.ts'
@@ -67,6 +69,36 @@ test('a gap in the numbers is refused before anything runs', async () => {
   await expect(migrate(database.ownerUrl, folder)).rejects.toThrow(/0099_far.sql breaks the row/)
 })
 
+test('a file is committed, and its locks are gone, even when the migrating process is frozen right after sending it', async () => {
+  const { version } = await migrate(database.ownerUrl, folder)
+  await addColumnNext(version)
+  let frozen: string | undefined
+  const freezeUntilCommitted = () => {
+    // Nothing of this process runs until psql has ended.
+    const args = ['--no-psqlrc', '--quiet', '--set', 'ON_ERROR_STOP=1', '--command', COLUMN_IS_THERE]
+    frozen = spawnSync(join(findPostgres(), 'psql'), [...args, database.superuserUrl]).stderr.toString()
+  }
+  await migrate(database.ownerUrl, folder, () => void setImmediate(freezeUntilCommitted))
+  expect(frozen).toBe('')
+})
+
+const COLUMN_IS_THERE = `
+  do $$ begin
+    for i in 1..60 loop
+      if exists (select from pg_attribute where attrelid = 'orders'::regclass and attname = 'added_later') then return; end if;
+      perform pg_sleep(0.05);
+    end loop;
+    raise exception 'the migration is not committed';
+  end $$`
+
+async function addColumnNext(version: number) {
+  const next = `${String(version + 1).padStart(4, '0')}_adds_a_column.sql`
+  await writeFile(
+    new URL(next, folder),
+    'alter table orders add column added_later text; -- without a line end',
+  )
+}
+
 describe('beside a transaction that has read orders and stays open', () => {
   const SALE_MS_MAX = 1_500
   let reader: pg.Client
@@ -74,8 +106,7 @@ describe('beside a transaction that has read orders and stays open', () => {
 
   beforeEach(async () => {
     const { version } = await migrate(database.ownerUrl, folder)
-    const next = `${String(version + 1).padStart(4, '0')}_adds_a_column.sql`
-    await writeFile(new URL(next, folder), 'alter table orders add column added_later text;')
+    await addColumnNext(version)
     reader = new pg.Client({ connectionString: database.superuserUrl, application_name: 'nightly-export' })
     await reader.connect()
     await reader.query('begin')
