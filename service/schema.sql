@@ -31,6 +31,8 @@ declare
   now_s bigint;
   memory record;
   w record;
+  must_survive boolean;
+  refused_to bigint;
   requests_wait bigint := 0;
   orders_wait bigint := 0;
 begin
@@ -51,24 +53,12 @@ begin
     verdict := 'forgotten';
     return;
   end if;
+  must_survive := p_signed_at > now_s + 1 or now_s <= memory.lost_at + c_usable_s;
 
-  insert into spent_nonces (account_id, key_id, nonce, signed_at)
-  values (p_account_id, p_key_id, p_nonce, p_signed_at)
-      on conflict do nothing;
-  if found and (p_signed_at > now_s + 1 or now_s <= memory.lost_at + c_usable_s) then
-    insert into witnessed_nonces (account_id, key_id, nonce, signed_at)
-    values (p_account_id, p_key_id, p_nonce, p_signed_at)
-        on conflict do nothing;
-  end if;
-  if not found then
-    verdict := 'replayed';
-    return;
-  end if;
-
-  select requests, orders into w from admission_windows where account_id = p_account_id for update;
+  select * into w from admission_windows where account_id = p_account_id for update;
   if not found then
     insert into admission_windows (account_id) values (p_account_id) on conflict do nothing;
-    select requests, orders into w from admission_windows where account_id = p_account_id for update;
+    select * into w from admission_windows where account_id = p_account_id for update;
   end if;
 
   -- Read after the lock is held: a copy that waited must not count with an old time. Admissions are stamped a shade late and
@@ -79,6 +69,10 @@ begin
   if w.requests[cardinality(w.requests)] > now_ms + 1 then
     w.requests := array(select least(t, now_ms) from unnest(w.requests) t);
     w.orders := array(select least(t, now_ms) from unnest(w.orders) t);
+  end if;
+  if w.refused_since <= now_ms - c_window_ms or w.refused_since > now_ms then
+    w.refused_since := now_ms;
+    w.refused_count := 0;
   end if;
   -- Stamps that left the window are dropped from the front; they are in order.
   while w.requests[1] <= now_ms - c_window_ms loop
@@ -93,17 +87,62 @@ begin
   if p_is_order and cardinality(w.orders) >= p_orders_max then
     orders_wait := w.orders[cardinality(w.orders) - p_orders_max + 1] + c_window_ms - now_ms;
   end if;
-
   wait_ms := greatest(requests_wait, orders_wait);
-  if wait_ms > 0 then
-    verdict := 'limited';
-  else
-    verdict := 'admitted';
-    w.requests := w.requests || now_ms + 1;
-    if p_is_order then
-      w.orders := w.orders || now_ms + 1;
+
+  refused_to := case when p_is_order then w.orders_refused_to else w.requests_refused_to end;
+  if now_s <= memory.lost_at + c_usable_s then
+    -- What was refused under a memory that is gone.
+    refused_to := greatest(refused_to, (
+      select r.refused_to from witnessed_refusals r where r.account_id = p_account_id and r.is_order = p_is_order));
+  end if;
+
+  if p_signed_at <= refused_to or (wait_ms > 0 and w.refused_count >= p_requests_max) then
+    perform from spent_nonces where account_id = p_account_id and key_id = p_key_id and nonce = p_nonce;
+    if not found and must_survive then
+      perform from witnessed_nonces where account_id = p_account_id and key_id = p_key_id and nonce = p_nonce;
     end if;
-    update admission_windows set requests = w.requests, orders = w.orders where account_id = p_account_id;
+    if found then
+      verdict := 'replayed';
+      return;
+    end if;
+    if p_signed_at > refused_to then
+      refused_to := p_signed_at;
+      update admission_windows set
+        requests_refused_to = case when p_is_order then requests_refused_to else p_signed_at end,
+        orders_refused_to = case when p_is_order then p_signed_at else orders_refused_to end
+       where account_id = p_account_id;
+      if must_survive then
+        perform witness_refusal(p_account_id, p_is_order, p_signed_at);
+      end if;
+    end if;
+    verdict := 'limited';
+    -- By the clock that signed this one: a second later than the latest.
+    wait_ms := greatest(wait_ms, (refused_to - p_signed_at + 1) * 1000);
+  else
+    insert into spent_nonces (account_id, key_id, nonce, signed_at)
+    values (p_account_id, p_key_id, p_nonce, p_signed_at)
+        on conflict do nothing;
+    if found and must_survive then
+      insert into witnessed_nonces (account_id, key_id, nonce, signed_at)
+      values (p_account_id, p_key_id, p_nonce, p_signed_at)
+          on conflict do nothing;
+    end if;
+    if not found then
+      verdict := 'replayed';
+      return;
+    end if;
+    if wait_ms > 0 then
+      verdict := 'limited';
+      update admission_windows set refused_since = w.refused_since, refused_count = w.refused_count + 1
+       where account_id = p_account_id;
+    else
+      verdict := 'admitted';
+      w.requests := w.requests || now_ms + 1;
+      if p_is_order then
+        w.orders := w.orders || now_ms + 1;
+      end if;
+      update admission_windows set requests = w.requests, orders = w.orders where account_id = p_account_id;
+    end if;
   end if;
   requests_used := cardinality(w.requests);
   orders_used := cardinality(w.orders);
@@ -276,6 +315,7 @@ begin
   delete from spent_nonces where signed_at <= p_signed_to;
   get diagnostics purged = row_count;
   delete from witnessed_nonces where signed_at <= p_signed_to;
+  delete from witnessed_refusals where refused_to <= p_signed_to;
   return purged;
 end
 $$;
@@ -348,6 +388,37 @@ begin
 end
 $$;
 
+CREATE FUNCTION public.witness_nonce(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_is_order boolean, OUT is_new boolean, OUT refused_to bigint) RETURNS record
+    LANGUAGE plpgsql
+    AS $$
+begin
+  select r.refused_to into refused_to
+    from witnessed_refusals r
+   where r.account_id = p_account_id
+     and r.is_order = p_is_order
+     and r.refused_to >= p_signed_at;
+  if found then
+    perform from witnessed_nonces where account_id = p_account_id and key_id = p_key_id and nonce = p_nonce;
+    is_new := not found;
+    return;
+  end if;
+  insert into witnessed_nonces (account_id, key_id, nonce, signed_at)
+  values (p_account_id, p_key_id, p_nonce, p_signed_at)
+      on conflict do nothing;
+  is_new := found;
+end
+$$;
+
+CREATE FUNCTION public.witness_refusal(p_account_id text, p_is_order boolean, p_signed_at bigint) RETURNS bigint
+    LANGUAGE sql
+    AS $$
+  insert into witnessed_refusals as r (account_id, is_order, refused_to)
+  values (p_account_id, p_is_order, p_signed_at)
+      on conflict (account_id, is_order) do update
+     set refused_to = greatest(r.refused_to, excluded.refused_to)
+  returning refused_to
+$$;
+
 CREATE TABLE public.accounts (
     id text NOT NULL,
     name text NOT NULL,
@@ -375,7 +446,11 @@ CREATE UNLOGGED TABLE public.admission_memory (
 CREATE UNLOGGED TABLE public.admission_windows (
     account_id text NOT NULL,
     requests bigint[] DEFAULT '{}'::bigint[] NOT NULL,
-    orders bigint[] DEFAULT '{}'::bigint[] NOT NULL
+    orders bigint[] DEFAULT '{}'::bigint[] NOT NULL,
+    refused_since bigint DEFAULT 0 NOT NULL,
+    refused_count integer DEFAULT 0 NOT NULL,
+    requests_refused_to bigint DEFAULT 0 NOT NULL,
+    orders_refused_to bigint DEFAULT 0 NOT NULL
 )
 WITH (fillfactor='40');
 
@@ -770,6 +845,12 @@ CREATE TABLE public.witnessed_nonces (
     signed_at bigint NOT NULL
 );
 
+CREATE TABLE public.witnessed_refusals (
+    account_id text NOT NULL,
+    is_order boolean NOT NULL,
+    refused_to bigint NOT NULL
+);
+
 CREATE UNLOGGED TABLE public.write_probe (
     filler text NOT NULL
 );
@@ -895,6 +976,9 @@ ALTER TABLE ONLY public.webhook_secrets
 ALTER TABLE ONLY public.witnessed_nonces
     ADD CONSTRAINT witnessed_nonces_pkey PRIMARY KEY (account_id, key_id, nonce);
 
+ALTER TABLE ONLY public.witnessed_refusals
+    ADD CONSTRAINT witnessed_refusals_pkey PRIMARY KEY (account_id, is_order);
+
 CREATE INDEX api_keys_id ON public.api_keys USING btree (id);
 
 CREATE INDEX api_keys_kek ON public.api_keys USING btree (secret_kek_id);
@@ -940,6 +1024,8 @@ CREATE UNIQUE INDEX webhook_endpoints_live ON public.webhook_endpoints USING btr
 CREATE UNIQUE INDEX webhook_secrets_current ON public.webhook_secrets USING btree (account_id) WHERE (ends_at IS NULL);
 
 CREATE INDEX witnessed_nonces_signed_at ON public.witnessed_nonces USING btree (signed_at);
+
+CREATE INDEX witnessed_refusals_refused_to ON public.witnessed_refusals USING btree (refused_to);
 
 CREATE TRIGGER jobs_taken_only_if_confirmed BEFORE UPDATE ON public.jobs FOR EACH ROW WHEN ((new.attempts > old.attempts)) EXECUTE FUNCTION public.skip_if_unconfirmed();
 
@@ -1043,6 +1129,12 @@ REVOKE ALL ON FUNCTION public.skip_if_unconfirmed() FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.store_is_open() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_app;
 
+REVOKE ALL ON FUNCTION public.witness_nonce(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_is_order boolean, OUT is_new boolean, OUT refused_to bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.witness_nonce(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_is_order boolean, OUT is_new boolean, OUT refused_to bigint) TO shopwire_app;
+
+REVOKE ALL ON FUNCTION public.witness_refusal(p_account_id text, p_is_order boolean, p_signed_at bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.witness_refusal(p_account_id text, p_is_order boolean, p_signed_at bigint) TO shopwire_app;
+
 GRANT SELECT,INSERT,UPDATE ON TABLE public.accounts TO shopwire_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.admission_in_use TO shopwire_app;
@@ -1138,3 +1230,5 @@ GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_endpoints TO shopwire_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_secrets TO shopwire_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.witnessed_nonces TO shopwire_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.witnessed_refusals TO shopwire_app;

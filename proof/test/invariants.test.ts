@@ -411,6 +411,15 @@ const journalPlants: readonly JournalPlant[] = [
     },
   },
   {
+    rule: 'A06',
+    wrong: 'a nonce that was let in although it was refused with 429',
+    change(calls) {
+      const call = one(calls, ({ path }) => path === '/v1/balance')
+      add(calls, { ...call, status: 429 })
+      return String(call.seq)
+    },
+  },
+  {
     rule: 'A07',
     wrong: 'links shown to a key that may not read orders',
     change(calls) {

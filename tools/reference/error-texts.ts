@@ -182,6 +182,7 @@ export const errorTexts: Readonly<Record<ErrorType, ErrorText>> = {
   rate_limited: {
     cause: [
       'The account made 120 requests, or 20 order attempts, in the last 60 seconds, over all its keys.',
+      'The account went on sending while it was refused, more than 120 times in a minute, and this request was signed no later than one of those. `Retry-After` says when one that is signed anew passes.',
       'Ten `test` events of the last 60 seconds have not been accepted by your endpoint. `last_error` in `GET /webhook` says why.',
       'Too many unsigned requests came from one address.',
     ],
@@ -191,7 +192,7 @@ export const errorTexts: Readonly<Record<ErrorType, ErrorText>> = {
       'Mirror the catalogue instead of asking for items one by one.',
     ],
     message:
-      'This account has made 120 requests within 60 seconds. Wait 12 s, then sign again with a fresh nonce.',
+      'This account has made 120 requests within 60 seconds. Wait 12 s, then sign again with a fresh timestamp and nonce.',
   },
   internal_error: {
     cause: ['A fault of ours. It is in our log under the `X-Request-Id` of the answer.'],

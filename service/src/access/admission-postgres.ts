@@ -1,6 +1,6 @@
 import { NONCE_KEPT_S_MIN } from '@shopwire/contract'
 import { type Db, sql } from '../platform/db.ts'
-import type { Admission, AdmissionLimits, Verdict } from './admission.ts'
+import type { Admission, AdmissionLimits, Attempt, Verdict } from './admission.ts'
 
 interface AdmitRow {
   verdict: Verdict['kind']
@@ -19,7 +19,7 @@ export interface PostgresAdmissionOptions {
 
 export const PURGE_EVERY_MS = 30_000
 
-/** Admission in the database itself, by the function `admit` of migration 0004: nothing else to run. */
+/** Admission in the database itself, by the function `admit` of the migrations: nothing else to run. */
 export function postgresAdmission(db: Db, options: PostgresAdmissionOptions): Admission {
   const { limits } = options
   let tending: NodeJS.Timeout | undefined
@@ -72,14 +72,24 @@ export async function purgeNonces(db: Db): Promise<void> {
     select purge_nonces(floor(extract(epoch from clock_timestamp()))::bigint - ${NONCE_KEPT_S_MIN}::bigint)`)
 }
 
-/** Spends a nonce where no crash can forget it; false when it was spent before. */
+/**
+ * Uses up a nonce where no crash can forget it; not new when it was used before. Nothing is written when the request was
+ * signed no later than one that was refused without having its nonce written down; `refusedTo` is that time then.
+ */
 export async function witnessNonce(
   db: Db,
-  nonce: { account_id: string; key_id: string; nonce: string; signed_at: number },
-): Promise<boolean> {
-  const inserted = await db.run(sql`
-    insert into witnessed_nonces (account_id, key_id, nonce, signed_at)
-    values (${nonce.account_id}, ${nonce.key_id}, ${nonce.nonce}, ${nonce.signed_at})
-        on conflict do nothing`)
-  return inserted === 1
+  attempt: Attempt,
+): Promise<{ isNew: boolean; refusedTo: number | null }> {
+  const { account_id, key_id, nonce, signed_at, isOrder } = attempt
+  const { is_new, refused_to } = await db.one<{ is_new: boolean; refused_to: number | null }>(sql`
+    select is_new, refused_to
+      from witness_nonce(${account_id}, ${key_id}, ${nonce}, ${signed_at}, ${isOrder})`)
+  return { isNew: is_new, refusedTo: refused_to }
+}
+
+/** Remembers a refusal whose nonce is not written down; up to which time of signing requests are refused from now on. */
+export async function witnessRefusal(db: Db, { account_id, isOrder, signed_at }: Attempt): Promise<number> {
+  const { refused_to } = await db.one<{ refused_to: number }>(sql`
+    select witness_refusal(${account_id}, ${isOrder}, ${signed_at}) as refused_to`)
+  return refused_to
 }

@@ -5,7 +5,7 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import type { Db } from '../platform/db.ts'
 import { Unavailable } from '../platform/trouble.ts'
 import type { Admission, AdmissionLimits, Attempt, Verdict } from './admission.ts'
-import { PURGE_EVERY_MS, purgeNonces, witnessNonce } from './admission-postgres.ts'
+import { PURGE_EVERY_MS, purgeNonces, witnessNonce, witnessRefusal } from './admission-postgres.ts'
 import { SLOT_COUNT, slotOf, tagsBySlot } from './redis-slots.ts'
 import { readClusterUrls } from './redis-urls.ts'
 
@@ -18,6 +18,8 @@ export interface RedisAdmissionOptions {
   onMemoryLost(): void
 }
 
+/** What the database has of a request when Redis is asked for the second time. */
+type Witnessed = 'nothing' | 'nonce' | 'refusal'
 type Reply = [verdict: string, memory: string, ...numbers: number[]]
 type Client = (Redis | Cluster) & {
   admit(...keysAndArguments: (string | number)[]): Promise<Reply>
@@ -92,7 +94,7 @@ export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admissio
     ).unref()
   }
 
-  function ask(attempt: Attempt, isWitnessed: boolean): Promise<Reply> {
+  function ask(attempt: Attempt, witnessed: Witnessed = 'nothing', refusedTo = 0): Promise<Reply> {
     const own = `${PREFIX}:{${attempt.account_id}}`
     return answered(
       client.admit(
@@ -101,23 +103,34 @@ export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admissio
         `${own}:requests`,
         `${own}:orders`,
         `${own}:standing`,
+        `${own}:refusals`,
         attempt.signed_at,
         attempt.standing,
         attempt.memory ?? '',
         attempt.isOrder ? 1 : 0,
         options.limits.requestsMax,
         options.limits.ordersMax,
-        isWitnessed ? 1 : 0,
+        witnessed === 'nothing' ? '' : witnessed,
+        refusedTo,
       ),
     )
   }
 
   return {
     async admit(attempt) {
-      const first = await ask(attempt, false)
-      if (first[0] !== 'witness') return toVerdict(first, options.limits)
-      if (!(await witnessNonce(db, attempt))) return { kind: 'replayed' }
-      return toVerdict(await ask({ ...attempt, memory: first[1] }, true), options.limits)
+      const [verdict, memory, ...numbers] = await ask(attempt)
+      const again = { ...attempt, memory }
+      if (verdict === 'witness_refusal') {
+        const refusedTo = await witnessRefusal(db, attempt)
+        return toVerdict(await ask(again, 'refusal', refusedTo), options.limits)
+      }
+      if (verdict !== 'witness') return toVerdict([verdict, memory, ...numbers], options.limits)
+      const { isNew, refusedTo } = await witnessNonce(db, attempt)
+      if (!isNew) return { kind: 'replayed' }
+      return toVerdict(
+        refusedTo === null ? await ask(again, 'nonce') : await ask(again, 'refusal', refusedTo),
+        options.limits,
+      )
     },
     async announce(account_id, standing) {
       await connected(client, options)
@@ -142,7 +155,7 @@ export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admissio
 function connect(options: RedisAdmissionOptions): Client {
   const client = options.isCluster ? connectCluster(options) : connectSingle(options)
   client.on('error', options.onError)
-  client.defineCommand('admit', { numberOfKeys: 5, lua: ADMIT_LUA })
+  client.defineCommand('admit', { numberOfKeys: 6, lua: ADMIT_LUA })
   client.defineCommand('touchMemory', { numberOfKeys: 1, lua: TOUCH_LUA })
   client.defineCommand('raiseStanding', { numberOfKeys: 1, lua: RAISE_STANDING_LUA })
   return client as Client

@@ -1,9 +1,10 @@
 -- One request's admission in one round trip; the same rules as the function admit() in PostgreSQL.
 -- All keys are in one hash slot: the account's own carry {account_id}, the memory key a tag made for that slot.
 --
--- KEYS: 1 memory of the slot, 2 the nonce, 3 request times, 4 order times, 5 announced standing
--- ARGV: 1 signed_at, 2 standing, 3 memory the key was read under ('' = just read), 4 is an order,
---       5 requests max, 6 orders max, 7 the nonce is witnessed in the database (then 3 is the memory that asked for it)
+-- KEYS: 1 memory of the slot, 2 the nonce, 3 request times, 4 order times, 5 announced standing, 6 refusals
+-- ARGV: 1 signed_at, 2 standing, 3 memory the key was read under ('' = just read), 4 is an order (1 or 0), 5 requests max,
+--       6 orders max, 7 what is witnessed in the database by now: '' nothing, 'nonce', or 'refusal' (then 3 is the memory that
+--       asked for it), 8 with 'refusal': the time up to which requests are refused
 -- Replies {verdict, memory, requests used, oldest leaves ms, orders used, oldest leaves ms, wait ms}
 local WINDOW_MS = 60000
 local USABLE_S = 120
@@ -34,7 +35,7 @@ end
 
 -- A revocation announced here, or one whose announcement went down with an earlier memory. Asked once per request: between
 -- the two calls of a witnessed one the answer could change, and its nonce is spent by then.
-local is_witnessed = ARGV[7] == '1'
+local is_witnessed = ARGV[7] ~= ''
 local announced = redis.call('GET', KEYS[5])
 local is_behind = announced and tonumber(announced) > tonumber(ARGV[2])
 if is_witnessed and ARGV[3] ~= memory_name then
@@ -53,10 +54,7 @@ if signed_at <= lost_at or signed_at <= purged_to then
   return { 'forgotten', memory_name }
 end
 
-if not is_witnessed and (signed_at > now_s + 1 or now_s <= lost_at + USABLE_S) then
-  return { 'witness', memory_name }
-end
-if not redis.call('SET', KEYS[2], '1', 'NX', 'EX', NONCE_TTL_S) then
+if redis.call('EXISTS', KEYS[2]) == 1 then
   return { 'replayed', memory_name }
 end
 
@@ -96,19 +94,57 @@ local wait_ms = wait(KEYS[3], requests, tonumber(ARGV[5]))
 if is_order then
   wait_ms = math.max(wait_ms, wait(KEYS[4], orders, tonumber(ARGV[6])))
 end
-local verdict = 'limited'
-if wait_ms <= 0 then
-  verdict = 'admitted'
-  count(KEYS[3])
-  requests = requests + 1
-  if is_order then
-    count(KEYS[4])
-    orders = orders + 1
-  end
+local function reply(verdict)
+  return {
+    verdict, memory_name,
+    requests, requests == 0 and 0 or requests_oldest + WINDOW_MS - now_ms,
+    orders, orders == 0 and 0 or orders_oldest + WINDOW_MS - now_ms,
+    math.max(wait_ms, 0),
+  }
 end
-return {
-  verdict, memory_name,
-  requests, requests == 0 and 0 or requests_oldest + WINDOW_MS - now_ms,
-  orders, orders == 0 and 0 or orders_oldest + WINDOW_MS - now_ms,
-  math.max(wait_ms, 0),
-}
+
+-- Nonces of refused requests: as many as the request limit are kept per minute. Of those after them only the latest time of
+-- signing is kept, and nothing signed at or before it is admitted. Orders have their own: a refused order can only be repeated
+-- as an order, and must not hold up anything else.
+local refused_field = 'to:' .. ARGV[4]
+local refusals = redis.call('HMGET', KEYS[6], 'since', 'count', refused_field)
+local refused_since = tonumber(refusals[1] or '0')
+local refused_count = tonumber(refusals[2] or '0')
+local refused_to = tonumber(refusals[3] or '0')
+if refused_since <= now_ms - WINDOW_MS or refused_since > now_ms then
+  refused_since = now_ms
+  refused_count = 0
+end
+local function keep_refusals(...)
+  redis.call('HSET', KEYS[6], ...)
+  redis.call('EXPIRE', KEYS[6], NONCE_TTL_S)
+end
+
+local must_survive = signed_at > now_s + 1 or now_s <= lost_at + USABLE_S
+local is_over = ARGV[7] == '' and wait_ms > 0 and refused_count >= tonumber(ARGV[5])
+if is_over and must_survive and signed_at > refused_to then
+  return { 'witness_refusal', memory_name }
+end
+if is_over or ARGV[7] == 'refusal' or signed_at <= refused_to then
+  local latest = math.max(refused_to, signed_at, tonumber(ARGV[8]))
+  if latest > refused_to then keep_refusals(refused_field, latest) end
+  -- By the clock that signed this one: a second later than the latest.
+  wait_ms = math.max(wait_ms, (latest - signed_at + 1) * 1000)
+  return reply('limited')
+end
+
+if must_survive and not is_witnessed then
+  return { 'witness', memory_name }
+end
+redis.call('SET', KEYS[2], '1', 'EX', NONCE_TTL_S)
+if wait_ms > 0 then
+  keep_refusals('since', refused_since, 'count', refused_count + 1)
+  return reply('limited')
+end
+count(KEYS[3])
+requests = requests + 1
+if is_order then
+  count(KEYS[4])
+  orders = orders + 1
+end
+return reply('admitted')

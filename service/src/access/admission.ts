@@ -40,7 +40,7 @@ export type Verdict =
 export interface Usage {
   readonly requests: WindowUsage
   readonly orders: WindowUsage
-  /** How long until this request would fit; 0 when it was admitted. */
+  /** After how long this request, signed anew, would fit; 0 when it was admitted. */
   readonly waitMs: number
 }
 

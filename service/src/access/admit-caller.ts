@@ -47,7 +47,7 @@ export async function admitCaller(
         return toCaller(key, verdict.usage)
       case 'limited':
         key.memory = verdict.memory
-        throw limited(deps, verdict.usage)
+        throw limited(deps, verdict.usage, request.isOrder)
       case 'replayed':
         deps.metrics.nonceReplays.inc()
         throw refuse(
@@ -124,18 +124,23 @@ function badCredentials(deps: AccessDeps, reason: 'key' | 'signature' | 'revoked
   return refuse('authentication_failed', NOT_PROVEN, { key_id, reason })
 }
 
-function limited(deps: AccessDeps, usage: Usage): Refusal {
-  const isRequests = usage.requests.used >= usage.requests.max
-  const policy = isRequests ? 'req' : 'orders'
+function limited(deps: AccessDeps, usage: Usage, isOrder: boolean): Refusal {
+  const policy = usage.requests.used < usage.requests.max && isOrder ? 'orders' : 'req'
   deps.metrics.rateLimited.inc({ policy })
   const seconds = Math.max(RETRY_AFTER_S_MIN, Math.ceil(usage.waitMs / 1000))
-  const limit = isRequests ? `${usage.requests.max} requests` : `${usage.orders.max} order attempts`
   return new Refusal(
     'rate_limited',
-    `This account has made ${limit} within ${RATE_WINDOW_S} seconds. Wait ${seconds} s, then sign again with a fresh nonce.`,
+    `${whyLimited(usage, isOrder)} Wait ${seconds} s, then sign again with a fresh timestamp and nonce.`,
     {},
     { 'retry-after': String(seconds), ...rateHeaders(usage) },
   )
+}
+
+function whyLimited({ requests, orders }: Usage, isOrder: boolean): string {
+  const made = (what: string) => `This account has made ${what} within ${RATE_WINDOW_S} seconds.`
+  if (requests.used >= requests.max) return made(`${requests.max} requests`)
+  if (isOrder && orders.used >= orders.max) return made(`${orders.max} order attempts`)
+  return 'This account kept sending while it was refused, and this request was signed before it stopped.'
 }
 
 /** Both windows on every signed answer, so that nobody has to run into a limit to learn of it. */

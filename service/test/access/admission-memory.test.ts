@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import type { Admission, Attempt } from '../../src/access/admission.ts'
 import { slotOf, tagsBySlot } from '../../src/access/redis-slots.ts'
 import { createAccount } from '../../src/accounts/account.ts'
+import { type AdmissionState, admissionState } from '../../testing/admission-state.ts'
 import { asSuperuser, openTestDatabase, type TestDatabase } from '../../testing/database.ts'
 import { createAdmission } from '../../testing/shop.ts'
 
@@ -17,6 +18,7 @@ interface Rig {
   admission: Admission
   database: TestDatabase
   account_id: string
+  state: AdmissionState
   /** Makes the memory begin this many seconds ago; negative: in the future. */
   loseMemory(secondsAgo: number): Promise<void>
   purgeTo(second: number): Promise<void>
@@ -43,11 +45,13 @@ describe.each(['postgres', 'redis'] as const)('the memory of admission in %s', (
       admission,
       database,
       account_id,
+      state: admissionState(kind, database),
       loseMemory: async (secondsAgo) => void (await setMark('lost_at', nowS() - secondsAgo)),
       purgeTo: async (second) => void (await setMark('purged_to', second)),
     }
     close = async () => {
       redis.disconnect()
+      rig.state.close()
       await admission.close()
       await database.close()
     }
@@ -109,6 +113,25 @@ describe.each(['postgres', 'redis'] as const)('the memory of admission in %s', (
     const verdict = await rig.admission.admit({ ...attempt(nowS()), memory })
     // The database compares standings directly and has no second copy to distrust.
     expect(verdict.kind).toBe(kind === 'postgres' ? 'admitted' : 'changed')
+  })
+
+  test.each([
+    ['signed ahead of the clock', 30, 1_000],
+    ['sent within two minutes of an earlier loss', 0, 60],
+  ])('requests that were refused and %s stay refused after a loss', async (_, aheadS, lossAgoS) => {
+    await rig.state.forgetAll(rig.account_id)
+    await rig.database.asOwner('truncate witnessed_nonces, witnessed_refusals')
+    await rig.loseMemory(lossAgoS)
+    const signed_at = nowS() + aheadS
+    const sent = Array.from({ length: 120 + 120 + 40 }, () => attempt(signed_at))
+    for (const each of sent) await rig.admission.admit(each)
+    const refused = sent.slice(120)
+    await rig.state.forgetAll(rig.account_id)
+    // The latest loss that does not cover them by itself.
+    await rig.loseMemory(nowS() - Math.min(signed_at, nowS()) + 1)
+    const after: string[] = []
+    for (const each of refused) after.push((await rig.admission.admit(each)).kind)
+    expect(after).toEqual([...Array(120).fill('replayed'), ...Array(40).fill('limited')])
   })
 
   test('a clock that steps back does not open the door to purged nonces (row 18)', async () => {

@@ -3,16 +3,22 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Admission, Attempt, Verdict } from '../../src/access/admission.ts'
 import { createAccount } from '../../src/accounts/account.ts'
 import { sql } from '../../src/platform/db.ts'
+import { type AdmissionState, admissionState } from '../../testing/admission-state.ts'
 import { openTestDatabase, type TestDatabase } from '../../testing/database.ts'
 import { type AdmissionKind, admissionKinds, createAdmission } from '../../testing/shop.ts'
+
+/** With Redis a nonce that is witnessed is judged twice, and those under way meanwhile are written down as well. */
+const IN_FLIGHT_MAX = 50
 
 /** One suite for every place admission can live: whatever holds for one must hold for all. */
 describe.each(admissionKinds)('admission in %s', (kind: AdmissionKind) => {
   let database: TestDatabase
   let admission: Admission
   let other: Admission
+  let state: AdmissionState
   beforeAll(async () => {
     database = await openTestDatabase()
+    state = admissionState(kind, database)
     admission = createAdmission(kind, database.db)
     // A second client stands for a second process: nothing may be decided in a process's own memory.
     other = createAdmission(kind, database.db)
@@ -22,6 +28,7 @@ describe.each(admissionKinds)('admission in %s', (kind: AdmissionKind) => {
   afterAll(async () => {
     await admission.close()
     await other.close()
+    state.close()
     await database.close()
   })
 
@@ -86,6 +93,73 @@ describe.each(admissionKinds)('admission in %s', (kind: AdmissionKind) => {
     const late = await newAttempt({ account_id })
     expect((await admission.admit(late)).kind).toBe('limited')
     expect((await admission.admit(late)).kind).toBe('replayed')
+  })
+
+  /** Requests of one account until its window is full, and then so many that are refused. */
+  async function refusedAttempts(many: number, wanted: Partial<Attempt> = {}) {
+    const { account_id } = await newAttempt()
+    const max = wanted.isOrder ? 20 : 120
+    await admitMany(
+      await Promise.all(Array.from({ length: max }, () => newAttempt({ ...wanted, account_id }))),
+    )
+    const attempts: Attempt[] = []
+    for (let sent = 0; sent < many; sent += 50) {
+      const some = await Promise.all(Array.from({ length: 50 }, () => newAttempt({ ...wanted, account_id })))
+      const verdicts = await admitMany(some)
+      expect(count(verdicts, 'limited')).toBe(50)
+      attempts.push(...some)
+    }
+    return { account_id, attempts }
+  }
+
+  test('of 5,000 refused requests no more nonces are written down than the limit allows requests', {
+    timeout: 120_000,
+  }, async () => {
+    const { account_id } = await refusedAttempts(5_000)
+    expect(await state.nonces(account_id)).toBeLessThanOrEqual(120 + 120 + IN_FLIGHT_MAX)
+  })
+
+  test('a refused request is never admitted, whether its nonce was written down or not', async () => {
+    const { account_id, attempts } = await refusedAttempts(200)
+    await state.emptyWindows(account_id)
+    const again = await admitMany(attempts)
+    const replayed = count(again, 'replayed')
+    expect(replayed).toBeGreaterThanOrEqual(120)
+    expect(replayed).toBeLessThanOrEqual(120 + IN_FLIGHT_MAX)
+    expect(count(again, 'limited')).toBe(200 - replayed)
+  })
+
+  test('whoever waits as long as it was told after many refusals, and signs anew, is admitted', async () => {
+    const { account_id, attempts } = await refusedAttempts(200)
+    await state.emptyWindows(account_id)
+    const last = attempts.at(-1) as Attempt
+    const refused = (await admission.admit(last)) as Extract<Verdict, { usage: unknown }>
+    expect(refused.kind).toBe('limited')
+    const waitS = Math.ceil(refused.usage.waitMs / 1000)
+    expect(waitS).toBeGreaterThanOrEqual(1)
+    const fresh = await newAttempt({ account_id, signed_at: last.signed_at + waitS })
+    expect((await admission.admit(fresh)).kind).toBe('admitted')
+  })
+
+  test('many refused orders hold up orders signed until then, and nothing else', async () => {
+    const { account_id, attempts } = await refusedAttempts(200, { isOrder: true })
+    await state.emptyWindows(account_id)
+    const { signed_at } = attempts.at(-1) as Attempt
+    const kindOf = async (wanted: Partial<Attempt>) =>
+      (await admission.admit(await newAttempt({ account_id, ...wanted }))).kind
+    expect(await kindOf({ isOrder: true, signed_at })).toBe('limited')
+    expect(await kindOf({ isOrder: false, signed_at })).toBe('admitted')
+    expect(await kindOf({ isOrder: true, signed_at: signed_at + 1 })).toBe('admitted')
+  })
+
+  test('refused requests that were signed ahead leave no more rows where no crash can forget them', async () => {
+    const { account_id } = await refusedAttempts(400, { signed_at: nowS() + 40 })
+    const rows = await database.db.many(sql`
+      select nonce from witnessed_nonces where account_id = ${account_id}`)
+    expect(rows.length).toBeLessThanOrEqual(120 + 120 + IN_FLIGHT_MAX)
+    const refusals = await database.db.many(sql`
+      select refused_to from witnessed_refusals where account_id = ${account_id}`)
+    expect(refusals).toHaveLength(1)
   })
 
   test('20 order attempts fit into a minute and count as requests too; reads go on', async () => {
