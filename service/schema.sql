@@ -170,6 +170,20 @@ begin
 end
 $$;
 
+CREATE FUNCTION public.note_access_change() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+  insert into access_changes as c (account_id, standing, changed_in, changed_at)
+  values (new.id, new.standing, pg_current_xact_id(), clock_timestamp())
+      on conflict (account_id) do update
+     set standing = greatest(c.standing, excluded.standing),
+         changed_in = excluded.changed_in,
+         changed_at = excluded.changed_at;
+  return null;
+end
+$$;
+
 CREATE FUNCTION public.place_order(p_account_id text, p_standing bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) RETURNS record
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_generic_plan'
@@ -418,6 +432,13 @@ CREATE FUNCTION public.witness_refusal(p_account_id text, p_is_order boolean, p_
      set refused_to = greatest(r.refused_to, excluded.refused_to)
   returning refused_to
 $$;
+
+CREATE TABLE public.access_changes (
+    account_id text NOT NULL,
+    standing bigint NOT NULL,
+    changed_in xid8 NOT NULL,
+    changed_at timestamp with time zone NOT NULL
+);
 
 CREATE TABLE public.accounts (
     id text NOT NULL,
@@ -856,6 +877,9 @@ CREATE UNLOGGED TABLE public.write_probe (
 );
 ALTER TABLE ONLY public.write_probe ALTER COLUMN filler SET STORAGE PLAIN;
 
+ALTER TABLE ONLY public.access_changes
+    ADD CONSTRAINT access_changes_pkey PRIMARY KEY (account_id);
+
 ALTER TABLE ONLY public.accounts
     ADD CONSTRAINT accounts_pkey PRIMARY KEY (id);
 
@@ -979,6 +1003,10 @@ ALTER TABLE ONLY public.witnessed_nonces
 ALTER TABLE ONLY public.witnessed_refusals
     ADD CONSTRAINT witnessed_refusals_pkey PRIMARY KEY (account_id, is_order);
 
+CREATE INDEX access_changes_changed_at ON public.access_changes USING btree (changed_at);
+
+CREATE INDEX access_changes_changed_in ON public.access_changes USING btree (changed_in);
+
 CREATE INDEX api_keys_id ON public.api_keys USING btree (id);
 
 CREATE INDEX api_keys_kek ON public.api_keys USING btree (secret_kek_id);
@@ -1027,11 +1055,16 @@ CREATE INDEX witnessed_nonces_signed_at ON public.witnessed_nonces USING btree (
 
 CREATE INDEX witnessed_refusals_refused_to ON public.witnessed_refusals USING btree (refused_to);
 
+CREATE TRIGGER accounts_standing_changed AFTER UPDATE OF standing ON public.accounts FOR EACH ROW WHEN ((new.standing <> old.standing)) EXECUTE FUNCTION public.note_access_change();
+
 CREATE TRIGGER jobs_taken_only_if_confirmed BEFORE UPDATE ON public.jobs FOR EACH ROW WHEN ((new.attempts > old.attempts)) EXECUTE FUNCTION public.skip_if_unconfirmed();
 
 CREATE TRIGGER orders_end_only_if_confirmed BEFORE UPDATE ON public.orders FOR EACH ROW WHEN (((old.status = 'paid'::text) AND (new.status <> 'paid'::text))) EXECUTE FUNCTION public.refuse_if_unconfirmed();
 
 CREATE TRIGGER suppliers_asked_only_if_confirmed BEFORE INSERT OR UPDATE ON public.supplier_requests FOR EACH ROW WHEN ((new.state = 'asked'::text)) EXECUTE FUNCTION public.refuse_if_unconfirmed();
+
+ALTER TABLE ONLY public.access_changes
+    ADD CONSTRAINT access_changes_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
 
 ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT api_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
@@ -1104,6 +1137,9 @@ GRANT ALL ON FUNCTION public.admit(p_account_id text, p_key_id text, p_nonce tex
 REVOKE ALL ON FUNCTION public.database_is_confirmed() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_app;
 
+REVOKE ALL ON FUNCTION public.note_access_change() FROM PUBLIC;
+GRANT ALL ON FUNCTION public.note_access_change() TO shopwire_app;
+
 REVOKE ALL ON FUNCTION public.place_order(p_account_id text, p_standing bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.place_order(p_account_id text, p_standing bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) TO shopwire_app;
 
@@ -1134,6 +1170,8 @@ GRANT ALL ON FUNCTION public.witness_nonce(p_account_id text, p_key_id text, p_n
 
 REVOKE ALL ON FUNCTION public.witness_refusal(p_account_id text, p_is_order boolean, p_signed_at bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.witness_refusal(p_account_id text, p_is_order boolean, p_signed_at bigint) TO shopwire_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.access_changes TO shopwire_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.accounts TO shopwire_app;
 

@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net'
+import { followAccessChanges } from './access/access-changes.ts'
 import type { Admission } from './access/admission.ts'
 import { ADMISSION_SEEN_EVERY_MS, noteAdmissionInUse } from './access/admission-in-use.ts'
 import { createKnownKeys } from './access/known-keys.ts'
@@ -63,6 +64,10 @@ export async function createApi(
     'Requests waiting for a database connection.',
     () => db.stats().waiting,
   )
+  const keys = createKnownKeys(db, keyring)
+  const changes = followAccessChanges(db, { keys, admission }, (error) =>
+    log.warn({ err: error }, 'changes of accounts could not be followed'),
+  )
   const edge = createEdge(
     {
       log,
@@ -74,7 +79,7 @@ export async function createApi(
         config.SHOPWIRE_TRUSTED_PROXY_HOPS > 0 ? 0 : config.SHOPWIRE_CONNECTIONS_PER_ADDRESS,
       publicFiles: new Map([...ownFiles(), ...docsPortal(config.SHOPWIRE_DOCS_FOLDER)]),
       access: {
-        keys: createKnownKeys(db, keyring),
+        keys,
         admission,
         metrics,
       },
@@ -112,6 +117,8 @@ export async function createApi(
       await until('database', () => verifyKeysOf(db, keyring))
       await until('database', () => identity.start())
       await until('admission', () => admission.open())
+      // PostgreSQL compares with the account's own row and needs to be told nothing.
+      if (config.SHOPWIRE_ADMISSION !== 'postgres') await until('database', () => changes.open())
       await until('database', async () => void (await noteAdmission()))
       noting.start()
       await until('database', () => catalogue.open())
@@ -123,6 +130,7 @@ export async function createApi(
       { name: 'finish requests', run: () => edge.close() },
       { name: 'leave the catalogue', run: () => catalogue.close() },
       { name: 'leave the identity of the database', run: () => identity.stop() },
+      { name: 'leave changes of accounts', run: () => changes.close() },
       { name: 'stop noting', run: () => noting.stop() },
       { name: 'close admission', run: () => admission.close() },
     ],

@@ -1,5 +1,6 @@
 import { NONCE_KEPT_S_MIN } from '@shopwire/contract'
 import { type Db, sql } from '../platform/db.ts'
+import { purgeAccessChanges } from './access-changes.ts'
 import type { Admission, AdmissionLimits, Attempt, Verdict } from './admission.ts'
 
 interface AdmitRow {
@@ -30,7 +31,7 @@ export function postgresAdmission(db: Db, options: PostgresAdmissionOptions): Ad
     const memory = await db.one<{ lost_at: number }>(sql`select lost_at from admission_memory_check()`)
     if (lostAt !== undefined && memory.lost_at !== lostAt) options.onMemoryLost()
     lostAt = memory.lost_at
-    await purgeNonces(db)
+    await purge(db)
   }
 
   return {
@@ -66,10 +67,11 @@ export function postgresAdmission(db: Db, options: PostgresAdmissionOptions): Ad
   }
 }
 
-/** Forgets nonces that no clock lets in any more, witnessed ones too. One process at a time does it. */
-export async function purgeNonces(db: Db): Promise<void> {
+/** Forgets what nobody needs any more: nonces that no clock lets in, witnessed ones too, and old changes of accounts. */
+export async function purge(db: Db): Promise<void> {
   await db.one(sql`
     select purge_nonces(floor(extract(epoch from clock_timestamp()))::bigint - ${NONCE_KEPT_S_MIN}::bigint)`)
+  await purgeAccessChanges(db)
 }
 
 /**

@@ -5,7 +5,7 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import type { Db } from '../platform/db.ts'
 import { Unavailable } from '../platform/trouble.ts'
 import type { Admission, AdmissionLimits, Attempt, Verdict } from './admission.ts'
-import { PURGE_EVERY_MS, purgeNonces, witnessNonce, witnessRefusal } from './admission-postgres.ts'
+import { PURGE_EVERY_MS, purge, witnessNonce, witnessRefusal } from './admission-postgres.ts'
 import { SLOT_COUNT, slotOf, tagsBySlot } from './redis-slots.ts'
 import { readClusterUrls } from './redis-urls.ts'
 
@@ -133,7 +133,7 @@ export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admissio
       )
     },
     async announce(account_id, standing) {
-      await connected(client, options)
+      await answered(connected(client, options))
       await answered(client.raiseStanding(`${PREFIX}:{${account_id}}:standing`, standing, STANDING_TTL_S))
     },
     async open() {
@@ -141,7 +141,7 @@ export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admissio
       await refuseEvictingServers(client)
       if (await touchAll()) await sleep(WARMING_MS)
       if (watching === undefined) keepWatching()
-      purging ??= setInterval(() => void purgeNonces(db).catch(options.onError), PURGE_EVERY_MS).unref()
+      purging ??= setInterval(() => void purge(db).catch(options.onError), PURGE_EVERY_MS).unref()
     },
     async close() {
       clearTimeout(watching)
@@ -256,7 +256,7 @@ async function answered<Result>(reply: Promise<Result>): Promise<Result> {
   try {
     return await reply
   } catch (error) {
-    throw new Unavailable('admission', error)
+    throw error instanceof Unavailable ? error : new Unavailable('admission', error)
   }
 }
 

@@ -24,6 +24,11 @@ export interface KnownKeys {
   secret(key_id: string): KeyObject | undefined
   /** The key, if an admission memory has vouched for it since it was read. */
   remembered(key_id: string): KnownKey | undefined
+  /**
+   * The account has this standing by now: what is remembered under an older one is not used any more. Whether that is news; a
+   * process that has not heard of it before cannot know.
+   */
+  outdate(account_id: string, standing: number): boolean
   /** Reads the key from the database; undefined when it is unknown or revoked. */
   read(key_id: string): Promise<KnownKey | undefined>
   /** The work of a `read` that finds nothing. */
@@ -44,13 +49,20 @@ export function createKnownKeys(db: Db, keyring: Keyring, reads: LookupLimits = 
   const limits = { max: KEYS_MAX, ttl: REMEMBERED_MS_MAX }
   const secrets = new LRUCache<string, KeyObject>(limits)
   const keys = new LRUCache<string, KnownKey>(limits)
+  const standings = new LRUCache<string, number>(limits)
   const look = sharedLookup<LiveKeyRow>(reads, (ids) => findLiveKeys(db, ids))
   return {
     secret: (key_id) => secrets.get(key_id),
     remembered(key_id) {
       const key = keys.get(key_id)
       // Until a memory has vouched for it, a key is good only for the request that read it.
-      return key?.memory === undefined ? undefined : key
+      if (key?.memory === undefined || key.standing < (standings.get(key.account_id) ?? 0)) return undefined
+      return key
+    },
+    outdate(account_id, standing) {
+      if ((standings.get(account_id) ?? 0) >= standing) return false
+      standings.set(account_id, standing)
+      return true
     },
     async read(key_id) {
       const row = await look(key_id)

@@ -1,0 +1,70 @@
+import { type Db, sql } from '../platform/db.ts'
+import { every } from '../platform/every.ts'
+import type { Admission } from './admission.ts'
+import type { KnownKeys } from './known-keys.ts'
+
+/** How long a revocation may go unnoticed when whoever made it ended before announcing it; the round trips come on top. */
+const LOOK_EVERY_MS = 500
+/** Longer than any process remembers a key, and than Redis keeps an announcement. */
+const KEPT_S = 3_600
+
+export interface AccessChanges {
+  /** Everything that changes from now on is noticed. */
+  open(): Promise<void>
+  close(): Promise<void>
+}
+
+/**
+ * Follows the accounts whose standing changed, for an admission that keeps its own copy of it. Whoever changes one announces
+ * it as well and returns only when that holds; this is for the process that is killed between its commit and its announcement.
+ * The keys this process remembers are outdated first, which needs nobody else, then the change is announced once more.
+ */
+export function followAccessChanges(
+  db: Db,
+  { keys, admission }: { keys: KnownKeys; admission: Admission },
+  onError: (error: unknown) => void,
+): AccessChanges {
+  let seenTo = '0'
+  const unannounced = new Map<string, number>()
+
+  async function look() {
+    const rows = await db.many<ChangeRow>(sql`
+      select s.seen_to::text, c.account_id, c.standing
+        from (select pg_snapshot_xmin(pg_current_snapshot()) as seen_to) s
+        left join access_changes c on c.changed_in >= ${seenTo}::text::xid8`)
+    for (const { account_id, standing } of rows) {
+      if (account_id === null || !keys.outdate(account_id, standing)) continue
+      unannounced.set(account_id, standing)
+    }
+    seenTo = rows[0]?.seen_to ?? seenTo
+    for (const [account_id, standing] of unannounced) {
+      await admission.announce(account_id, standing)
+      unannounced.delete(account_id)
+    }
+  }
+  const looking = every(LOOK_EVERY_MS, look, onError)
+
+  return {
+    async open() {
+      const { seen_to } = await db.one<{ seen_to: string }>(sql`
+        select pg_snapshot_xmin(pg_current_snapshot())::text as seen_to`)
+      seenTo = seen_to
+      looking.start()
+    },
+    close: () => looking.stop(),
+  }
+}
+
+interface ChangeRow {
+  /** Of the whole answer: the oldest transaction that was still under way. */
+  readonly seen_to: string
+  /** Null in the only row of an answer without changes. */
+  readonly account_id: string | null
+  readonly standing: number
+}
+
+/** Removes what every process has seen long ago. */
+export const purgeAccessChanges = (db: Db) =>
+  db.run(sql`
+    delete from access_changes
+     where changed_at < clock_timestamp() - ${KEPT_S}::integer * interval '1 s'`)

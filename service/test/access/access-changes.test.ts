@@ -1,0 +1,125 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import {
+  type AccessChanges,
+  followAccessChanges,
+  purgeAccessChanges,
+} from '../../src/access/access-changes.ts'
+import type { Admission } from '../../src/access/admission.ts'
+import { createKnownKeys, type KnownKeys } from '../../src/access/known-keys.ts'
+import { setAccountStatus } from '../../src/accounts/account.ts'
+import { revokeKey } from '../../src/accounts/api-key.ts'
+import { sql } from '../../src/platform/db.ts'
+import { asSuperuser } from '../../testing/database.ts'
+import { openShop, type Shop } from '../../testing/shop.ts'
+
+let shop: Shop
+let keys: KnownKeys
+let changes: AccessChanges
+let announced: [account_id: string, standing: number][]
+let announcingFails: boolean
+beforeAll(async () => {
+  shop = await openShop()
+})
+afterAll(() => shop.close())
+beforeEach(async () => {
+  announced = []
+  announcingFails = false
+  keys = createKnownKeys(shop.db, shop.keyring)
+  const admission = {
+    async announce(account_id: string, standing: number) {
+      if (announcingFails) throw new Error('Redis is away')
+      announced.push([account_id, standing])
+    },
+  } as Admission
+  changes = followAccessChanges(shop.db, { keys, admission }, () => {})
+  await changes.open()
+})
+afterEach(() => changes.close())
+
+async function newAccountWithKey() {
+  const account = await shop.operator.createAccount('Caller')
+  const key = await shop.makeKey(undefined, account.id)
+  return { account_id: account.id, key }
+}
+
+/** As after a request: read, and vouched for by a memory. */
+async function remember(key_id: string) {
+  const known = await keys.read(key_id)
+  if (known) known.memory = 'a memory'
+  expect(keys.remembered(key_id)).toBeDefined()
+}
+
+test('a revocation and a suspension that nobody announced outdate remembered keys and are announced', async () => {
+  const [one, other] = [await newAccountWithKey(), await newAccountWithKey()]
+  await remember(one.key.id)
+  await remember(other.key.id)
+  await shop.db.transaction((tx) => revokeKey(tx, one.key.id, Date.now()))
+  await shop.db.transaction((tx) => setAccountStatus(tx, other.account_id, 'suspended'))
+  await expect
+    .poll(() => announced)
+    .toEqual([
+      [one.account_id, 2],
+      [other.account_id, 2],
+    ])
+  expect(keys.remembered(one.key.id)).toBeUndefined()
+  expect(keys.remembered(other.key.id)).toBeUndefined()
+})
+
+test('a key that is read after the change is remembered again', async () => {
+  const { account_id, key } = await newAccountWithKey()
+  await remember(key.id)
+  await shop.db.transaction((tx) => setAccountStatus(tx, account_id, 'suspended'))
+  await expect.poll(() => keys.remembered(key.id)).toBeUndefined()
+  await remember(key.id)
+})
+
+test('a change that was made early and committed late is not missed', async () => {
+  const [late, early] = [await newAccountWithKey(), await newAccountWithKey()]
+  await remember(late.key.id)
+  await asSuperuser(async (client) => {
+    await client.query('begin')
+    await client.query('update accounts set standing = standing + 1 where id = $1', [late.account_id])
+    await shop.db.transaction((tx) => setAccountStatus(tx, early.account_id, 'suspended'))
+    await expect.poll(() => announced).toEqual([[early.account_id, 2]])
+    expect(keys.remembered(late.key.id)).toBeDefined()
+    await client.query('commit')
+  }, shop.database.superuserUrl)
+  await expect
+    .poll(() => announced)
+    .toEqual([
+      [early.account_id, 2],
+      [late.account_id, 2],
+    ])
+  expect(keys.remembered(late.key.id)).toBeUndefined()
+})
+
+test('an announcement that fails is made again, and remembered keys are outdated meanwhile', async () => {
+  announcingFails = true
+  const { account_id, key } = await newAccountWithKey()
+  await remember(key.id)
+  await shop.db.transaction((tx) => revokeKey(tx, key.id, Date.now()))
+  await expect.poll(() => keys.remembered(key.id)).toBeUndefined()
+  expect(announced).toEqual([])
+  announcingFails = false
+  await expect.poll(() => announced).toEqual([[account_id, 2]])
+})
+
+test('a change that is rolled back leaves nothing, and old ones are removed', async () => {
+  const { account_id } = await newAccountWithKey()
+  const rows = () => shop.db.many(sql`select standing from access_changes where account_id = ${account_id}`)
+  const rolledBack = shop.db.transaction(async (tx) => {
+    await setAccountStatus(tx, account_id, 'suspended')
+    throw new Error('no')
+  })
+  await expect(rolledBack).rejects.toThrow('no')
+  expect(await rows()).toEqual([])
+  for (const status of ['suspended', 'active'] as const) {
+    await shop.db.transaction((tx) => setAccountStatus(tx, account_id, status))
+  }
+  expect(await rows()).toEqual([{ standing: 3 }])
+  await purgeAccessChanges(shop.db)
+  expect(await rows()).toHaveLength(1)
+  await shop.database.asOwner(`update access_changes set changed_at = now() - interval '2 hours'`)
+  await purgeAccessChanges(shop.db)
+  expect(await rows()).toEqual([])
+})
