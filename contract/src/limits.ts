@@ -19,8 +19,6 @@ export const NONCE_KEPT_S_MIN = 600
 export const RATE_WINDOW_S = 60
 export const REQUESTS_PER_WINDOW_MAX = 120
 export const ORDER_ATTEMPTS_PER_WINDOW_MAX = 20
-/** Of public requests, such as GET /status, from one address. */
-export const PUBLIC_REQUESTS_PER_WINDOW_MAX = 120
 /** Of public files, such as /openapi.json, from one address. A page with its styles and scripts is many at once. */
 export const PUBLIC_FILES_PER_WINDOW_MAX = 1_200
 export const RETRY_AFTER_S_MIN = 1

@@ -36,16 +36,11 @@ export type Route = {
 }
 
 /** Errors that can meet any request with bytes in it, before anyone asks who sent it. */
-const unsigned = [
-  'invalid_request',
-  'request_timeout',
-  'payload_too_large',
-  'rate_limited',
-  'internal_error',
-] as const
+const unsigned = ['invalid_request', 'request_timeout', 'payload_too_large', 'internal_error'] as const
 
 const signed = [
   ...unsigned,
+  'rate_limited',
   'authentication_failed',
   'timestamp_out_of_range',
   'nonce_reused',

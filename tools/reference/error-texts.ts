@@ -184,7 +184,7 @@ export const errorTexts: Readonly<Record<ErrorType, ErrorText>> = {
       'The account made 120 requests, or 20 order attempts, in the last 60 seconds, over all its keys.',
       'The account went on sending while it was refused, more than 120 times in a minute, and this request was signed no later than one of those. `Retry-After` says when one that is signed anew passes.',
       'Ten `test` events of the last 60 seconds have not been accepted by your endpoint. `last_error` in `GET /webhook` says why.',
-      'Too many unsigned requests came from one address.',
+      'Too many public files, such as `/openapi.json` or these pages, were fetched from one address.',
     ],
     fix: [
       'Wait `Retry-After` seconds. A refusal does not count, so that is enough.',

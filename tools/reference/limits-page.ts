@@ -39,12 +39,6 @@ const SECTIONS: readonly { readonly title: string; readonly rows: readonly Row[]
         link('rate_limited'),
       ),
       row(
-        'Public requests per address',
-        ['PUBLIC_REQUESTS_PER_WINDOW_MAX'],
-        `${c.PUBLIC_REQUESTS_PER_WINDOW_MAX} in any ${c.RATE_WINDOW_S} s`,
-        link('rate_limited'),
-      ),
-      row(
         'Files per address: these pages, `/openapi.json`',
         ['PUBLIC_FILES_PER_WINDOW_MAX'],
         `${c.PUBLIC_FILES_PER_WINDOW_MAX} in any ${c.RATE_WINDOW_S} s`,

@@ -8,7 +8,6 @@ import {
   NONCE_LENGTH_MIN,
   ORDER_ATTEMPTS_PER_WINDOW_MAX,
   ORDER_TOTAL_CENTS_MAX,
-  PUBLIC_REQUESTS_PER_WINDOW_MAX,
   RATE_WINDOW_S,
   REQUESTS_PER_WINDOW_MAX,
   TIMESTAMP_TOLERANCE_S,
@@ -87,7 +86,8 @@ export const routeTexts: Readonly<Record<RouteName, RouteText>> = {
   getStatus: {
     tag: 'Service',
     summary: 'Is the shop open?',
-    description: `Public: signature headers are not looked at. HEAD is answered too, for monitors. At most ${PUBLIC_REQUESTS_PER_WINDOW_MAX} calls a minute from one address. A success says only that this endpoint answers; it is no estimate of delivery times.`,
+    description:
+      'Public: signature headers are not looked at. HEAD is answered too, for monitors. Not limited: ask as often as once a second, which is how often the answer changes. A success says only that this endpoint answers; it is no estimate of delivery times.',
     answers: { 200: 'How the service and the store are.' },
   },
   getPing: {

@@ -14,8 +14,6 @@ import type { RoutedTicket } from './ticket.ts'
 export interface PipelineDeps {
   readonly access: AccessDeps
   readonly clock: Clock
-  /** Calls of public routes per address; nobody signs those, so no account's limit holds them. */
-  readonly publicCalls: Throttle
   addressOf(request: IncomingMessage): string
   readonly interference?: Interference
 }
@@ -61,7 +59,6 @@ export async function runPipeline(
   const nowMs = deps.clock.nowMs()
   refuseDeclaredLength(request)
   if (route.scope === null) {
-    refuseTooManyCalls(deps, deps.publicCalls, request)
     refuseBody(request)
     return endpoint.handle({
       ...emptyCall,
@@ -113,9 +110,9 @@ export async function runPipeline(
 type AnyCall = Call<'getPing'> & Call<'getStatus'>
 const emptyCall = { caller: undefined, query: undefined, body: undefined, ifNoneMatch: undefined }
 
-/** What nobody signs is counted by address. */
+/** Public files are counted by address: they are larger than what asks for them. */
 export function refuseTooManyCalls(
-  { access, clock, addressOf }: Omit<PipelineDeps, 'publicCalls'>,
+  { access, clock, addressOf }: PipelineDeps,
   calls: Throttle,
   request: IncomingMessage,
 ): void {
@@ -125,7 +122,7 @@ export function refuseTooManyCalls(
   const seconds = Math.ceil(waitMs / 1000)
   throw new Refusal(
     'rate_limited',
-    `Too many requests came from this address. Wait ${seconds} s.`,
+    `Too many files were fetched from this address. Wait ${seconds} s.`,
     {},
     { 'retry-after': String(seconds) },
   )

@@ -4,7 +4,6 @@ import {
   type ErrorType,
   offersHead,
   PUBLIC_FILES_PER_WINDOW_MAX,
-  PUBLIC_REQUESTS_PER_WINDOW_MAX,
   RATE_WINDOW_S,
   type Route,
   routes,
@@ -25,7 +24,7 @@ import { closeGently, refuseOnSockets } from './socket-refusals.ts'
 import { createTicketOffice, type FileTicket, type RoutedTicket } from './ticket.ts'
 import { createTurns } from './turns.ts'
 
-export interface EdgeDeps extends Omit<PipelineDeps, 'publicCalls'> {
+export interface EdgeDeps extends PipelineDeps {
   readonly log: Log
   readonly metrics: Metrics
   readonly connectionsMax: number
@@ -47,13 +46,11 @@ const STALLED_MS_MAX = 20_000
 const CONNECTIONS_CHECK_MS = 250
 const NO_ROUTE = '/-'
 const FILE_ROUTE = '/-file'
-const PUBLIC_CALLS = {
-  hitsMax: PUBLIC_REQUESTS_PER_WINDOW_MAX,
+const PUBLIC_FILES = {
+  hitsMax: PUBLIC_FILES_PER_WINDOW_MAX,
   windowMs: RATE_WINDOW_S * 1000,
   namesMax: 100_000,
 }
-/** Apart from the public calls: a page with its styles and scripts is many files at once. */
-const PUBLIC_FILES = { ...PUBLIC_CALLS, hitsMax: PUBLIC_FILES_PER_WINDOW_MAX }
 
 /** The HTTP surface: Fastify carries the requests, the contract's route table says which there are. */
 export function createEdge(deps: EdgeDeps, endpoints: readonly Endpoint[]): FastifyInstance {
@@ -63,7 +60,6 @@ export function createEdge(deps: EdgeDeps, endpoints: readonly Endpoint[]): Fast
     mounted.map(({ route }) => route),
     deps.publicFiles,
   )
-  const pipeline = { ...deps, publicCalls: createThrottle(PUBLIC_CALLS) }
   const fileCalls = createThrottle(PUBLIC_FILES)
   const takeTurn = createTurns()
   const exchanges = new WeakMap<IncomingMessage, Exchange>()
@@ -155,7 +151,7 @@ export function createEdge(deps: EdgeDeps, endpoints: readonly Endpoint[]): Fast
       async handler(request, reply) {
         const exchange = exchangeOf(request)
         const ticket = exchange.ticket as RoutedTicket
-        const answer = await runPipeline(pipeline, endpoint, input, ticket, request.raw, reply.raw, exchange)
+        const answer = await runPipeline(deps, endpoint, input, ticket, request.raw, reply.raw, exchange)
         const body = answer.body === null ? '' : JSON.stringify(answer.body)
         return send(reply, exchange, { ...answer, body })
       },
