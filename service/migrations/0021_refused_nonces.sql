@@ -1,6 +1,6 @@
 -- A request that is refused with 429 has used up its nonce. Written down one by one without end, such nonces were a way to fill
 -- the disk. Now the first ones of a minute, as many as the request limit, are written down; of those after them only the latest
--- time of signing is kept, and nothing signed at or before it is admitted. See docs/decisions/0018.
+-- time of signing is kept, and nothing signed at or before it is admitted. See docs/decisions/0022.
 alter table admission_windows
   -- When the minute began in which nonces of refused requests are counted, in milliseconds, and how many were written down.
   add column refused_since bigint not null default 0,

@@ -1,6 +1,6 @@
 -- Accounts whose standing changed, written in the transaction that changes it. API processes that remember keys, and keep what is
 -- compared with them outside this database, follow it: whoever made the change may end before it has told them. See
--- docs/decisions/0019.
+-- docs/decisions/0023.
 create table access_changes (
   account_id text primary key references accounts (id),
   standing bigint not null,

@@ -13,7 +13,7 @@ import { systemClock as clock } from '../src/platform/clock.ts'
 import { nameIdentity, readDatabaseState } from '../src/platform/database-identity.ts'
 import { localKeks, openKeyring } from '../src/platform/encryption.ts'
 import type { Sent } from '../src/platform/guarded-client.ts'
-import { keepJobs, postponeJob, takeJobs } from '../src/platform/jobs.ts'
+import { keepJobs, postponeJob, releaseFrozenJobs, takeJobs } from '../src/platform/jobs.ts'
 import { verifyEncryptionKeys } from '../src/platform/key-checks.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
@@ -185,6 +185,8 @@ test('every transaction locks rows in the documented order, and every statement 
   await deliverAll()
   answer = { error: 'http_500', status: 500, remote_address: '93.184.216.34' }
   for (let n = 0; n < 10; n += 1) await db.transaction((tx) => queueTest(tx, account_id, clock.nowMs()))
+  await database.asOwner(`update deliveries set created_at = created_at - interval '2 minutes'`)
+  await db.transaction((tx) => queueTest(tx, account_id, clock.nowMs()))
   await deliverAll()
   await deliverAll(2 * DAY_MS)
   await announceCatalogue(db, 1_000, clock.nowMs())
@@ -201,7 +203,8 @@ test('every transaction locks rows in the documented order, and every statement 
   await db.transaction((tx) => stopEndpoint(tx, account_id, clock.nowMs()))
   expect(await forgetEvents(db, new Date(clock.nowMs() + DAY_MS))).toBeGreaterThan(10)
 
-  // Keys, and the database itself.
+  // Keys, the clock, and the database itself.
+  await releaseFrozenJobs(db, 100)
   await verifyEncryptionKeys(db, keyring, SEALED_COLUMNS)
   await database.asOwner('update database_identity set timeline = timeline + 1')
   await operator.confirmDatabase(nameIdentity((await readDatabaseState(db)).present))
