@@ -86,5 +86,5 @@ test('a proxy that forbids the supplier, wants a password or is not there is tol
     errors.push(await ask(url, operatorFetch(proxyUrl())))
   }
   errors.push(await ask(url, operatorFetch('http://127.0.0.1:1')))
-  expect(errors).toEqual(['proxy', 'proxy', 'connect', 'proxy'].map((error) => ({ kind: 'failed', error })))
+  expect(errors).toEqual(['proxy', 'proxy', 'connect', 'proxy'].map((error) => ({ kind: 'unsent', error })))
 })
