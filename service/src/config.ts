@@ -228,6 +228,7 @@ export function loadSchemaUrl(purpose: 'migrate' | 'look', env: Environment = pr
   if (!parsed.success) {
     for (const issue of parsed.error.issues) problems.push(describeIssue(issue, given))
   }
+  if (isUncheckedTls(env) && !isDevelopment(given)) problems.push(UNCHECKED_TLS)
   checkTogether(given, problems)
   const url = given.SHOPWIRE_DATABASE_OWNER_URL ?? given.SHOPWIRE_DATABASE_URL
   if (url === undefined) problems.push('SHOPWIRE_DATABASE_OWNER_URL is required to migrate')

@@ -5,7 +5,7 @@ import type { Config } from './config.ts'
 import { composeEvent } from './orders/compose-event.ts'
 import { createFulfilment } from './orders/fulfil.ts'
 import { createRefundRule } from './orders/refund-rule.ts'
-import { FULFIL_QUEUE } from './orders/waiting.ts'
+import { FULFIL_QUEUE, restoreOwedJobs } from './orders/waiting.ts'
 import { systemClock } from './platform/clock.ts'
 import { createClockWatch } from './platform/clock-watch.ts'
 import { watchDatabaseIdentity } from './platform/database-identity.ts'
@@ -25,6 +25,7 @@ import { openKeyringFrom, type UntilAnswered, verifyKeysOf } from './wiring.ts'
 const CLOCK_EVERY_MS = 3_000
 const REFUND_RULE_EVERY_MS = 5_000
 const FORGET_EVERY_MS = 60_000
+const OWED_EVERY_MS = 60_000
 const FORGET_PAUSE_MS = 100
 const DAY_MS = 86_400_000
 const ANNOUNCE_EVERY_MS = 1_000
@@ -127,6 +128,15 @@ export function createWorker(
     createClockWatch({ db, log, metrics, clock, monotonicMs: () => performance.now() }),
     (error) => log.warn({ err: error }, 'the clock of the database could not be compared'),
   )
+  const owed = every(
+    OWED_EVERY_MS,
+    async () => {
+      const restored = await restoreOwedJobs(db)
+      if (restored > 0)
+        log.warn({ restored }, 'orders with open supplier requests had no job and have one again')
+    },
+    (error) => log.warn({ err: error }, 'open supplier requests could not be looked at'),
+  )
   const forgetting = every(
     FORGET_EVERY_MS,
     async () => {
@@ -147,6 +157,7 @@ export function createWorker(
       refunds.start()
       announcements.start()
       forgetting.start()
+      owed.start()
       clockWatch.start()
     },
     notReady: () => identity.problem(),
@@ -162,6 +173,7 @@ export function createWorker(
       { name: 'stop announcing', run: () => announcements.stop() },
       { name: 'leave the identity of the database', run: () => identity.stop() },
       { name: 'stop forgetting', run: () => forgetting.stop() },
+      { name: 'leave open supplier requests', run: () => owed.stop() },
       { name: 'stop watching the clock', run: () => clockWatch.stop() },
     ],
   }

@@ -8,7 +8,7 @@ import { composeEvent } from '../src/orders/compose-event.ts'
 import { createFulfilment } from '../src/orders/fulfil.ts'
 import { placeOrder } from '../src/orders/place-order.ts'
 import { createRefundRule } from '../src/orders/refund-rule.ts'
-import { FULFIL_QUEUE } from '../src/orders/waiting.ts'
+import { FULFIL_QUEUE, restoreOwedJobs } from '../src/orders/waiting.ts'
 import { systemClock as clock } from '../src/platform/clock.ts'
 import { nameIdentity, readDatabaseState } from '../src/platform/database-identity.ts'
 import { localKeks, openKeyring } from '../src/platform/encryption.ts'
@@ -122,6 +122,7 @@ test('every transaction locks rows in the documented order, and every statement 
   await operator.loadPool(first, links(1))
   await operator.loadPool(second, links(1))
 
+  await operator.checkPool(second)
   await operator.restorePool(second)
 
   // Webhook endpoints.
@@ -205,6 +206,7 @@ test('every transaction locks rows in the documented order, and every statement 
 
   // Keys, the clock, and the database itself.
   await releaseFrozenJobs(db, 100)
+  await restoreOwedJobs(db)
   await verifyEncryptionKeys(db, keyring, SEALED_COLUMNS)
   await database.asOwner('update database_identity set timeline = timeline + 1')
   await operator.confirmDatabase(nameIdentity((await readDatabaseState(db)).present))

@@ -72,7 +72,7 @@ export function createOperator(deps: OperatorDeps, actor: string) {
   return {
     ...databaseActions(db, actor, act),
     ...orderActions(vault, act),
-    ...supplyActions(keyring, vault, clock, act),
+    ...supplyActions(db, keyring, vault, clock, act),
     ...webhookActions(keyring, act),
 
     createAccount: (name: string): Promise<Account> =>

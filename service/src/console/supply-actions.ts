@@ -2,17 +2,18 @@ import { findOrder } from '../orders/find-order.ts'
 import { lockOrder } from '../orders/queries.ts'
 import { retryOrder, wakeOrdersOf } from '../orders/waiting.ts'
 import type { Clock } from '../platform/clock.ts'
+import type { Db } from '../platform/db.ts'
 import type { Keyring } from '../platform/encryption.ts'
 import { refuse } from '../platform/trouble.ts'
 import { checkLink, type LinkVault } from '../supply/gift-link.ts'
 import { type Choice, chooseSource } from '../supply/item-supply.ts'
-import { type Loaded, loadPool, preparePool, restorePool } from '../supply/pool.ts'
+import { examinePool, type Loaded, loadPool, type PoolChange, preparePool, setAside } from '../supply/pool.ts'
 import { giveUpRequests, type ItemSupply, requestId } from '../supply/queries.ts'
 import { createSupplier, pauseSupplier, type Supplier } from '../supply/suppliers.ts'
 import type { Act } from './act.ts'
 
 /** Where links come from, as an operator arranges it. */
-export function supplyActions(keyring: Keyring, vault: LinkVault, clock: Clock, act: Act) {
+export function supplyActions(db: Db, keyring: Keyring, vault: LinkVault, clock: Clock, act: Act) {
   return {
     async loadPool(
       item_id: string,
@@ -29,12 +30,27 @@ export function supplyActions(keyring: Keyring, vault: LinkVault, clock: Clock, 
       })
     },
 
-    restorePool: (item_id: string) =>
-      act('pool.restore', async (tx, nowMs) => {
-        const result = await restorePool(tx, item_id, nowMs)
+    /** Puts back on sale what was set aside and can be decrypted again. */
+    async restorePool(item_id: string): Promise<PoolChange & { still_unreadable: number }> {
+      const { readable, unreadable } = await examinePool(db, vault, item_id, true)
+      return act('pool.restore', async (tx, nowMs) => {
+        const change = await setAside(tx, item_id, readable, false, nowMs)
         await wakeOrdersOf(tx, [item_id])
-        return { result, target: item_id, details: { restored: result.restored } }
-      }),
+        const result = { ...change, still_unreadable: unreadable.length }
+        return { result, target: item_id, details: { restored: change.changed } }
+      })
+    },
+
+    /** Sets every link of a pool aside that cannot be decrypted, however many there are. */
+    async checkPool(item_id: string): Promise<PoolChange & { readable: number }> {
+      const { readable, unreadable } = await examinePool(db, vault, item_id, false)
+      return act('pool.check', async (tx, nowMs) => {
+        const change = await setAside(tx, item_id, unreadable, true, nowMs)
+        await wakeOrdersOf(tx, [item_id])
+        const result = { ...change, readable: readable.length }
+        return { result, target: item_id, details: { set_aside: change.changed } }
+      })
+    },
 
     chooseSource: (item_id: string, choice: Choice): Promise<ItemSupply> =>
       act('supply.set', async (tx, nowMs) => {

@@ -10,7 +10,7 @@ import { cancelOrder } from './finish.ts'
 export interface RefundRule {
   /** Null: never; an operator decides. */
   readonly cancel_after_ms: number | null
-  /** Beyond so many within an hour it stops and waits for an operator. */
+  /** Beyond so many within an hour, counted from the first of them, it stops and waits for an operator. */
   readonly per_hour_max: number
   /** Since when it has been stopped; null while it runs. */
   readonly held_at: Date | null
@@ -82,7 +82,11 @@ export function createRefundRule(deps: RefundDeps): () => Promise<number> {
     return db.transaction(async (tx) => {
       // Before the balance: nobody who holds a balance asks for this row.
       const { held_at, used, per_hour_max, releases, now } = await lockWindow(tx)
-      if (held_at !== null || used >= per_hour_max || own.used(releases) >= per_hour_max) return 'full'
+      if (held_at !== null || used >= per_hour_max || own.used(releases) >= per_hour_max) {
+        // Under the lock: a release by an operator comes before or after it, and is not undone.
+        await hold(tx)
+        return 'full'
+      }
       const { isNew } = await cancelOrder(tx, vault, order, REASON, now.getTime())
       if (!isNew) return 'ended before'
       await countRefund(tx)
@@ -111,7 +115,6 @@ export function createRefundRule(deps: RefundDeps): () => Promise<number> {
         try {
           const outcome = await refundOne(order)
           if (outcome === 'full') {
-            await hold(db)
             metrics.refundRuleHeld.set(1)
             remind({ refunded }, HELD)
             return refunded
@@ -200,8 +203,8 @@ const countRefund = (tx: Tx) =>
              else window_started_at
            end`)
 
-const hold = (db: Db) =>
-  db.run(sql`
+const hold = (tx: Tx) =>
+  tx.run(sql`
     update refund_rule
        set held_at = coalesce(held_at, clock_timestamp())`)
 

@@ -42,6 +42,23 @@ export const listWaiting = (db: Queryable, limit: number) =>
      order by o.created_at, o.account_id, o.id
      limit ${limit}`)
 
+/**
+ * Orders that a supplier may owe links for and that have lost their job: a worker of an earlier release removes it with the
+ * order's end. Answers with how many there were.
+ */
+export const restoreOwedJobs = (db: Queryable) =>
+  db.run(sql`
+    insert into jobs (account_id, queue, subject, run_at, created_at)
+    select distinct r.account_id, ${FULFIL_QUEUE}, r.order_id, clock_timestamp(), clock_timestamp()
+      from supplier_requests r
+     where r.state = 'asked'
+       and not exists (select from jobs j
+                        where j.account_id = r.account_id
+                          and j.queue = ${FULFIL_QUEUE}
+                          and j.subject = r.order_id)
+     order by r.account_id, r.order_id
+        on conflict do nothing`)
+
 /** Looks at an order again now: what it waits for, or what is to be collected for it. */
 export const retryOrder = (db: Queryable, account_id: string, order_id: string) =>
   wakeJob(db, account_id, FULFIL_QUEUE, order_id)

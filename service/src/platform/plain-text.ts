@@ -4,7 +4,7 @@ import { refuse } from './trouble.ts'
  * Characters that act on a terminal or a page instead of being shown: control characters (they move the cursor and hide text), line
  * separators, and those that turn the direction of what follows.
  */
-const UNPRINTABLE = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu
+const UNPRINTABLE = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu
 
 /** For texts that people type in and others read. Says what is asked of them, or nothing when they are so. */
 export function objectionToText(text: string, lengthMax: number): string | undefined {

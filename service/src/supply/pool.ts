@@ -1,6 +1,6 @@
 import { selectItem } from '../catalogue/queries.ts'
 import { markSupply } from '../catalogue/supply-mark.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Queryable, Tx } from '../platform/db.ts'
 import { KekMissing } from '../platform/encryption.ts'
 import { newId } from '../platform/ids.ts'
 import { refuse } from '../platform/trouble.ts'
@@ -13,9 +13,11 @@ import {
   insertSetAside,
   lockItemSupply,
   type PoolLinkRow,
-  restoreSetAside,
+  type SealedPoolLink,
+  selectPoolLinks,
   selectWronglyMarked,
   takePoolLinks,
+  updateSetAside,
 } from './queries.ts'
 import { rememberLinks } from './remember-links.ts'
 
@@ -103,7 +105,10 @@ export class PoolUnreadable extends Error {
   override readonly name = 'PoolUnreadable'
   readonly item_id: string
   constructor(item_id: string, why: string) {
-    super(`the pool of item ${item_id} cannot be decrypted: ${why}; check SHOPWIRE_ENCRYPTION_KEYS`)
+    super(
+      `the pool of item ${item_id} cannot be decrypted: ${why}; check SHOPWIRE_ENCRYPTION_KEYS. If the links are damaged, ` +
+        `"shopwire-admin pool check ${item_id}" sets all such links aside`,
+    )
     this.item_id = item_id
   }
 }
@@ -140,21 +145,51 @@ export async function takeFromPool(
   return { links, setAside, isLow: pool_left >= warn_below && left < warn_below, pool_left: left }
 }
 
-/** Puts what was set aside back on sale, once the reason is gone; what still does not open is set aside again. */
-export async function restorePool(
-  tx: Tx,
+/**
+ * Which links of a pool open and which do not: of those for sale, or of those set aside. Before any transaction: a large pool
+ * takes its time, and orders wait for the lock.
+ */
+export async function examinePool(
+  db: Queryable,
+  vault: LinkVault,
   item_id: string,
-  nowMs: number,
-): Promise<{ restored: number; pool_left: number }> {
-  const [supply] = await lockItemSupply(tx, [item_id])
-  if (!supply) throw refuse('not_found', `Item ${item_id} has no pool.`)
-  const restored = await restoreSetAside(tx, item_id)
-  const { pool_left } = await addToPoolLeft(tx, item_id, restored)
-  await markPools(tx, [item_id], nowMs)
-  return { restored, pool_left }
+  isSetAside: boolean,
+): Promise<{ readable: string[]; unreadable: string[] }> {
+  const found: { readable: string[]; unreadable: string[] } = { readable: [], unreadable: [] }
+  for (let after = ''; ; ) {
+    const rows = await selectPoolLinks(db, { item_id, id: after }, isSetAside, BATCH)
+    for (const row of rows) {
+      const isReadable = (await openOrUndefined(vault, row)) !== undefined
+      found[isReadable ? 'readable' : 'unreadable'].push(row.id)
+    }
+    const last = rows.at(-1)
+    if (!last || rows.length < BATCH) return found
+    after = last.id
+  }
 }
 
-async function openOrUndefined(vault: LinkVault, row: PoolLinkRow): Promise<string | undefined> {
+export interface PoolChange {
+  readonly changed: number
+  readonly pool_left: number
+}
+
+/** Takes links off sale for whoever finds out what is wrong with them, or puts them back. */
+export async function setAside(
+  tx: Tx,
+  item_id: string,
+  ids: readonly string[],
+  isSetAside: boolean,
+  nowMs: number,
+): Promise<PoolChange> {
+  const [supply] = await lockItemSupply(tx, [item_id])
+  if (!supply) throw refuse('not_found', `Item ${item_id} has no pool.`)
+  const changed = await updateSetAside(tx, item_id, ids, isSetAside ? new Date(nowMs) : null)
+  const { pool_left } = await addToPoolLeft(tx, item_id, isSetAside ? -changed : changed)
+  await markPools(tx, [item_id], nowMs)
+  return { changed, pool_left }
+}
+
+async function openOrUndefined(vault: LinkVault, row: SealedPoolLink): Promise<string | undefined> {
   try {
     return await vault.openFromPool(row.link_sealed, row)
   } catch (error) {

@@ -134,13 +134,32 @@ export const selectSetAside = (db: Queryable, limit: number) =>
      order by item_id, id
      limit ${limit}`)
 
-/** For sale again, in their old places. The lock of the item's supply row must be held. */
-export const restoreSetAside = (tx: Tx, item_id: string) =>
+export type SealedPoolLink = PoolPlace & Pick<PoolLinkRow, 'link_sealed' | 'link_kek_id'>
+
+/** A pool link by link, in the order of its ids: those for sale, or those set aside. */
+export const selectPoolLinks = (
+  db: Queryable,
+  { item_id, id }: PoolPlace,
+  isSetAside: boolean,
+  limit: number,
+) =>
+  db.many<SealedPoolLink>(sql`
+    select item_id, id, link_sealed, link_kek_id
+      from pool_links
+     where item_id = ${item_id}
+       and id > ${id}
+       and (set_aside_at is not null) = ${isSetAside}
+     order by item_id, id
+     limit ${limit}`)
+
+/** Takes links off sale, or puts them back when the time is null. The lock of the item's supply row must be held. */
+export const updateSetAside = (tx: Tx, item_id: string, ids: readonly string[], at: Date | null) =>
   tx.run(sql`
     update pool_links
-       set set_aside_at = null
+       set set_aside_at = ${at}
      where item_id = ${item_id}
-       and set_aside_at is not null`)
+       and id = any(${ids})
+       and (set_aside_at is null) = (${at}::timestamptz is not null)`)
 
 export interface SupplierRow {
   readonly name: string

@@ -54,7 +54,7 @@ test('messages on standard error are printable too, whatever was typed', async (
 
 test('references, notes, names and reasons with control or direction characters are refused with exit code 2', async () => {
   const { id } = shop.account
-  for (const bad of ['a\u001b[0m', 'a\nb', '\u202ea', '\u2066a']) {
+  for (const bad of ['a\u001b[0m', 'a\nb', '\u202ea', '\u2066a', '\u200fa', '\u061ca']) {
     for (const args of [
       ['accounts', 'fund', id, '1.00', '--reference', bad],
       ['accounts', 'fund', id, '1.00', '--reference', 'good', '--note', bad],

@@ -278,6 +278,14 @@ describe('suppliers, windows, rules', () => {
     })
   })
 
+  test('store open exits 5 on a database that nobody has confirmed, and does not say that the store is open', async () => {
+    await shop.database.asOwner('update database_identity set timeline = timeline + 1')
+    const refused = await admin('store', 'open')
+    await shop.database.asOwner('update database_identity set timeline = timeline - 1')
+    expect(refused).toMatchObject({ code: EXIT.conflict, out: expect.not.stringMatching(/is open/) })
+    expect(refused.err).toContain('not confirmed')
+  })
+
   test('exits 5 when a window that is over is called off', async () => {
     const { id } = (await admin('store', 'plan', '--for', '1h', '--reason', 'x', '--json')).json()
     await shop.database.asOwner(

@@ -189,6 +189,9 @@ test('refuses to start in production with NODE_TLS_REJECT_UNAUTHORIZED=0, and wa
   ])
   expect(problemsOf({ ...unchecked, SHOPWIRE_ENV: 'development' })).toEqual([])
   expect(configWarnings(unchecked)).toEqual(problemsOf(unchecked))
+  // The owner of the schema has more to lose than anybody.
+  const owner = { SHOPWIRE_DATABASE_OWNER_URL: good.SHOPWIRE_DATABASE_URL, NODE_TLS_REJECT_UNAUTHORIZED: '0' }
+  expect(() => loadSchemaUrl('migrate', owner)).toThrow(/NODE_TLS_REJECT_UNAUTHORIZED is 0/)
   for (const harmless of ['1', '']) {
     expect(problemsOf({ ...unchecked, NODE_TLS_REJECT_UNAUTHORIZED: harmless })).toEqual([])
     expect(configWarnings({ NODE_TLS_REJECT_UNAUTHORIZED: harmless })).toEqual([])

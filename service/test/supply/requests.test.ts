@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { EXIT } from '../../src/console/command/program.ts'
 import { createFulfilment } from '../../src/orders/fulfil.ts'
-import { FULFIL_QUEUE } from '../../src/orders/waiting.ts'
+import { FULFIL_QUEUE, restoreOwedJobs } from '../../src/orders/waiting.ts'
 import { systemClock as clock } from '../../src/platform/clock.ts'
 import { sql } from '../../src/platform/db.ts'
 import { type Job, LeaseLost, postponeJob, takeJobs } from '../../src/platform/jobs.ts'
@@ -106,6 +106,45 @@ test('a refusal that reaches a worker after its lease was taken over changes not
   expect(await statusOf(order)).toBe('delivered')
   expect(first.asked.map(({ id }) => id)).toEqual([`${order}-1`, `${order}-1`, `${order}-1`])
   expect(second.asked).toEqual([])
+  await close()
+})
+
+test('links that reach a worker after another one has delivered them change nothing: the request stays given', async () => {
+  const { item, first, close } = await suppliedItem()
+  const [stale, current] = [newWorker(), newWorker()]
+  const answer = Promise.withResolvers<void>()
+  const asked = Promise.withResolvers<void>()
+  let askings = 0
+  first.answers(async (ask) => {
+    askings += 1
+    if (askings === 1) {
+      asked.resolve()
+      await answer.promise
+    }
+    return first.give(ask)
+  })
+  const order = await buy(item)
+  const late = stale.work(await stale.take(order, 1))
+  await asked.promise
+  expect(await current.run(order)).toEqual({ kind: 'done' })
+  answer.resolve()
+  await expect(late).rejects.toBeInstanceOf(LeaseLost)
+  expect(await requestsOf(order)).toEqual([{ supplier: first.name, state: 'given', round: 1 }])
+  await close()
+})
+
+test('an order that has ended and lost its job while a request is open gets the job back, and the links go to the pool', async () => {
+  const { item, first, close } = await suppliedItem()
+  const worker = newWorker()
+  first.answers(() => ({ status: 202 }))
+  const order = await buy(item)
+  await worker.run(order)
+  await shop.operator.cancelOrder(order, 'test')
+  await shop.database.asOwner(`delete from jobs where subject = '${order}'`)
+  expect(await restoreOwedJobs(shop.db)).toBeGreaterThanOrEqual(1)
+  first.answers(undefined)
+  expect(await worker.run(order)).toEqual({ kind: 'done' })
+  expect(await poolLeft(item)).toBe(1)
   await close()
 })
 

@@ -115,3 +115,26 @@ test.each([
   expect(lines.some((line) => line.includes('cannot be decrypted') && line.includes(item))).toBe(true)
   expect(await broken()).toEqual([])
 })
+
+test('pool check sets aside all damaged links, however many; pool restore puts back only those that open again', async () => {
+  await damage(5)
+  const order = await buy()
+  const checked = await runAdminOn(shop, 'pool', 'check', item)
+  expect(checked).toMatchObject({
+    code: 0,
+    out: `1 links can be decrypted, 5 were set aside; the pool of ${item} holds 1.\n`,
+  })
+  await expect.poll(() => linksOf(order)).toEqual([links[5]])
+  expect([(await pool()).aside.length, await broken()]).toEqual([5, []])
+
+  await damage(2)
+  const restored = await runAdminOn(shop, 'pool', 'restore', item)
+  expect(restored).toMatchObject({
+    code: 5,
+    out: `Put 2 links back; the pool of ${item} holds 2.\n`,
+    err: expect.stringContaining('3 links still cannot be decrypted'),
+  })
+  const next = await buy()
+  await expect.poll(() => linksOf(next)).toEqual([links[0]])
+  expect([(await pool()).aside.length, await broken()]).toEqual([3, []])
+})

@@ -34,8 +34,9 @@ export function storeCommands(program: Command, workplace: Workplace): void {
       const [state, windows] = await Promise.all([readStoreState(db), listStoreWindows(db)])
       const closing = windows.filter(({ closes_at }) => closes_at <= state.now)
       print(command, workplace, { ...state, windows: closing }, () =>
-        closing.length === 0 ? describeStore(state) : 'The store opens when its planned closing ends.',
+        state.is_open_now ? describeStore(state) : 'The store opens when what keeps it closed has ended.',
       )
+      if (!state.is_database_confirmed) throw new NotAsAsked(whyClosedNow(state).join('\n'))
       if (closing.length > 0) throw new NotAsAsked(describeClosing(closing, closedUntil(windows, state.now)))
     })
 

@@ -120,7 +120,27 @@ function poolCommands(program: Command, workplace: Workplace) {
         command,
         workplace,
         done,
-        () => `Put ${done.restored} links back; the pool of ${item} holds ${done.pool_left}.`,
+        () => `Put ${done.changed} links back; the pool of ${item} holds ${done.pool_left}.`,
+      )
+      if (done.still_unreadable > 0) {
+        throw new NotAsAsked(
+          `${done.still_unreadable} links still cannot be decrypted and stay set aside; "pool set-aside" lists them.`,
+        )
+      }
+    })
+
+  pool
+    .command('check')
+    .argument('<item>')
+    .description('open every link of a pool and set aside those that cannot be decrypted')
+    .action(async (item: string, _options, command: Command) => {
+      const done = await workplace.operator().checkPool(item)
+      print(
+        command,
+        workplace,
+        done,
+        () =>
+          `${done.readable} links can be decrypted, ${done.changed} were set aside; the pool of ${item} holds ${done.pool_left}.`,
       )
     })
 }
