@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { until } from '@shopwire/engines'
 import { describe, expect } from 'vitest'
 import type { Manner } from './receiver.ts'
-import { SOON_MS, type Subscription, THERE, test } from './rig.ts'
+import { SOON_MS, type Subscription, THERE, test, timeDelivery } from './rig.ts'
 
 const MEBIBYTE = 1_048_576
 /** What fits into the buffers of both ends and of the kernel before anybody notices that nobody listens. */
@@ -215,19 +215,9 @@ function watch({ behaves }: Subscription['receiver'], manner: Manner) {
 /** Of so many events to each, one after the other: from the call that makes one to its arrival. */
 async function deliveryTimes(subscriptions: readonly Subscription[], events: number) {
   const waits = await Promise.all(
-    subscriptions.map(async ({ receiver, sendTest }) => {
+    subscriptions.map(async (subscription) => {
       const own: number[] = []
-      for (let n = 0; n < events; n += 1) {
-        const before = receiver.received.length
-        const sentMs = Date.now()
-        await sendTest()
-        await until(
-          () => receiver.received.length > before,
-          SOON_MS,
-          () => 'a healthy one is held up',
-        )
-        own.push((receiver.received[before]?.atMs ?? 0) - sentMs)
-      }
+      for (let n = 0; n < events; n += 1) own.push(await timeDelivery(subscription))
       return own
     }),
   )

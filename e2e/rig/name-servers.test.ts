@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { until } from '@shopwire/engines'
 import { describe, expect } from 'vitest'
 import { exchange } from '../support/connection.ts'
 import { sign } from '../support/signed-request.ts'
-import { type Customer, HERE, type Rig, SOON_MS, type Subscription, test } from './rig.ts'
+import { type Customer, HERE, type Rig, type Subscription, test, timeDelivery } from './rig.ts'
 
 const IS_LONG = process.env.SHOPWIRE_LONG === '1'
 const OTHERS = 4
@@ -121,18 +120,8 @@ async function measure(rig: Rig, others: readonly Subscription[], work: Promise<
   const failures: string[] = []
   const waits: number[] = []
   const pings: number[] = []
-  const delivering = others.map(async ({ receiver, sendTest }) => {
-    while (!isOver) {
-      const before = receiver.received.length
-      const sentMs = Date.now()
-      await sendTest()
-      await until(
-        () => receiver.received.length > before,
-        SOON_MS,
-        () => 'an event is held up',
-      )
-      waits.push((receiver.received[before]?.atMs ?? 0) - sentMs)
-    }
+  const delivering = others.map(async (other) => {
+    while (!isOver) waits.push(await timeDelivery(other))
   })
   const underWay: Promise<void>[] = []
   const pinging = async () => {

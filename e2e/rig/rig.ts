@@ -193,6 +193,19 @@ function listenInside(): Inside {
   return { connections: () => connections, close: () => void servers.map((server) => server.close()) }
 }
 
+/** Has one event sent; how long it took from the call that makes it to its arrival. Nothing else may be on its way. */
+export async function timeDelivery({ receiver, sendTest }: Subscription): Promise<number> {
+  const before = receiver.received.length
+  const sentMs = Date.now()
+  await sendTest()
+  await until(
+    () => receiver.received.length > before,
+    SOON_MS,
+    () => 'an event to a healthy receiver is held up',
+  )
+  return (receiver.received[before]?.atMs ?? 0) - sentMs
+}
+
 function customerOf(system: System, journal: Journal, account_id: string, key: Key): Customer {
   const call = async (method: string, path: string, content?: object) => {
     const body = content && JSON.stringify(content)

@@ -25,17 +25,17 @@ export const readRefundRule = (db: Queryable) =>
 /** What is left out stays as it is. */
 export async function setRefundRule(
   tx: Tx,
-  wanted: { cancel_after_ms?: number | null; per_hour_max?: number },
+  { cancel_after_ms, per_hour_max }: { cancel_after_ms?: number | null; per_hour_max?: number },
   changed_at: Date,
 ): Promise<RefundRule> {
-  if (wanted.cancel_after_ms !== undefined) {
-    await tx.run(sql`
-      update refund_rule
-         set cancel_after = ${wanted.cancel_after_ms}::bigint * interval '1 ms'`)
-  }
+  // Null is a value here: it means never.
   await tx.run(sql`
     update refund_rule
-       set per_hour_max = coalesce(${wanted.per_hour_max ?? null}, per_hour_max),
+       set cancel_after = case
+             when ${cancel_after_ms === undefined} then cancel_after
+             else ${cancel_after_ms ?? null}::bigint * interval '1 ms'
+           end,
+           per_hour_max = coalesce(${per_hour_max ?? null}, per_hour_max),
            changed_at = ${changed_at}`)
   return readRefundRule(tx)
 }

@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts'
 import { type Db, sql } from './db.ts'
-import { LEASE_MS, releaseFrozenJobs } from './jobs.ts'
+import { CLOCK_STEP_MS_MIN, LEASE_MS, releaseFrozenJobs } from './jobs.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -14,8 +14,6 @@ export interface ClockWatchDeps {
   monotonicMs(): number
 }
 
-/** Smaller steps delay nothing that anybody would notice, and clocks are corrected by them every day. */
-const STEP_MS_MIN = 2_000
 const CHUNK = 1_000
 
 /**
@@ -84,7 +82,7 @@ async function readClock(db: Db, clock: Clock, monotonicMs: () => number): Promi
 /** Zero unless the clock went further, or less far, than slow answers could explain. */
 function stepBetween(before: Reading, after: Reading): number {
   const stepMs = after.databaseMs - before.databaseMs - (after.atMs - before.atMs)
-  return Math.abs(stepMs) - before.doubtMs - after.doubtMs > STEP_MS_MIN ? Math.round(stepMs) : 0
+  return Math.abs(stepMs) - before.doubtMs - after.doubtMs > CLOCK_STEP_MS_MIN ? Math.round(stepMs) : 0
 }
 
 async function releaseAll(db: Db): Promise<number> {

@@ -21,8 +21,8 @@ export class LeaseLost extends Error {
 export const LEASE_MS = 10_000
 /** Longer than any worker ever postpones a job: the longest wait between two attempts of a delivery is little more than an hour. */
 const DELAY_MS_MAX = 2 * 3_600_000
-/** Two readings of one clock may lie this far apart without it having been set back. */
-const CLOCK_STEP_MS_MIN = 2_000
+/** Smaller steps of a clock delay nothing that anybody would notice, and clocks are corrected by them every day. */
+export const CLOCK_STEP_MS_MIN = 2_000
 
 /**
  * Takes up jobs that are due and in nobody's hands: sound ones, or shaky ones.
