@@ -1,13 +1,13 @@
-/** The workspace table and the service's ladder, as ARCHITECTURE.md draws them. Each message says what to do instead. */
+/** The workspace table and the service's layers, as ARCHITECTURE.md draws them. Each message says what to do instead. */
 
-const RUNGS = [
+const LAYERS = [
   ['platform'],
   ['ledger', 'webhooks'],
   ['accounts', 'catalogue'],
   ['quotes', 'supply'],
-  ['access', 'orders'],
-  ['console', 'dashboard'],
-  ['edge'],
+  ['access', 'orders', 'sessions'],
+  ['operations', 'dashboard'],
+  ['edge', 'admin'],
 ]
 
 /** folder → the workspaces of ours it may import, besides itself. */
@@ -25,17 +25,17 @@ const WORKSPACES = {
   tools: ['contract', 'engines'],
 }
 
-const rung = (folder) => RUNGS.findIndex((folders) => folders.includes(folder))
+const layerOf = (folder) => LAYERS.findIndex((folders) => folders.includes(folder))
 const inService = (folders) => `^service/src/(${folders.join('|')})/`
 
-const ladder = RUNGS.flat().map((folder) => {
-  const forbidden = RUNGS.flat().filter((other) => other !== folder && rung(other) >= rung(folder))
+const layers = LAYERS.flat().map((folder) => {
+  const forbidden = LAYERS.flat().filter((other) => other !== folder && layerOf(other) >= layerOf(folder))
   return {
-    name: `ladder-${folder}`,
+    name: `layer-${folder}`,
     severity: 'error',
     comment:
-      `${folder}/ stands on rung ${rung(folder) + 1} and imports only from rungs below it. Move the shared part down a rung, ` +
-      'or pass it in as an argument from the rung above.',
+      `${folder}/ is in layer ${layerOf(folder) + 1} and imports only from the layers below it. Move the shared part down a layer, ` +
+      'or pass it in as an argument from the layer above.',
     from: { path: `^service/src/${folder}/` },
     to: { path: inService(forbidden) },
   }
@@ -60,7 +60,7 @@ const workspaces = Object.entries(WORKSPACES).map(([folder, allowed]) => {
 
 export default {
   forbidden: [
-    ...ladder,
+    ...layers,
     ...workspaces,
     {
       name: 'no-circles',

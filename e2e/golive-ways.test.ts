@@ -40,7 +40,7 @@ describe('a shop without the SDK passes; each way to get it wrong is found, and 
   ]
 
   describe('side by side', { concurrent: true, timeout: 240_000 }, () => {
-    const turns = takeTurns(RUNS_AT_ONCE)
+    const turns = limitConcurrency(RUNS_AT_ONCE)
     test('not broken', () => turns(() => expectPassed(unshared)))
     test('not broken, and buys after it has answered', () =>
       turns(() => expectPassed(unshared, { isQueued: true })))
@@ -114,7 +114,7 @@ function listed(also: BrokenWay['also']): readonly string[] {
   return also === undefined || also === 'any' ? [] : also
 }
 
-function takeTurns(atOnce: number) {
+function limitConcurrency(atOnce: number) {
   let free = atOnce
   const waiting: (() => void)[] = []
   return async <Result>(act: () => Promise<Result>): Promise<Result> => {

@@ -168,14 +168,14 @@ test('cancelled and delivered at once, each twice, an order has one end: refunde
 /** The exit code of a delivery whose links are not those that were delivered. */
 const OTHER_LINKS = 5
 
-interface Deed {
+interface ActionResult {
   readonly code: number | null
   readonly isNew: boolean
   readonly link: string
 }
 interface Race {
-  readonly cancels: Deed[]
-  readonly deliveries: Deed[]
+  readonly cancels: ActionResult[]
+  readonly deliveries: ActionResult[]
 }
 
 /** Starting a command takes far longer than its work: the orders are locked until all of them stand at the line. */
@@ -186,7 +186,7 @@ async function raceToTheEnd(ids: readonly string[], group: number): Promise<Race
     SHOPWIRE_DATABASE_LOCK_MS: '60000',
     SHOPWIRE_DATABASE_STATEMENT_MS: '60000',
   }
-  const run = async (link: string, ...args: string[]): Promise<Deed> => {
+  const run = async (link: string, ...args: string[]): Promise<ActionResult> => {
     const { code, stdout } = await runProgram('admin', ['--json', 'orders', ...args], patient)
     return { code, link, isNew: code === 0 && JSON.parse(stdout).isNew }
   }
@@ -386,7 +386,7 @@ async function startFlood(buyer: Buyer, item: string) {
   }
 }
 
-/** Evenly over the processes, and standing open before the first byte goes out, so that what is sent truly races. */
+/** Evenly over the processes, and already open before the first byte goes out, so that what is sent truly races. */
 function connectAll(count: number): Promise<Connection[]> {
   return Promise.all(
     Array.from({ length: count }, (_, n) => connect(system.ports[n % system.ports.length] ?? 0)),

@@ -20,7 +20,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.admit(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_standing bigint, p_is_order boolean, p_requests_max integer, p_orders_max integer, OUT verdict text, OUT requests_used integer, OUT requests_oldest_ms integer, OUT orders_used integer, OUT orders_oldest_ms integer, OUT wait_ms integer) RETURNS record
+CREATE FUNCTION public.admit(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_access_version bigint, p_is_order boolean, p_requests_max integer, p_orders_max integer, OUT verdict text, OUT requests_used integer, OUT requests_oldest_ms integer, OUT orders_used integer, OUT orders_oldest_ms integer, OUT wait_ms integer) RETURNS record
     LANGUAGE plpgsql
     AS $$
 declare
@@ -36,7 +36,7 @@ declare
   requests_wait bigint := 0;
   orders_wait bigint := 0;
 begin
-  perform from accounts where id = p_account_id and standing = p_standing;
+  perform from accounts where id = p_account_id and access_version = p_access_version;
   if not found then
     verdict := 'changed';
     return;
@@ -174,17 +174,17 @@ CREATE FUNCTION public.note_access_change() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 begin
-  insert into access_changes as c (account_id, standing, changed_in, changed_at)
-  values (new.id, new.standing, pg_current_xact_id(), clock_timestamp())
+  insert into access_changes as c (account_id, access_version, changed_in, changed_at)
+  values (new.id, new.access_version, pg_current_xact_id(), clock_timestamp())
       on conflict (account_id) do update
-     set standing = greatest(c.standing, excluded.standing),
+     set access_version = greatest(c.access_version, excluded.access_version),
          changed_in = excluded.changed_in,
          changed_at = excluded.changed_at;
   return null;
 end
 $$;
 
-CREATE FUNCTION public.place_order(p_account_id text, p_standing bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) RETURNS record
+CREATE FUNCTION public.place_order(p_account_id text, p_access_version bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) RETURNS record
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
@@ -203,7 +203,7 @@ begin
      for update;
 
   -- Asked below the lock, so that a copy that waited sees what the first one did.
-  perform from accounts a where a.id = p_account_id and a.standing = p_standing;
+  perform from accounts a where a.id = p_account_id and a.access_version = p_access_version;
   if not found then
     verdict := 'changed';
     return;
@@ -435,7 +435,7 @@ $$;
 
 CREATE TABLE public.access_changes (
     account_id text NOT NULL,
-    standing bigint NOT NULL,
+    access_version bigint NOT NULL,
     changed_in xid8 NOT NULL,
     changed_at timestamp with time zone NOT NULL
 );
@@ -444,7 +444,7 @@ CREATE TABLE public.accounts (
     id text NOT NULL,
     name text NOT NULL,
     status text DEFAULT 'active'::text NOT NULL,
-    standing bigint DEFAULT 1 NOT NULL,
+    access_version bigint DEFAULT 1 NOT NULL,
     created_at timestamp with time zone NOT NULL,
     CONSTRAINT accounts_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 100))),
     CONSTRAINT accounts_status_check CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text])))
@@ -636,7 +636,7 @@ CREATE TABLE public.jobs (
     leased_until timestamp with time zone,
     attempts integer DEFAULT 0 NOT NULL,
     is_woken boolean DEFAULT false NOT NULL,
-    is_shaky boolean DEFAULT false NOT NULL,
+    is_failing boolean DEFAULT false NOT NULL,
     note text,
     created_at timestamp with time zone NOT NULL,
     CONSTRAINT jobs_note_check CHECK ((char_length(note) <= 500))
@@ -1027,7 +1027,7 @@ CREATE UNIQUE INDEX events_order_once ON public.events USING btree (account_id, 
 
 CREATE UNIQUE INDEX items_revision ON public.items USING btree (revision, id);
 
-CREATE INDEX jobs_due ON public.jobs USING btree (queue, is_shaky, run_at);
+CREATE INDEX jobs_due ON public.jobs USING btree (queue, is_failing, run_at);
 
 CREATE INDEX order_links_kek ON public.order_links USING btree (link_kek_id);
 
@@ -1055,7 +1055,7 @@ CREATE INDEX witnessed_nonces_signed_at ON public.witnessed_nonces USING btree (
 
 CREATE INDEX witnessed_refusals_refused_to ON public.witnessed_refusals USING btree (refused_to);
 
-CREATE TRIGGER accounts_standing_changed AFTER UPDATE OF standing ON public.accounts FOR EACH ROW WHEN ((new.standing <> old.standing)) EXECUTE FUNCTION public.note_access_change();
+CREATE TRIGGER accounts_access_version_changed AFTER UPDATE OF access_version ON public.accounts FOR EACH ROW WHEN ((new.access_version <> old.access_version)) EXECUTE FUNCTION public.note_access_change();
 
 CREATE TRIGGER jobs_taken_only_if_confirmed BEFORE UPDATE ON public.jobs FOR EACH ROW WHEN ((new.attempts > old.attempts)) EXECUTE FUNCTION public.skip_if_unconfirmed();
 
@@ -1131,8 +1131,8 @@ GRANT USAGE ON SCHEMA public TO shopwire_app;
 REVOKE ALL ON FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) TO shopwire_app;
 
-REVOKE ALL ON FUNCTION public.admit(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_standing bigint, p_is_order boolean, p_requests_max integer, p_orders_max integer, OUT verdict text, OUT requests_used integer, OUT requests_oldest_ms integer, OUT orders_used integer, OUT orders_oldest_ms integer, OUT wait_ms integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.admit(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_standing bigint, p_is_order boolean, p_requests_max integer, p_orders_max integer, OUT verdict text, OUT requests_used integer, OUT requests_oldest_ms integer, OUT orders_used integer, OUT orders_oldest_ms integer, OUT wait_ms integer) TO shopwire_app;
+REVOKE ALL ON FUNCTION public.admit(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_access_version bigint, p_is_order boolean, p_requests_max integer, p_orders_max integer, OUT verdict text, OUT requests_used integer, OUT requests_oldest_ms integer, OUT orders_used integer, OUT orders_oldest_ms integer, OUT wait_ms integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.admit(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_access_version bigint, p_is_order boolean, p_requests_max integer, p_orders_max integer, OUT verdict text, OUT requests_used integer, OUT requests_oldest_ms integer, OUT orders_used integer, OUT orders_oldest_ms integer, OUT wait_ms integer) TO shopwire_app;
 
 REVOKE ALL ON FUNCTION public.database_is_confirmed() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_app;
@@ -1140,8 +1140,8 @@ GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_app;
 REVOKE ALL ON FUNCTION public.note_access_change() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.note_access_change() TO shopwire_app;
 
-REVOKE ALL ON FUNCTION public.place_order(p_account_id text, p_standing bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.place_order(p_account_id text, p_standing bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) TO shopwire_app;
+REVOKE ALL ON FUNCTION public.place_order(p_account_id text, p_access_version bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.place_order(p_account_id text, p_access_version bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) TO shopwire_app;
 
 REVOKE ALL ON FUNCTION public.present_timeline() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.present_timeline() TO shopwire_app;

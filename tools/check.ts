@@ -5,7 +5,7 @@ import { mkdir } from 'node:fs/promises'
 const STEPS: readonly { name: string; command: string[] }[] = [
   { name: 'types', command: ['npm', 'run', '--silent', 'types'] },
   { name: 'lint', command: ['npm', 'run', '--silent', 'lint'] },
-  { name: 'ladder', command: ['npm', 'run', '--silent', 'ladder'] },
+  { name: 'layers', command: ['npm', 'run', '--silent', 'layers'] },
   { name: 'dead code', command: ['npm', 'run', '--silent', 'dead-code'] },
   { name: 'generated files', command: ['npm', 'run', '--silent', 'generate', '--', '--check'] },
   { name: 'openapi', command: ['npm', 'run', '--silent', 'openapi'] },

@@ -33,7 +33,7 @@ export interface SystemOptions {
   readonly durable?: boolean
   /** Where PostgreSQL keeps its data, instead of a folder of its own. */
   readonly postgresDir?: string
-  /** Works on the database of another system and leaves it standing: most of a start is making a database. */
+  /** Works on the database of another system and leaves it running: most of a start is making a database. */
   readonly sharing?: System | undefined
 }
 

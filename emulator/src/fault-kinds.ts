@@ -1,7 +1,7 @@
 import type { FaultName } from './types.ts'
 
 /** When a fault gets its chance. */
-export type Stage = 'request' | 'standing' | 'order' | 'event'
+export type Stage = 'request' | 'condition' | 'order' | 'event'
 
 interface Kind {
   readonly title: string
@@ -59,11 +59,11 @@ export const faultKinds: Readonly<Record<FaultName, Kind>> = {
   slow_answer: { title: 'The answer is held back', stage: 'request', params: { ms: milliseconds(1_000) } },
   clock_skew: {
     title: 'The clock of the store is off',
-    stage: 'standing',
+    stage: 'condition',
     lasts: true,
     params: { ms: { type: 'integer', min: -DAY_MS, max: DAY_MS, fallback: 90_000 } },
   },
-  store_closed: { title: 'The store takes no orders: 503', stage: 'standing', lasts: true, params: {} },
+  store_closed: { title: 'The store takes no orders: 503', stage: 'condition', lasts: true, params: {} },
   price_change: {
     title: 'A price changes just before the order',
     stage: 'request',

@@ -126,7 +126,7 @@ export function createFaults(onChange: () => void) {
     },
 
     /** One that holds for as long as it is armed. */
-    standing(name: 'clock_skew' | 'store_closed', account_id: string | undefined): Standing | undefined {
+    active(name: 'clock_skew' | 'store_closed', account_id: string | undefined): ActiveFault | undefined {
       const one = armed.find(
         (other) => other.name === name && (other.account_id === undefined || other.account_id === account_id),
       )
@@ -145,7 +145,7 @@ export interface TakeOptions {
   fits?(one: { readonly name: FaultName; readonly params: Readonly<Record<string, unknown>> }): boolean
 }
 
-export interface Standing {
+export interface ActiveFault {
   readonly params: Readonly<Record<string, unknown>>
   readonly account_id: string | undefined
   strike(): boolean

@@ -30,7 +30,7 @@ export function createInterference(deps: InterferenceDeps): Interference {
     nowMs(request) {
       const exchange = exchanges.of(request)
       if (exchange) exchange.isBegun = true
-      const skew = faults.standing('clock_skew', exchange?.account_id)
+      const skew = faults.active('clock_skew', exchange?.account_id)
       const nowMs = Date.now() + Number(skew?.params.ms ?? 0)
       if (exchange && skew?.strike()) {
         exchange.dateMs = nowMs
@@ -126,7 +126,7 @@ async function isClosedFor(
   exchange: Exchange | undefined,
 ): Promise<boolean> {
   if (route.name !== 'postOrders') return false
-  const closed = faults.standing('store_closed', caller.account_id)
+  const closed = faults.active('store_closed', caller.account_id)
   if (closed?.account_id === undefined) return false
   const { idempotency_key } = body as { idempotency_key: string }
   const earlier = await db.maybeOne(sql`

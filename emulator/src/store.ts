@@ -105,7 +105,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     keys,
     onAnswer({ method, target, status, answer, error_type, account_id }) {
       if (method !== 'POST' || target !== '/v1/orders') return
-      const closed = error_type === 'store_closed' && faults.standing('store_closed', account_id ?? undefined)
+      const closed = error_type === 'store_closed' && faults.active('store_closed', account_id ?? undefined)
       // For one account alone it has struck where the answer was made.
       if (closed && closed.account_id === undefined) closed.strike()
       // Told when it is new; what becomes of it later is told then.

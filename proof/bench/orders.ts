@@ -138,11 +138,11 @@ async function captureStatement(postgres: Postgres, shop: Shop, server: Server):
  * ready made, so this side does a little more.
  */
 function bareScript(statement: string, keys: readonly BenchKey[]): string {
-  const [{ standing }] = keys as [BenchKey]
+  const [{ access_version }] = keys as [BenchKey]
   const id = (prefix: string) => `'${prefix}_' || left(replace(gen_random_uuid()::text, '-', ''), 26)`
   const parameters = [
     accountIdSql(`:buyer * ${SIZE.accounts / BUYERS}`),
-    String(standing),
+    String(access_version),
     `'${keys[0]?.key_id}'`,
     id('ord'),
     id('tr'),

@@ -123,11 +123,11 @@ async function startFloorServer(
     admissionLua: readFileSync(ADMISSION_LUA, 'utf8'),
     requestsMax: REQUESTS_PER_MINUTE,
     ordersMax: ORDER_ATTEMPTS_PER_WINDOW_MAX,
-    keys: shop.keys.map(({ key_id, secret, account_id, standing }) => ({
+    keys: shop.keys.map(({ key_id, secret, account_id, access_version }) => ({
       key_id,
       secret,
       account_id,
-      standing,
+      access_version,
     })),
   }
   const path = `${folder}/floor-${admission}.json`

@@ -11,7 +11,7 @@ export interface BenchKey {
   readonly secret: string
   readonly hmacKey: KeyObject
   readonly account_id: string
-  readonly standing: number
+  readonly access_version: number
 }
 
 export type Shop = Awaited<ReturnType<typeof openShop>>
@@ -87,7 +87,7 @@ async function makeKeys(
     'select id from accounts where right(id, 26)::bigint % $1 = 0 order by id',
     [everyNth],
   )
-  const keys: Omit<BenchKey, 'standing'>[] = []
+  const keys: Omit<BenchKey, 'access_version'>[] = []
   const next = accounts.values()
   const make = async () => {
     for (const { id: account_id } of next) {
@@ -103,9 +103,11 @@ async function makeKeys(
     }
   }
   await Promise.all(Array.from({ length: 2 * availableParallelism() }, make))
-  const { rows } = await owner.query<{ id: string; standing: string }>('select id, standing from accounts')
-  const standings = new Map(rows.map(({ id, standing }) => [id, Number(standing)]))
-  return keys.map((key) => ({ ...key, standing: standings.get(key.account_id) ?? 0 }))
+  const { rows } = await owner.query<{ id: string; access_version: string }>(
+    'select id, access_version from accounts',
+  )
+  const accessVersions = new Map(rows.map(({ id, access_version }) => [id, Number(access_version)]))
+  return keys.map((key) => ({ ...key, access_version: accessVersions.get(key.account_id) ?? 0 }))
 }
 
 /**

@@ -1,12 +1,12 @@
 #!/usr/bin/env node
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Admission } from '../src/access/admission.ts'
-import { heardByAll } from '../src/access/admission-in-use.ts'
+import { confirmedByAllStores } from '../src/access/admission-in-use.ts'
+import { runAdmin } from '../src/admin/program.ts'
 import { configReference, describeConfig, loadConfig, loadSchemaUrl } from '../src/config.ts'
-import { actorOf, currentLogin } from '../src/console/actor.ts'
-import { runAdmin } from '../src/console/command/program.ts'
-import { createOperator, type OperatorDeps } from '../src/console/operator.ts'
-import { readRules } from '../src/console/verify.ts'
+import { actorOf, currentLogin } from '../src/operations/actor.ts'
+import { createOperator, type OperatorDeps } from '../src/operations/operator.ts'
+import { readRules } from '../src/operations/verify.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import { verifiedKeyring } from '../src/platform/key-checks.ts'
 import { createLog } from '../src/platform/log.ts'
@@ -34,7 +34,7 @@ const deps = once((): OperatorDeps => {
   const admission = once(async (): Promise<Admission> => {
     const opened = await openAdmissionFrom(config(), db, log)
     closing.unshift(() => opened.close())
-    return heardByAll(opened, db, config().SHOPWIRE_ADMISSION)
+    return confirmedByAllStores(opened, db, config().SHOPWIRE_ADMISSION)
   })
   return {
     db,

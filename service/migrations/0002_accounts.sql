@@ -4,7 +4,7 @@ create table accounts (
   status text not null default 'active' check (status in ('active', 'suspended')),
   -- Grows by one whenever the account or one of its keys changes what it may do. A process that remembers a key compares
   -- this number on every request, so a revocation holds on the very next one.
-  standing bigint not null default 1,
+  access_version bigint not null default 1,
   created_at timestamptz not null
 );
 

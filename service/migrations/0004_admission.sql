@@ -63,7 +63,7 @@ begin
 end
 $$;
 
--- One request's admission in one round trip: standing, memory, nonce, both limits. Verdicts:
+-- One request's admission in one round trip: access version, memory, nonce, both limits. Verdicts:
 --   admitted   let in and counted
 --   changed    the account or a key changed since the caller's key was read: read it again
 --   warming    the memory was lost a moment ago; nothing can be admitted this second
@@ -71,7 +71,7 @@ $$;
 --   replayed   the nonce was used
 --   limited    a window is full; wait_ms says for how long (the nonce is spent all the same)
 create function admit(
-  p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_standing bigint,
+  p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_access_version bigint,
   p_is_order boolean, p_requests_max integer, p_orders_max integer,
   out verdict text, out requests_used integer, out requests_oldest_ms integer,
   out orders_used integer, out orders_oldest_ms integer, out wait_ms integer
@@ -88,7 +88,7 @@ declare
   requests_wait bigint := 0;
   orders_wait bigint := 0;
 begin
-  perform from accounts where id = p_account_id and standing = p_standing;
+  perform from accounts where id = p_account_id and access_version = p_access_version;
   if not found then
     verdict := 'changed';
     return;

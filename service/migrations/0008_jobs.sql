@@ -13,7 +13,7 @@ create table jobs (
   -- Somebody woke it since it was taken up: whatever the worker decides, it is to be looked at again.
   is_woken boolean not null default false,
   -- It did not go well last time. Such jobs get only a part of a worker's hands, or they could fill all of them.
-  is_shaky boolean not null default false,
+  is_failing boolean not null default false,
   -- Why it is not done yet, in words for an operator.
   note text check (char_length(note) <= 500),
   created_at timestamptz not null,
@@ -22,6 +22,6 @@ create table jobs (
 -- Every job is updated and deleted within seconds: what it leaves behind has to go quickly or the next take reads it.
 with (autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
-create index jobs_due on jobs (queue, is_shaky, run_at);
+create index jobs_due on jobs (queue, is_failing, run_at);
 
 grant select, insert, update, delete on jobs to shopwire_app;

@@ -88,7 +88,7 @@ grant execute on function record_event to shopwire_app;
 --   store_closed, item_unavailable, price_changed, order_total_exceeded, insufficient_funds
 --                 nothing is written and the idempotency key stays free; `details` names the items at fault
 create function place_order(
-  p_account_id text, p_standing bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text,
+  p_account_id text, p_access_version bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text,
   p_created_at timestamptz, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[],
   p_expected bigint[],
   out verdict text, out order_id text, out total_cents bigint, out names text[], out unit_prices_cents bigint[],
@@ -113,7 +113,7 @@ begin
      for update;
 
   -- Asked below the lock, so that a copy that waited sees what the first one did.
-  perform from accounts a where a.id = p_account_id and a.standing = p_standing;
+  perform from accounts a where a.id = p_account_id and a.access_version = p_access_version;
   if not found then
     verdict := 'changed';
     return;

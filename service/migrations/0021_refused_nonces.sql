@@ -29,7 +29,7 @@ create index witnessed_refusals_refused_to on witnessed_refusals (refused_to);
 --   limited    a window is full, or the request was signed no later than one whose refusal was not written down; wait_ms says
 --              after how long a newly signed one passes (the nonce is used up all the same)
 create or replace function admit(
-  p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_standing bigint,
+  p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_access_version bigint,
   p_is_order boolean, p_requests_max integer, p_orders_max integer,
   out verdict text, out requests_used integer, out requests_oldest_ms integer,
   out orders_used integer, out orders_oldest_ms integer, out wait_ms integer
@@ -48,7 +48,7 @@ declare
   requests_wait bigint := 0;
   orders_wait bigint := 0;
 begin
-  perform from accounts where id = p_account_id and standing = p_standing;
+  perform from accounts where id = p_account_id and access_version = p_access_version;
   if not found then
     verdict := 'changed';
     return;

@@ -69,14 +69,14 @@ export function createWorker(
   const orders = createJobRunner(db, {
     queue: FULFIL_QUEUE,
     concurrency: config.SHOPWIRE_WORKER_ORDERS,
-    shakyMax: asksMax,
+    failingMax: asksMax,
     log,
     work: parts.fulfil?.(fulfil) ?? fulfil,
   })
   const deliveries = createJobRunner(db, {
     queue: DELIVER_QUEUE,
     concurrency: config.SHOPWIRE_WORKER_ENDPOINTS,
-    shakyMax: Math.max(1, Math.floor(config.SHOPWIRE_WORKER_ENDPOINTS * SHARE)),
+    failingMax: Math.max(1, Math.floor(config.SHOPWIRE_WORKER_ENDPOINTS * SHARE)),
     log,
     work: createDelivery({
       db,

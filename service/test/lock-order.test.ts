@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { createOperator } from '../src/console/operator.ts'
-import { SEALED_COLUMNS } from '../src/console/sealed-columns.ts'
+import { createOperator } from '../src/operations/operator.ts'
+import { SEALED_COLUMNS } from '../src/operations/sealed-columns.ts'
 import { composeEvent } from '../src/orders/compose-event.ts'
 import { createFulfilment } from '../src/orders/fulfil.ts'
 import { placeOrder } from '../src/orders/place-order.ts'
@@ -13,7 +13,7 @@ import { systemClock as clock } from '../src/platform/clock.ts'
 import { nameIdentity, readDatabaseState } from '../src/platform/database-identity.ts'
 import { localKeks, openKeyring } from '../src/platform/encryption.ts'
 import type { Sent } from '../src/platform/guarded-client.ts'
-import { keepJobs, postponeJob, releaseFrozenJobs, takeJobs } from '../src/platform/jobs.ts'
+import { claimJobs, extendLeases, postponeJob, releaseFrozenJobs } from '../src/platform/jobs.ts'
 import { verifyEncryptionKeys } from '../src/platform/key-checks.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
@@ -55,8 +55,8 @@ test('every transaction locks rows in the documented order, and every statement 
   const fulfil = createFulfilment({ db, vault, clock, log, metrics, obtain })
   /** Takes up every order that is due, once. */
   async function fulfilAll() {
-    const jobs = await takeJobs(db, FULFIL_QUEUE, false, 50, LEASE_MS)
-    await keepJobs(db, FULFIL_QUEUE, jobs, LEASE_MS)
+    const jobs = await claimJobs(db, FULFIL_QUEUE, false, 50, LEASE_MS)
+    await extendLeases(db, FULFIL_QUEUE, jobs, LEASE_MS)
     for (const job of jobs) {
       const end = await fulfil(job)
       if (end.kind !== 'done') await postponeJob(db, job, { note: end.note, waitMs: 0 })
@@ -74,8 +74,8 @@ test('every transaction locks rows in the documented order, and every statement 
       random: Math.random,
     })
     await database.asOwner(`update jobs set run_at = now() where queue = '${DELIVER_QUEUE}'`)
-    for (const isShaky of [false, true]) {
-      for (const job of await takeJobs(db, DELIVER_QUEUE, isShaky, 50, LEASE_MS)) {
+    for (const isFailing of [false, true]) {
+      for (const job of await claimJobs(db, DELIVER_QUEUE, isFailing, 50, LEASE_MS)) {
         const end = await deliver(job)
         if (end.kind !== 'done') await postponeJob(db, job, end)
       }
@@ -83,7 +83,7 @@ test('every transaction locks rows in the documented order, and every statement 
   }
 
   // Accounts, money, keys, store.
-  const { id: account_id, standing } = await operator.createAccount('Locks')
+  const { id: account_id, access_version } = await operator.createAccount('Locks')
   await operator.fundAccount(account_id, { amount_cents: 100_000, reference: 'opening' })
   await operator.adjustAccount(account_id, { change_cents: -5, reference: 'slip', note: 'test' })
   const other = await operator.createAccount('Another')
@@ -140,7 +140,7 @@ test('every transaction locks rows in the documented order, and every statement 
     const refuse = () => Promise.reject(new Error('the account changed'))
     const bought = await placeOrder(
       db,
-      { account_id, key_id: 'test', standing },
+      { account_id, key_id: 'test', access_version },
       request,
       clock.nowMs(),
       refuse,

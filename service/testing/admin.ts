@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { runAdmin } from '../src/console/command/program.ts'
-import type { Workplace } from '../src/console/command/workplace.ts'
+import type { CommandContext } from '../src/admin/command-context.ts'
+import { runAdmin } from '../src/admin/program.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import { schemaMismatch } from '../src/platform/migrate.ts'
 import { MIGRATIONS } from '../src/wiring.ts'
@@ -10,7 +10,7 @@ import type { Shop } from './shop.ts'
 export async function runAdminOn({ db, keyring, admission, operator }: Shop, ...args: string[]) {
   let out = ''
   let err = ''
-  const workplace = {
+  const context = {
     deps: () => ({ db, keyring, clock: systemClock, cell: 'c1', admission: async () => admission }),
     operator: () => operator,
     schemaMismatch: () =>
@@ -23,7 +23,7 @@ export async function runAdminOn({ db, keyring, admission, operator }: Shop, ...
     err: (text: string) => {
       err += text
     },
-  } as unknown as Workplace
-  const code = await runAdmin(workplace, args)
+  } as unknown as CommandContext
+  const code = await runAdmin(context, args)
   return { code, out, err, json: () => JSON.parse(out) }
 }

@@ -15,7 +15,7 @@ export function startWorker({ db, keyring, vault }: Shop, logTo?: { write(line: 
   const clock = systemClock
   const obtain = createObtainer({ db, keyring, clock, asksMax: 4, fetch: operatorFetch() })
   const work = createFulfilment({ db, vault, clock, log, metrics, obtain })
-  const runner = createJobRunner(db, { queue: FULFIL_QUEUE, concurrency: 4, shakyMax: 2, log, work })
+  const runner = createJobRunner(db, { queue: FULFIL_QUEUE, concurrency: 4, failingMax: 2, log, work })
   runner.start()
   return { metrics, stop: () => runner.stop(2_000) }
 }

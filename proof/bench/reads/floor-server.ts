@@ -17,14 +17,14 @@ export interface FloorSettings {
   readonly admissionLua: string
   readonly requestsMax: number
   readonly ordersMax: number
-  readonly keys: readonly { key_id: string; secret: string; account_id: string; standing: number }[]
+  readonly keys: readonly { key_id: string; secret: string; account_id: string; access_version: number }[]
 }
 
 interface FloorKey {
   readonly key_id: string
   readonly hmacKey: KeyObject
   readonly account_id: string
-  readonly standing: number
+  readonly access_version: number
   memory: string
 }
 
@@ -86,7 +86,7 @@ function postgresAdmit(): Admit {
         key.key_id,
         nonce,
         signed_at,
-        key.standing,
+        key.access_version,
         false,
         settings.requestsMax,
         settings.ordersMax,
@@ -109,9 +109,9 @@ function redisAdmit(): Admit {
       `${own}:nonce:${key.key_id}:${nonce}`,
       `${own}:requests`,
       `${own}:orders`,
-      `${own}:standing`,
+      `${own}:access-version`,
       signed_at,
-      key.standing,
+      key.access_version,
       key.memory,
       0,
       settings.requestsMax,

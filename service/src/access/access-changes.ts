@@ -15,7 +15,7 @@ export interface AccessChanges {
 }
 
 /**
- * Follows the accounts whose standing changed, for an admission that keeps its own copy of it. Whoever changes one announces
+ * Follows the accounts whose access version changed, for an admission that keeps its own copy of it. Whoever changes one announces
  * it as well and returns only when that holds; this is for the process that is killed between its commit and its announcement.
  * The keys this process remembers are outdated first, which needs nobody else, then the change is announced once more.
  */
@@ -29,16 +29,16 @@ export function followAccessChanges(
 
   async function look() {
     const rows = await db.many<ChangeRow>(sql`
-      select s.seen_to::text, c.account_id, c.standing
+      select s.seen_to::text, c.account_id, c.access_version
         from (select pg_snapshot_xmin(pg_current_snapshot()) as seen_to) s
         left join access_changes c on c.changed_in >= ${seenTo}::text::xid8`)
-    for (const { account_id, standing } of rows) {
-      if (account_id === null || !keys.outdate(account_id, standing)) continue
-      unannounced.set(account_id, standing)
+    for (const { account_id, access_version } of rows) {
+      if (account_id === null || !keys.outdate(account_id, access_version)) continue
+      unannounced.set(account_id, access_version)
     }
     seenTo = rows[0]?.seen_to ?? seenTo
-    for (const [account_id, standing] of unannounced) {
-      await admission.announce(account_id, standing)
+    for (const [account_id, access_version] of unannounced) {
+      await admission.announce(account_id, access_version)
       unannounced.delete(account_id)
     }
   }
@@ -60,7 +60,7 @@ interface ChangeRow {
   readonly seen_to: string
   /** Null in the only row of an answer without changes. */
   readonly account_id: string | null
-  readonly standing: number
+  readonly access_version: number
 }
 
 /** Removes what every process has seen long ago. */

@@ -15,25 +15,26 @@ export const noteAdmissionInUse = (db: Queryable, kind: AdmissionKind) =>
        set seen_at = excluded.seen_at`)
 
 /** The same memory, which does not claim that everybody has heard when API processes ask another one. */
-export function heardByAll(admission: Admission, db: Queryable, kind: AdmissionKind): Admission {
+export function confirmedByAllStores(admission: Admission, db: Queryable, kind: AdmissionKind): Admission {
   return {
     ...admission,
-    async announce(account_id, standing) {
-      await admission.announce(account_id, standing)
+    async announce(account_id, access_version) {
+      await admission.announce(account_id, access_version)
       const others = await db.many<{ kind: AdmissionKind }>(sql`
         select kind
           from admission_in_use
          where kind <> ${kind}
            and seen_at > clock_timestamp() - ${SILENT_S_MAX}::integer * interval '1 s'
          order by kind`)
-      if (others.length > 0) throw new NotHeard(kind, others.map((other) => other.kind).join(', '))
+      if (others.length > 0)
+        throw new AdmissionMismatchError(kind, others.map((other) => other.kind).join(', '))
     },
   }
 }
 
 /** Saved, told to one memory, and not to the one that API processes ask. */
-export class NotHeard extends Error {
-  override readonly name = 'NotHeard'
+export class AdmissionMismatchError extends Error {
+  override readonly name = 'AdmissionMismatchError'
 
   constructor(own: AdmissionKind, others: string) {
     super(

@@ -38,7 +38,7 @@ export function postgresAdmission(db: Db, options: PostgresAdmissionOptions): Ad
     async admit(attempt) {
       const row = await db.one<AdmitRow>(sql`
         select verdict, requests_used, requests_oldest_ms, orders_used, orders_oldest_ms, wait_ms
-          from admit(${attempt.account_id}, ${attempt.key_id}, ${attempt.nonce}, ${attempt.signed_at}, ${attempt.standing},
+          from admit(${attempt.account_id}, ${attempt.key_id}, ${attempt.nonce}, ${attempt.signed_at}, ${attempt.access_version},
                      ${attempt.isOrder}, ${limits.requestsMax}, ${limits.ordersMax})`)
       if (row.verdict !== 'admitted' && row.verdict !== 'limited') return { kind: row.verdict }
       return {
@@ -55,7 +55,7 @@ export function postgresAdmission(db: Db, options: PostgresAdmissionOptions): Ad
         },
       }
     },
-    // The statement compares the standing with the account's own row; there is no copy to bring up to date.
+    // The statement compares the access version with the account's own row; there is no copy to bring up to date.
     announce: async () => {},
     async open() {
       await tend()

@@ -24,13 +24,13 @@ type Reply = [verdict: string, memory: string, ...numbers: number[]]
 type Client = (Redis | Cluster) & {
   admit(...keysAndArguments: (string | number)[]): Promise<Reply>
   touchMemory(memoryKey: string): Promise<number>
-  raiseStanding(standingKey: string, standing: number, ttlS: number): Promise<number>
+  raiseAccessVersion(accessVersionKey: string, access_version: number, ttlS: number): Promise<number>
 }
 
 const PREFIX = 'shopwire'
 const WATCH_EVERY_MS = 500
 /** Longer than any process remembers a key (see known-keys.ts), so that no memory outlives the announcement against it. */
-const STANDING_TTL_S = 3_600
+const ACCESS_VERSION_TTL_S = 3_600
 const TOUCH_BATCH = 512
 /** One slot in each of sixteen stretches: every master of a cluster of that size is asked each time. */
 const WATCHED_SLOTS = Array.from({ length: 16 }, (_, n) => (n * SLOT_COUNT) / 16)
@@ -45,7 +45,7 @@ if redis.call('HGET', KEYS[1], 'run') == run then return 0 end
 local purged_to = redis.call('HGET', KEYS[1], 'purged_to') or '0'
 redis.call('HSET', KEYS[1], 'run', run, 'lost_at', tonumber(redis.call('TIME')[1]) + 2, 'purged_to', purged_to)
 return 1`
-const RAISE_STANDING_LUA = `
+const RAISE_ACCESS_VERSION_LUA = `
 local known = tonumber(redis.call('GET', KEYS[1]) or '0')
 redis.call('SET', KEYS[1], math.max(known, tonumber(ARGV[1])), 'EX', ARGV[2])
 return 1`
@@ -102,10 +102,10 @@ export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admissio
         `${own}:nonce:${attempt.key_id}:${attempt.nonce}`,
         `${own}:requests`,
         `${own}:orders`,
-        `${own}:standing`,
+        `${own}:access-version`,
         `${own}:refusals`,
         attempt.signed_at,
-        attempt.standing,
+        attempt.access_version,
         attempt.memory ?? '',
         attempt.isOrder ? 1 : 0,
         options.limits.requestsMax,
@@ -132,9 +132,15 @@ export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admissio
         options.limits,
       )
     },
-    async announce(account_id, standing) {
+    async announce(account_id, access_version) {
       await answered(connected(client, options))
-      await answered(client.raiseStanding(`${PREFIX}:{${account_id}}:standing`, standing, STANDING_TTL_S))
+      await answered(
+        client.raiseAccessVersion(
+          `${PREFIX}:{${account_id}}:access-version`,
+          access_version,
+          ACCESS_VERSION_TTL_S,
+        ),
+      )
     },
     async open() {
       await connected(client, options)
@@ -157,7 +163,7 @@ function connect(options: RedisAdmissionOptions): Client {
   client.on('error', options.onError)
   client.defineCommand('admit', { numberOfKeys: 6, lua: ADMIT_LUA })
   client.defineCommand('touchMemory', { numberOfKeys: 1, lua: TOUCH_LUA })
-  client.defineCommand('raiseStanding', { numberOfKeys: 1, lua: RAISE_STANDING_LUA })
+  client.defineCommand('raiseAccessVersion', { numberOfKeys: 1, lua: RAISE_ACCESS_VERSION_LUA })
   return client as Client
 }
 

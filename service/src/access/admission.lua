@@ -1,8 +1,8 @@
 -- One request's admission in one round trip; the same rules as the function admit() in PostgreSQL.
 -- All keys are in one hash slot: the account's own carry {account_id}, the memory key a tag made for that slot.
 --
--- KEYS: 1 memory of the slot, 2 the nonce, 3 request times, 4 order times, 5 announced standing, 6 refusals
--- ARGV: 1 signed_at, 2 standing, 3 memory the key was read under ('' = just read), 4 is an order (1 or 0), 5 requests max,
+-- KEYS: 1 memory of the slot, 2 the nonce, 3 request times, 4 order times, 5 announced access version, 6 refusals
+-- ARGV: 1 signed_at, 2 access version, 3 memory the key was read under ('' = just read), 4 is an order (1 or 0), 5 requests max,
 --       6 orders max, 7 what is witnessed in the database by now: '' nothing, 'nonce', or 'refusal' (then 3 is the memory that
 --       asked for it), 8 with 'refusal': the time up to which requests are refused
 -- Replies {verdict, memory, requests used, oldest leaves ms, orders used, oldest leaves ms, wait ms}

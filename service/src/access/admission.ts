@@ -8,7 +8,7 @@
 export interface Admission {
   admit(attempt: Attempt): Promise<Verdict>
   /** A key or an account changed what it may do; holds on every process once this returns. */
-  announce(account_id: string, standing: number): Promise<void>
+  announce(account_id: string, access_version: number): Promise<void>
   /** Prepares the memory, so that the first caller does not have to wait for it. */
   open(): Promise<void>
   close(): Promise<void>
@@ -21,8 +21,8 @@ export interface Attempt {
   /** Unix seconds, as signed. */
   readonly signed_at: number
   readonly isOrder: boolean
-  /** The account's standing when the key was read, and which memory vouched for it since; none for a key just read. */
-  readonly standing: number
+  /** The account's access version when the key was read, and which memory vouched for it since; none for a key just read. */
+  readonly access_version: number
   readonly memory: string | undefined
 }
 

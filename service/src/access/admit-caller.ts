@@ -38,7 +38,7 @@ export async function admitCaller(
       nonce: credentials.nonce,
       signed_at: credentials.signed_at,
       isOrder: request.isOrder,
-      standing: key.standing,
+      access_version: key.access_version,
       memory: key.memory,
     })
     switch (verdict.kind) {
@@ -156,6 +156,6 @@ export function rateHeaders({ requests, orders }: Usage): Record<string, string>
 }
 
 function toCaller(key: KnownKey, usage: Usage): Caller {
-  const { key_id, account_id, account_name, isSuspended, scopes, standing } = key
-  return { key_id, account_id, account_name, isSuspended, scopes, standing, usage }
+  const { key_id, account_id, account_name, isSuspended, scopes, access_version } = key
+  return { key_id, account_id, account_name, isSuspended, scopes, access_version, usage }
 }

@@ -10,7 +10,7 @@ export interface Caller {
   readonly isSuspended: boolean
   readonly scopes: ReadonlySet<Scope>
   /** Grows when the account or one of its keys changes what it may do: money moves only for the newest. */
-  readonly standing: number
+  readonly access_version: number
   readonly usage: Usage
 }
 

@@ -14,8 +14,8 @@ export interface KnownKey {
   readonly isSuspended: boolean
   readonly scopes: ReadonlySet<Scope>
   readonly hmacKey: KeyObject
-  readonly standing: number
-  /** The admission memory that last vouched for this standing; undefined until one has. */
+  readonly access_version: number
+  /** The admission memory that last vouched for this access version; undefined until one has. */
   memory: string | undefined
 }
 
@@ -25,10 +25,10 @@ export interface KnownKeys {
   /** The key, if an admission memory has vouched for it since it was read. */
   remembered(key_id: string): KnownKey | undefined
   /**
-   * The account has this standing by now: what is remembered under an older one is not used any more. Whether that is news; a
+   * The account has this access version by now: what is remembered under an older one is not used any more. Whether that is news; a
    * process that has not heard of it before cannot know.
    */
-  outdate(account_id: string, standing: number): boolean
+  outdate(account_id: string, access_version: number): boolean
   /** Reads the key from the database; undefined when it is unknown or revoked. */
   read(key_id: string): Promise<KnownKey | undefined>
   /** The work of a `read` that finds nothing. */
@@ -49,19 +49,20 @@ export function createKnownKeys(db: Db, keyring: Keyring, reads: LookupLimits = 
   const limits = { max: KEYS_MAX, ttl: REMEMBERED_MS_MAX }
   const secrets = new LRUCache<string, KeyObject>(limits)
   const keys = new LRUCache<string, KnownKey>(limits)
-  const standings = new LRUCache<string, number>(limits)
+  const accessVersions = new LRUCache<string, number>(limits)
   const look = sharedLookup<LiveKeyRow>(reads, (ids) => findLiveKeys(db, ids))
   return {
     secret: (key_id) => secrets.get(key_id),
     remembered(key_id) {
       const key = keys.get(key_id)
       // Until a memory has vouched for it, a key is good only for the request that read it.
-      if (key?.memory === undefined || key.standing < (standings.get(key.account_id) ?? 0)) return undefined
+      if (key?.memory === undefined || key.access_version < (accessVersions.get(key.account_id) ?? 0))
+        return undefined
       return key
     },
-    outdate(account_id, standing) {
-      if ((standings.get(account_id) ?? 0) >= standing) return false
-      standings.set(account_id, standing)
+    outdate(account_id, access_version) {
+      if ((accessVersions.get(account_id) ?? 0) >= access_version) return false
+      accessVersions.set(account_id, access_version)
       return true
     },
     async read(key_id) {
@@ -79,7 +80,7 @@ export function createKnownKeys(db: Db, keyring: Keyring, reads: LookupLimits = 
         isSuspended: row.account_status !== 'active',
         scopes: new Set(row.scopes),
         hmacKey,
-        standing: row.standing,
+        access_version: row.access_version,
         memory: undefined,
       }
       keys.set(key_id, key)

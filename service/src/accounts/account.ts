@@ -28,7 +28,7 @@ export async function createAccount(
   return account
 }
 
-/** Holds from the moment the transaction commits; the caller announces the new standing to the admission memory. */
+/** Holds from the moment the transaction commits; the caller announces the new access version to the admission memory. */
 export async function setAccountStatus(tx: Tx, id: string, status: AccountStatus): Promise<Account> {
   const account = await updateAccountStatus(tx, id, status)
   if (!account) throw refuse('not_found', `There is no account ${id}.`)

@@ -7,9 +7,9 @@ import { refuse } from '../platform/trouble.ts'
 import { assertName, getAccount } from './account.ts'
 import {
   type ApiKey,
-  bumpStanding,
   insertKey,
   type LiveKeyRow,
+  raiseAccessVersion,
   selectKeys,
   selectLiveKeys,
   updateKeyRevoked,
@@ -46,11 +46,11 @@ export async function revokeKey(
   tx: Tx,
   id: string,
   nowMs: number,
-): Promise<{ key: ApiKey; standing: number }> {
+): Promise<{ key: ApiKey; access_version: number }> {
   const key = await updateKeyRevoked(tx, id, new Date(nowMs))
   if (!key) throw refuse('not_found', `There is no key ${id}.`)
-  const { standing } = await bumpStanding(tx, key.account_id)
-  return { key, standing }
+  const { access_version } = await raiseAccessVersion(tx, key.account_id)
+  return { key, access_version }
 }
 
 export async function listKeys(db: Queryable, account_id: string): Promise<ApiKey[]> {

@@ -7,7 +7,7 @@ export interface Account {
   readonly id: string
   readonly name: string
   readonly status: AccountStatus
-  readonly standing: number
+  readonly access_version: number
   readonly created_at: Date
 }
 
@@ -27,7 +27,7 @@ export interface LiveKeyRow {
   readonly account_name: string
   readonly account_status: AccountStatus
   readonly scopes: readonly Scope[]
-  readonly standing: number
+  readonly access_version: number
   readonly secret_sealed: Buffer
 }
 
@@ -35,17 +35,17 @@ export const insertAccount = (tx: Queryable, id: string, name: string, created_a
   tx.one<Account>(sql`
     insert into accounts (id, name, created_at)
     values (${id}, ${name}, ${created_at})
-    returning id, name, status, standing, created_at`)
+    returning id, name, status, access_version, created_at`)
 
 export const selectAccount = (db: Queryable, id: string) =>
   db.maybeOne<Account>(sql`
-    select id, name, status, standing, created_at
+    select id, name, status, access_version, created_at
       from accounts
      where id = ${id}`)
 
 export const selectAccounts = (db: Queryable, afterId: string, limit: number) =>
   db.many<Account>(sql`
-    select id, name, status, standing, created_at
+    select id, name, status, access_version, created_at
       from accounts
      where id > ${afterId}
      order by id
@@ -55,16 +55,16 @@ export const updateAccountStatus = (tx: Queryable, id: string, status: AccountSt
   tx.maybeOne<Account>(sql`
     update accounts
        set status = ${status},
-           standing = standing + 1
+           access_version = access_version + 1
      where id = ${id}
-    returning id, name, status, standing, created_at`)
+    returning id, name, status, access_version, created_at`)
 
-export const bumpStanding = (tx: Queryable, id: string) =>
-  tx.one<{ standing: number }>(sql`
+export const raiseAccessVersion = (tx: Queryable, id: string) =>
+  tx.one<{ access_version: number }>(sql`
     update accounts
-       set standing = standing + 1
+       set access_version = access_version + 1
      where id = ${id}
-    returning standing`)
+    returning access_version`)
 
 export interface NewKeyRow {
   readonly account_id: string
@@ -100,7 +100,7 @@ export const updateKeyRevoked = (tx: Queryable, id: string, at: Date) =>
 export const selectLiveKeys = (db: Queryable, ids: readonly string[]) =>
   db.many<LiveKeyRow>(sql`
     select k.id as key_id, k.account_id, k.scopes, k.secret_sealed, a.name as account_name, a.status as account_status,
-           a.standing
+           a.access_version
       from api_keys k
       join accounts a on a.id = k.account_id
      where k.id = any(${ids})

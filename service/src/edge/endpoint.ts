@@ -16,7 +16,7 @@ export interface Call<Name extends RouteName> {
   readonly id: string
   /** The entity tags the caller already holds, as sent. */
   readonly ifNoneMatch: string | undefined
-  /** Reads the calling key again and asks what it may do; for work that finds its standing changed under its feet. */
+  /** Reads the calling key again and asks what it may do; for work that finds its access version changed under its feet. */
   readmit(): Promise<CallerOf<Name>>
   readonly nowMs: number
 }

@@ -6,12 +6,12 @@ import { Refusal, Unavailable } from '../platform/trouble.ts'
 import type { Progress } from './pipeline.ts'
 import { headersEndedAt } from './receive-body.ts'
 import type { RefusalAnswer } from './refusal-answer.ts'
-import type { Ticket } from './ticket.ts'
+import type { Match } from './route-matcher.ts'
 
 /** All that happens to one request, kept beside it until its log line is written. */
 export interface Exchange extends Progress {
   readonly request_id: string
-  readonly ticket: Ticket
+  readonly match: Match
   /** Holds once there is an answer, or nobody left to answer. */
   readonly decided: Promise<void>
   decide(): void
@@ -22,10 +22,10 @@ export interface Exchange extends Progress {
 /** In the log only: the caller hung up before it was answered. */
 const GONE_STATUS = 499
 
-export function openExchange(ticket: Ticket): Exchange {
+export function openExchange(match: Match): Exchange {
   const { promise, resolve } = Promise.withResolvers<void>()
   return {
-    ticket,
+    match,
     request_id: newId('req', Date.now()),
     headers: {},
     decided: promise,
@@ -46,9 +46,9 @@ export function recordWhenOver(
 }
 
 function record({ log, metrics }: { log: Log; metrics: Metrics }, exchange: Exchange, reply: FastifyReply) {
-  const { ticket, caller, refused, error } = exchange
+  const { match, caller, refused, error } = exchange
   const { method, raw } = reply.request
-  const route = 'route' in ticket ? ticket.route.name : 'file' in ticket ? 'file' : 'none'
+  const route = 'route' in match ? match.route.name : 'file' in match ? 'file' : 'none'
   const status = reply.raw.writableFinished ? reply.statusCode : GONE_STATUS
   const seconds = (performance.now() - headersEndedAt(raw)) / 1000
   metrics.requestDuration.observe({ method, route, status }, seconds)

@@ -9,7 +9,7 @@ import { Refusal, refuse } from '../platform/trouble.ts'
 import type { Answer, Call, Endpoint } from './endpoint.ts'
 import type { InputReader } from './read-input.ts'
 import { carriesBody, receiveBody, refuseDeclaredLength } from './receive-body.ts'
-import type { RoutedTicket } from './ticket.ts'
+import type { RouteMatch } from './route-matcher.ts'
 
 export interface PipelineDeps {
   readonly access: AccessDeps
@@ -50,20 +50,20 @@ export async function runPipeline(
   deps: PipelineDeps,
   endpoint: Endpoint,
   input: InputReader,
-  ticket: RoutedTicket,
+  match: RouteMatch,
   request: IncomingMessage,
   response: ServerResponse,
   progress: Progress,
 ): Promise<Answer<unknown>> {
-  const { route } = ticket
+  const { route } = match
   const nowMs = deps.clock.nowMs()
   refuseDeclaredLength(request)
   if (route.scope === null) {
     refuseBody(request)
     return endpoint.handle({
       ...emptyCall,
-      query: input.query(ticket.query),
-      id: ticket.id,
+      query: input.query(match.query),
+      id: match.id,
       nowMs,
     } as unknown as AnyCall)
   }
@@ -74,7 +74,7 @@ export async function runPipeline(
   interference?.received(request)
   const caller = await admitCaller(deps.access, credentials, {
     method: route.method,
-    target: ticket.target,
+    target: match.target,
     body,
     isOrder: route.bucket === 'orders',
   })
@@ -85,7 +85,7 @@ export async function runPipeline(
   authorise(caller, scope)
   if (body.length > 0 && route.body === undefined) throw bodyNotTaken(route.method)
   refuseEncodedBody(request)
-  const query = input.query(ticket.query)
+  const query = input.query(match.query)
   const value = input.body(body)
   const extraScope = scopeForBody(route, value)
   if (extraScope !== null) authorise(caller, extraScope)
@@ -93,7 +93,7 @@ export async function runPipeline(
     caller,
     query,
     body: value,
-    id: ticket.id,
+    id: match.id,
     ifNoneMatch: request.headers['if-none-match'],
     async readmit() {
       const fresh = await rereadCaller(deps.access, caller)

@@ -34,7 +34,7 @@ export function receiveBody(request: IncomingMessage, response: ServerResponse):
     }
     const onEnd = () =>
       finish(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
-    const onClose = () => finish(() => reject(new CallerGone()))
+    const onClose = () => finish(() => reject(new CallerGoneError()))
     const onMalformed = (refusal: Refusal) => finish(() => reject(refusal))
     const timer = setTimeout(
       () => finish(() => reject(tooSlow())),
@@ -51,8 +51,8 @@ export function carriesBody({ headers }: IncomingMessage): boolean {
 }
 
 /** The connection ended before the request did. There is nobody left to answer. */
-export class CallerGone extends Error {
-  override readonly name = 'CallerGone'
+export class CallerGoneError extends Error {
+  override readonly name = 'CallerGoneError'
 }
 
 /** Notes the moment the headers were complete; the body's five seconds run from here. */

@@ -16,13 +16,13 @@ import { limitConnections } from './connections.ts'
 import type { Answer, Endpoint } from './endpoint.ts'
 import { type Exchange, openExchange, recordWhenOver } from './exchange.ts'
 import { type PipelineDeps, refuseBody, refuseTooManyCalls, runPipeline } from './pipeline.ts'
+import { serialisePipelinedRequests } from './pipelining.ts'
 import { answerWithFile, assertOutsideContract, type PublicFiles } from './public-files.ts'
 import { createInputReader } from './read-input.ts'
-import { CallerGone, carriesBody, markHeadersEnd, refuseDeclaredLength } from './receive-body.ts'
+import { CallerGoneError, carriesBody, markHeadersEnd, refuseDeclaredLength } from './receive-body.ts'
 import { COMMON_HEADERS, toRefusalAnswer } from './refusal-answer.ts'
+import { createRouteMatcher, type FileMatch, type RouteMatch } from './route-matcher.ts'
 import { closeGently, refuseOnSockets } from './socket-refusals.ts'
-import { createTicketOffice, type FileTicket, type RoutedTicket } from './ticket.ts'
-import { createTurns } from './turns.ts'
 
 export interface EdgeDeps extends PipelineDeps {
   readonly log: Log
@@ -56,12 +56,12 @@ const PUBLIC_FILES = {
 export function createEdge(deps: EdgeDeps, endpoints: readonly Endpoint[]): FastifyInstance {
   const mounted = endpoints.map((endpoint) => ({ endpoint, route: routeOf(deps.routes ?? routes, endpoint) }))
   assertOutsideContract(deps.publicFiles)
-  const issueTicket = createTicketOffice(
+  const matchRoute = createRouteMatcher(
     mounted.map(({ route }) => route),
     deps.publicFiles,
   )
   const fileCalls = createThrottle(PUBLIC_FILES)
-  const takeTurn = createTurns()
+  const takeTurn = serialisePipelinedRequests()
   const exchanges = new WeakMap<IncomingMessage, Exchange>()
   const exchangeOf = (request: FastifyRequest) => exchanges.get(request.raw) as Exchange
 
@@ -71,12 +71,12 @@ export function createEdge(deps: EdgeDeps, endpoints: readonly Endpoint[]): Fast
     // Fastify's router decodes, and folds spellings together. Ours has read the raw target already; it is handed a name.
     rewriteUrl(request) {
       markHeadersEnd(request)
-      const ticket = issueTicket(request)
-      exchanges.set(request, openExchange(ticket))
+      const match = matchRoute(request)
+      exchanges.set(request, openExchange(match))
       // A content type that Fastify cannot read would be refused by it; to us any is right, the bytes are signed.
       delete request.headers['content-type']
-      if ('file' in ticket) return FILE_ROUTE
-      return 'route' in ticket ? `/${ticket.route.name}` : NO_ROUTE
+      if ('file' in match) return FILE_ROUTE
+      return 'route' in match ? `/${match.route.name}` : NO_ROUTE
     },
     requestTimeout: HEADERS_ARRIVAL_MS_MAX + BODY_ARRIVAL_MS_MAX + 1_000,
     keepAliveTimeout: IDLE_MS_MAX,
@@ -88,13 +88,13 @@ export function createEdge(deps: EdgeDeps, endpoints: readonly Endpoint[]): Fast
       maxHeaderSize: HEADERS_BYTES_MAX,
       headersTimeout: HEADERS_ARRIVAL_MS_MAX,
       connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
-      // Node's own refusal of a missing Host has no body; the ticket office refuses it instead.
+      // Node's own refusal of a missing Host has no body; the route matcher refuses it instead.
       requireHostHeader: false,
     },
     clientErrorHandler: () => {},
   })
   app.server.removeAllListeners('clientError')
-  // No header is dropped unseen: the ticket office counts them. And who has sent all it will send still gets its answer.
+  // No header is dropped unseen: the route matcher counts them. And who has sent all it will send still gets its answer.
   Object.assign(app.server, { maxHeadersCount: 0, httpAllowHalfOpen: true })
   refuseOnSockets(app.server, (request_id, answer) => {
     const line = { request_id, route: 'none', status: answer.status, error_type: answer.type }
@@ -117,15 +117,15 @@ export function createEdge(deps: EdgeDeps, endpoints: readonly Endpoint[]): Fast
     const exchange = exchangeOf(request)
     takeTurn(reply.raw, () => {
       recordWhenOver(deps, exchange, reply)
-      done('refusal' in exchange.ticket ? exchange.ticket.refusal : undefined)
+      done('refusal' in exchange.match ? exchange.match.refusal : undefined)
     })
   })
   app.setNotFoundHandler(() => {
-    throw new Error('a ticket named a route that is not there')
+    throw new Error('a match named a route that is not there')
   })
   app.setErrorHandler((error, request, reply) => {
     const exchange = exchangeOf(request)
-    if (error instanceof CallerGone) {
+    if (error instanceof CallerGoneError) {
       exchange.decide()
       return reply.hijack()
     }
@@ -139,7 +139,7 @@ export function createEdge(deps: EdgeDeps, endpoints: readonly Endpoint[]): Fast
     refuseDeclaredLength(request.raw)
     refuseTooManyCalls(deps, fileCalls, request.raw)
     refuseBody(request.raw)
-    const { file } = exchange.ticket as FileTicket
+    const { file } = exchange.match as FileMatch
     return send(reply, exchange, answerWithFile(file, request.raw.headers))
   })
   for (const { endpoint, route } of mounted) {
@@ -150,8 +150,8 @@ export function createEdge(deps: EdgeDeps, endpoints: readonly Endpoint[]): Fast
       url: `/${route.name}`,
       async handler(request, reply) {
         const exchange = exchangeOf(request)
-        const ticket = exchange.ticket as RoutedTicket
-        const answer = await runPipeline(deps, endpoint, input, ticket, request.raw, reply.raw, exchange)
+        const match = exchange.match as RouteMatch
+        const answer = await runPipeline(deps, endpoint, input, match, request.raw, reply.raw, exchange)
         const body = answer.body === null ? '' : JSON.stringify(answer.body)
         return send(reply, exchange, { ...answer, body })
       },
@@ -190,9 +190,9 @@ function send(reply: FastifyReply, exchange: Exchange, answer: Answer<string | B
 }
 
 /** Whatever is left of a message that was not read to its end, or whose end is in doubt, must not become the next request. */
-function endsConnection(request: IncomingMessage, { ticket, refused }: Exchange): boolean {
+function endsConnection(request: IncomingMessage, { match, refused }: Exchange): boolean {
   if (request.httpVersion !== '1.1') return true
-  if ('refusal' in ticket && ticket.endsConnection) return true
+  if ('refusal' in match && match.endsConnection) return true
   if (refused && BODY_REFUSALS.has(refused.type)) return true
   return carriesBody(request) && !request.complete
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import type { JobEnd } from '../platform/job-runner.ts'
-import { assertLease, type Job, LeaseLost } from '../platform/jobs.ts'
+import { assertLease, type Job, LeaseLostError } from '../platform/jobs.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { LinkVault, PoolPlace } from '../supply/gift-link.ts'
@@ -156,7 +156,7 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, brought?: Brought): Pr
     brought?.line === line && brought.supplier === supplier
   // The worker that took over has brought these links already, and the job may have gone with them.
   if (asked.some(({ state, line, supplier }) => state === 'given' && isBrought(line, supplier)))
-    throw new LeaseLost(`${job.queue} ${job.subject}`)
+    throw new LeaseLostError(`${job.queue} ${job.subject}`)
   const requests = asked.filter(
     ({ state, line, supplier }) => state === 'asked' && !isBrought(line, supplier),
   )

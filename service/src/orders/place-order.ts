@@ -13,11 +13,11 @@ import { cartColumns } from '../quotes/price-cart.ts'
 import { totalExceeded } from '../quotes/quote.ts'
 import { callPlaceOrder, type Placed } from './queries.ts'
 
-/** Who pays, and the standing with which they were let in. */
+/** Who pays, and the access version with which they were let in. */
 export interface Buyer {
   readonly account_id: string
   readonly key_id: string
-  readonly standing: number
+  readonly access_version: number
 }
 
 export type Outcome =
@@ -47,13 +47,13 @@ export async function placeOrder(
     request_hash: hashCart(request.items),
     cart: cartColumns(request.items),
   }
-  let { account_id, key_id, standing } = first
+  let { account_id, key_id, access_version } = first
   for (let n = 0; n <= READMISSIONS_MAX; n += 1) {
-    const placed = await callPlaceOrder(db, { ...order, account_id, key_id, standing })
+    const placed = await callPlaceOrder(db, { ...order, account_id, key_id, access_version })
     if (placed.verdict === 'bought') return { kind: 'bought', order: present(placed, request.items, nowMs) }
     if (placed.verdict === 'earlier') return { kind: 'earlier', order_id: placed.order_id }
     if (placed.verdict !== 'changed') throw refusalOf(placed)
-    ;({ account_id, key_id, standing } = await readmit())
+    ;({ account_id, key_id, access_version } = await readmit())
   }
   throw new Unavailable('database', new Error('the account kept changing while it was buying'))
 }

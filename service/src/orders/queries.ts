@@ -19,7 +19,7 @@ export interface OrderLineRow extends OrderLine {
 
 export interface NewOrder {
   readonly account_id: string
-  readonly standing: number
+  readonly access_version: number
   readonly key_id: string
   readonly order_id: string
   readonly transfer_id: string
@@ -52,7 +52,7 @@ export interface Placed {
 export const callPlaceOrder = (db: Pick<Db, 'commit'>, order: NewOrder) =>
   db.commit<Placed>(sql`
     select verdict, order_id, total_cents, names, unit_prices_cents, details
-      from place_order(${order.account_id}, ${order.standing}, ${order.key_id}, ${order.order_id}, ${order.transfer_id},
+      from place_order(${order.account_id}, ${order.access_version}, ${order.key_id}, ${order.order_id}, ${order.transfer_id},
                        ${order.event_id}, ${order.created_at}, ${order.idempotency_key}, ${order.request_hash},
                        ${order.cart.ids}, ${order.cart.qtys}, ${order.cart.expected})`)
 

@@ -1,5 +1,5 @@
 import type { Db } from './db.ts'
-import { type Job, keepJobs, LEASE_MS, LeaseLost, postponeJob, takeJobs } from './jobs.ts'
+import { claimJobs, extendLeases, type Job, LEASE_MS, LeaseLostError, postponeJob } from './jobs.ts'
 import type { Log } from './log.ts'
 import { Unavailable } from './trouble.ts'
 
@@ -11,7 +11,7 @@ export type JobEnd =
       readonly waitMs: number
       readonly note: string
       /** It did not go well: next time it shares a part of the hands with its like. */
-      readonly isShaky?: boolean
+      readonly isFailing?: boolean
     }
   | { readonly kind: 'parked'; readonly note: string }
 
@@ -19,7 +19,7 @@ export interface JobRunnerOptions {
   readonly queue: string
   readonly concurrency: number
   /** Of those at a time, shaky jobs: ones that may take long and come to nothing again. */
-  readonly shakyMax: number
+  readonly failingMax: number
   readonly log: Log
   work(job: Job): Promise<JobEnd>
 }
@@ -40,7 +40,7 @@ const TROUBLE_MS = 1_000
 const BROKEN_WAIT_MS = 60_000
 
 export function createJobRunner(db: Db, options: JobRunnerOptions): JobRunner {
-  const { queue, concurrency, shakyMax, log, work } = options
+  const { queue, concurrency, failingMax, log, work } = options
   const underWay = new Map<Job, Promise<void>>()
   let isStopping = false
   let looping: Promise<void> | undefined
@@ -52,7 +52,8 @@ export function createJobRunner(db: Db, options: JobRunnerOptions): JobRunner {
       const end = await work(job)
       if (end.kind !== 'done') await postponeJob(db, job, end)
     } catch (error) {
-      if (error instanceof LeaseLost) return log.warn({ queue, subject: job.subject }, 'a job was taken over')
+      if (error instanceof LeaseLostError)
+        return log.warn({ queue, subject: job.subject }, 'a job was taken over')
       if (error instanceof Unavailable) {
         log.warn({ err: error, queue, subject: job.subject }, 'a job was interrupted')
         // There may be no database to tell; then the lease runs out by itself.
@@ -91,10 +92,10 @@ export function createJobRunner(db: Db, options: JobRunnerOptions): JobRunner {
 
   /** Sound jobs first. Shaky ones get what is left, within their part: they are never the reason why a sound one waits. */
   async function take(free: number): Promise<Job[]> {
-    const sound = await takeJobs(db, queue, false, free, LEASE_MS)
-    const shakyUnderWay = [...underWay.keys()].filter(({ is_shaky }) => is_shaky).length
-    const left = Math.min(free - sound.length, shakyMax - shakyUnderWay)
-    return left > 0 ? [...sound, ...(await takeJobs(db, queue, true, left, LEASE_MS))] : sound
+    const sound = await claimJobs(db, queue, false, free, LEASE_MS)
+    const failingUnderWay = [...underWay.keys()].filter(({ is_failing }) => is_failing).length
+    const left = Math.min(free - sound.length, failingMax - failingUnderWay)
+    return left > 0 ? [...sound, ...(await claimJobs(db, queue, true, left, LEASE_MS))] : sound
   }
 
   function pause(ms: number, untilJobEnds: boolean): Promise<void> {
@@ -110,7 +111,7 @@ export function createJobRunner(db: Db, options: JobRunnerOptions): JobRunner {
 
   const keep = () => {
     if (underWay.size === 0) return
-    keepJobs(db, queue, [...underWay.keys()], LEASE_MS).catch((error: unknown) =>
+    extendLeases(db, queue, [...underWay.keys()], LEASE_MS).catch((error: unknown) =>
       log.warn({ err: error, queue }, 'leases could not be kept'),
     )
   }
@@ -127,7 +128,7 @@ export function createJobRunner(db: Db, options: JobRunnerOptions): JobRunner {
       const late = new Promise<'late'>((resolve) => setTimeout(resolve, patienceMs, 'late').unref())
       await Promise.race([Promise.all(underWay.values()), late])
       clearInterval(keeping)
-      if (underWay.size > 0) await keepJobs(db, queue, [...underWay.keys()], 0)
+      if (underWay.size > 0) await extendLeases(db, queue, [...underWay.keys()], 0)
     },
   }
 }

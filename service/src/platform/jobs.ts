@@ -9,12 +9,12 @@ export interface Job {
   readonly attempts: number
   readonly created_at: Date
   /** It did not go well last time. */
-  readonly is_shaky: boolean
+  readonly is_failing: boolean
 }
 
 /** Another worker has the job now, because this one was silent for longer than its lease. What it was about to do is void. */
-export class LeaseLost extends Error {
-  override readonly name = 'LeaseLost'
+export class LeaseLostError extends Error {
+  override readonly name = 'LeaseLostError'
 }
 
 /** No lease is ever longer. A killed worker's jobs are due again after this long. */
@@ -31,13 +31,13 @@ export const CLOCK_STEP_MS_MIN = 2_000
  *   has locked and finds other jobs, so the limit would hold for none of them.
  * - Rows are found again by their place. By their key, the planner may compare every job of the queue with every job selected.
  */
-export const takeJobs = (db: Queryable, queue: string, isShaky: boolean, limit: number, leaseMs: number) =>
+export const claimJobs = (db: Queryable, queue: string, isFailing: boolean, limit: number, leaseMs: number) =>
   db.many<Job>(sql`
     with due as materialized (
       select ctid
         from jobs
        where queue = ${queue}
-         and is_shaky = ${isShaky}
+         and is_failing = ${isFailing}
          and run_at <= (select clock_timestamp())
          and (leased_until is null or leased_until <= clock_timestamp())
        order by run_at
@@ -50,13 +50,13 @@ export const takeJobs = (db: Queryable, queue: string, isShaky: boolean, limit: 
            is_woken = false
       from due
      where j.ctid = due.ctid
-    returning j.account_id, j.queue, j.subject, j.attempts, j.created_at, j.is_shaky`)
+    returning j.account_id, j.queue, j.subject, j.attempts, j.created_at, j.is_failing`)
 
 /**
  * Moves the end of the leases; a job that was given back or taken over meanwhile is left alone. Locked in the order of
  * everyone who locks several jobs: queue, account, subject.
  */
-export const keepJobs = (db: Queryable, queue: string, jobs: readonly Job[], leaseMs: number) =>
+export const extendLeases = (db: Queryable, queue: string, jobs: readonly Job[], leaseMs: number) =>
   db.run(sql`
     with held as materialized (
       select j.account_id, j.subject
@@ -84,7 +84,7 @@ export async function finishJob(tx: Tx, job: Job): Promise<void> {
        and queue = ${job.queue}
        and subject = ${job.subject}
        and attempts = ${job.attempts}`)
-  if (removed === 0) throw new LeaseLost(`${job.queue} ${job.subject}`)
+  if (removed === 0) throw new LeaseLostError(`${job.queue} ${job.subject}`)
 }
 
 /**
@@ -100,7 +100,7 @@ export async function assertLease(tx: Tx, job: Job): Promise<boolean> {
      where account_id = ${job.account_id}
        and queue = ${job.queue}
        and subject = ${job.subject}`)
-  if (found && found.attempts !== job.attempts) throw new LeaseLost(`${job.queue} ${job.subject}`)
+  if (found && found.attempts !== job.attempts) throw new LeaseLostError(`${job.queue} ${job.subject}`)
   return found !== undefined
 }
 
@@ -114,14 +114,14 @@ export async function lockLease(tx: Tx, job: Job): Promise<void> {
        and subject = ${job.subject}
        and attempts = ${job.attempts}
        for update`)
-  if (!mine) throw new LeaseLost(`${job.queue} ${job.subject}`)
+  if (!mine) throw new LeaseLostError(`${job.queue} ${job.subject}`)
 }
 
 /** Gives the job back, to be tried after a while; without one, when somebody wakes it. Who was woken meanwhile is due now. */
 export const postponeJob = (
   db: Queryable,
   job: Job,
-  { waitMs, note, isShaky = false }: { waitMs?: number; note: string; isShaky?: boolean },
+  { waitMs, note, isFailing = false }: { waitMs?: number; note: string; isFailing?: boolean },
 ) =>
   db.run(sql`
     update jobs
@@ -130,7 +130,7 @@ export const postponeJob = (
              else coalesce(clock_timestamp() + ${waitMs ?? null}::integer * interval '1 ms', 'infinity')
            end,
            leased_until = null,
-           is_shaky = ${isShaky},
+           is_failing = ${isFailing},
            note = left(${note}, 500)
      where account_id = ${job.account_id}
        and queue = ${job.queue}

@@ -1,7 +1,7 @@
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import type { Keyring } from '../platform/encryption.ts'
-import { LeaseLost } from '../platform/jobs.ts'
+import { LeaseLostError } from '../platform/jobs.ts'
 import { askSupplier, type SupplierReply } from './ask-supplier.ts'
 import { createBreaker } from './breaker.ts'
 import {
@@ -86,7 +86,7 @@ export function createObtainer(deps: {
     const request = { account_id, order_id, line, supplier: name, fencing_token }
     const secret = await openSupplierSecret(keyring, row)
     const asking = await record(request, new Date(clock.nowMs()))
-    if (!asking) throw new LeaseLost(`request to ${name} for ${order_id}`)
+    if (!asking) throw new LeaseLostError(`request to ${name} for ${order_id}`)
     const { sku, qty, attempts } = asking
     const answer = await askSupplier(
       { url, secret, timeout_ms },
@@ -104,7 +104,7 @@ export function createObtainer(deps: {
         ? await recordEnd(db, request, reply.kind, reply.error)
         : await recordFailure(db, request, reply.error, reply.kind === 'failed')
     // Another worker asks with the same id now, and what it is told counts.
-    if (written === 0) throw new LeaseLost(`request to ${name} for ${order_id}`)
+    if (written === 0) throw new LeaseLostError(`request to ${name} for ${order_id}`)
     return reply
   }
 

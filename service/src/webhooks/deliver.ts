@@ -86,7 +86,7 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
     const way: Way = { line, destination, open: secretOpener(deps.keyring, account_id) }
     const underWay = new Map<string, Promise<void>>()
     let waiting: DueDelivery[] = []
-    let isShaky = job.is_shaky
+    let isFailing = job.is_failing
     const look = (limit: number) => {
       const now = new Date(clock.nowMs())
       const horizon = new Date(now.getTime() - WEBHOOK_HORIZON_S * 1000)
@@ -100,7 +100,7 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
         if (!canSend) waiting = []
         if (current?.is_suspended && underWay.size === 0) {
           await look(0)
-          return { kind: 'again', waitMs: HELD_MS, isShaky, note: 'held while the account is suspended' }
+          return { kind: 'again', waitMs: HELD_MS, isFailing, note: 'held while the account is suspended' }
         }
         if (canSend && waiting.length === 0 && underWay.size < ATTEMPTS_AT_ONCE) {
           waiting = await look(LOOK_AHEAD)
@@ -109,7 +109,7 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
           const delivery = waiting.shift() as DueDelivery
           const running = attempt(shared, job, way, delivery)
             .then((isAccepted) => {
-              isShaky = !isAccepted
+              isFailing = !isAccepted
             })
             .finally(() => underWay.delete(delivery.event_id))
           underWay.set(delivery.event_id, running)
@@ -121,7 +121,7 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
       await Promise.allSettled(underWay.values())
       await line.close()
     }
-    return finish(db, job, clock, isShaky)
+    return finish(db, job, clock, isFailing)
   }
 }
 
@@ -264,7 +264,7 @@ async function signedHeaders(
 }
 
 /** Done when nothing is left; else at the time of the next one. What is written meanwhile wakes the job again. */
-async function finish(db: Db, job: Job, clock: Clock, isShaky: boolean): Promise<JobEnd> {
+async function finish(db: Db, job: Job, clock: Clock, isFailing: boolean): Promise<JobEnd> {
   if ((await endDeliverJob(db, job)) > 0) return { kind: 'done' }
   return db.transaction(async (tx) => {
     await lockLease(tx, job)
@@ -274,7 +274,7 @@ async function finish(db: Db, job: Job, clock: Clock, isShaky: boolean): Promise
       return { kind: 'done' }
     }
     const waitMs = Math.max(0, next_at.getTime() - clock.nowMs())
-    return { kind: 'again', waitMs, isShaky, note: 'waits for its next attempt' }
+    return { kind: 'again', waitMs, isFailing, note: 'waits for its next attempt' }
   })
 }
 

@@ -15,7 +15,7 @@ import { openShop, type Shop } from '../../testing/shop.ts'
 let shop: Shop
 let keys: KnownKeys
 let changes: AccessChanges
-let announced: [account_id: string, standing: number][]
+let announced: [account_id: string, access_version: number][]
 let announcingFails: boolean
 beforeAll(async () => {
   shop = await openShop()
@@ -26,9 +26,9 @@ beforeEach(async () => {
   announcingFails = false
   keys = createKnownKeys(shop.db, shop.keyring)
   const admission = {
-    async announce(account_id: string, standing: number) {
+    async announce(account_id: string, access_version: number) {
       if (announcingFails) throw new Error('Redis is away')
-      announced.push([account_id, standing])
+      announced.push([account_id, access_version])
     },
   } as Admission
   changes = followAccessChanges(shop.db, { keys, admission }, () => {})
@@ -78,7 +78,9 @@ test('a change that was made early and committed late is not missed', async () =
   await remember(late.key.id)
   await asSuperuser(async (client) => {
     await client.query('begin')
-    await client.query('update accounts set standing = standing + 1 where id = $1', [late.account_id])
+    await client.query('update accounts set access_version = access_version + 1 where id = $1', [
+      late.account_id,
+    ])
     await shop.db.transaction((tx) => setAccountStatus(tx, early.account_id, 'suspended'))
     await expect.poll(() => announced).toEqual([[early.account_id, 2]])
     expect(keys.remembered(late.key.id)).toBeDefined()
@@ -106,7 +108,8 @@ test('an announcement that fails is made again, and remembered keys are outdated
 
 test('a change that is rolled back leaves nothing, and old ones are removed', async () => {
   const { account_id } = await newAccountWithKey()
-  const rows = () => shop.db.many(sql`select standing from access_changes where account_id = ${account_id}`)
+  const rows = () =>
+    shop.db.many(sql`select access_version from access_changes where account_id = ${account_id}`)
   const rolledBack = shop.db.transaction(async (tx) => {
     await setAccountStatus(tx, account_id, 'suspended')
     throw new Error('no')
@@ -116,7 +119,7 @@ test('a change that is rolled back leaves nothing, and old ones are removed', as
   for (const status of ['suspended', 'active'] as const) {
     await shop.db.transaction((tx) => setAccountStatus(tx, account_id, status))
   }
-  expect(await rows()).toEqual([{ standing: 3 }])
+  expect(await rows()).toEqual([{ access_version: 3 }])
   await purgeAccessChanges(shop.db)
   expect(await rows()).toHaveLength(1)
   await shop.database.asOwner(`update access_changes set changed_at = now() - interval '2 hours'`)

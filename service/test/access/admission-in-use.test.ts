@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Admission } from '../../src/access/admission.ts'
-import { heardByAll, NotHeard, noteAdmissionInUse } from '../../src/access/admission-in-use.ts'
+import {
+  AdmissionMismatchError,
+  confirmedByAllStores,
+  noteAdmissionInUse,
+} from '../../src/access/admission-in-use.ts'
 import { sql } from '../../src/platform/db.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
 
@@ -14,7 +18,7 @@ afterAll(() => shop.close())
 const announcing = (kind: 'postgres' | 'redis') => {
   heard = []
   const memory = { announce: async (account_id: string) => void heard.push(account_id) }
-  return heardByAll(memory as unknown as Admission, shop.db, kind).announce('acct_x', 2)
+  return confirmedByAllStores(memory as unknown as Admission, shop.db, kind).announce('acct_x', 2)
 }
 
 test('a command with the settings of the API processes has told them', async () => {
@@ -25,7 +29,7 @@ test('a command with the settings of the API processes has told them', async () 
 
 test('one with other settings says that nobody has heard, and what to set', async () => {
   await noteAdmissionInUse(shop.db, 'redis')
-  await expect(announcing('postgres')).rejects.toThrow(NotHeard)
+  await expect(announcing('postgres')).rejects.toThrow(AdmissionMismatchError)
   await expect(announcing('postgres')).rejects.toThrow(
     /SHOPWIRE_ADMISSION=postgres, but API processes keep admission in redis\./,
   )

@@ -64,7 +64,7 @@ describe.each(['postgres', 'redis'] as const)('the memory of admission in %s', (
     nonce: randomBytes(16).toString('hex'),
     signed_at,
     isOrder: false,
-    standing: 1,
+    access_version: 1,
     memory: undefined,
   })
 
@@ -111,7 +111,7 @@ describe.each(['postgres', 'redis'] as const)('the memory of admission in %s', (
     expect(memory).toBeDefined()
     await rig.loseMemory(150)
     const verdict = await rig.admission.admit({ ...attempt(nowS()), memory })
-    // The database compares standings directly and has no second copy to distrust.
+    // The database compares access versions directly and has no second copy to distrust.
     expect(verdict.kind).toBe(kind === 'postgres' ? 'admitted' : 'changed')
   })
 

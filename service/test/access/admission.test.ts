@@ -41,7 +41,7 @@ describe.each(admissionKinds)('admission in %s', (kind: AdmissionKind) => {
       nonce: randomBytes(16).toString('hex'),
       signed_at: nowS(),
       isOrder: false,
-      standing: 1,
+      access_version: 1,
       memory: undefined,
       ...wanted,
     }
@@ -183,25 +183,25 @@ describe.each(admissionKinds)('admission in %s', (kind: AdmissionKind) => {
     expect((await admission.admit(await newAttempt())).kind).toBe('admitted')
   })
 
-  test('a changed standing is noticed on the very next request, on every process', async () => {
+  test('a changed access version is noticed on the very next request, on every process', async () => {
     const attempt = await newAttempt()
     const first = await admission.admit(attempt)
     expect(first.kind).toBe('admitted')
     const memory = first.kind === 'admitted' ? first.memory : undefined
-    await database.db.run(sql`update accounts set standing = 2 where id = ${attempt.account_id}`)
+    await database.db.run(sql`update accounts set access_version = 2 where id = ${attempt.account_id}`)
     await other.announce(attempt.account_id, 2)
     const again = { account_id: attempt.account_id, memory }
     expect((await admission.admit(await newAttempt(again))).kind).toBe('changed')
     expect((await other.admit(await newAttempt(again))).kind).toBe('changed')
-    expect((await admission.admit(await newAttempt({ ...again, standing: 2 }))).kind).toBe('admitted')
+    expect((await admission.admit(await newAttempt({ ...again, access_version: 2 }))).kind).toBe('admitted')
   })
 
-  test('a changed standing spends nothing', async () => {
+  test('a changed access version spends nothing', async () => {
     const attempt = await newAttempt()
-    await database.db.run(sql`update accounts set standing = 2 where id = ${attempt.account_id}`)
+    await database.db.run(sql`update accounts set access_version = 2 where id = ${attempt.account_id}`)
     await admission.announce(attempt.account_id, 2)
     expect((await admission.admit(attempt)).kind).toBe('changed')
-    expect(await admission.admit({ ...attempt, standing: 2 })).toMatchObject({
+    expect(await admission.admit({ ...attempt, access_version: 2 })).toMatchObject({
       kind: 'admitted',
       usage: { requests: { used: 1 } },
     })

@@ -77,7 +77,7 @@ async function attempt() {
     nonce: randomBytes(16).toString('hex'),
     signed_at: Math.floor(Date.now() / 1000),
     isOrder: false,
-    standing: 1,
+    access_version: 1,
     memory: undefined,
   }
 }

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { itemTypes } from '@shopwire/contract'
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { CommandContext } from '../../src/admin/command-context.ts'
+import { EXIT, runAdmin } from '../../src/admin/program.ts'
 import { compareCatalogue, importCatalogue } from '../../src/catalogue/import.ts'
 import { type FileFormat, fileFormats, readCatalogueFile } from '../../src/catalogue/import-file.ts'
 import { type ItemFacts, selectItem, selectRevision } from '../../src/catalogue/queries.ts'
-import { EXIT, runAdmin } from '../../src/console/command/program.ts'
-import type { Workplace } from '../../src/console/command/workplace.ts'
-import { createOperator } from '../../src/console/operator.ts'
+import { createOperator } from '../../src/operations/operator.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { sql } from '../../src/platform/db.ts'
 import { openTestDatabase, type TestDatabase } from '../../testing/database.ts'
@@ -690,8 +690,8 @@ function admin(...args: string[]) {
 
 async function adminOn({ db }: TestDatabase, ...args: string[]) {
   let [stdout, stderr] = ['', '']
-  // Only what the catalogue's commands ask for: the rest of the workplace must not be needed.
-  const workplace = {
+  // Only what the catalogue's commands ask for: the rest of the context must not be needed.
+  const context = {
     schemaMismatch: async () => undefined,
     operator: () => operator(db),
     deps: () => ({ db }),
@@ -703,8 +703,8 @@ async function adminOn({ db }: TestDatabase, ...args: string[]) {
     },
     // No API server follows here.
     pause: async () => {},
-  } as unknown as Workplace
-  const code = await runAdmin(workplace, args)
+  } as unknown as CommandContext
+  const code = await runAdmin(context, args)
   const isJson = args.includes('--json') && stdout !== ''
   return { code, stdout, stderr, json: isJson ? JSON.parse(stdout) : undefined }
 }

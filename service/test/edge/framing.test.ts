@@ -421,7 +421,7 @@ describe('requests behind one another on one connection', () => {
 describe('row 38: Expect', () => {
   const expecting = { Expect: '100-continue', ...length }
 
-  test('a caller in good standing is told to go on, then answered', async () => {
+  test('sends 100 Continue to a permitted caller, then the answer', async () => {
     const line = await openLine(shop.port)
     line.send(quote(expecting, ''))
     expect((await line.next())?.status).toBe(100)

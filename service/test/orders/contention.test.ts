@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createOperator } from '../../src/console/operator.ts'
-import { readRules, verifyData } from '../../src/console/verify.ts'
+import { createOperator } from '../../src/operations/operator.ts'
+import { readRules, verifyData } from '../../src/operations/verify.ts'
 import { composeEvent } from '../../src/orders/compose-event.ts'
 import { createFulfilment } from '../../src/orders/fulfil.ts'
 import { FULFIL_QUEUE } from '../../src/orders/waiting.ts'
 import { systemClock as clock } from '../../src/platform/clock.ts'
 import { openDatabase, sql } from '../../src/platform/db.ts'
 import { createJobRunner } from '../../src/platform/job-runner.ts'
-import { type Job, keepJobs } from '../../src/platform/jobs.ts'
+import { extendLeases, type Job } from '../../src/platform/jobs.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { Refusal } from '../../src/platform/trouble.ts'
@@ -193,7 +193,7 @@ test(`${STRESS_MS / 1000} s of loads, deliveries, cancellations, leases, attempt
       createJobRunner(db, {
         queue: FULFIL_QUEUE,
         concurrency: 6,
-        shakyMax: 6,
+        failingMax: 6,
         log,
         // Soon again: what waits is what collides.
         work: async (job) => {
@@ -205,7 +205,7 @@ test(`${STRESS_MS / 1000} s of loads, deliveries, cancellations, leases, attempt
     createJobRunner(db, {
       queue: DELIVER_QUEUE,
       concurrency: 4,
-      shakyMax: 4,
+      failingMax: 4,
       log,
       work: createDelivery({
         db,
@@ -247,7 +247,7 @@ test(`${STRESS_MS / 1000} s of loads, deliveries, cancellations, leases, attempt
        limit 1`)
   const shuffled = async () =>
     db.many<Job>(
-      sql`select account_id, queue, subject, attempts, created_at, is_shaky from jobs
+      sql`select account_id, queue, subject, attempts, created_at, is_failing from jobs
            where queue = ${FULFIL_QUEUE} order by random()`,
     )
   await Promise.all([
@@ -268,7 +268,9 @@ test(`${STRESS_MS / 1000} s of loads, deliveries, cancellations, leases, attempt
       const order = await paidOrder()
       if (order) await operator.deliverOrder(order.id, linksOf(order.units))
     }),
-    ...[1, 2].map(() => over('kept', 2, async () => keepJobs(db, FULFIL_QUEUE, await shuffled(), 10_000))),
+    ...[1, 2].map(() =>
+      over('kept', 2, async () => extendLeases(db, FULFIL_QUEUE, await shuffled(), 10_000)),
+    ),
     over('moved', 20, () => configure(pick(accounts), `${HERE}?${number()}`)),
     over('announced', 20, async () => {
       await db.run(sql`update catalogue_announcement set begun_at = 'epoch'`)

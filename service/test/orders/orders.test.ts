@@ -250,12 +250,14 @@ describe('the balance', () => {
 })
 
 describe('a key that ends while its order is on the way', () => {
-  test('buys nothing: the standing is asked again below the lock', async () => {
+  test('buys nothing: the access version is asked again below the lock', async () => {
     const key = await shop.makeKey()
     expect((await buy([{ id: dollar }], { key })).status).toBe(201)
-    // Past the operator, so that admission still vouches for the old standing: only the order itself can notice.
+    // Past the operator, so that admission still vouches for the old access version: only the order itself can notice.
     await shop.database.asOwner(`update api_keys set revoked_at = now() where id = '${key.id}'`)
-    await shop.database.asOwner(`update accounts set standing = standing + 1 where id = '${shop.account.id}'`)
+    await shop.database.asOwner(
+      `update accounts set access_version = access_version + 1 where id = '${shop.account.id}'`,
+    )
     const before = await balance()
     const refused = await buy([{ id: dollar }], { key })
     expect([refused.status, refused.type]).toEqual([401, 'authentication_failed'])
@@ -265,7 +267,9 @@ describe('a key that ends while its order is on the way', () => {
   test('a key whose account changed in some other way is let in again', async () => {
     const key = await shop.makeKey()
     expect((await buy([{ id: dollar }], { key })).status).toBe(201)
-    await shop.database.asOwner(`update accounts set standing = standing + 1 where id = '${shop.account.id}'`)
+    await shop.database.asOwner(
+      `update accounts set access_version = access_version + 1 where id = '${shop.account.id}'`,
+    )
     expect((await buy([{ id: dollar }], { key })).status).toBe(201)
   })
 })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { EXIT } from '../../src/console/command/program.ts'
+import { EXIT } from '../../src/admin/program.ts'
 import { createRefundRule } from '../../src/orders/refund-rule.ts'
 import { sql } from '../../src/platform/db.ts'
 import { createLog } from '../../src/platform/log.ts'

@@ -7,7 +7,7 @@ import { findPostgres, provisionDatabase, startPostgres } from '@shopwire/engine
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createApi } from '../../src/api-program.ts'
 import { DEVELOPMENT_ENCRYPTION_KEY, loadConfig } from '../../src/config.ts'
-import { createOperator } from '../../src/console/operator.ts'
+import { createOperator } from '../../src/operations/operator.ts'
 import { readWholeOrder } from '../../src/orders/find-order.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { sql } from '../../src/platform/db.ts'

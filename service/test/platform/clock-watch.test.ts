@@ -4,7 +4,7 @@ import { createAccount } from '../../src/accounts/account.ts'
 import { loadConfig } from '../../src/config.ts'
 import { createClockWatch } from '../../src/platform/clock-watch.ts'
 import type { Db } from '../../src/platform/db.ts'
-import { keepJobs, LEASE_MS, postponeJob, takeJobs, wakeJob } from '../../src/platform/jobs.ts'
+import { claimJobs, extendLeases, LEASE_MS, postponeJob, wakeJob } from '../../src/platform/jobs.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createMetrics, type Metrics } from '../../src/platform/metrics.ts'
 import { createWorker } from '../../src/worker-program.ts'
@@ -85,12 +85,12 @@ test('one lease after a step back, what was due or held by a dead worker is due 
   await setBack(HOUR_MS)
   await check()
   expect(await take()).toEqual([])
-  await keepJobs(database.db, QUEUE, [living as never], LEASE_MS)
+  await extendLeases(database.db, QUEUE, [living as never], LEASE_MS)
   await pass(LEASE_MS - 1_000)
   await check()
   expect(await take()).toEqual([])
 
-  await keepJobs(database.db, QUEUE, [living as never], LEASE_MS)
+  await extendLeases(database.db, QUEUE, [living as never], LEASE_MS)
   await pass(1_000)
   await check()
   expect((await take()).map(({ subject }) => subject).sort()).toEqual(['never taken', 'of a dead worker'])
@@ -126,7 +126,7 @@ test('a running worker notices the step by itself', async () => {
 })
 
 const wake = (subject: string) => wakeJob(database.db, account_id, QUEUE, subject)
-const take = () => takeJobs(database.db, QUEUE, false, 10, LEASE_MS)
+const take = () => claimJobs(database.db, QUEUE, false, 10, LEASE_MS)
 const errors = () => lines.filter(({ level }) => level === 'error').map(({ msg }) => msg)
 const logTo = { write: (line: string) => void lines.push(JSON.parse(line)) }
 const monotonicMs = () => performance.now() + passedMs

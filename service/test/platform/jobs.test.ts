@@ -3,12 +3,12 @@ import { createAccount } from '../../src/accounts/account.ts'
 import { type Queryable, type Statement, sql } from '../../src/platform/db.ts'
 import { createJobRunner, type JobEnd } from '../../src/platform/job-runner.ts'
 import {
+  claimJobs,
+  extendLeases,
   finishJob,
   type Job,
-  keepJobs,
-  LeaseLost,
+  LeaseLostError,
   postponeJob,
-  takeJobs,
   wakeJob,
 } from '../../src/platform/jobs.ts'
 import { createLog } from '../../src/platform/log.ts'
@@ -27,8 +27,8 @@ afterAll(() => database.close())
 beforeEach(() => database.asOwner('delete from jobs'))
 
 const add = (subject: string) => wakeJob(database.db, account_id, QUEUE, subject)
-const take = (limit = 10, leaseMs = LEASE_MS, isShaky = false) =>
-  takeJobs(database.db, QUEUE, isShaky, limit, leaseMs)
+const take = (limit = 10, leaseMs = LEASE_MS, isFailing = false) =>
+  claimJobs(database.db, QUEUE, isFailing, limit, leaseMs)
 const finish = (job: Job) => database.db.transaction((tx) => finishJob(tx, job))
 const left = () =>
   database.db.many<{ subject: string; note: string | null; due: boolean }>(
@@ -61,7 +61,7 @@ const takeJobsStatement = () => {
       return []
     },
   }
-  void takeJobs(catcher as unknown as Queryable, QUEUE, false, 10, LEASE_MS)
+  void claimJobs(catcher as unknown as Queryable, QUEUE, false, 10, LEASE_MS)
   return caught as unknown as { text: string; values: unknown[] }
 }
 const only = (jobs: Job[]) => {
@@ -83,9 +83,9 @@ describe('a lease', () => {
     await add('a')
     const slow = only(await take(10, 0))
     const quick = only(await take())
-    await expect(finish(slow)).rejects.toThrow(LeaseLost)
+    await expect(finish(slow)).rejects.toThrow(LeaseLostError)
     expect(await postponeJob(database.db, slow, { waitMs: 0, note: 'late' })).toBe(0)
-    expect(await keepJobs(database.db, QUEUE, [slow], 0)).toBe(0)
+    expect(await extendLeases(database.db, QUEUE, [slow], 0)).toBe(0)
     await finish(quick)
     expect(await left()).toEqual([])
   })
@@ -93,7 +93,7 @@ describe('a lease', () => {
   test('is kept for as long as its worker says so', async () => {
     await add('a')
     const job = only(await take(10, 0))
-    expect(await keepJobs(database.db, QUEUE, [job], LEASE_MS)).toBe(1)
+    expect(await extendLeases(database.db, QUEUE, [job], LEASE_MS)).toBe(1)
     expect(await take()).toEqual([])
   })
 
@@ -110,7 +110,7 @@ describe('a lease', () => {
     await add('a')
     const job = only(await take())
     await postponeJob(database.db, job, { waitMs: 0, note: 'later' })
-    expect(await keepJobs(database.db, QUEUE, [job], LEASE_MS)).toBe(0)
+    expect(await extendLeases(database.db, QUEUE, [job], LEASE_MS)).toBe(0)
     expect(only(await take()).attempts).toBe(2)
   })
 
@@ -147,7 +147,7 @@ describe('a lease', () => {
 describe('a runner', () => {
   const log = createLog('silent')
   const run = (work: (job: Job) => Promise<JobEnd>, concurrency = 4) => {
-    const runner = createJobRunner(database.db, { queue: QUEUE, concurrency, shakyMax: 1, log, work })
+    const runner = createJobRunner(database.db, { queue: QUEUE, concurrency, failingMax: 1, log, work })
     runner.start()
     return runner
   }
@@ -240,7 +240,7 @@ describe('a runner', () => {
     const begun: string[] = []
     const runner = run(async (job) => {
       if (job.subject.startsWith('bad')) {
-        if (job.attempts === 1) return { kind: 'again', waitMs: 0, note: 'failed', isShaky: true }
+        if (job.attempts === 1) return { kind: 'again', waitMs: 0, note: 'failed', isFailing: true }
         begun.push(job.subject)
         return hanging.promise
       }

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { EXIT } from '../../src/console/command/program.ts'
+import { EXIT } from '../../src/admin/program.ts'
 import { createFulfilment } from '../../src/orders/fulfil.ts'
 import { FULFIL_QUEUE, restoreOwedJobs } from '../../src/orders/waiting.ts'
 import { systemClock as clock } from '../../src/platform/clock.ts'
 import { sql } from '../../src/platform/db.ts'
-import { type Job, LeaseLost, postponeJob, takeJobs } from '../../src/platform/jobs.ts'
+import { claimJobs, type Job, LeaseLostError, postponeJob } from '../../src/platform/jobs.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { createObtainer } from '../../src/supply/obtain.ts'
@@ -66,7 +66,7 @@ function newWorker() {
     await shop.database.asOwner(
       `update jobs set run_at = case when subject = '${order}' then now() else 'infinity' end`,
     )
-    for (const job of await takeJobs(db, FULFIL_QUEUE, false, 10, leaseMs))
+    for (const job of await claimJobs(db, FULFIL_QUEUE, false, 10, leaseMs))
       if (job.subject === order) return job
     throw new Error(`${order} is not due`)
   }
@@ -98,7 +98,7 @@ test('a refusal that reaches a worker after its lease was taken over changes not
   await asked.promise
   expect(await current.run(order)).toMatchObject({ kind: 'again', note: expect.stringMatching(/being_made/) })
   refuse.resolve()
-  await expect(late).rejects.toBeInstanceOf(LeaseLost)
+  await expect(late).rejects.toBeInstanceOf(LeaseLostError)
   expect(await requestsOf(order)).toEqual([{ supplier: first.name, state: 'asked', round: 1 }])
 
   first.answers(undefined)
@@ -128,7 +128,7 @@ test('links that reach a worker after another one has delivered them change noth
   await asked.promise
   expect(await current.run(order)).toEqual({ kind: 'done' })
   answer.resolve()
-  await expect(late).rejects.toBeInstanceOf(LeaseLost)
+  await expect(late).rejects.toBeInstanceOf(LeaseLostError)
   expect(await requestsOf(order)).toEqual([{ supplier: first.name, state: 'given', round: 1 }])
   await close()
 })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { readRules, verifyData } from '../../src/console/verify.ts'
+import { readRules, verifyData } from '../../src/operations/verify.ts'
 import { sql } from '../../src/platform/db.ts'
 import { INVARIANTS } from '../../src/wiring.ts'
 import { runAdminOn } from '../../testing/admin.ts'

@@ -1,10 +1,10 @@
 import { verifyWebhook } from '@shopwire/contract/signing'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { EXIT } from '../../src/console/command/program.ts'
+import { EXIT } from '../../src/admin/program.ts'
 import { composeEvent } from '../../src/orders/compose-event.ts'
 import { sql } from '../../src/platform/db.ts'
 import type { Sent } from '../../src/platform/guarded-client.ts'
-import { takeJobs } from '../../src/platform/jobs.ts'
+import { claimJobs } from '../../src/platform/jobs.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { ANNOUNCE_CHUNK, announceCatalogue } from '../../src/webhooks/announce.ts'
 import { createDelivery } from '../../src/webhooks/deliver.ts'
@@ -61,7 +61,9 @@ async function work(laterMs = 1_000) {
     random: () => 0,
   })
   const jobs = (
-    await Promise.all([false, true].map((isShaky) => takeJobs(shop.db, DELIVER_QUEUE, isShaky, 1_000, 0)))
+    await Promise.all(
+      [false, true].map((isFailing) => claimJobs(shop.db, DELIVER_QUEUE, isFailing, 1_000, 0)),
+    )
   ).flat()
   const mine = jobs.filter((job) => job.account_id === account_id)
   for (const job of mine) await deliver(job)

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { composeEvent } from '../../src/orders/compose-event.ts'
 import { sql } from '../../src/platform/db.ts'
 import type { OpenLine, Sent } from '../../src/platform/guarded-client.ts'
-import { type Job, takeJobs } from '../../src/platform/jobs.ts'
+import { claimJobs, type Job } from '../../src/platform/jobs.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createDelivery } from '../../src/webhooks/deliver.ts'
 import { DELIVER_QUEUE } from '../../src/webhooks/endpoint.ts'
@@ -87,7 +87,7 @@ const work = (job: Job) =>
 async function takeJob(): Promise<Job> {
   const jobs = (
     await Promise.all(
-      [false, true].map((isShaky) => takeJobs(shop.db, DELIVER_QUEUE, isShaky, 1_000, 3_600_000)),
+      [false, true].map((isFailing) => claimJobs(shop.db, DELIVER_QUEUE, isFailing, 1_000, 3_600_000)),
     )
   ).flat()
   return jobs.find((job) => job.account_id === account_id) as Job

@@ -1,14 +1,14 @@
 import type { Command } from 'commander'
-import { type Account, getAccount, listAccounts } from '../../accounts/account.ts'
-import { type Recorded, readBalance, readStatement, type Transfer } from '../../ledger/transfer.ts'
-import { printable } from '../../platform/plain-text.ts'
-import { showAccount } from '../operator.ts'
+import { type Account, getAccount, listAccounts } from '../accounts/account.ts'
+import { type Recorded, readBalance, readStatement, type Transfer } from '../ledger/transfer.ts'
+import { showAccount } from '../operations/operator.ts'
+import { printable } from '../platform/plain-text.ts'
+import type { CommandContext } from './command-context.ts'
 import { keyTable } from './keys.ts'
 import { parseDollars, parseLimit, parseSeq, parseSignedDollars, parseText } from './parse.ts'
 import { day, dollars, print, table } from './print.ts'
-import type { Workplace } from './workplace.ts'
 
-export function accountCommands(program: Command, workplace: Workplace): void {
+export function accountCommands(program: Command, context: CommandContext): void {
   const accounts = program.command('accounts').description('who buys, and with what money')
 
   accounts
@@ -16,8 +16,8 @@ export function accountCommands(program: Command, workplace: Workplace): void {
     .argument('<name>', 'shown to the account itself by GET /ping')
     .description('open an account with an empty balance')
     .action(async (name: string, _options, command: Command) => {
-      const account = await workplace.operator().createAccount(name)
-      print(command, workplace, account, () =>
+      const account = await context.operator().createAccount(name)
+      print(command, context, account, () =>
         [
           `Created ${account.id} "${printable(account.name)}".`,
           `Next: shopwire-admin accounts fund ${account.id} 100.00 --reference <bank reference>`,
@@ -32,10 +32,10 @@ export function accountCommands(program: Command, workplace: Workplace): void {
     .option('--after <id>', 'continue after this account', '')
     .description('accounts in order of creation')
     .action(async ({ limit, after }: { limit: number; after: string }, command: Command) => {
-      const { db } = workplace.deps()
+      const { db } = context.deps()
       const rows = await listAccounts(db, limit, after)
       const next = rows.length === limit ? rows.at(-1)?.id : undefined
-      print(command, workplace, { accounts: rows, next: next ?? null }, () => {
+      print(command, context, { accounts: rows, next: next ?? null }, () => {
         const text = table(
           ['ACCOUNT', 'STATUS', 'CREATED', 'NAME'],
           rows.map(({ id, status, created_at, name }) => [id, status, day(created_at), name]),
@@ -50,8 +50,8 @@ export function accountCommands(program: Command, workplace: Workplace): void {
     .argument('<account>')
     .description('balance, keys and last movements')
     .action(async (id: string, _options, command: Command) => {
-      const shown = await showAccount(workplace.deps().db, id)
-      print(command, workplace, shown, () =>
+      const shown = await showAccount(context.deps().db, id)
+      print(command, context, shown, () =>
         [
           describeAccount(shown.account, shown.balance_cents),
           '',
@@ -69,10 +69,10 @@ export function accountCommands(program: Command, workplace: Workplace): void {
     .option('--before <seq>', 'continue before this line', parseSeq, Number.MAX_SAFE_INTEGER)
     .description('every movement with the balance after it, newest first')
     .action(async (id: string, { limit, before }: { limit: number; before: number }, command: Command) => {
-      const { db } = workplace.deps()
+      const { db } = context.deps()
       await getAccount(db, id)
       const transfers = await readStatement(db, id, limit, before)
-      print(command, workplace, { balance_cents: await readBalance(db, id), transfers }, () =>
+      print(command, context, { balance_cents: await readBalance(db, id), transfers }, () =>
         statement(transfers),
       )
     })
@@ -99,12 +99,12 @@ export function accountCommands(program: Command, workplace: Workplace): void {
         command: Command,
       ) => {
         const { referenceUsedElsewhere: reference_used_elsewhere, ...wanted } = options
-        const recorded = await workplace.operator().fundAccount(id, {
+        const recorded = await context.operator().fundAccount(id, {
           amount_cents,
           ...wanted,
           ...(reference_used_elsewhere && { reference_used_elsewhere }),
         })
-        print(command, workplace, recorded, () => describeRecorded(recorded))
+        print(command, context, recorded, () => describeRecorded(recorded))
       },
     )
 
@@ -122,8 +122,8 @@ export function accountCommands(program: Command, workplace: Workplace): void {
         options: { reference: string; note: string },
         command: Command,
       ) => {
-        const recorded = await workplace.operator().adjustAccount(id, { change_cents, ...options })
-        print(command, workplace, recorded, () => describeRecorded(recorded))
+        const recorded = await context.operator().adjustAccount(id, { change_cents, ...options })
+        print(command, context, recorded, () => describeRecorded(recorded))
       },
     )
 
@@ -133,10 +133,10 @@ export function accountCommands(program: Command, workplace: Workplace): void {
     .requiredOption('--reason <text>', 'kept in the audit log', parseText)
     .description('refuse every signed request of the account from now on')
     .action(async (id: string, { reason }: { reason: string }, command: Command) => {
-      const account = await workplace.operator().suspendAccount(id, reason)
+      const account = await context.operator().suspendAccount(id, reason)
       print(
         command,
-        workplace,
+        context,
         account,
         () => `Suspended ${account.id} "${printable(account.name)}"; its next request gets 403.`,
       )
@@ -147,8 +147,8 @@ export function accountCommands(program: Command, workplace: Workplace): void {
     .argument('<account>')
     .description('let a suspended account in again')
     .action(async (id: string, _options, command: Command) => {
-      const account = await workplace.operator().resumeAccount(id)
-      print(command, workplace, account, () => `Resumed ${account.id} "${printable(account.name)}".`)
+      const account = await context.operator().resumeAccount(id)
+      print(command, context, account, () => `Resumed ${account.id} "${printable(account.name)}".`)
     })
 }
 

@@ -4,23 +4,23 @@ import {
   readStoreState,
   type StoreState,
   type StoreWindow,
-} from '../../catalogue/store-state.ts'
-import { printable } from '../../platform/plain-text.ts'
-import { refuse } from '../../platform/trouble.ts'
+} from '../catalogue/store-state.ts'
+import { printable } from '../platform/plain-text.ts'
+import { refuse } from '../platform/trouble.ts'
+import type { CommandContext } from './command-context.ts'
 import { parseDuration, parseInstant, parseText } from './parse.ts'
 import { day, NotAsAsked, print, table } from './print.ts'
-import type { Workplace } from './workplace.ts'
 
-export function storeCommands(program: Command, workplace: Workplace): void {
+export function storeCommands(program: Command, context: CommandContext): void {
   const store = program.command('store').description('whether the shop takes new orders')
 
   store
     .command('show')
     .description('open or closed, since when and why')
     .action(async (_options, command: Command) => {
-      const { db } = workplace.deps()
+      const { db } = context.deps()
       const [state, windows] = await Promise.all([readStoreState(db), listStoreWindows(db)])
-      print(command, workplace, { ...state, windows }, () =>
+      print(command, context, { ...state, windows }, () =>
         [describeStore(state), ...whyClosedNow(state), windowTable(windows)].join('\n'),
       )
     })
@@ -29,11 +29,11 @@ export function storeCommands(program: Command, workplace: Workplace): void {
     .command('open')
     .description('take orders; a planned window that has begun still keeps the store closed (store unplan)')
     .action(async (_options, command: Command) => {
-      await workplace.operator().setStore(true, null)
-      const { db } = workplace.deps()
+      await context.operator().setStore(true, null)
+      const { db } = context.deps()
       const [state, windows] = await Promise.all([readStoreState(db), listStoreWindows(db)])
       const closing = windows.filter(({ closes_at }) => closes_at <= state.now)
-      print(command, workplace, { ...state, windows: closing }, () =>
+      print(command, context, { ...state, windows: closing }, () =>
         state.is_open_now ? describeStore(state) : 'The store opens when what keeps it closed has ended.',
       )
       if (!state.is_database_confirmed) throw new NotAsAsked(whyClosedNow(state).join('\n'))
@@ -45,8 +45,8 @@ export function storeCommands(program: Command, workplace: Workplace): void {
     .requiredOption('--reason <text>', 'kept in the audit log', parseText)
     .description('refuse new orders with 503 until "store open"; reads, quotes and replays go on')
     .action(async ({ reason }: { reason: string }, command: Command) => {
-      const state = await workplace.operator().setStore(false, reason)
-      print(command, workplace, state, () => describeStore(state))
+      const state = await context.operator().setStore(false, reason)
+      print(command, context, state, () => describeStore(state))
     })
 
   store
@@ -58,11 +58,11 @@ export function storeCommands(program: Command, workplace: Workplace): void {
     .description('close for a while, ahead of time; it opens again by itself')
     .action(
       async (options: { from?: string; until?: string; for?: number; reason: string }, command: Command) => {
-        const times = readWindow(options, workplace.deps().clock.nowMs())
-        const window = await workplace.operator().planWindow({ ...times, reason: options.reason })
+        const times = readWindow(options, context.deps().clock.nowMs())
+        const window = await context.operator().planWindow({ ...times, reason: options.reason })
         print(
           command,
-          workplace,
+          context,
           window,
           () =>
             `Planned ${window.id}: closed from ${day(window.closes_at)} to ${day(window.opens_at)} UTC.\n` +
@@ -76,8 +76,8 @@ export function storeCommands(program: Command, workplace: Workplace): void {
     .argument('<window>')
     .description('call a planned window off, also one that has begun')
     .action(async (id: string, _options, command: Command) => {
-      const window = await workplace.operator().cancelWindow(id)
-      print(command, workplace, window, () => `Called off ${window.id}.`)
+      const window = await context.operator().cancelWindow(id)
+      print(command, context, window, () => `Called off ${window.id}.`)
     })
 }
 

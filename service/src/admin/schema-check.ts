@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Workplace } from './workplace.ts'
+import type { CommandContext } from './command-context.ts'
 
 /** The database is older or newer than this program. */
 export class SchemaMismatch extends Error {
@@ -10,10 +10,10 @@ export class SchemaMismatch extends Error {
 const EXEMPT: ReadonlySet<string> = new Set(['migrate', 'config', 'encryption new-key'])
 
 /** An old command on a new schema, or the other way round, could book money by rules that no longer hold. It is stopped first. */
-export function checkSchemaFirst(program: Command, workplace: Workplace): void {
+export function checkSchemaFirst(program: Command, context: CommandContext): void {
   program.hook('preAction', async (_program, command) => {
     if (EXEMPT.has(pathOf(command))) return
-    const mismatch = await workplace.schemaMismatch()
+    const mismatch = await context.schemaMismatch()
     if (mismatch !== undefined) throw new SchemaMismatch(mismatch)
   })
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { EXIT } from '../../src/console/command/program.ts'
+import { EXIT } from '../../src/admin/program.ts'
 import { runAdminOn } from '../../testing/admin.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
 

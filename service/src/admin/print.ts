@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
-import { printable } from '../../platform/plain-text.ts'
-import type { Workplace } from './workplace.ts'
+import { printable } from '../platform/plain-text.ts'
+import type { CommandContext } from './command-context.ts'
 
 /**
  * One result, two readers: JSON for scripts, lines for people. What came from data cannot act on the terminal in either: JSON
  * may spell any character as an escape, so it still reads as the same values.
  */
-export function print(command: Command, { out }: Workplace, json: unknown, text: () => string): void {
+export function print(command: Command, { out }: CommandContext, json: unknown, text: () => string): void {
   out(`${command.optsWithGlobals().json ? printable(JSON.stringify(json)) : printableLines(text())}\n`)
 }
 

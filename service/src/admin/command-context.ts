@@ -1,11 +1,11 @@
-import type { EncryptionKeys } from '../../config.ts'
-import type { Db } from '../../platform/db.ts'
-import type { MigrationReport } from '../../platform/migrate.ts'
-import type { Operator, OperatorDeps } from '../operator.ts'
-import type { Rule } from '../verify.ts'
+import type { EncryptionKeys } from '../config.ts'
+import type { Operator, OperatorDeps } from '../operations/operator.ts'
+import type { Rule } from '../operations/verify.ts'
+import type { Db } from '../platform/db.ts'
+import type { MigrationReport } from '../platform/migrate.ts'
 
 /** What the commands need from the process around them; opened only when a command asks for it. */
-export interface Workplace {
+export interface CommandContext {
   /** For whatever changes or reveals something. Refuses when nobody can be named as the one who acts. */
   operator(actor?: string): Operator
   deps(): OperatorDeps

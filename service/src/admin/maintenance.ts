@@ -1,31 +1,26 @@
 import { randomBytes } from 'node:crypto'
 import type { Command } from 'commander'
-import { listActions } from '../../platform/audit.ts'
-import type { UnopenedRow } from '../../platform/rewrap.ts'
-import { countSealed } from '../sealed-columns.ts'
+import { countSealed } from '../operations/sealed-columns.ts'
+import { listActions } from '../platform/audit.ts'
+import type { UnopenedRow } from '../platform/rewrap.ts'
+import type { CommandContext } from './command-context.ts'
 import { parseLimit } from './parse.ts'
 import { day, print, table } from './print.ts'
 import { SchemaMismatch } from './schema-check.ts'
-import type { Workplace } from './workplace.ts'
 
-export function maintenanceCommands(program: Command, workplace: Workplace): void {
+export function maintenanceCommands(program: Command, context: CommandContext): void {
   program
     .command('migrate')
     .option('--status', 'only say whether the database fits this program')
     .description('bring the database to the newest version; safe to run from several places at once')
     .action(async ({ status }: { status?: true }, command: Command) => {
       if (status) {
-        const mismatch = await workplace.migrationStatus()
+        const mismatch = await context.migrationStatus()
         if (mismatch !== undefined) throw new SchemaMismatch(mismatch)
-        return print(
-          command,
-          workplace,
-          { ok: true, mismatch: null },
-          () => 'The database fits this program.',
-        )
+        return print(command, context, { ok: true, mismatch: null }, () => 'The database fits this program.')
       }
-      const report = await workplace.migrate((line) => workplace.err(`${line}\n`))
-      return print(command, workplace, report, () =>
+      const report = await context.migrate((line) => context.err(`${line}\n`))
+      return print(command, context, report, () =>
         report.applied.length === 0
           ? `Nothing to do; the database is at version ${report.version}.`
           : `Applied ${report.applied.length}; the database is at version ${report.version}.`,
@@ -44,15 +39,15 @@ export function maintenanceCommands(program: Command, workplace: Workplace): voi
     .description('print a fresh key for SHOPWIRE_ENCRYPTION_KEYS')
     .action((id: string, _options, command: Command) => {
       const entry = `${id}:${randomBytes(32).toString('base64')}`
-      print(command, workplace, { entry }, () => entry)
+      print(command, context, { entry }, () => entry)
     })
 
   encryption
     .command('status')
     .description('how many secrets and links are under which key')
     .action(async (_options, command: Command) => {
-      const { keys, activeId } = workplace.encryptionKeys()
-      const counts = await countSealed(workplace.patientDb())
+      const { keys, activeId } = context.encryptionKeys()
+      const counts = await countSealed(context.patientDb())
       const ids = [...new Set([...keys.keys(), ...counts.map(({ kek_id }) => kek_id)])]
       const rows = ids.map((id) => ({
         id,
@@ -60,7 +55,7 @@ export function maintenanceCommands(program: Command, workplace: Workplace): voi
         configured: keys.has(id),
         active: id === activeId,
       }))
-      print(command, workplace, { keys: rows }, () =>
+      print(command, context, { keys: rows }, () =>
         table(
           ['ID', 'SECRETS', 'STATE'],
           rows.map((row) => [row.id, String(row.secrets), stateOf(row)]),
@@ -75,16 +70,16 @@ export function maintenanceCommands(program: Command, workplace: Workplace): voi
       'bring every secret and link under the active key, beside running traffic; then the old key can go',
     )
     .action(async (_options, command: Command) => {
-      const active = workplace.encryptionKeys().activeId
+      const active = context.encryptionKeys().activeId
       const rows: UnopenedRow[] = []
-      const { rewrapped, unopened } = await workplace.operator().rewrapSecrets({
-        onProgress: (done) => workplace.err(`${done} secrets re-wrapped\n`),
+      const { rewrapped, unopened } = await context.operator().rewrapSecrets({
+        onProgress: (done) => context.err(`${done} secrets re-wrapped\n`),
         onUnopened(row) {
-          workplace.err(`does not open: ${describeRow(row)}\n`)
+          context.err(`does not open: ${describeRow(row)}\n`)
           if (rows.length < UNOPENED_LISTED_MAX) rows.push(row)
         },
       })
-      print(command, workplace, { rewrapped, active, unopened, rows }, () =>
+      print(command, context, { rewrapped, active, unopened, rows }, () =>
         unopened === 0
           ? `${rewrapped} secrets re-wrapped; all are under "${active}" now.`
           : `${rewrapped} secrets re-wrapped; ${unopened} do not open and were left as they are.`,
@@ -103,8 +98,8 @@ export function maintenanceCommands(program: Command, workplace: Workplace): voi
     .option('--limit <n>', 'how many', parseLimit, 50)
     .description('who did what, newest first')
     .action(async ({ target, limit }: { target?: string; limit: number }, command: Command) => {
-      const actions = await listActions(workplace.deps().db, target, limit)
-      print(command, workplace, { actions }, () =>
+      const actions = await listActions(context.deps().db, target, limit)
+      print(command, context, { actions }, () =>
         table(
           ['TIME (UTC)', 'ACTOR', 'ACTION', 'TARGET', 'DETAILS'],
           actions.map((a) => [day(a.at), a.actor, a.action, a.target, JSON.stringify(a.details)]),
@@ -119,8 +114,8 @@ export function maintenanceCommands(program: Command, workplace: Workplace): voi
     .description('check the configuration and print it, secrets masked')
     .action(({ reference }: { reference?: true }, command: Command) => {
       if (reference) {
-        const settings = workplace.configReference()
-        return print(command, workplace, { settings }, () =>
+        const settings = context.configReference()
+        return print(command, context, { settings }, () =>
           table(
             ['SETTING', 'DEFAULT', 'MEANING'],
             settings.map((s) => [s.name, s.default, s.meaning]),
@@ -128,8 +123,8 @@ export function maintenanceCommands(program: Command, workplace: Workplace): voi
           ),
         )
       }
-      const values = workplace.describeConfig()
-      return print(command, workplace, values, () => table(['SETTING', 'VALUE'], Object.entries(values), ''))
+      const values = context.describeConfig()
+      return print(command, context, values, () => table(['SETTING', 'VALUE'], Object.entries(values), ''))
     })
 }
 

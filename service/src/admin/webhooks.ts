@@ -1,18 +1,18 @@
 import type { Command } from 'commander'
-import { getAccount } from '../../accounts/account.ts'
+import { getAccount } from '../accounts/account.ts'
 import {
   countRecoverable,
   type LoggedDelivery,
   listAttempts,
   listDeliveries,
-} from '../../webhooks/delivery-log.ts'
-import { readHealth } from '../../webhooks/endpoint.ts'
-import { listNotices } from '../../webhooks/notices.ts'
+} from '../webhooks/delivery-log.ts'
+import { readHealth } from '../webhooks/endpoint.ts'
+import { listNotices } from '../webhooks/notices.ts'
+import type { CommandContext } from './command-context.ts'
 import { parseInstant, parseLimit } from './parse.ts'
 import { day, print, table } from './print.ts'
-import type { Workplace } from './workplace.ts'
 
-export function webhookCommands(program: Command, workplace: Workplace): void {
+export function webhookCommands(program: Command, context: CommandContext): void {
   const webhooks = program.command('webhooks').description('events on their way to callers')
 
   webhooks
@@ -20,10 +20,10 @@ export function webhookCommands(program: Command, workplace: Workplace): void {
     .argument('<account>')
     .description('where an account’s events go, and how that goes')
     .action(async (account: string, _options, command: Command) => {
-      const { db } = workplace.deps()
+      const { db } = context.deps()
       await getAccount(db, account)
       const health = await readHealth(db, account)
-      print(command, workplace, health, () =>
+      print(command, context, health, () =>
         health.webhook_url === null
           ? 'No endpoint. The account sets one with POST /webhook.'
           : [
@@ -40,10 +40,10 @@ export function webhookCommands(program: Command, workplace: Workplace): void {
     .option('--limit <n>', 'how many', parseLimit, 50)
     .description('deliveries, newest first')
     .action(async (account: string, { limit }: { limit: number }, command: Command) => {
-      const { db } = workplace.deps()
+      const { db } = context.deps()
       await getAccount(db, account)
       const deliveries = await listDeliveries(db, account, limit)
-      print(command, workplace, { deliveries }, () => deliveryTable(deliveries))
+      print(command, context, { deliveries }, () => deliveryTable(deliveries))
     })
 
   webhooks
@@ -52,8 +52,8 @@ export function webhookCommands(program: Command, workplace: Workplace): void {
     .argument('<event>')
     .description('every attempt to deliver an event')
     .action(async (account: string, event: string, _options, command: Command) => {
-      const attempts = await listAttempts(workplace.deps().db, account, event)
-      print(command, workplace, { attempts }, () =>
+      const attempts = await listAttempts(context.deps().db, account, event)
+      print(command, context, { attempts }, () =>
         table(
           ['ROUND', 'N', 'TIME (UTC)', 'TOOK', 'STATUS', 'ERROR', 'ADDRESS'],
           attempts.map((a) => [
@@ -76,8 +76,8 @@ export function webhookCommands(program: Command, workplace: Workplace): void {
     .option('--limit <n>', 'how many', parseLimit, 20)
     .description('what the account’s owner should hear of: endpoints that fail, events that were given up')
     .action(async (account: string, { limit }: { limit: number }, command: Command) => {
-      const notices = await listNotices(workplace.deps().db, account, limit)
-      print(command, workplace, { notices }, () =>
+      const notices = await listNotices(context.deps().db, account, limit)
+      print(command, context, { notices }, () =>
         table(
           ['TIME (UTC)', 'KIND', 'DETAILS'],
           notices.map((notice) => [day(notice.created_at), notice.kind, JSON.stringify(notice.details)]),
@@ -92,8 +92,8 @@ export function webhookCommands(program: Command, workplace: Workplace): void {
     .argument('<event>')
     .description('send one event again: the same id and bytes')
     .action(async (account: string, event: string, _options, command: Command) => {
-      await workplace.operator().resendEvent(account, event)
-      print(command, workplace, { event }, () => `${event} is on its way again.`)
+      await context.operator().resendEvent(account, event)
+      print(command, context, { event }, () => `${event} is on its way again.`)
     })
 
   webhooks
@@ -105,15 +105,15 @@ export function webhookCommands(program: Command, workplace: Workplace): void {
     .description('send the events of a time that nobody ever accepted')
     .action(
       async (account: string, options: { from: string; until: string; apply?: true }, command: Command) => {
-        const { db } = workplace.deps()
+        const { db } = context.deps()
         await getAccount(db, account)
         const range = {
           from: new Date(parseInstant(options.from)),
           until: new Date(parseInstant(options.until)),
         }
         const found = await countRecoverable(db, account, range.from, range.until)
-        const sent = options.apply ? await workplace.operator().recoverEvents(account, range) : 0
-        print(command, workplace, { ...found, sent }, () => {
+        const sent = options.apply ? await context.operator().recoverEvents(account, range) : 0
+        print(command, context, { ...found, sent }, () => {
           if (found.events === 0) return 'Every event of that time was accepted or is on its way.'
           const span = `${day(found.first_at as Date)} to ${day(found.last_at as Date)} UTC`
           return options.apply
@@ -128,8 +128,8 @@ export function webhookCommands(program: Command, workplace: Workplace): void {
     .argument('<account>')
     .description('a new signing secret; the old one signs too, in a header of its own, for 24 hours')
     .action(async (account: string, _options, command: Command) => {
-      const secret = await workplace.operator().rotateWebhookSecret(account)
-      print(command, workplace, { secret }, () =>
+      const secret = await context.operator().rotateWebhookSecret(account)
+      print(command, context, { secret }, () =>
         [`Secret  ${secret}`, 'Give it to the account now: it is not shown again.'].join('\n'),
       )
     })

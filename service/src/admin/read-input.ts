@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
-import { refuse } from '../../platform/trouble.ts'
+import { refuse } from '../platform/trouble.ts'
 
 /** A file, or standard input for "-". */
 export async function readInput(path: string): Promise<Buffer> {

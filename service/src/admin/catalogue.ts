@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { type ItemType, itemTypes } from '@shopwire/contract'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { compareCatalogue, type Difference, type ImportOptions, objectionTo } from '../../catalogue/import.ts'
+import { compareCatalogue, type Difference, type ImportOptions, objectionTo } from '../catalogue/import.ts'
 import {
   columns,
   type FileFormat,
@@ -9,7 +9,7 @@ import {
   type ItemTexts,
   readCatalogueFile,
   writeCatalogueFile,
-} from '../../catalogue/import-file.ts'
+} from '../catalogue/import-file.ts'
 import {
   everyItem,
   type FieldChange,
@@ -17,25 +17,25 @@ import {
   listItems,
   readRevision,
   showItem,
-} from '../../catalogue/item.ts'
-import { SERVED_AT_ONCE_MAX, SERVED_WITHIN_MS } from '../../catalogue/live-catalogue.ts'
-import { refuse } from '../../platform/trouble.ts'
+} from '../catalogue/item.ts'
+import { SERVED_AT_ONCE_MAX, SERVED_WITHIN_MS } from '../catalogue/live-catalogue.ts'
+import { refuse } from '../platform/trouble.ts'
+import type { CommandContext } from './command-context.ts'
 import { parseDollars, parseLimit } from './parse.ts'
 import { day, dollars, print, printableLines, table } from './print.ts'
 import { readInput } from './read-input.ts'
-import type { Workplace } from './workplace.ts'
 
 const LINES_PER_KIND_MAX = 20
 /** Below this the answer comes before a person wonders. */
 const PROGRESS_ITEMS_MIN = 20_000
 
-export function catalogueCommands(program: Command, workplace: Workplace): void {
+export function catalogueCommands(program: Command, context: CommandContext): void {
   const catalogue = program.command('catalogue').description('what is for sale, and for how much')
-  importCommand(catalogue, workplace)
-  exportCommand(catalogue, workplace)
-  listCommand(catalogue, workplace)
-  showCommand(catalogue, workplace)
-  setCommand(catalogue, workplace)
+  importCommand(catalogue, context)
+  exportCommand(catalogue, context)
+  listCommand(catalogue, context)
+  showCommand(catalogue, context)
+  setCommand(catalogue, context)
 }
 
 interface ImportFlags {
@@ -47,7 +47,7 @@ interface ImportFlags {
   readonly allowRemovals?: true
 }
 
-function importCommand(catalogue: Command, workplace: Workplace): void {
+function importCommand(catalogue: Command, context: CommandContext): void {
   catalogue
     .command('import')
     .argument('<file>', 'JSON or CSV; "-" reads from standard input')
@@ -70,35 +70,35 @@ function importCommand(catalogue: Command, workplace: Workplace): void {
     .action(async (file: string, flags: ImportFlags, command: Command) => {
       const isJson = Boolean(command.optsWithGlobals().json)
       const { items, warnings } = readCatalogueFile(await readInput(file), flags.format)
-      for (const warning of warnings) workplace.err(`Warning: ${warning}\n`)
-      const options = importOptions(flags, workplace)
-      const difference = await compareCatalogue(workplace.deps().db, items, options)
+      for (const warning of warnings) context.err(`Warning: ${warning}\n`)
+      const options = importOptions(flags, context)
+      const difference = await compareCatalogue(context.deps().db, items, options)
       const refused = objectionTo(difference, options) ?? null
-      if (!isJson) workplace.out(`${printableLines(describeDifference(difference, Boolean(flags.all)))}\n`)
+      if (!isJson) context.out(`${printableLines(describeDifference(difference, Boolean(flags.all)))}\n`)
 
       if (flags.dryRun) {
-        const { revision } = await readRevision(workplace.deps().db)
+        const { revision } = await readRevision(context.deps().db)
         const json = { applied: false, dry_run: true, revision, ...jsonOf(difference), refused, warnings }
-        return print(command, workplace, json, () =>
+        return print(command, context, json, () =>
           [...(refused ? [`It would be refused: ${refused}`] : []), 'Dry run: nothing was changed.'].join(
             '\n',
           ),
         )
       }
       if (refused) throw refuse('invalid_request', refused)
-      if (!flags.yes && !isJson && changesAnything(difference) && !(await isAgreed(workplace))) {
-        return workplace.out('Nothing was changed.\n')
+      if (!flags.yes && !isJson && changesAnything(difference) && !(await isAgreed(context))) {
+        return context.out('Nothing was changed.\n')
       }
-      const done = await workplace.operator().importCatalogue(items, file, options)
+      const done = await context.operator().importCatalogue(items, file, options)
       const counts = countsOf(done.difference)
       const isChanged = changesAnything(done.difference)
-      const isServed = await untilServed(workplace, changesIn(done.difference))
+      const isServed = await untilServed(context, changesIn(done.difference))
       const json = {
         ...{ applied: isChanged, dry_run: false, revision: done.revision },
         ...jsonOf(done.difference),
         ...{ refused, warnings },
       }
-      return print(command, workplace, json, () =>
+      return print(command, context, json, () =>
         [
           ...(JSON.stringify(counts) === JSON.stringify(countsOf(difference))
             ? []
@@ -114,7 +114,7 @@ function importCommand(catalogue: Command, workplace: Workplace): void {
     })
 }
 
-function importOptions(flags: ImportFlags, { err }: Workplace): ImportOptions {
+function importOptions(flags: ImportFlags, { err }: CommandContext): ImportOptions {
   return {
     isPartial: Boolean(flags.partial),
     allowRemovals: Boolean(flags.allowRemovals),
@@ -129,7 +129,7 @@ function importOptions(flags: ImportFlags, { err }: Workplace): ImportOptions {
 }
 
 /** Scripts have said what they want by running the command; only a person at a terminal is asked. */
-async function isAgreed({ err }: Workplace): Promise<boolean> {
+async function isAgreed({ err }: CommandContext): Promise<boolean> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return true
   err('Apply this? [y/N] ')
   const lines = createInterface({ input: process.stdin })
@@ -161,7 +161,7 @@ function changesIn(difference: Difference): number {
 }
 
 /** Who reads an item once the command has returned sees the change. False when that would take too long to wait for. */
-async function untilServed({ pause }: Workplace, changes: number): Promise<boolean> {
+async function untilServed({ pause }: CommandContext, changes: number): Promise<boolean> {
   if (changes >= SERVED_AT_ONCE_MAX) return false
   if (changes > 0) await pause(SERVED_WITHIN_MS)
   return true
@@ -219,13 +219,13 @@ function spelled(field: FieldChange['field'], value: unknown): string {
   return value instanceof Date ? value.toISOString() : JSON.stringify(value)
 }
 
-function exportCommand(catalogue: Command, workplace: Workplace): void {
+function exportCommand(catalogue: Command, context: CommandContext): void {
   catalogue
     .command('export')
     .addOption(formatOption('what to write').default('json'))
     .description('write the whole catalogue in a form that import reads back; --json is the same as JSON')
     .action(async ({ format }: { format: FileFormat }, command: Command) => {
-      const { db } = workplace.deps()
+      const { db } = context.deps()
       const before = await readRevision(db)
       const isJson = Boolean(command.optsWithGlobals().json)
       let count = 0
@@ -235,11 +235,11 @@ function exportCommand(catalogue: Command, workplace: Workplace): void {
           yield items
         }
       }
-      for await (const piece of writeCatalogueFile(counted(), isJson ? 'json' : format)) workplace.out(piece)
+      for await (const piece of writeCatalogueFile(counted(), isJson ? 'json' : format)) context.out(piece)
       const after = await readRevision(db)
-      if (count === 0) workplace.err(`${NO_ITEMS}\n`)
+      if (count === 0) context.err(`${NO_ITEMS}\n`)
       if (after.revision !== before.revision) {
-        workplace.err(
+        context.err(
           `Warning: the catalogue changed while it was written (revision ${before.revision} → ${after.revision}); export it again for one moment's picture.\n`,
         )
       }
@@ -248,7 +248,7 @@ function exportCommand(catalogue: Command, workplace: Workplace): void {
 
 const NO_ITEMS = 'No items yet. See what a file would bring: shopwire-admin catalogue import <file> --dry-run'
 
-function listCommand(catalogue: Command, workplace: Workplace): void {
+function listCommand(catalogue: Command, context: CommandContext): void {
   interface Flags {
     readonly search?: string
     readonly type?: ItemType
@@ -266,10 +266,10 @@ function listCommand(catalogue: Command, workplace: Workplace): void {
     .description('items in the order of their ids')
     .action(async ({ search, type, notForSale, limit, after }: Flags, command: Command) => {
       const filter = { search: search?.normalize('NFC'), type, is_for_sale: notForSale ? false : undefined }
-      const items = await listItems(workplace.deps().db, filter, limit, after)
+      const items = await listItems(context.deps().db, filter, limit, after)
       const next = items.length === limit ? items.at(-1)?.id : undefined
       const isNarrowed = search !== undefined || type !== undefined || notForSale || after !== ''
-      print(command, workplace, { items, next: next ?? null }, () => {
+      print(command, context, { items, next: next ?? null }, () => {
         const text = table(
           ['ITEM', 'TYPE', 'PRICE', 'FOR SALE', 'UNTIL (UTC)', 'COLLECTION', 'NAME'],
           items.map((item) => [
@@ -293,15 +293,15 @@ function forSaleOf({ is_for_sale, has_supply }: ItemRow): string {
   return has_supply ? 'yes' : 'no supply'
 }
 
-function showCommand(catalogue: Command, workplace: Workplace): void {
+function showCommand(catalogue: Command, context: CommandContext): void {
   catalogue
     .command('show')
     .argument('<item>')
     .description('all about one item, and whether it can be bought now')
     .action(async (id: string, _options, command: Command) => {
-      const { item, obstacles } = await showItem(workplace.deps().db, id)
+      const { item, obstacles } = await showItem(context.deps().db, id)
       const sellable = obstacles.length === 0
-      print(command, workplace, { item, sellable, obstacles }, () =>
+      print(command, context, { item, sellable, obstacles }, () =>
         [
           `${item.id} ${item.name}`,
           `Type        ${item.type}`,
@@ -317,7 +317,7 @@ function showCommand(catalogue: Command, workplace: Workplace): void {
     })
 }
 
-function setCommand(catalogue: Command, workplace: Workplace): void {
+function setCommand(catalogue: Command, context: CommandContext): void {
   interface Flags {
     readonly price?: number
     readonly name?: string
@@ -349,9 +349,9 @@ function setCommand(catalogue: Command, workplace: Workplace): void {
           'There is nothing to change. Say what: --price, --name, --collection, --until or --for-sale.',
         )
       }
-      const done = await workplace.operator().setItem(id, wanted)
-      await untilServed(workplace, done.changes.length)
-      print(command, workplace, done, () =>
+      const done = await context.operator().setItem(id, wanted)
+      await untilServed(context, done.changes.length)
+      print(command, context, done, () =>
         done.changes.length === 0
           ? `${id} ${done.item.name} is so already; the catalogue stays at revision ${done.revision}.`
           : `${id} ${done.item.name}: ${describeChanges(done.changes)}\nThe catalogue is at revision ${done.revision}.`,

@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
-import { type DatabaseState, nameIdentity, readDatabaseState } from '../../platform/database-identity.ts'
+import { type DatabaseState, nameIdentity, readDatabaseState } from '../platform/database-identity.ts'
+import type { CommandContext } from './command-context.ts'
 import { day, print } from './print.ts'
-import type { Workplace } from './workplace.ts'
 
-export function databaseCommands(program: Command, workplace: Workplace): void {
+export function databaseCommands(program: Command, context: CommandContext): void {
   const database = program
     .command('database')
     .description('which database server the store runs on; see docs/restores.md')
@@ -12,8 +12,8 @@ export function databaseCommands(program: Command, workplace: Workplace): void {
     .command('status')
     .description('the identity that was confirmed, and the present one')
     .action(async (_options, command: Command) => {
-      const state = await readDatabaseState(workplace.deps().db)
-      print(command, workplace, { ...state, identity: nameIdentity(state.present) }, () => describe(state))
+      const state = await readDatabaseState(context.deps().db)
+      print(command, context, { ...state, identity: nameIdentity(state.present) }, () => describe(state))
     })
 
   database
@@ -21,8 +21,8 @@ export function databaseCommands(program: Command, workplace: Workplace): void {
     .requiredOption('--identity <identity>', 'the present one, as "database status" prints it')
     .description('let a restored, failed-over or upgraded store deliver, send and buy again')
     .action(async ({ identity }: { identity: string }, command: Command) => {
-      const { state, isNew } = await workplace.operator().confirmDatabase(identity)
-      print(command, workplace, { ...state, isNew }, () =>
+      const { state, isNew } = await context.operator().confirmDatabase(identity)
+      print(command, context, { ...state, isNew }, () =>
         isNew
           ? `Confirmed ${nameIdentity(state.present)}. Workers and API go on within seconds.`
           : `${nameIdentity(state.present)} is confirmed already; nothing was changed.`,

@@ -1,20 +1,20 @@
 import { type CartItem, OrderRequest, repeatedItemId } from '@shopwire/contract'
 import { Ajv } from 'ajv'
 import { type Command, InvalidArgumentError } from 'commander'
-import { getAccount } from '../../accounts/account.ts'
-import { findOrder, readWholeOrder } from '../../orders/find-order.ts'
-import type { OrderLineRow, OrderRow } from '../../orders/queries.ts'
-import { listOrders } from '../../orders/read-orders.ts'
-import { type RefundRule, readRefundRule } from '../../orders/refund-rule.ts'
-import { listWaiting, type WaitingOrder } from '../../orders/waiting.ts'
-import { printable } from '../../platform/plain-text.ts'
-import { refuse } from '../../platform/trouble.ts'
+import { getAccount } from '../accounts/account.ts'
+import { findOrder, readWholeOrder } from '../orders/find-order.ts'
+import type { OrderLineRow, OrderRow } from '../orders/queries.ts'
+import { listOrders } from '../orders/read-orders.ts'
+import { type RefundRule, readRefundRule } from '../orders/refund-rule.ts'
+import { listWaiting, type WaitingOrder } from '../orders/waiting.ts'
+import { printable } from '../platform/plain-text.ts'
+import { refuse } from '../platform/trouble.ts'
+import type { CommandContext } from './command-context.ts'
 import { parseCount, parseDuration, parseLimit, parseText } from './parse.ts'
 import { day, dollars, print, table } from './print.ts'
 import { readLines } from './read-input.ts'
-import type { Workplace } from './workplace.ts'
 
-export function orderCommands(program: Command, workplace: Workplace): void {
+export function orderCommands(program: Command, context: CommandContext): void {
   const orders = program.command('orders').description('what was bought, and whether it was delivered')
 
   orders
@@ -24,10 +24,10 @@ export function orderCommands(program: Command, workplace: Workplace): void {
     .option('--offset <n>', 'skip so many', parseCount, 0)
     .description('an account’s orders, newest first')
     .action(async (account: string, paging: { limit: number; offset: number }, command: Command) => {
-      const { db } = workplace.deps()
+      const { db } = context.deps()
       await getAccount(db, account)
       const page = await listOrders(db, account, paging)
-      print(command, workplace, page, () =>
+      print(command, context, page, () =>
         table(
           ['ORDER', 'TIME (UTC)', 'STATUS', 'TOTAL'],
           page.orders.map((o) => [o.id, day(new Date(o.created_at)), o.status, dollars(o.total_cents)]),
@@ -41,9 +41,9 @@ export function orderCommands(program: Command, workplace: Workplace): void {
     .option('--limit <n>', 'how many', parseLimit, 50)
     .description('paid orders without their links, oldest first, and why')
     .action(async ({ limit }: { limit: number }, command: Command) => {
-      const { db } = workplace.deps()
+      const { db } = context.deps()
       const [rows, rule] = await Promise.all([listWaiting(db, limit), readRefundRule(db)])
-      print(command, workplace, { orders: rows, refund_rule: rule }, () =>
+      print(command, context, { orders: rows, refund_rule: rule }, () =>
         [waitingTable(rows), ...describeHold(rule)].join('\n'),
       )
     })
@@ -54,10 +54,10 @@ export function orderCommands(program: Command, workplace: Workplace): void {
     .option('--reveal-links', 'print the links too; the audit log remembers that you looked')
     .description('an order with its lines')
     .action(async (id: string, { revealLinks }: { revealLinks?: true }, command: Command) => {
-      const { db } = workplace.deps()
+      const { db } = context.deps()
       const order = await readWholeOrder(db, await findOrder(db, id))
-      const links = revealLinks ? await workplace.operator().revealLinks(id) : undefined
-      print(command, workplace, { ...order, ...(links && { links }) }, () =>
+      const links = revealLinks ? await context.operator().revealLinks(id) : undefined
+      print(command, context, { ...order, ...(links && { links }) }, () =>
         [describeOrder(order), ...(links ? ['', ...links] : [])].join('\n'),
       )
     })
@@ -71,8 +71,8 @@ export function orderCommands(program: Command, workplace: Workplace): void {
     .action(
       async (account: string, items: readonly CartItem[], { key }: { key: string }, command: Command) => {
         const request = checkOrder({ items: [...items], idempotency_key: key })
-        const outcome = await workplace.operator().placeOrder(account, request)
-        print(command, workplace, outcome, () =>
+        const outcome = await context.operator().placeOrder(account, request)
+        print(command, context, outcome, () =>
           outcome.kind === 'bought'
             ? `Bought ${outcome.order.id} for ${dollars(outcome.order.total_cents)}.`
             : `This key bought ${outcome.order_id} before; nothing was charged.`,
@@ -86,8 +86,8 @@ export function orderCommands(program: Command, workplace: Workplace): void {
     .argument('<file>', 'the links it lacks, one a line in the order of its lines; "-" reads standard input')
     .description('deliver an order by hand')
     .action(async (id: string, file: string, _options, command: Command) => {
-      const done = await workplace.operator().deliverOrder(id, await readLines(file))
-      print(command, workplace, done, () =>
+      const done = await context.operator().deliverOrder(id, await readLines(file))
+      print(command, context, done, () =>
         done.isNew ? `Delivered ${id}.` : `${id} is already delivered with these links; nothing was done.`,
       )
     })
@@ -98,8 +98,8 @@ export function orderCommands(program: Command, workplace: Workplace): void {
     .requiredOption('--reason <text>', 'kept with the order', parseText)
     .description('give up a paid order and return its money; final')
     .action(async (id: string, { reason }: { reason: string }, command: Command) => {
-      const done = await workplace.operator().cancelOrder(id, reason)
-      print(command, workplace, done, () =>
+      const done = await context.operator().cancelOrder(id, reason)
+      print(command, context, done, () =>
         done.isNew
           ? `Cancelled ${id}; ${dollars(done.order.total_cents)} went back to ${done.order.account_id}.`
           : `${id} was cancelled before; nothing was done.`,
@@ -111,8 +111,8 @@ export function orderCommands(program: Command, workplace: Workplace): void {
     .argument('<order>')
     .description('try to fulfil an order now instead of at its next time')
     .action(async (id: string, _options, command: Command) => {
-      const order = await workplace.operator().retryOrder(id)
-      print(command, workplace, order, () => `${id} is due now; "orders show ${id}" tells how it went.`)
+      const order = await context.operator().retryOrder(id)
+      print(command, context, order, () => `${id} is due now; "orders show ${id}" tells how it went.`)
     })
 
   const refunds = program.command('refunds').description('when orders that cannot be delivered are given up')
@@ -134,9 +134,9 @@ export function orderCommands(program: Command, workplace: Workplace): void {
         }
         const rule =
           Object.keys(wanted).length === 0
-            ? await readRefundRule(workplace.deps().db)
-            : await workplace.operator().setRefundRule(wanted)
-        print(command, workplace, rule, () => [describeRule(rule), ...describeHold(rule)].join('\n'))
+            ? await readRefundRule(context.deps().db)
+            : await context.operator().setRefundRule(wanted)
+        print(command, context, rule, () => [describeRule(rule), ...describeHold(rule)].join('\n'))
       },
     )
 
@@ -144,10 +144,10 @@ export function orderCommands(program: Command, workplace: Workplace): void {
     .command('release')
     .description('let the refund rule go on after it has reached its limit; look at "orders waiting" first')
     .action(async (_options, command: Command) => {
-      const rule = await workplace.operator().releaseRefundRule()
+      const rule = await context.operator().releaseRefundRule()
       print(
         command,
-        workplace,
+        context,
         rule,
         () => `Released. The rule may refund up to ${rule.per_hour_max} orders in the hour that begins now.`,
       )

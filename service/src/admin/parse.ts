@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander'
-import { objectionToText } from '../../platform/plain-text.ts'
-import { refuse } from '../../platform/trouble.ts'
+import { objectionToText } from '../platform/plain-text.ts'
+import { refuse } from '../platform/trouble.ts'
 
 const LIST_MAX = 1_000
 const TEXT_LENGTH_MAX = 200

@@ -1,9 +1,10 @@
 import { Command, CommanderError, Option } from 'commander'
-import { NotHeard } from '../../access/admission-in-use.ts'
-import { UNCONFIRMED_CODE } from '../../platform/database-identity.ts'
-import { Refusal, Unavailable } from '../../platform/trouble.ts'
+import { AdmissionMismatchError } from '../access/admission-in-use.ts'
+import { UNCONFIRMED_CODE } from '../platform/database-identity.ts'
+import { Refusal, Unavailable } from '../platform/trouble.ts'
 import { accountCommands } from './accounts.ts'
 import { catalogueCommands } from './catalogue.ts'
+import type { CommandContext } from './command-context.ts'
 import { databaseCommands } from './database.ts'
 import { keyCommands } from './keys.ts'
 import { maintenanceCommands } from './maintenance.ts'
@@ -14,7 +15,6 @@ import { storeCommands } from './store.ts'
 import { supplyCommands } from './supply.ts'
 import { RulesViolated, verifyCommand } from './verify.ts'
 import { webhookCommands } from './webhooks.ts'
-import type { Workplace } from './workplace.ts'
 
 export const EXIT = {
   ok: 0,
@@ -28,7 +28,7 @@ export const EXIT = {
 } as const
 
 /** Runs one command line; answers with the exit code. Nothing is thrown at the person in front of the terminal. */
-export async function runAdmin(outer: Workplace, argv: readonly string[]): Promise<number> {
+export async function runAdmin(outer: CommandContext, argv: readonly string[]): Promise<number> {
   const program = new Command('shopwire-admin')
     .description(
       'Runs a Shopwire store: accounts, keys, money in, the catalogue, the shop door, the database. Every action is audited.',
@@ -40,30 +40,30 @@ export async function runAdmin(outer: Workplace, argv: readonly string[]): Promi
     .exitOverride()
     .showHelpAfterError('(add --help for the options)')
     .enablePositionalOptions(false)
-  const workplace: Workplace = {
+  const context: CommandContext = {
     ...outer,
     operator: () => outer.operator(program.opts<{ actor?: string }>().actor),
     err: (text) => outer.err(printableLines(text)),
   }
-  accountCommands(program, workplace)
-  keyCommands(program, workplace)
-  catalogueCommands(program, workplace)
-  supplyCommands(program, workplace)
-  orderCommands(program, workplace)
-  webhookCommands(program, workplace)
-  storeCommands(program, workplace)
-  databaseCommands(program, workplace)
-  maintenanceCommands(program, workplace)
-  verifyCommand(program, workplace)
-  checkSchemaFirst(program, workplace)
+  accountCommands(program, context)
+  keyCommands(program, context)
+  catalogueCommands(program, context)
+  supplyCommands(program, context)
+  orderCommands(program, context)
+  webhookCommands(program, context)
+  storeCommands(program, context)
+  databaseCommands(program, context)
+  maintenanceCommands(program, context)
+  verifyCommand(program, context)
+  checkSchemaFirst(program, context)
   for (const command of withDescendants(program)) {
-    command.exitOverride().configureOutput({ writeOut: workplace.out, writeErr: workplace.err })
+    command.exitOverride().configureOutput({ writeOut: context.out, writeErr: context.err })
   }
   try {
     await program.parseAsync(argv, { from: 'user' })
     return EXIT.ok
   } catch (error) {
-    return explain(error, Boolean(program.opts().json), workplace)
+    return explain(error, Boolean(program.opts().json), context)
   }
 }
 
@@ -71,7 +71,7 @@ function withDescendants(command: Command): Command[] {
   return [command, ...command.commands.flatMap(withDescendants)]
 }
 
-function explain(error: unknown, isJson: boolean, { err }: Workplace): number {
+function explain(error: unknown, isJson: boolean, { err }: CommandContext): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
   const { code, type, message } = describe(error)
   err(isJson ? `${JSON.stringify({ error: { type, message } })}\n` : `shopwire-admin: ${message}\n`)
@@ -94,7 +94,7 @@ function describe(error: unknown): { code: number; type: string; message: string
   if (error instanceof RulesViolated) {
     return { code: EXIT.violated, type: 'violated', message: error.message }
   }
-  if (error instanceof NotHeard) {
+  if (error instanceof AdmissionMismatchError) {
     return { code: EXIT.unavailable, type: 'service_unavailable', message: error.message }
   }
   if (

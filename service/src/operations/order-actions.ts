@@ -19,10 +19,10 @@ export function orderActions(vault: LinkVault, act: Act) {
     /** Buys for an account, by the same rules and with the same statement as a caller. */
     placeOrder: (account_id: string, request: OrderRequest): Promise<Outcome> =>
       act('order.place', async (tx, nowMs) => {
-        const { status, standing } = await getAccount(tx, account_id)
+        const { status, access_version } = await getAccount(tx, account_id)
         if (status !== 'active')
           throw refuse('account_suspended', `Account ${account_id} is ${status}. Resume it first.`)
-        const buyer = { account_id, key_id: OPERATOR, standing }
+        const buyer = { account_id, key_id: OPERATOR, access_version }
         const changed = async () => {
           throw refuse(
             'account_suspended',

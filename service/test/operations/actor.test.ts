@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { actorOf, currentLogin } from '../../src/console/actor.ts'
+import { actorOf, currentLogin } from '../../src/operations/actor.ts'
 
 const person = { uid: 1000, name: 'alice' }
 const root = { uid: 0, name: 'root' }

@@ -50,9 +50,9 @@ export function createOperator(deps: OperatorDeps, actor: string) {
       return result
     })
 
-  /** Returns only when no process lets the old standing in any more. */
-  async function announce(account_id: string, standing: number) {
-    await (await deps.admission()).announce(account_id, standing)
+  /** Returns only when no process lets the old access version in any more. */
+  async function announce(account_id: string, access_version: number) {
+    await (await deps.admission()).announce(account_id, access_version)
   }
 
   async function changeStatus(
@@ -65,7 +65,7 @@ export function createOperator(deps: OperatorDeps, actor: string) {
       const result = await setAccountStatus(tx, account_id, status)
       return { result, target: account_id, details: { reason } }
     })
-    await announce(account_id, account.standing)
+    await announce(account_id, account.access_version)
     return account
   }
 
@@ -118,11 +118,11 @@ export function createOperator(deps: OperatorDeps, actor: string) {
       }),
 
     async revokeKey(key_id: string): Promise<ApiKey> {
-      const { key, standing } = await act('key.revoke', async (tx, nowMs) => {
+      const { key, access_version } = await act('key.revoke', async (tx, nowMs) => {
         const result = await revokeKey(tx, key_id, nowMs)
         return { result, target: key_id, details: { account_id: result.key.account_id } }
       })
-      await announce(key.account_id, standing)
+      await announce(key.account_id, access_version)
       return key
     },
 

@@ -13,7 +13,7 @@ interface Queue {
  * Requests behind one another on one connection are executed one at a time. An answer that ends the connection must find
  * nothing behind it executed already, and a hundred requests in one packet must not be a hundred at once.
  */
-export function createTurns(): (response: ServerResponse, go: () => void) => void {
+export function serialisePipelinedRequests(): (response: ServerResponse, go: () => void) => void {
   const queues = new WeakMap<Socket, Queue>()
   return (response, go) => {
     const { socket } = response.req

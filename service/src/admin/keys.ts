@@ -1,9 +1,9 @@
 import { scopes as allScopes } from '@shopwire/contract'
 import type { Command } from 'commander'
-import { type ApiKey, listKeys } from '../../accounts/api-key.ts'
-import { printable } from '../../platform/plain-text.ts'
+import { type ApiKey, listKeys } from '../accounts/api-key.ts'
+import { printable } from '../platform/plain-text.ts'
+import type { CommandContext } from './command-context.ts'
 import { day, print, table } from './print.ts'
-import type { Workplace } from './workplace.ts'
 
 /** Names for the usual sets, so that nobody grants more than they meant for want of typing. */
 const PRESETS: Readonly<Record<string, readonly string[]>> = {
@@ -12,7 +12,7 @@ const PRESETS: Readonly<Record<string, readonly string[]>> = {
   ordering: ['account:read', 'catalogue:read', 'orders:read', 'orders:write'],
 }
 
-export function keyCommands(program: Command, workplace: Workplace): void {
+export function keyCommands(program: Command, context: CommandContext): void {
   const keys = program.command('keys').description('what an account signs its requests with')
 
   keys
@@ -24,8 +24,8 @@ export function keyCommands(program: Command, workplace: Workplace): void {
     .action(
       async (account_id: string, { name, scopes }: { name: string; scopes: string }, command: Command) => {
         const wanted = PRESETS[scopes] ?? scopes.split(',').map((scope) => scope.trim())
-        const { key, secret } = await workplace.operator().createKey(account_id, name, wanted)
-        print(command, workplace, { key, secret }, () =>
+        const { key, secret } = await context.operator().createKey(account_id, name, wanted)
+        print(command, context, { key, secret }, () =>
           [
             `Key     ${key.id}`,
             `Secret  ${secret}`,
@@ -42,8 +42,8 @@ export function keyCommands(program: Command, workplace: Workplace): void {
     .argument('<account>')
     .description('keys of an account, revoked ones too')
     .action(async (account_id: string, _options, command: Command) => {
-      const rows = await listKeys(workplace.deps().db, account_id)
-      print(command, workplace, { keys: rows }, () => keyTable(rows))
+      const rows = await listKeys(context.deps().db, account_id)
+      print(command, context, { keys: rows }, () => keyTable(rows))
     })
 
   keys
@@ -51,10 +51,10 @@ export function keyCommands(program: Command, workplace: Workplace): void {
     .argument('<key>', 'the public id, key_…')
     .description('end a key at once and for good')
     .action(async (key_id: string, _options, command: Command) => {
-      const key = await workplace.operator().revokeKey(key_id)
+      const key = await context.operator().revokeKey(key_id)
       print(
         command,
-        workplace,
+        context,
         key,
         () => `Revoked ${key.id} "${printable(key.name)}"; its next request gets 401.`,
       )

@@ -1,22 +1,22 @@
 import type { Command } from 'commander'
-import { refuse } from '../../platform/trouble.ts'
-import type { Loaded } from '../../supply/pool.ts'
+import { refuse } from '../platform/trouble.ts'
+import type { Loaded } from '../supply/pool.ts'
 import {
   type ItemSupply,
   requestId,
   selectOpenRequests,
   selectSetAside,
   selectSupplies,
-} from '../../supply/queries.ts'
-import { listSuppliers, SUPPLIER_TIMEOUT_MS_DEFAULT } from '../../supply/suppliers.ts'
+} from '../supply/queries.ts'
+import { listSuppliers, SUPPLIER_TIMEOUT_MS_DEFAULT } from '../supply/suppliers.ts'
+import type { CommandContext } from './command-context.ts'
 import { parseCount, parseDuration, parseLimit, parseText } from './parse.ts'
 import { day, NotAsAsked, print, table } from './print.ts'
 import { readLines } from './read-input.ts'
-import type { Workplace } from './workplace.ts'
 
-export function supplyCommands(program: Command, workplace: Workplace): void {
-  poolCommands(program, workplace)
-  supplierCommands(program, workplace)
+export function supplyCommands(program: Command, context: CommandContext): void {
+  poolCommands(program, context)
+  supplierCommands(program, context)
 
   const supply = program.command('supply').description('where the links of each item come from')
 
@@ -26,8 +26,8 @@ export function supplyCommands(program: Command, workplace: Workplace): void {
     .option('--after <item>', 'continue after this item', '')
     .description('items with a source of their own; all others are delivered by hand')
     .action(async ({ limit, after }: { limit: number; after: string }, command: Command) => {
-      const rows = await selectSupplies(workplace.deps().db, after, limit)
-      print(command, workplace, { items: rows }, () => levels(rows))
+      const rows = await selectSupplies(context.deps().db, after, limit)
+      print(command, context, { items: rows }, () => levels(rows))
     })
 
   supply
@@ -48,19 +48,19 @@ export function supplyCommands(program: Command, workplace: Workplace): void {
         options: { source?: string; supplier?: string; fallback?: string; sku?: string; warnBelow?: number },
         command: Command,
       ) => {
-        const after = await workplace.operator().chooseSource(item, {
+        const after = await context.operator().chooseSource(item, {
           source: parseSource(options.source),
           supplier: options.supplier,
           fallback: options.fallback === 'none' ? null : options.fallback,
           sku: options.sku,
           warn_below: options.warnBelow,
         })
-        print(command, workplace, after, () => `${item} comes from ${describeSource(after)}.`)
+        print(command, context, after, () => `${item} comes from ${describeSource(after)}.`)
       },
     )
 }
 
-function poolCommands(program: Command, workplace: Workplace) {
+function poolCommands(program: Command, context: CommandContext) {
   const pool = program.command('pool').description('links loaded ahead, ready to be sold')
 
   pool
@@ -72,9 +72,9 @@ function poolCommands(program: Command, workplace: Workplace) {
       const links = await readLines(file)
       if (links.length === 0) throw refuse('invalid_request', `"${file}" holds no links. Give one a line.`)
       const progress =
-        links.length > PROGRESS_FROM ? (n: number) => workplace.err(`${n} links read\n`) : undefined
-      const loaded = await workplace.operator().loadPool(item, links, progress)
-      print(command, workplace, loaded, () => describeLoaded(item, loaded))
+        links.length > PROGRESS_FROM ? (n: number) => context.err(`${n} links read\n`) : undefined
+      const loaded = await context.operator().loadPool(item, links, progress)
+      print(command, context, loaded, () => describeLoaded(item, loaded))
       if (loaded.loaded === 0) {
         throw new NotAsAsked(
           `None of the ${links.length} links was loaded: this store held all of them before. Each is sold once; bring new ones.`,
@@ -89,10 +89,10 @@ function poolCommands(program: Command, workplace: Workplace) {
     .option('--after <item>', 'continue after this item', '')
     .description('how many links are left per item')
     .action(async ({ low, limit, after }: { low?: true; limit: number; after: string }, command: Command) => {
-      const rows = await selectSupplies(workplace.deps().db, after, limit)
+      const rows = await selectSupplies(context.deps().db, after, limit)
       const pools = rows.filter((row) => row.source === 'pool' || row.pool_left > 0)
       const shown = low ? pools.filter((row) => stateOf(row) !== 'ok') : pools
-      print(command, workplace, { pools: shown }, () => levels(shown))
+      print(command, context, { pools: shown }, () => levels(shown))
     })
 
   pool
@@ -100,8 +100,8 @@ function poolCommands(program: Command, workplace: Workplace) {
     .option('--limit <n>', 'how many', parseLimit, 200)
     .description('links that could not be decrypted when they were to be sold')
     .action(async ({ limit }: { limit: number }, command: Command) => {
-      const rows = await selectSetAside(workplace.deps().db, limit)
-      print(command, workplace, { links: rows }, () =>
+      const rows = await selectSetAside(context.deps().db, limit)
+      print(command, context, { links: rows }, () =>
         table(
           ['ITEM', 'POOL LINK', 'ENCRYPTION KEY', 'LOADED (UTC)', 'SET ASIDE (UTC)'],
           rows.map((r) => [r.item_id, r.id, r.link_kek_id, day(r.loaded_at), day(r.set_aside_at)]),
@@ -115,10 +115,10 @@ function poolCommands(program: Command, workplace: Workplace) {
     .argument('<item>')
     .description('put an item’s links that were set aside back on sale, once they can be decrypted')
     .action(async (item: string, _options, command: Command) => {
-      const done = await workplace.operator().restorePool(item)
+      const done = await context.operator().restorePool(item)
       print(
         command,
-        workplace,
+        context,
         done,
         () => `Put ${done.changed} links back; the pool of ${item} holds ${done.pool_left}.`,
       )
@@ -134,10 +134,10 @@ function poolCommands(program: Command, workplace: Workplace) {
     .argument('<item>')
     .description('open every link of a pool and set aside those that cannot be decrypted')
     .action(async (item: string, _options, command: Command) => {
-      const done = await workplace.operator().checkPool(item)
+      const done = await context.operator().checkPool(item)
       print(
         command,
-        workplace,
+        context,
         done,
         () =>
           `${done.readable} links can be decrypted, ${done.changed} were set aside; the pool of ${item} holds ${done.pool_left}.`,
@@ -147,7 +147,7 @@ function poolCommands(program: Command, workplace: Workplace) {
 
 const PROGRESS_FROM = 5_000
 
-function supplierCommands(program: Command, workplace: Workplace) {
+function supplierCommands(program: Command, context: CommandContext) {
   const suppliers = program
     .command('suppliers')
     .description('servers that make links when an order needs them')
@@ -159,10 +159,10 @@ function supplierCommands(program: Command, workplace: Workplace) {
     .option('--timeout <duration>', 'longest wait for an answer', parseDuration, SUPPLIER_TIMEOUT_MS_DEFAULT)
     .description('add a supplier; prints the secret that signs our requests, once')
     .action(async (name: string, url: string, { timeout }: { timeout: number }, command: Command) => {
-      const made = await workplace
+      const made = await context
         .operator()
-        .createSupplier({ name, url, timeout_ms: timeout, allowHttp: workplace.isDevelopment() })
-      print(command, workplace, made, () =>
+        .createSupplier({ name, url, timeout_ms: timeout, allowHttp: context.isDevelopment() })
+      print(command, context, made, () =>
         [
           `Created supplier "${name}".`,
           `Secret  ${made.secret}`,
@@ -176,8 +176,8 @@ function supplierCommands(program: Command, workplace: Workplace) {
     .command('list')
     .description('all suppliers')
     .action(async (_options, command: Command) => {
-      const rows = await listSuppliers(workplace.deps().db)
-      print(command, workplace, { suppliers: rows }, () =>
+      const rows = await listSuppliers(context.deps().db)
+      print(command, context, { suppliers: rows }, () =>
         table(
           ['SUPPLIER', 'STATE', 'TIMEOUT', 'URL'],
           rows.map((row) => [row.name, row.is_paused ? 'paused' : 'asked', `${row.timeout_ms} ms`, row.url]),
@@ -195,10 +195,10 @@ function supplierCommands(program: Command, workplace: Workplace) {
       .argument('<name>')
       .description(description)
       .action(async (supplier: string, _options, command: Command) => {
-        const row = await workplace.operator().pauseSupplier(supplier, isPaused)
+        const row = await context.operator().pauseSupplier(supplier, isPaused)
         print(
           command,
-          workplace,
+          context,
           row,
           () => `Supplier "${row.name}" is ${isPaused ? 'paused' : 'asked again'}.`,
         )
@@ -210,8 +210,8 @@ function supplierCommands(program: Command, workplace: Workplace) {
     .option('--limit <n>', 'how many', parseLimit, 50)
     .description('requests that were sent and whose links never came: compare them with the supplier’s bill')
     .action(async ({ limit }: { limit: number }, command: Command) => {
-      const rows = await selectOpenRequests(workplace.deps().db, limit)
-      print(command, workplace, { requests: rows }, () =>
+      const rows = await selectOpenRequests(context.deps().db, limit)
+      print(command, context, { requests: rows }, () =>
         table(
           ['REQUEST', 'SUPPLIER', 'QTY', 'ASKED', 'LAST (UTC)', 'ERROR'],
           rows.map((r) => [
@@ -233,8 +233,8 @@ function supplierCommands(program: Command, workplace: Workplace) {
     .argument('<line>', 'of the order, from 1', parseCount)
     .description('wait no longer for a supplier that is gone for good; the other one may be asked then')
     .action(async (order: string, line: number, _options, command: Command) => {
-      const requests = await workplace.operator().giveUpRequests(order, line)
-      print(command, workplace, { requests }, () =>
+      const requests = await context.operator().giveUpRequests(order, line)
+      print(command, context, { requests }, () =>
         [
           ...requests.map(({ id, supplier, qty }) => `Gave up ${id} at "${supplier}" (${qty} links).`),
           'Links that it made all the same are lost to the store: settle them with the supplier.',

@@ -1,21 +1,21 @@
 import type { Command } from 'commander'
-import { refuse } from '../../platform/trouble.ts'
-import { type Finding, verifyData } from '../verify.ts'
+import { type Finding, verifyData } from '../operations/verify.ts'
+import { refuse } from '../platform/trouble.ts'
+import type { CommandContext } from './command-context.ts'
 import { print, table } from './print.ts'
-import type { Workplace } from './workplace.ts'
 
 /** Rules do not hold. Thrown after the findings were printed, for the exit code. */
 export class RulesViolated extends Error {
   override readonly name = 'RulesViolated'
 }
 
-export function verifyCommand(program: Command, workplace: Workplace): void {
+export function verifyCommand(program: Command, context: CommandContext): void {
   program
     .command('verify')
     .option('--rule <id>', 'only this one, such as M05')
     .description('check that money, orders and links add up, beside running traffic; see docs/invariants.md')
     .action(async ({ rule: wanted }: { rule?: string }, command: Command) => {
-      const all = await workplace.rules()
+      const all = await context.rules()
       const rules = wanted === undefined ? all : all.filter(({ id }) => id === wanted)
       if (rules.length === 0) {
         throw refuse(
@@ -23,11 +23,11 @@ export function verifyCommand(program: Command, workplace: Workplace): void {
           `There is no rule ${wanted}. There are ${all.map(({ id }) => id).join(', ')}.`,
         )
       }
-      const findings = await verifyData(workplace.patientDb(), rules, ({ id, what }) =>
-        workplace.err(`${id}  ${what}\n`),
+      const findings = await verifyData(context.patientDb(), rules, ({ id, what }) =>
+        context.err(`${id}  ${what}\n`),
       )
       const violated = findings.filter(({ violations }) => violations > 0)
-      print(command, workplace, { ok: violated.length === 0, rules: findings }, () => describe(findings))
+      print(command, context, { ok: violated.length === 0, rules: findings }, () => describe(findings))
       if (violated.length > 0) {
         throw new RulesViolated(
           `${violated.length} of ${rules.length} rules are violated: ${violated.map(({ rule }) => rule).join(', ')}. ` +

@@ -4,15 +4,15 @@ import { Refusal, refuse } from '../platform/trouble.ts'
 import type { PublicFile, PublicFiles } from './public-files.ts'
 
 /** What a request is for, decided from its first line and headers alone: a route, or why there is none. */
-export type Ticket = RoutedTicket | FileTicket | RefusedTicket
+export type Match = RouteMatch | FileMatch | NoMatch
 
-export interface RefusedTicket {
+export interface NoMatch {
   readonly refusal: Refusal
   /** Where the message ends is in doubt, so nothing behind it on the connection may be believed. */
   readonly endsConnection: boolean
 }
 
-export interface RoutedTicket {
+export interface RouteMatch {
   readonly route: Route
   /** Path and query exactly as sent; this is what was signed. */
   readonly target: string
@@ -22,15 +22,15 @@ export interface RoutedTicket {
   readonly query: string | undefined
 }
 
-export interface FileTicket {
+export interface FileMatch {
   readonly file: PublicFile
 }
 
 /** Only these routes and files exist, and only in this spelling: another case, a trailing slash or an escape is another path. */
-export function createTicketOffice(
+export function createRouteMatcher(
   routes: readonly Route[],
   files: PublicFiles,
-): (request: IncomingMessage) => Ticket {
+): (request: IncomingMessage) => Match {
   const exact = new Map<string, Map<string, Route>>()
   const byId = new Map<string, Map<string, Route>>()
   for (const route of routes) {
