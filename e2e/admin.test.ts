@@ -13,7 +13,7 @@ beforeAll(async () => {
 }, START_MS_MAX)
 afterAll(() => system?.stop())
 
-test('accounts: opened, listed, funded, corrected, shown, suspended and resumed, in words and in JSON', async () => {
+test('accounts can be created, listed, funded, adjusted, shown, suspended and resumed, with text and JSON output', async () => {
   const told = await act('accounts', 'create', 'In Words')
   const id = /^Created (acct_\w{26}) "In Words"\.$/m.exec(told)?.[1] ?? ''
   const created = await actJson('accounts', 'create', 'In JSON')
@@ -71,7 +71,7 @@ test('accounts: opened, listed, funded, corrected, shown, suspended and resumed,
   expect(await actJson('accounts', 'resume', id)).toMatchObject({ status: 'active' })
 })
 
-test('keys: made, listed and revoked, in words and in JSON', async () => {
+test('keys can be created, listed and revoked, with text and JSON output', async () => {
   const { id: account_id } = await actJson('accounts', 'create', 'Keys')
   const told = await act(
     'keys',
@@ -97,7 +97,7 @@ test('keys: made, listed and revoked, in words and in JSON', async () => {
   expect((await askJson('keys', 'list', account_id)).keys).toContainEqual(revoked)
 })
 
-test('the shop door: shown, closed and opened, in words and in JSON', async () => {
+test('the store can be shown, closed and opened, with text and JSON output', async () => {
   expect(await ask('store', 'show')).toMatch(/^The store is open since/)
   expect(await act('store', 'close', '--reason', 'stocktaking')).toMatch(
     /^The store is closed .*: stocktaking\.$/m,
@@ -108,7 +108,7 @@ test('the shop door: shown, closed and opened, in words and in JSON', async () =
   expect(await actJson('store', 'close', '--reason', 'again')).toMatchObject({ is_open: false })
 })
 
-test('database, encryption and configuration: looked at and tended, in words and in JSON', async () => {
+test('database, encryption and configuration commands succeed, with text and JSON output', async () => {
   const version = (await readdir(new URL('../service/migrations/', import.meta.url))).length
   const both = (...args: string[]) => Promise.all([ask(...args), askJson(...args)])
   const [migrate, fits, keys, config, reference] = await Promise.all([
@@ -139,7 +139,7 @@ test('database, encryption and configuration: looked at and tended, in words and
   expect(await actJson('encryption', 'rewrap')).toMatchObject({ rewrapped: 0, active: 'e2e', unopened: 0 })
 })
 
-test('the audit log says who did what to whom, newest first', async () => {
+test('the audit log lists actor, action and target, newest first', async () => {
   const { id } = await actJson('accounts', 'create', 'Audited')
   await act('accounts', 'suspend', id, '--reason', 'a reason')
   const { actions } = await askJson('audit', '--target', id)
@@ -151,7 +151,7 @@ test('the audit log says who did what to whom, newest first', async () => {
   expect(await ask('audit', '--limit', '1')).toMatch(/cli:\w+\s+account\.suspend\s+acct_.*"a reason"/)
 })
 
-test('the audit log names the actor that was given, by option before setting', async () => {
+test('the audit log names the actor from --actor, else from SHOPWIRE_ACTOR', async () => {
   const actorOf = async (settings: Settings, ...args: string[]) => {
     const ended = await runProgram('admin', ['accounts', 'create', 'Actor', '--json', ...args], {
       ...system.settings,
@@ -167,7 +167,7 @@ test('the audit log names the actor that was given, by option before setting', a
 
 // Only root may start a process as somebody else.
 test.runIf(process.getuid?.() === 0)(
-  'in production root and a user id without a name change nothing until an actor is named, and read as before',
+  'in production, root and a user id without a name can read, but change nothing until an actor is named',
   async () => {
     const production = { ...system.settings, SHOPWIRE_ENV: 'production', NODE_COMPILE_CACHE: '' }
     for (const uid of [0, 54_321]) {
@@ -184,7 +184,7 @@ test.runIf(process.getuid?.() === 0)(
   },
 )
 
-test('a command line that cannot be meant is refused with exit code 2 and changes nothing', async () => {
+test('an invalid command line exits with 2 and changes nothing', async () => {
   const { id } = await actJson('accounts', 'create', 'Usage')
   const mistakes = [
     ['accounts', 'destroy', id],
@@ -201,7 +201,7 @@ test('a command line that cannot be meant is refused with exit code 2 and change
   await refusedWith(2, mistakes)
 })
 
-test('what is not there is told with exit code 4', async () => {
+test('an unknown id exits with 4', async () => {
   await refusedWith(4, [
     ['accounts', 'show', NOBODY],
     ['accounts', 'statement', NOBODY],
@@ -215,7 +215,7 @@ test('what is not there is told with exit code 4', async () => {
   ])
 })
 
-test('what the books do not allow is refused with exit code 5', async () => {
+test('a change that the ledger does not allow exits with 5', async () => {
   const { id } = await actJson('accounts', 'create', 'Poor')
   await refusedWith(5, [['accounts', 'adjust', id, '--reference', 'r', '--note', 'n', '--', '-0.01']])
   const { code, stderr } = await system.runAdmin(
@@ -225,7 +225,7 @@ test('what the books do not allow is refused with exit code 5', async () => {
   expect(JSON.parse(stderr)).toMatchObject({ error: { type: 'insufficient_funds' } })
 })
 
-test('a database that does not answer is told with exit code 7', async () => {
+test('an unreachable database exits with 7', async () => {
   await system.postgres.kill9()
   const [words, json] = await Promise.all([
     system.runAdmin('accounts', 'list'),
@@ -238,7 +238,7 @@ test('a database that does not answer is told with exit code 7', async () => {
   expect(JSON.parse(json.stderr)).toMatchObject({ error: { type: 'service_unavailable' } })
 })
 
-test('a configuration that is wrong is told with exit code 2, a database of another version with 3 and the way out', async () => {
+test('an invalid configuration exits with 2; a database at another schema version exits with 3 and names the command that fixes it', async () => {
   expect(await runProgram('admin', ['accounts', 'list'], { SHOPWIRE_TYPO: '1' })).toMatchObject({ code: 2 })
   const elsewhere = new URL(system.database.appUrl)
   elsewhere.pathname = '/postgres'

@@ -49,7 +49,7 @@ describe('the conformance kit', () => {
     report = JSON.parse(stdout)
   }, RUN_MS_MAX)
 
-  test('passes the service in every check', async ({ annotate }) => {
+  test('the service passes every check', async ({ annotate }) => {
     await annotate(
       `${report.clean.passed} checks and ${report.faults.length} faults in ${report.seconds.toFixed(0)} s`,
     )
@@ -57,7 +57,7 @@ describe('the conformance kit', () => {
     if (canMakeNetwork) expect(report.clean.skipped).toBe(0)
   })
 
-  test('catches every server that is wrong in one thing, and says plainly what it is', () => {
+  test('every server with one planted fault is caught, with a message that says what was expected and what it got', () => {
     const planted = report.faults.filter(({ skipped }) => !skipped)
     expect(planted.length).toBeGreaterThanOrEqual(FAULTS_MIN)
     for (const { name, what, caughtBy } of planted) {

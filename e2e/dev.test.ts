@@ -13,7 +13,7 @@ const READY_MS_MAX = 60_000
 /** In order, and by force where that hangs. */
 const GONE_MS_MAX = 30_000
 
-test('npm run dev is ready within a minute, what it prints buys something when pasted, Ctrl-C leaves no process', async () => {
+test('npm run dev is ready within a minute, its printed command buys an order when pasted, and Ctrl-C leaves no process', async () => {
   const data = await dataFolder()
   const startedMs = performance.now()
   const { dev, printed, ports } = await startDev(data)
@@ -36,7 +36,7 @@ test('npm run dev is ready within a minute, what it prints buys something when p
   expect(await processesNaming(data)).toEqual([])
 })
 
-test('nothing is left of npm run dev when npm is ended by a signal, or the process under it is killed', async () => {
+test('npm run dev leaves no process when npm is ended by a signal or its child is killed', async () => {
   const data = await dataFolder()
   // As a supervisor, a closed terminal or a person with another terminal would: one process is meant, the others have to notice.
   for (const [who, signal] of [

@@ -16,7 +16,7 @@ const DISK = '256m'
 const ORDERS_MAX = 2_000
 const SOON_MS = 5_000
 
-test('a full disk is reported by /readyz, /status, log and metric within seconds, and so is its end', async ({
+test('threat 11: a full disk is reported by /readyz, /status, log and metric within seconds, and so is the recovery', async ({
   skip,
   annotate,
 }) => {

@@ -52,7 +52,9 @@ afterAll(async () => {
   server?.close()
 })
 
-test('the service serves it, under the policy that the docs give', async ({ onTestFinished }) => {
+test('the service serves the portal with the documented Content-Security-Policy', async ({
+  onTestFinished,
+}) => {
   const system = await startSystem({ admission: 'postgres', settings: { SHOPWIRE_DOCS_FOLDER: SITE } })
   onTestFinished(() => system.stop())
   const served = `http://127.0.0.1:${system.ports[0]}`
@@ -68,7 +70,7 @@ test('the service serves it, under the policy that the docs give', async ({ onTe
   await page.context().close()
 })
 
-test('search finds a page without any network but the site', async () => {
+test('search finds a page and requests nothing from another host', async () => {
   const page = await open('')
   await page.keyboard.press('Control+k')
   await page.locator('#localsearch-input').fill('idempotency conflict')
@@ -78,7 +80,7 @@ test('search finds a page without any network but the site', async () => {
   await page.context().close()
 })
 
-test('dark and light can be switched, and the choice stays', async () => {
+test('the theme can be switched between dark and light and is kept after a reload', async () => {
   const page = await open('start/concepts', 'light')
   const isDark = () => page.evaluate<boolean>('document.documentElement.classList.contains("dark")')
   const ground = () =>
@@ -93,7 +95,7 @@ test('dark and light can be switched, and the choice stays', async () => {
   await page.context().close()
 })
 
-test('the playground computes what the vectors say', async () => {
+test('the playground computes the signatures of the test vectors', async () => {
   const { cases } = JSON.parse(
     await readFile(join(ROOT, 'contract/vectors/request-signing.json'), 'utf8'),
   ) as {
@@ -114,7 +116,7 @@ test('the playground computes what the vectors say', async () => {
   await page.context().close()
 })
 
-test('a language chosen on one page is the one shown on the next', async () => {
+test('a code language chosen on one page is selected on the next page', async () => {
   const page = await open('guides/sign-a-request')
   await page.locator('.vp-code-group .tabs label', { hasText: 'Python' }).click()
   await page.goto(`${base}guides/receive-webhooks`)
@@ -124,7 +126,7 @@ test('a language chosen on one page is the one shown on the next', async () => {
   await page.context().close()
 })
 
-test('every page has its Markdown twin, and llms.txt names pages that are there', async () => {
+test('every page is also served as Markdown, and every page named in llms.txt exists', async () => {
   const names = await readdir(SITE, { recursive: true })
   const html = names.filter((name) => name.endsWith('.html') && !/^(404|api\/index)\.html$/.test(name))
   expect(html.length).toBeGreaterThan(60)
@@ -135,7 +137,7 @@ test('every page has its Markdown twin, and llms.txt names pages that are there'
   for (const [, path = ''] of listed) expect(names).toContain(path)
 })
 
-test('no link or anchor in the built site is dead, in pages and in twins', async () => {
+test('no link or anchor in the built site is dead, in HTML and in Markdown', async () => {
   const names = new Set(await readdir(SITE, { recursive: true }))
   const texts = new Map<string, string>()
   for (const name of names)
@@ -172,7 +174,7 @@ test('no link or anchor in the built site is dead, in pages and in twins', async
   expect(checked).toBeGreaterThan(3_000)
 })
 
-test('the API page shows the document without asking anybody else, and offers no button that sends', async () => {
+test('the API page shows the OpenAPI document, requests nothing from another host, and has no button that sends a request', async () => {
   const context = await newContext('light')
   const page = await context.newPage()
   await page.goto(`${base}api/`)
@@ -182,7 +184,7 @@ test('the API page shows the document without asking anybody else, and offers no
   await context.close()
 })
 
-test('main pages have no serious fault of accessibility in either theme and do not scroll sideways', async () => {
+test('main pages have no serious accessibility violation in either theme and do not scroll sideways', async () => {
   const page = await (await newContext('light')).newPage()
   for (const path of MAIN_PAGES) {
     await page.emulateMedia({ colorScheme: 'light' })
@@ -207,7 +209,7 @@ test('main pages have no serious fault of accessibility in either theme and do n
   await page.context().close()
 })
 
-test('no page asked another host for anything or broke its policy', () => {
+test('no page requested anything from another host or violated its Content-Security-Policy', () => {
   expect(complaints).toEqual([])
 })
 

@@ -17,17 +17,17 @@ const blocks = pages.filter(({ path }) => path.startsWith('docs/')).flatMap(code
 const runnable = new Set(['js', 'ts', 'python', 'go', 'php', 'ruby', 'java'])
 const PROGRAM_MS_MAX = 60_000
 
-test('every block in a programming language is run, or is a file that others need', () => {
+test('every code block in a programming language is run, or is a file that another block needs', () => {
   const idle = blocks.filter(({ language, marks }) => runnable.has(language) && !marks.run && !marks.file)
   expect(idle.map(placeOf)).toEqual([])
 })
 
-test('no two pages make the same file', () => {
+test('no two pages create the same file', () => {
   const files = blocks.flatMap(({ marks }) => marks.file ?? [])
   expect(files.filter((name, at) => files.indexOf(name) !== at)).toEqual([])
 })
 
-describe('signing examples give the known answer for every vector', async () => {
+describe('signing examples compute the expected signature for every vector', async () => {
   const { cases } = await readVectors('request-signing.json')
   const input = cases.map((one) =>
     [one.secret, one.method, one.target, one.timestamp, one.nonce, bodyOf(one)]
@@ -45,7 +45,7 @@ describe('signing examples give the known answer for every vector', async () => 
   }
 })
 
-describe('receivers accept and refuse what the vectors say', async () => {
+describe('webhook receivers accept and refuse deliveries as the vectors say', async () => {
   const { cases } = await readVectors('webhook-signing.json')
   const input = cases.map(({ receiver, ...one }) => {
     const headers = Object.entries(receiver?.headers ?? {}).map(([name, value]) => [
@@ -129,7 +129,7 @@ describe('examples work against a running store', () => {
   }
 })
 
-test('the events on their page are signed as they say, and have the form of real ones', () => {
+test('the sample events on the events page have valid signatures and match the schemas of real events', () => {
   const page = pages.find(({ path }) => path === 'docs/reference/events.md')
   const secret = /with the secret `([^`]+)`/.exec(page?.text ?? '')?.[1] ?? ''
   const shown = page ? codeBlocks(page).filter(({ language }) => language === 'http') : []
@@ -147,7 +147,7 @@ test('the events on their page are signed as they say, and have the form of real
   }
 })
 
-test('links in the pages lead to files and headings that exist', async () => {
+test('links in the pages point to files and headings that exist', async () => {
   const dead: string[] = []
   for (const { path, text } of pages) {
     const prose = text.replace(/^```[\s\S]*?^```/gm, '').replace(/`[^`\n]*`/g, 'code')

@@ -21,7 +21,7 @@ const balance: Exchanged = {
 }
 const refusal = (type: string) => ({ error: { type, message: 'x' } })
 
-test('answers as documented pass', () => {
+test('an answer that matches the OpenAPI document passes', () => {
   const passing: Exchanged[] = [
     balance,
     { ...balance, target: '/v1/balance?x=1' },
@@ -62,7 +62,7 @@ test.each<[string, Partial<Exchanged>]>([
   expect(undocumented({ ...balance, ...change })).toMatch(/^(GET|DELETE) \/v1\//)
 })
 
-test('a connection fails the request whose answer is not as documented', async () => {
+test('a test connection fails the request whose answer does not match the OpenAPI document', async () => {
   let body: object = balance.body as object
   const server = createServer((_, response) => {
     const text = JSON.stringify(body)

@@ -48,7 +48,7 @@ afterAll(async () => {
   await emulator?.stop()
 })
 
-test('before anything was sent it says what to do, and what it says works; the secret is not on the screen', async () => {
+test('the empty page shows a command that works when pasted, and does not show the secret', async () => {
   await open('')
   await page.getByRole('heading', { name: 'No request yet' }).waitFor()
   expect(await page.locator('.snippet code').textContent()).toContain(emulator.baseUrl)
@@ -63,7 +63,7 @@ test('before anything was sent it says what to do, and what it says works; the s
   expect(JSON.parse(stdout)).toEqual(await shop.ping())
 })
 
-test('a good call, a wrong signature and an order show up by themselves, and the mistake has its name', async () => {
+test('a good call, a wrong signature and an order appear without reloading, and the signature mistake is named', async () => {
   await open('')
   await shop.ping()
   await row('GET /v1/ping').waitFor()
@@ -92,7 +92,7 @@ test('a good call, a wrong signature and an order show up by themselves, and the
   expect(await body.textContent()).toContain('https://')
 })
 
-test('a refusal is explained as exactly as can be told', async () => {
+test('a refused request shows the most specific explanation available', async () => {
   const explained = async (headers: Record<string, string>, title: string) => {
     await fetch(`${emulator.baseUrl}/ping`, { headers })
     await open('')
@@ -114,7 +114,7 @@ test('a refusal is explained as exactly as can be told', async () => {
   await explained(right, 'This nonce was used before.')
 })
 
-test('what callers send is shown and never run', async () => {
+test('HTML in a request is shown as text and never executed', async () => {
   const body = JSON.stringify({ note: MARKUP })
   await send('POST', '/v1/quote', '/v1/quote', body)
   await send('GET', `/v1/${encodeURI(MARKUP)}`, `/v1/${encodeURI(MARKUP)}`)
@@ -125,7 +125,7 @@ test('what callers send is shown and never run', async () => {
   expect(await page.title()).toBe('Shopwire emulator')
 })
 
-test('rows do not move under the pointer: new ones wait behind a button', async () => {
+test('rows do not move under the pointer: new ones are held behind a button', async () => {
   await open('')
   await page.locator('#list tbody tr').first().hover()
   const before = await page.locator('#list tbody tr').count()
@@ -136,7 +136,7 @@ test('rows do not move under the pointer: new ones wait behind a button', async 
   expect(await page.locator('#list tbody tr').count()).toBe(before + 1)
 })
 
-test('the keyboard is enough, and the address knows what is open', async () => {
+test('the page works with the keyboard alone, and the URL names the open request', async () => {
   await open('')
   await page.keyboard.press('j')
   await page.keyboard.press('j')
@@ -162,7 +162,7 @@ test('the keyboard is enough, and the address knows what is open', async () => {
   await page.locator('h2', { hasText: 'Orders' }).waitFor()
 })
 
-test('every fault can be armed from the page and disarmed again', async () => {
+test('every fault can be armed and disarmed from the page', async () => {
   await open('?view=faults')
   const names = await page.locator('.fault h3').allTextContents()
   for (const name of names) {
@@ -175,7 +175,7 @@ test('every fault can be armed from the page and disarmed again', async () => {
   await expect.poll(() => page.locator('.fault.on').count()).toBe(0)
 })
 
-test('a paid order is delivered by hand, and the balance is set', async () => {
+test('a paid order can be delivered manually, and the balance can be set', async () => {
   await emulator.arm({ name: 'slow_fulfilment', ms: 600_000 })
   const { id } = await buy('page-order-0002')
   await open(`?view=orders&open=${id}`)
@@ -188,7 +188,7 @@ test('a paid order is delivered by hand, and the balance is set', async () => {
   expect((await shop.balance()).balance_cents).toBe(1234)
 })
 
-test('nothing is wrong for whoever needs contrast, names or a small screen, in either theme', async () => {
+test('the page has no accessibility violation and fits a small screen, in either theme', async () => {
   const { orders } = await emulator.control<{ orders: { id: string }[] }>('GET', '/orders')
   await open('')
   await row('The path was signed without /v1').getByRole('link').click()
@@ -221,7 +221,7 @@ test('nothing is wrong for whoever needs contrast, names or a small screen, in e
   }
 })
 
-test('a lost connection is told, and found again by itself', async () => {
+test('a lost connection is shown, and the page reconnects without a reload', async () => {
   await open('')
   const port = Number(new URL(emulator.url).port)
   await emulator.stop()
@@ -232,7 +232,7 @@ test('a lost connection is told, and found again by itself', async () => {
   await page.getByRole('heading', { name: 'No request yet' }).waitFor()
 })
 
-test('the policy was never broken, and nothing threw', () => {
+test('no Content-Security-Policy violation and no script error occurred in the tests above', () => {
   expect(complaints).toEqual([])
 })
 

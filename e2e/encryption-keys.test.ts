@@ -18,7 +18,7 @@ afterAll(() => system?.stop())
 const keyCount = () => system.query('select count(*) from api_keys')
 
 test.each(['api', 'worker'] as const)(
-  '%s with another key under a known id exits with 2 and names the id, not the key',
+  '%s exits with 2 when a known key id has another key, and names the id, not the key',
   async (name) => {
     const wrong = newEncryptionKey('e2e')
     const ended = await runProgram(name, [], {
@@ -34,7 +34,7 @@ test.each(['api', 'worker'] as const)(
   },
 )
 
-test('keys create with another key under a known id is refused and makes no key; keys revoke still works', async () => {
+test('keys create is refused and creates no key when a known key id has another key; keys revoke still works', async () => {
   const { key } = await system.admin('keys', 'create', account_id, '--name', 'leaked', '--scopes', 'all')
   const before = await keyCount()
   const wrong = newEncryptionKey('e2e')
@@ -50,7 +50,7 @@ test('keys create with another key under a known id is refused and makes no key;
   expect((await admin('keys', 'revoke', key.id)).code).toBe(0)
 })
 
-test('rewrap goes on past values that do not open, names their rows, and exits with 1', async () => {
+test('rewrap continues past values that cannot be decrypted, names their rows, and exits with 1', async () => {
   const shop = await openShop(system)
   const [item = ''] = await shop.sell(100)
   await shop.stock(item, 300)

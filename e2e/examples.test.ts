@@ -36,7 +36,7 @@ afterAll(() => emulator?.stop())
 
 // First, because the store tells of changes once a minute, and later tests change prices too.
 describe('catalogue-mirror', () => {
-  test('equals the catalogue at the start, after an event and after a silent change, and marks what vanished', async () => {
+  test('equals the catalogue at the start, after an event and after a change without an event, and marks removed items', async () => {
     const buyer = await openBuyer(emulator)
     await buyer.listenAt()
     const id = await buyer.idOf(ITEMS.mirror)
@@ -66,7 +66,7 @@ describe('catalogue-mirror', () => {
     await next.kill()
   })
 
-  test('the timer finds what no event told', async () => {
+  test('the timer finds a change that no event announced', async () => {
     const buyer = await openBuyer(emulator)
     const id = await buyer.idOf(ITEMS.mirror)
     const options = { ...buyer.options, env: { ...buyer.options.env, MIRROR_EVERY_S: '0.2' } }
@@ -92,7 +92,7 @@ describe('buy-node', () => {
     for (const link of links) expect(lines.join()).not.toContain(link)
   })
 
-  test('when every answer is lost it says so, and the next run finishes the same purchase', async () => {
+  test('reports an unknown outcome when every answer is lost, and the next run completes the same purchase', async () => {
     const buyer = await openBuyer(emulator)
     await buyer.arm('lost_answer', { times: 3 })
     const lost = await buyer.run('buy-node/buy.ts', await buyer.idOf(ITEMS.buy))
@@ -103,7 +103,7 @@ describe('buy-node', () => {
     expect(await buyer.orders()).toHaveLength(1)
   })
 
-  test('killed while it buys, it finishes the same purchase in its next run', async () => {
+  test('completes the same purchase in its next run after it was killed while buying', async () => {
     const buyer = await openBuyer(emulator)
     await buyer.arm('slow_answer', { ms: 60_000 })
     const killed = startExample(['buy-node/buy.ts', await buyer.idOf(ITEMS.buy)], buyer.options)
@@ -131,7 +131,7 @@ describe('buy-node', () => {
     expect(await buyer.balanceCents()).toBe(50_000)
   })
 
-  test('without money nothing is bought', async () => {
+  test('buys nothing when the balance is too low', async () => {
     const buyer = await openBuyer(emulator, { balanceCents: 100 })
     const { code, printed } = await buyer.run('buy-node/buy.ts', await buyer.idOf(ITEMS.buy))
     expect({ code, printed }).toMatchObject({
@@ -142,7 +142,7 @@ describe('buy-node', () => {
   })
 })
 
-describe('receivers print an event once though it comes twice, take two secrets, and refuse a forged one', () => {
+describe('receivers print an event once when it is delivered twice, accept two secrets, and refuse a forged event', () => {
   const onNode = (file: string) => async (options: ExampleOptions) => startExample([file], options)
   const bridged = (file: string) => async (options: ExampleOptions) =>
     startCommand(process.execPath, [BRIDGE, `file://${EXAMPLES}${file}`], options)
@@ -193,7 +193,7 @@ describe('receivers print an event once though it comes twice, take two secrets,
     for (const link of links) expect(receiver.printed()).not.toContain(link)
   })
 
-  test('a restart forgets nothing', async () => {
+  test('events seen before a restart are not printed again after it', async () => {
     const buyer = await openBuyer(emulator)
     const url = await buyer.listenAt()
     const signed = await webhooks.sign({ event: 'test', data: { message: 'Again.' } }, { secret: SECRET })
@@ -207,7 +207,7 @@ describe('receivers print an event once though it comes twice, take two secrets,
     }
   })
 
-  test('the memory that the Next app carries is the one of the others', async () => {
+  test('the copy of the seen-events store in the Next app is identical to the original', async () => {
     const [one, other] = await Promise.all(
       ['once/sqlite.ts', 'receiver-next/once.ts'].map((file) => readFile(EXAMPLES + file, 'utf8')),
     )
@@ -215,7 +215,7 @@ describe('receivers print an event once though it comes twice, take two secrets,
   })
 })
 
-describe('signers agree with every vector, and a store knows them', () => {
+describe('signers compute every vector, and a store accepts their requests', () => {
   const requests = '109 requests, 0 wrong'
   const both = '109 requests, 52 events, 0 wrong'
   const signers: Record<string, { vectors: string; ping: string; needs: string[]; verdict: string }> = {
@@ -257,7 +257,7 @@ describe('signers agree with every vector, and a store knows them', () => {
 })
 
 describe('chat-storefront', () => {
-  test('a wish becomes one order, and its link goes to the buyer alone, once', async () => {
+  test('a chat request becomes one order, and its link is sent to the buyer only, once', async () => {
     const { buyer, chat } = await openChat()
     await buyer.arm('duplicate_event', { times: 0 })
     chat.type(`@alice /shop ${ITEMS.chat}`)
@@ -282,7 +282,7 @@ describe('chat-storefront', () => {
     ])
   })
 
-  test('lost answers, a crash, a changed price, a refund: the buyer hears how it ends, and pays once or nothing', async () => {
+  test('after lost answers, a crash, a changed price or a refund, the buyer is notified of the outcome and pays once or nothing', async () => {
     const { buyer, chat } = await openChat()
     await buyer.arm('lost_answer', { times: 3 })
     await buyer.arm('slow_fulfilment', { ms: 600_000 })
@@ -322,7 +322,7 @@ describe('chat-storefront', () => {
 })
 
 describe('reconcile-nightly', () => {
-  test('agrees with true books, names each difference in false ones, and tells when it could not look', async () => {
+  test('reports no difference for correct books, names each difference in wrong ones, and reports when it could not read the orders', async () => {
     const buyer = await openBuyer(emulator)
     await buyer.buyAndAwait('delivered')
     const dear = await buyer.buyAndAwait('delivered')
@@ -393,7 +393,7 @@ describe('reconcile-nightly', () => {
   })
 })
 
-test('what the first page of the examples says works: an emulator in one terminal, a receiver and a buyer in others', async () => {
+test('the commands on the first page of the examples work: an emulator in one terminal, a receiver and a buyer in others', async () => {
   const cwd = await makeFolder()
   const [port, hooks] = await freePorts(2)
   const options = { cwd, env: { PORT: String(hooks) } }

@@ -94,7 +94,7 @@ A spreadsheet has had this file in its hands. Nothing of it is taken in:`,
   { $: 'shopwire-admin audit --limit 3' },
 ]
 
-test('docs/first-day.md says what its commands print', { timeout: START_MS_MAX }, async () => {
+test('docs/first-day.md shows exactly what its commands print', { timeout: START_MS_MAX }, async () => {
   const postgres = await startPostgres()
   const folder = await mkdtemp(join(tmpdir(), 'shopwire-first-day-'))
   try {

@@ -137,7 +137,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-test('docs/start/five-minutes.md says what its commands print, and five minutes are enough', {
+test('docs/start/five-minutes.md shows exactly what its commands print, within five minutes', {
   timeout: 2 * TOTAL_S_MAX * 1000,
 }, async (context) => {
   const ports = { emulator: String(await freePort()), receiver: String(await freePort()) }
@@ -155,7 +155,7 @@ test('docs/start/five-minutes.md says what its commands print, and five minutes 
   }
 })
 
-test('programs in the docs that need our packages run with them', async () => {
+test('programs in the docs that need our packages run with the packed packages', async () => {
   const blocks = (await readPages()).flatMap(codeBlocks).filter(({ marks }) => marks.run === 'packages')
   expect(blocks.length).toBeGreaterThan(0)
   for (const { code, line } of blocks) {

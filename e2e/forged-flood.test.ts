@@ -48,7 +48,7 @@ beforeAll(async () => {
 }, START_MS_MAX)
 afterAll(() => system.stop())
 
-test(`honest callers are served beside ${RATE} forged requests a second, and the database is read no more often than stated`, async ({
+test(`threat 23: during ${RATE} forged requests a second, genuine callers are served and database reads stay within the stated bound`, async ({
   annotate,
 }) => {
   const known = keys.slice(0, CALLERS)

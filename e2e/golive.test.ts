@@ -28,7 +28,7 @@ afterAll(async () => {
   await emulator?.stop()
 })
 
-test('the shop in examples/ passes everything, and says so in JSON and JUnit', async () => {
+test('the shop in examples/ passes every scenario, with JSON and JUnit reports', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'shopwire-golive-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const urls = await startShop(folder, `${EXAMPLES}shop/shop.ts`)
@@ -49,7 +49,7 @@ test('the shop in examples/ passes everything, and says so in JSON and JUnit', a
 })
 
 // The loop on the page waits for half a minute before it asks a closed store again.
-test.runIf(process.env.SHOPWIRE_LONG)('the code on the pages passes everything', async () => {
+test.runIf(process.env.SHOPWIRE_LONG)('the code on the docs pages passes every scenario', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'shopwire-golive-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const blocks = (await readPages()).flatMap(codeBlocks)
@@ -61,7 +61,7 @@ test.runIf(process.env.SHOPWIRE_LONG)('the code on the pages passes everything',
   expect(report).toMatchObject({ ok: true, not_run: 0 })
 })
 
-test('what is not offered is not run, what fails says what to mend, and JUnit has both', async () => {
+test('skips what the shop does not offer, says how to fix what fails, and JUnit lists both', async () => {
   const { accountId, key } = await emulator.createAccount()
   const { baseUrl } = emulator
   const shop = await startHandmadeShop({ baseUrl, key, secrets: [SECRET], way: 'key-from-cart' })
@@ -87,7 +87,7 @@ test('what is not offered is not run, what fails says what to mend, and JUnit ha
   expect(names.slice(2)).toEqual(['testcase', 'testcase', 'failure', 'testcase', 'skipped'])
 })
 
-test('no emulator: 7', async () => {
+test('exits with 7 without an emulator', async () => {
   const { code, stderr } = await golive([
     '--buy',
     'http://127.0.0.1:9/buy',
@@ -98,7 +98,7 @@ test('no emulator: 7', async () => {
   expect(stderr).toContain('npx @shopwire/emulator')
 })
 
-test('code that is not there: 1, and nothing else is tried', async () => {
+test('exits with 1 when the shop does not answer, and tries nothing else', async () => {
   const args = ['--json', '--emulator', emulator.url, '--buy', 'http://127.0.0.1:9/buy']
   const { code, stdout } = await golive(args)
   expect(code).toBe(1)
@@ -107,7 +107,7 @@ test('code that is not there: 1, and nothing else is tried', async () => {
   expect(report.not_run).toBe(report.results.length - 1)
 })
 
-test('code that buys elsewhere, or with a wrong secret, is told what to set', async () => {
+test('names the setting to fix when the shop buys elsewhere or with a wrong secret', async () => {
   const { accountId, key } = await emulator.createAccount()
   const { baseUrl } = emulator
   // One after the other: golive looks at what everybody sent to find out what is wrong.
@@ -126,14 +126,14 @@ test('code that buys elsewhere, or with a wrong secret, is told what to set', as
   }
 })
 
-test('a wrong call: 2', async () => {
+test('exits with 2 for an invalid command line', async () => {
   const buy = ['--buy', 'http://127.0.0.1:9/']
   const wrong = [[], ['--buy', 'shop'], [...buy, '--only', 'nothing'], [...buy, '--state', 'http://a/b']]
   const ended = await Promise.all(wrong.map((args) => golive([...args, '--emulator', emulator.url])))
   expect(ended.map(({ code }) => code)).toEqual(wrong.map(() => 2))
 })
 
-test('--list names them all', async () => {
+test('--list names every scenario', async () => {
   const { stdout } = await golive(['--list'])
   expect(stdout.trim().split('\n')).toHaveLength(allScenarios().length)
 })

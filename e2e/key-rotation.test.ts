@@ -5,7 +5,7 @@ import { newEncryptionKey } from './support/settings.ts'
 import { sign } from './support/signed-request.ts'
 import { type System, startSystem } from './support/system.ts'
 
-test('the encryption key is changed under load, one process after the other, and no caller notices', async ({
+test('threat 65: the encryption key is rotated under load, one process after the other, and no call fails', async ({
   annotate,
   onTestFinished,
 }) => {

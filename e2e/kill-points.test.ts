@@ -16,7 +16,7 @@ const IN_FLIGHT = 3
 const WARM = 3
 const PRICE_CENTS = 100
 
-test(`an API process killed before its orders reach the database, ${KILLS} times: nothing was bought, the same keys buy once`, {
+test(`threat 4: an API process killed before its orders reach the database, ${KILLS} times: nothing was bought, and a retry with the same key buys once`, {
   timeout: TEST_MS_MAX,
 }, async (context) => {
   const { shop, seen, settled } = await killApis(context, 'held')
@@ -26,7 +26,7 @@ test(`an API process killed before its orders reach the database, ${KILLS} times
   await shop.expectCleanBooks()
 })
 
-test(`an API process killed between the commit and its answer, ${KILLS} times: the same keys tell of what was bought`, {
+test(`threat 5: an API process killed between the commit and its answer, ${KILLS} times: a retry with the same key returns the order that was bought`, {
   timeout: TEST_MS_MAX,
 }, async (context) => {
   const { shop, seen, settled } = await killApis(context, 'unanswered')
@@ -80,7 +80,7 @@ async function end({ api, proxy }: Victim): Promise<void> {
   await proxy.close()
 }
 
-test(`PostgreSQL killed while orders commit, ${KILLS} times: what was answered is kept, and every key buys once`, {
+test(`threat 6: PostgreSQL killed while orders commit, ${KILLS} times: acknowledged orders are kept, and every key buys once`, {
   timeout: TEST_MS_MAX,
 }, async (context) => {
   // With nonces elsewhere: a PostgreSQL that lost them lets nobody in for two seconds, fifty times over.

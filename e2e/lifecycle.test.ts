@@ -11,7 +11,7 @@ import { type System, startSystem } from './support/system.ts'
 
 const SOON_MS = 20_000
 
-test('SIGTERM turns /readyz first; until the door closes requests old and new succeed; the process exits with 0', async (context) => {
+test('threat 68: on SIGTERM /readyz fails first, old and new requests succeed until the listener closes, and the process exits with 0', async (context) => {
   const delayMs = 3_000
   const { system, key, port } = await openSystem(context, { SHOPWIRE_SHUTDOWN_DELAY_MS: String(delayMs) })
   const [api] = system.apis
@@ -49,7 +49,7 @@ test('SIGTERM turns /readyz first; until the door closes requests old and new su
   expect(load.lost()).toBeLessThanOrEqual(4)
 })
 
-test('a request under way when the door closes is answered before the process exits with 0', async (context) => {
+test('threat 68: a request in flight when the listener closes is answered before the process exits with 0', async (context) => {
   const patient = { SHOPWIRE_DATABASE_LOCK_MS: '30000', SHOPWIRE_DATABASE_STATEMENT_MS: '30000' }
   const { system, key, port } = await openSystem(context, patient)
   const session = await openSession(system.superuserUrl)
@@ -81,7 +81,7 @@ test('a request under way when the door closes is answered before the process ex
   expect(await exited).toBe(0)
 })
 
-test('after SIGTERM every open connection is told to close with an answer, and no request on it is lost', async (context) => {
+test('threat 68: after SIGTERM every keep-alive connection gets Connection: close with an answer, and no request on it is lost', async (context) => {
   const { system, key, port } = await openSystem(context, { SHOPWIRE_SHUTDOWN_DELAY_MS: '3000' })
   const connections = await Promise.all(Array.from({ length: 8 }, () => connect(port)))
   const callUntilTold = async (connection: Connection) => {
@@ -99,7 +99,7 @@ test('after SIGTERM every open connection is told to close with an answer, and n
   expect(await exited).toBe(0)
 })
 
-test('an API process that starts before its database says so, and is ready once the database is', async (context) => {
+test('an API process that starts before its database reports not ready, and is ready once the database is', async (context) => {
   const { system, key, port } = await openSystem(context)
   const [api] = system.apis
   await api?.kill('SIGKILL')
@@ -123,7 +123,7 @@ test('an API process that starts before its database says so, and is ready once 
   )
 })
 
-test('a wrong configuration is told all at once, without its secrets, with exit code 2', async () => {
+test('an invalid configuration exits with 2 and lists every error at once, without secrets', async () => {
   const wrong = {
     SHOPWIRE_ENV: 'staging',
     SHOPWIRE_PORT: '80a',
@@ -158,7 +158,7 @@ test('a wrong configuration is told all at once, without its secrets, with exit 
   }
 })
 
-test('a port in use or not allowed is named in words with its setting, and the process exits with 1', async (context) => {
+test('a port in use or not allowed exits with 1, with a message that names the setting', async (context) => {
   const { system } = await openSystem(context)
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
@@ -189,7 +189,7 @@ test('a port in use or not allowed is named in words with its setting, and the p
   }
 })
 
-test('production refuses the key and the passwords that everybody knows', async () => {
+test('production refuses the published development key and passwords', async () => {
   const { code, stderr } = await runProgram('api', [], {
     SHOPWIRE_ENV: 'production',
     SHOPWIRE_DATABASE_URL: 'postgres://shopwire:shopwire@127.0.0.1:1/shopwire',

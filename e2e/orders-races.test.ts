@@ -36,7 +36,7 @@ afterAll(async () => {
   await system?.stop()
 })
 
-test(`of ${COPIES} copies of one order at once over two processes one buys and all others tell of it, ${KEYS} times over`, async ({
+test(`threat 1: of ${COPIES} copies of one order sent at once to two processes, one gets 201 and all others 200 with the same order, ${KEYS} times over`, async ({
   annotate,
 }) => {
   const [item = ''] = await shop.sell(100)
@@ -58,7 +58,7 @@ test(`of ${COPIES} copies of one order at once over two processes one buys and a
   await shop.expectCleanBooks()
 })
 
-test('of two carts racing under one idempotency key one wins; whoever sent the other gets 409, whoever sent it again 200', async ({
+test('threat 2: of two carts racing under one idempotency key one gets 201, the other cart 409, and a copy of the first 200', async ({
   annotate,
 }) => {
   const [cheap = '', dear = ''] = await shop.sell(100, 250)
@@ -90,7 +90,7 @@ test('of two carts racing under one idempotency key one wins; whoever sent the o
   await shop.expectCleanBooks()
 })
 
-test('of 100 orders racing for a balance that covers 10, ten buy, ninety get 402, and nothing is left', async () => {
+test('threat 3: of 100 orders racing for a balance that covers 10, ten get 201, ninety get 402, and the balance is 0', async () => {
   const [item = ''] = await shop.sell(700)
   const connections = await connectAll(100)
   for (let n = 0; n < 5; n += 1) {
@@ -103,7 +103,7 @@ test('of 100 orders racing for a balance that covers 10, ten buy, ninety get 402
   await shop.expectCleanBooks()
 })
 
-test('the last cent is spent once: of 32 orders for one cent racing for it one buys, and none for two cents ever does', async () => {
+test('threat 3: of 32 one-cent orders racing for the last cent one gets 201, and no two-cent order does', async () => {
   const [one = '', two = ''] = await shop.sell(1, 2)
   const connections = await connectAll(64)
   for (let n = 0; n < 5; n += 1) {
@@ -122,7 +122,7 @@ test('the last cent is spent once: of 32 orders for one cent racing for it one b
   await shop.expectCleanBooks()
 })
 
-test('cancelled and delivered at once, each twice, an order has one end: refunded or with its links, never both', async ({
+test('threat 48: an order cancelled and delivered at once, each twice, ends refunded or delivered, never both', async ({
   annotate,
 }) => {
   const groups = 4
@@ -231,7 +231,7 @@ async function raceToTheEnd(ids: readonly string[], group: number): Promise<Race
   )
 }
 
-test('while two prices flip together a hundred times a second, nobody pays one they did not expect, and no cart mixes the two', async ({
+test('threat 47: while two prices change together a hundred times a second, nobody pays an unexpected price, and no cart mixes old and new prices', async ({
   annotate,
 }) => {
   const flips = 1_000
@@ -305,7 +305,7 @@ function flipPrices(prices: Record<string, readonly [number, number]>, flips: nu
     end $$;`
 }
 
-test('nothing sent after "store close" returned is bought; replays go on, and after "store open" so does buying', async ({
+test('nothing sent after "store close" returned is bought; replays are still answered, and buying works again after "store open"', async ({
   annotate,
 }) => {
   const [item = ''] = await shop.sell(1)
@@ -341,7 +341,7 @@ test('nothing sent after "store close" returned is bought; replays go on, and af
   await shop.expectCleanBooks()
 })
 
-test('nothing sent after "keys revoke" returned is bought', async ({ annotate }) => {
+test('threat 31: nothing sent after "keys revoke" returned is bought', async ({ annotate }) => {
   const [item = ''] = await shop.sell(1)
   const buyer = await shop.openBuyer(10_000_000)
   const flood = await startFlood(buyer, item)

@@ -9,7 +9,7 @@ import { type System, startSystem } from './support/system.ts'
 const ANSWERS_MS_MAX = 30_000
 const STATUS_MS_MAX = 20_000
 
-test.concurrent('PostgreSQL killed and back: what was captured stays refused', async (context) => {
+test.concurrent('threat 16: a captured request is still refused after PostgreSQL was killed and restarted', async (context) => {
   const { system, key } = await openSystem(context, 2)
   const aftermath = await sufferLoss(system, key, {
     cause: () => system.postgres.kill9(),
@@ -22,7 +22,7 @@ test.concurrent('PostgreSQL killed and back: what was captured stays refused', a
   expectHeld(aftermath, system)
 })
 
-test.concurrent('PostgreSQL killed twice within two minutes: what was captured in between stays refused', async (context) => {
+test.concurrent('threat 16: a request captured between two kills of PostgreSQL within two minutes is still refused', async (context) => {
   const { system, key } = await openSystem(context)
   await system.postgres.restart('kill9')
   await until(
@@ -43,7 +43,7 @@ test.concurrent('PostgreSQL killed twice within two minutes: what was captured i
   expectHeld(aftermath, system)
 })
 
-test.concurrent('PostgreSQL restarted in good order: what was captured stays refused', async (context) => {
+test.concurrent('threat 16: a captured request is still refused after a clean restart of PostgreSQL', async (context) => {
   const { system, key } = await openSystem(context)
   const aftermath = await sufferLoss(system, key, {
     cause: () => system.postgres.restart('fast'),
@@ -53,7 +53,7 @@ test.concurrent('PostgreSQL restarted in good order: what was captured stays ref
   expectHeld(aftermath, system)
 })
 
-test.concurrent('one killed backend of PostgreSQL: what was captured stays refused', async (context) => {
+test.concurrent('threats 7 and 16: a captured request is still refused after one PostgreSQL backend was killed', async (context) => {
   const { system, key } = await openSystem(context)
   const backend = await system.query(
     "select pid from pg_stat_activity where application_name = 'shopwire-api' limit 1",
@@ -68,7 +68,7 @@ test.concurrent('one killed backend of PostgreSQL: what was captured stays refus
   expect(aftermath.replays.some(({ type }) => type === 'timestamp_out_of_range')).toBe(true)
 })
 
-test.concurrent('an API process killed and back, on PostgreSQL alone: what it had accepted stays refused', async (context) => {
+test.concurrent('threat 16: a request accepted before its API process was killed is still refused afterwards, with admission in PostgreSQL', async (context) => {
   const { system, key } = await openSystem(context, 2)
   const [api] = system.apis
   const aftermath = await sufferLoss(system, key, {
@@ -79,7 +79,7 @@ test.concurrent('an API process killed and back, on PostgreSQL alone: what it ha
   expectHeld(aftermath, system)
 })
 
-test.concurrent('while PostgreSQL is down, signed requests get 503 with Retry-After and /status says so with 200', async (context) => {
+test.concurrent('while PostgreSQL is down, signed requests get 503 with Retry-After and /status answers 200 with degraded', async (context) => {
   const { system, key } = await openSystem(context)
   const port = system.ports[0] ?? 0
   expect((await exchange(port, ping(key))).status).toBe(200)

@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all([...systems.values()].map((system) => system.stop())))
 
 test.concurrent.for(kinds)(
-  'with admission in %s, a caller as fast as it can over two processes gets 120 into any 60 s, and no more',
+  'with admission in %s, a caller that floods two processes is admitted exactly 120 times in any 60 s',
   async (admission, { annotate, expect }) => {
     const { ports, createAccount } = systemOf(admission)
     const { key } = await createAccount()
@@ -52,7 +52,7 @@ test.concurrent.for(kinds)(
 )
 
 test.concurrent.for(kinds)(
-  'with admission in %s, whoever waits Retry-After after a 429 is let in by the next request',
+  'with admission in %s, a caller that waits Retry-After after a 429 is admitted by the next request',
   async (admission, { annotate, expect }) => {
     const { ports, createAccount } = systemOf(admission)
     const { key } = await createAccount()
@@ -74,7 +74,7 @@ test.concurrent.for(kinds)(
 )
 
 test.concurrent.for(kinds)(
-  'with admission in %s, 200 requests with a wrong signature take nothing from the 120 of their victim',
+  'threat 23: with admission in %s, 200 requests with a wrong signature consume nothing of the limit of 120 that the key has',
   async (admission, { expect }) => {
     const { ports, createAccount } = systemOf(admission)
     const { key } = await createAccount()

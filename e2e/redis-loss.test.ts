@@ -20,7 +20,7 @@ beforeAll(async () => {
 }, START_MS_MAX)
 afterAll(() => base?.stop())
 
-test.concurrent('Redis killed and back empty: what was captured stays refused', async (context) => {
+test.concurrent('threat 14: a captured request is still refused after Redis was killed and restarted empty', async (context) => {
   const { system, redis, key } = await openSystem(context, { apis: 2 })
   const aftermath = await sufferLoss(system, key, {
     cause: () => redis.kill9(),
@@ -30,7 +30,7 @@ test.concurrent('Redis killed and back empty: what was captured stays refused', 
   expectHeld(aftermath, system)
 })
 
-test.concurrent('Redis killed twice within two minutes: what was captured in between stays refused', async (context) => {
+test.concurrent('threat 14: a request captured between two kills of Redis within two minutes is still refused', async (context) => {
   const { system, redis, key } = await openSystem(context)
   await redis.kill9()
   await redis.start({ empty: true })
@@ -49,7 +49,7 @@ test.concurrent('Redis killed twice within two minutes: what was captured in bet
   expectHeld(aftermath, system)
 })
 
-test.concurrent('Redis killed and back with its append-only file: what was captured stays refused', async (context) => {
+test.concurrent('threat 14: a captured request is still refused after Redis was restarted from its append-only file', async (context) => {
   const redisSettings = { appendonly: 'yes', appendfsync: 'everysec' }
   const { system, redis, key } = await openSystem(context, { redisSettings })
   const aftermath = await sufferLoss(system, key, {
@@ -60,7 +60,7 @@ test.concurrent('Redis killed and back with its append-only file: what was captu
   expectHeld(aftermath, system)
 })
 
-test.concurrent('Redis killed and back with an older snapshot: what was captured since stays refused', async (context) => {
+test.concurrent('threat 14: a request captured since the snapshot is still refused after Redis was restarted from it', async (context) => {
   const { system, redis, key } = await openSystem(context)
   await redis.command('SAVE')
   const aftermath = await sufferLoss(system, key, {
@@ -71,7 +71,7 @@ test.concurrent('Redis killed and back with an older snapshot: what was captured
   expectHeld(aftermath, system)
 })
 
-test.concurrent('Redis and PostgreSQL killed together: what was captured stays refused', async (context) => {
+test.concurrent('threat 14: a captured request is still refused after Redis and PostgreSQL were killed together', async (context) => {
   const { system, redis, key } = await openSystem(context, { sharing: undefined })
   const aftermath = await sufferLoss(system, key, {
     cause: () => Promise.all([redis.kill9(), system.postgres.kill9()]),
@@ -81,14 +81,14 @@ test.concurrent('Redis and PostgreSQL killed together: what was captured stays r
   expectHeld(aftermath, system)
 })
 
-test.concurrent('Redis flushed by hand: what was captured stays refused', async (context) => {
+test.concurrent('threat 14: a captured request is still refused after FLUSHALL', async (context) => {
   const { system, redis, key } = await openSystem(context)
   const aftermath = await sufferLoss(system, key, { cause: () => redis.command('FLUSHALL') })
   await context.annotate(describeAftermath(aftermath))
   expectHeld(aftermath, system)
 })
 
-test.concurrent('Redis frozen: 503 until it wakes, and what was captured stays refused', async (context) => {
+test.concurrent('threat 14: while Redis is frozen requests get 503, and a captured request is still refused afterwards', async (context) => {
   const { system, redis, key } = await openSystem(context)
   let seenFrozen: Outcome[] = []
   const aftermath = await sufferLoss(system, key, {
@@ -109,7 +109,7 @@ test.concurrent('Redis frozen: 503 until it wakes, and what was captured stays r
   expect(tally(seenFrozen)).toEqual({ '503 service_unavailable': seenFrozen.length })
 })
 
-test.concurrent('a killed master of a Redis Cluster is replaced: what was captured stays refused', async (context) => {
+test.concurrent('threat 14: a captured request is still refused after the failover of a killed Redis Cluster master', async (context) => {
   const { system, key, slotKey, master } = await openCluster(context)
   const aftermath = await sufferLoss(system, key, {
     cause: () => master.kill9(),
@@ -119,7 +119,7 @@ test.concurrent('a killed master of a Redis Cluster is replaced: what was captur
   expectHeld(aftermath, system)
 })
 
-test.concurrent('a frozen master of a Redis Cluster wakes up replaced: what was captured stays refused', async (context) => {
+test.concurrent('threat 14: a captured request is still refused after a frozen Redis Cluster master was replaced and resumed', async (context) => {
   const { system, key, slotKey, master } = await openCluster(context)
   const aftermath = await sufferLoss(system, key, {
     cause: () => master.pause(),
@@ -132,7 +132,7 @@ test.concurrent('a frozen master of a Redis Cluster wakes up replaced: what was 
   expectHeld(aftermath, system)
 })
 
-test.concurrent('an API process killed and back: what it had accepted stays refused', async (context) => {
+test.concurrent('threat 16: a request accepted before its API process was killed is still refused afterwards, with admission in Redis', async (context) => {
   const { system, key } = await openSystem(context, { apis: 2 })
   const [api] = system.apis
   const aftermath = await sufferLoss(system, key, {

@@ -26,16 +26,16 @@ describe.each(admissionKinds)('with admission in %s', (admission) => {
     key = (await system.createAccount()).key
   })
 
-  test('200 copies of one request at once, on two processes that never saw the key: one passes', async () => {
+  test('threat 17: of 200 copies of one request at once, on two processes that have not cached the key, one is accepted', async () => {
     expect(await sendCopies(system, sign(key, 'GET', '/v1/ping'))).toEqual(ONE_PASSED)
   })
 
-  test('200 copies of one request at once, on two processes that know the key: one passes', async () => {
+  test('threat 17: of 200 copies of one request at once, on two processes that have cached the key, one is accepted', async () => {
     await ageMemory(system)
     expect(await sendCopies(system, sign(key, 'GET', '/v1/ping'))).toEqual(ONE_PASSED)
   })
 
-  test('200 copies of a request dated 30 s ahead: one passes', async () => {
+  test('threat 17: of 200 copies of a request dated 30 s ahead, one is accepted', async () => {
     const ahead = sign(key, 'GET', '/v1/ping', '', { timestamp: nowS() + 30 })
     expect(await sendCopies(system, ahead)).toEqual(ONE_PASSED)
   })

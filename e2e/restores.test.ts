@@ -28,7 +28,7 @@ const SOON_MS = 30_000
 /** A worker asks for jobs ten times a second: it would have taken one up by now. */
 const QUIET_MS = 2_000
 
-test('a copy recovered to a point in time buys nothing from suppliers and delivers nothing until it is confirmed', async () => {
+test('a database recovered to a point in time buys nothing from suppliers and delivers nothing until an operator confirms it', async () => {
   const system = await startSystem({ admission: 'postgres' })
   onTestFinished(() => system.stop())
   const shop = await openShop(system)

@@ -26,7 +26,7 @@ beforeAll(async () => {
 }, START_MS_MAX)
 afterAll(() => system.stop())
 
-test(`a key is refused by every process within ${REFUSED_MS_MAX} ms when the command that revoked it was killed before it told Redis, ${KILLS} times`, {
+test(`threat 31: a key is refused by every process within ${REFUSED_MS_MAX} ms when the revoking command was killed before it updated Redis, ${KILLS} times`, {
   timeout: KILLS * 20_000,
 }, async ({ annotate }) => {
   const times: number[] = []

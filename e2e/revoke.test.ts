@@ -27,7 +27,7 @@ describe.each(admissionKinds)('with admission in %s', (admission) => {
     system = systems.of(admission)
   })
 
-  test('nothing sent after a key was revoked succeeds, and the other key of the account goes on', async ({
+  test('threat 31: no request sent after a key was revoked succeeds, and the other key of the account still works', async ({
     annotate,
   }) => {
     const { account_id, key } = await system.createAccount()
@@ -50,7 +50,7 @@ describe.each(admissionKinds)('with admission in %s', (admission) => {
     expect(load.lost() + otherLoad.lost()).toBe(0)
   })
 
-  test('nothing sent after an account was suspended succeeds, and the first request after its resumption does', async ({
+  test('no request sent after an account was suspended succeeds, and the first one after it was resumed does', async ({
     annotate,
   }) => {
     const { account_id, key } = await system.createAccount()
@@ -73,7 +73,7 @@ describe.each(admissionKinds)('with admission in %s', (admission) => {
   })
 
   test.runIf(admission === 'redis')(
-    'a revocation that Redis did not hear of says so with exit code 7; run again, it holds',
+    'a revocation that did not reach Redis exits with 7 and says so; running it again completes it',
     async () => {
       const { key } = await system.createAccount()
       const call = () =>

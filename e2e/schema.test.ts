@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => postgres?.stop())
 
-test('API processes refuse a database that was not migrated, name the command, and exit with 3', async () => {
+test('an API process exits with 3 on a database that was not migrated, and names the command', async () => {
   const database = await provisionDatabase(postgres, 'not_migrated')
   const ended = await Promise.all([runApi(database), runApi(database)])
   for (const { code, stdout } of ended) {
@@ -50,7 +50,7 @@ test('the admin command refuses a database of another version with the words of 
   expect(await psql(database.ownerUrl, 'select count(*) from accounts')).toBe('1')
 })
 
-test('migrating needs the URL of the owner and nothing else', async () => {
+test('migrate needs only the database URL of the owner', async () => {
   const database = await provisionDatabase(postgres, 'owner_only')
   const owner = { SHOPWIRE_ENV: 'development', ...ownerSettings(database) }
   const status = () => runProgram('admin', ['migrate', '--status'], owner)
@@ -69,7 +69,7 @@ test('migrating needs the URL of the owner and nothing else', async () => {
   }
 })
 
-test('five migrations started at once all succeed, and each file is applied by one of them', async () => {
+test('five migrations started at once all succeed, and each file is applied once', async () => {
   const database = await provisionDatabase(postgres, 'five_at_once')
   const ended = await Promise.all(Array.from({ length: 5 }, () => migrate(database)))
   expect(ended.map(({ code, stderr }) => ({ code, stderr }))).toEqual(

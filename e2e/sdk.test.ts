@@ -43,7 +43,7 @@ test('an order whose answers are lost twice is bought once', async () => {
   expect(await checkInvariants(system.superuserUrl)).toEqual([])
 })
 
-test('when every answer is lost the caller is told so, and the same key finds out', async () => {
+test('when every answer is lost the SDK reports an unknown outcome, and a retry with the same key resolves it', async () => {
   const [id = ''] = await shop.sell(PRICE_CENTS)
   const { client } = await openClient()
   const order = { items: [{ id, qty: 2 }], idempotencyKey: 'sdk-all-lost' }
@@ -56,7 +56,7 @@ test('when every answer is lost the caller is told so, and the same key finds ou
   expect((await client.balance()).balance_cents).toBe(BALANCE_CENTS - 2 * PRICE_CENTS)
 })
 
-test('a clock that is two minutes off is mended on the first call, and refusals have their class', async () => {
+test('a clock that is two minutes off is corrected on the first call, and each refusal has its error class', async () => {
   const [id = ''] = await shop.sell(BALANCE_CENTS + 1)
   const { client } = await openClient({ now: () => Date.now() - 120_000 })
   const order = { items: [{ id }], idempotencyKey: 'sdk-too-dear' }
@@ -70,7 +70,7 @@ test('a clock that is two minutes off is mended on the first call, and refusals 
   expect(new Set(ids).size).toBe(ids.length)
 })
 
-test('an order that is delivered or cancelled while somebody waits for it is told, through lost answers', async () => {
+test('waiting for an order returns when it is delivered or cancelled, despite lost answers', async () => {
   const [id = ''] = await shop.sell(PRICE_CENTS)
   const { client } = await openClient()
   const buy = (key: string) => client.orders.create({ items: [{ id }], idempotencyKey: key })
@@ -88,7 +88,7 @@ test('an order that is delivered or cancelled while somebody waits for it is tol
   expect((await client.orders.wait(toDeliver.id).withResponse()).attempts).toBe(1)
 })
 
-test('a catalogue that has not changed is answered with 304, and a change is noticed', async () => {
+test('an unchanged catalogue is answered with 304, and a change is returned', async () => {
   const sold = await shop.sell(PRICE_CENTS, PRICE_CENTS, PRICE_CENTS)
   const statuses: number[] = []
   const { client } = await openClient({

@@ -35,7 +35,7 @@ beforeAll(async () => {
 }, START_MS_MAX)
 afterAll(() => system?.stop())
 
-test('a secret is shown when its key is made, once, and by no command afterwards', async () => {
+test('a secret is shown once, when its key is created, and by no command afterwards', async () => {
   expect(words.secret).toMatch(/^sk_/)
   expect(shownInWords.split(words.secret)).toHaveLength(2)
   const commands = [['keys', 'list', account_id], ['accounts', 'show', account_id], ['audit'], ['config']]
@@ -48,14 +48,14 @@ test('a secret is shown when its key is made, once, and by no command afterwards
   }
 })
 
-test('the database holds no secret in any spelling', async () => {
+test('threat 64: the database contains no secret in any encoding', async () => {
   const everything = await dump(system.superuserUrl)
   expect(everything).toContain(words.id)
   expect(everything).toContain(json.id)
   expect(found(everything, spellings([words.secret, json.secret]))).toEqual([])
 })
 
-test('whatever happens to requests, logs and metrics hold no secret, signature, nonce or password', async ({
+test('threat 63: logs and metrics contain no secret, signature, nonce or password, whatever the outcome of a request', async ({
   annotate,
 }) => {
   const port = system.ports[0] ?? 0

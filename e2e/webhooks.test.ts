@@ -19,7 +19,7 @@ if (!canMakeNetwork) {
 }
 
 test.skipIf(!canMakeNetwork)(
-  'webhooks on a public internet of their own',
+  'webhook tests pass in a network namespace with public addresses',
   { timeout: RIG_MS_MAX + 10_000 },
   async () => {
     const [command, ...args] = inPublicNetwork('npx', 'vitest', 'run', '--project', 'rig')

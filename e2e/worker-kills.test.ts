@@ -30,7 +30,7 @@ const cuts: Pick<Trap, 'how' | 'isMeant'>[] = [
   { how: 'unanswered', isMeant: commitsTheTaking },
 ]
 
-test(`a worker killed while it delivers from a pool, ${KILLS} times: its order is delivered, half of them within 15 s; no link is lost or sold twice`, {
+test(`a worker killed while it delivers from a pool, ${KILLS} times: every order is delivered, half of them within 15 s; no link is lost or sold twice`, {
   timeout: TEST_MS_MAX,
 }, async (context) => {
   const { system, shop, buyer } = await openStore(context)
@@ -62,7 +62,7 @@ test(`a worker killed while it delivers from a pool, ${KILLS} times: its order i
   await shop.expectCleanBooks()
 })
 
-test(`a worker killed while its supplier answers, ${KILLS} times: the next one asks with the same request id and delivers`, {
+test(`a worker killed while its supplier answers, ${KILLS} times: the next worker repeats the same supplier request id and delivers`, {
   timeout: TEST_MS_MAX,
 }, async (context) => {
   const { system, shop, buyer } = await openStore(context)

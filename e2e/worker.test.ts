@@ -12,7 +12,7 @@ const LOOK_EVERY_MS = 200
 /** Of a worker on its jobs; see the job runner. */
 const LEASE_MS = 10_000
 
-test('SIGTERM lets a worker end what it has in hand, take up nothing more, and exit with 0', async (context) => {
+test('threat 68: on SIGTERM a worker finishes its claimed jobs, claims no more, and exits with 0', async (context) => {
   const { system, shop, supplier, item } = await openStore(context)
   const buyer = await shop.openBuyer(100)
   // One supplier may keep half of the hands busy.
@@ -39,7 +39,7 @@ test('SIGTERM lets a worker end what it has in hand, take up nothing more, and e
   await shop.expectCleanBooks()
 })
 
-test('a worker that stops gives back at once what does not end in time', async (context) => {
+test('threat 68: a stopping worker releases the leases of jobs that do not finish in time', async (context) => {
   const { system, shop, supplier, item } = await openStore(context)
   const buyer = await shop.openBuyer(100)
   const worker = await startWorkerFor(context, system, { SHOPWIRE_SHUTDOWN_MS: '4000' })
@@ -60,7 +60,7 @@ test('a worker that stops gives back at once what does not end in time', async (
   await shop.expectCleanBooks()
 })
 
-test('two workers share a backlog of 200 orders, and each order is delivered once', async (context) => {
+test('two workers process a backlog of 200 orders, and each order is delivered once', async (context) => {
   const { system, shop } = await openStore(context)
   const [item = ''] = await shop.sell(1)
   await shop.stock(item, 400)
@@ -78,7 +78,7 @@ test('two workers share a backlog of 200 orders, and each order is delivered onc
   await shop.expectCleanBooks()
 })
 
-test('a worker that was frozen for longer than its lease wakes up to find its orders delivered, and does no harm', async (context) => {
+test('a worker frozen for longer than its lease finds its orders delivered by another, and changes nothing', async (context) => {
   const { system, shop, supplier, item } = await openStore(context)
   const buyer = await shop.openBuyer(100)
   const frozen = await startWorkerFor(context, system)
@@ -106,7 +106,7 @@ test('a worker that was frozen for longer than its lease wakes up to find its or
   await shop.expectCleanBooks()
 })
 
-test('a worker at rest takes up an order by itself; how soon is printed', async (context) => {
+test('an idle worker claims a new order promptly; the latency is printed', async (context) => {
   const { system, shop } = await openStore(context)
   const [item = ''] = await shop.sell(1)
   await shop.stock(item, 50)

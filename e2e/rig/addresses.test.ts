@@ -9,7 +9,7 @@ const INSIDE = [
 /** What `last_error` may say, besides `http_` and a status. */
 const VOCABULARY = ['dns', 'blocked', 'connect', 'tls', 'timeout', 'reset', 'bad_response', 'internal']
 
-describe('row 51: a URL that leads inside', () => {
+describe('threat 51: a URL to an internal address', () => {
   test('is refused with 400 in every spelling', async ({ rig }) => {
     const { configure } = await rig.openAccount()
     const hosts = [
@@ -32,7 +32,7 @@ describe('row 51: a URL that leads inside', () => {
     expect(told).toEqual(hosts.map((host) => [host, 400, 'webhook_url_not_allowed']))
   })
 
-  test('is blocked at the address when a name came to stand for it later, and refused from then on', async ({
+  test('is blocked when connecting if the name resolves to it later, and is refused at registration from then on', async ({
     rig,
     subscribe,
   }) => {
@@ -58,8 +58,8 @@ describe('row 51: a URL that leads inside', () => {
   })
 })
 
-describe('row 52: what was checked is what is dialled', () => {
-  test('a name that changes with every look-up, and whose answers have no life: dialled outside or not at all', async ({
+describe('threat 52: the address that was checked is the address that is dialled', () => {
+  test('a name that resolves differently on each lookup with TTL 0 is dialled at a public address or not at all', async ({
     rig,
     subscribe,
   }) => {
@@ -90,7 +90,7 @@ describe('row 52: what was checked is what is dialled', () => {
     ['a CNAME to a name inside', ['db.corp.example', '10.0.0.1']],
     ['a chain of CNAMEs that ends inside', ['a.example.net', 'b.example.org', '169.254.169.254']],
   ] as [string, string[]][])(
-    '%s: nothing is sent, and it cannot be registered',
+    '%s: nothing is sent, and the URL cannot be registered',
     async ([, answers], { rig, subscribe }) => {
       const { receiver, configure, sendTest, untilError } = await subscribe('spoilt.example.net')
       rig.dns.set('spoilt.example.net', answers)
@@ -102,7 +102,7 @@ describe('row 52: what was checked is what is dialled', () => {
     },
   )
 
-  test('a CNAME to a public place is followed, with the certificate of the name that was given', async ({
+  test('a CNAME to a public address is followed, and the certificate must match the registered name', async ({
     rig,
     subscribe,
   }) => {
@@ -114,8 +114,8 @@ describe('row 52: what was checked is what is dialled', () => {
   })
 })
 
-describe('row 53: a resolver that fails', () => {
-  test('does not switch the check off: what was registered meanwhile is blocked when it turns out to be inside', async ({
+describe('threat 53: a resolver failure at registration', () => {
+  test('does not disable the SSRF guard: a URL registered meanwhile is blocked if it resolves to an internal address', async ({
     rig,
   }) => {
     const { configure, sendTest, untilError } = await rig.openAccount()
@@ -129,8 +129,8 @@ describe('row 53: a resolver that fails', () => {
   })
 })
 
-describe('row 54: a redirect', () => {
-  test('is not followed, wherever it leads; it is a failure that is tried again by the schedule', async ({
+describe('threat 54: a redirect', () => {
+  test('is never followed; it counts as a failed attempt and is retried on schedule', async ({
     rig,
     subscribe,
   }) => {
@@ -167,8 +167,8 @@ describe('row 54: a redirect', () => {
   })
 })
 
-describe('row 62: last_error', () => {
-  test('tells nothing of what was answered, by whom, or whether somebody inside was there', async ({
+describe('threat 62: last_error', () => {
+  test('does not reveal the response, the address, or whether an internal service answered', async ({
     rig,
     subscribe,
   }) => {
@@ -195,7 +195,7 @@ describe('row 62: last_error', () => {
     expect(seen[0]).toEqual(seen[1])
   })
 
-  test('was always a word of the list', async ({ rig }) => {
+  test('only ever contains a documented value', async ({ rig }) => {
     const errors = await rig.system.query(
       `select distinct error from delivery_attempts where error is not null
         union select last_error from webhook_endpoints where last_error is not null`,
@@ -207,4 +207,4 @@ describe('row 62: last_error', () => {
   })
 })
 
-test('after all of that every rule holds', ({ rig }) => rig.expectAllHolds())
+test('all invariants hold after the tests above', ({ rig }) => rig.expectAllHolds())

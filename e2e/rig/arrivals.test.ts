@@ -4,10 +4,7 @@ import { ITEM, SOON_MS, test } from './rig.ts'
 
 const EVENTS = 30
 
-test('events of a real order arrive signed, over TLS, at the registered place', async ({
-  rig,
-  subscribe,
-}) => {
+test('events of a real order arrive signed, over TLS, at the registered URL', async ({ rig, subscribe }) => {
   const { receiver, account_id, order, untilNothingPending } = await subscribe('hook.example.net')
   await rig.system.admin('accounts', 'fund', account_id, '1.00', '--reference', account_id)
   const { status, body } = await order({ items: [{ id: ITEM }], idempotency_key: 'rig-order' })
@@ -19,10 +16,7 @@ test('events of a real order arrive signed, over TLS, at the registered place', 
   expect(JSON.parse(receiver.received[0]?.body ?? '').data.order.id).toBe(body.id)
 })
 
-test('at rest an event is on its way within a moment; how soon is printed', async ({
-  subscribe,
-  annotate,
-}) => {
+test('an idle worker sends a new event promptly; the latency is printed', async ({ subscribe, annotate }) => {
   const { receiver, sendTest } = await subscribe('quick.example.net')
   const waits: number[] = []
   for (let n = 0; n < EVENTS; n += 1) {
@@ -41,4 +35,4 @@ test('at rest an event is on its way within a moment; how soon is printed', asyn
   expect(receiver.received.every(({ isGenuine }) => isGenuine)).toBe(true)
 })
 
-test('after all of that every rule holds', ({ rig }) => rig.expectAllHolds())
+test('all invariants hold after the tests above', ({ rig }) => rig.expectAllHolds())

@@ -5,10 +5,10 @@ import { HERE, type ListenOptions, test } from './rig.ts'
 
 const OLD_TLS = { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const
 
-describe('row 57: who cannot prove its name, or only speaks an old TLS, gets nothing', () => {
+describe('threat 57: nothing is sent to a receiver without a valid certificate or with an old TLS version', () => {
   test.for([
-    ['a certificate that signed itself', { certificate: { isSelfSigned: true } }],
-    ['a certificate that has run out', { certificate: { days: -1 } }],
+    ['a self-signed certificate', { certificate: { isSelfSigned: true } }],
+    ['an expired certificate', { certificate: { days: -1 } }],
     ['TLS 1.1', { tls: OLD_TLS }],
   ] as [string, ListenOptions][])('%s', async ([, options], { subscribe }) => {
     const { receiver, sendTest, untilError, health } = await subscribe('unproven.example.net', options)
@@ -18,7 +18,7 @@ describe('row 57: who cannot prove its name, or only speaks an old TLS, gets not
     expect(await health()).toMatchObject({ pending: 1, last_delivered_at: null })
   })
 
-  test('a certificate of another name', async ({ rig, subscribe }) => {
+  test('a certificate for another name', async ({ rig, subscribe }) => {
     const { receiver, configure, sendTest, untilError } = await subscribe('right.example.net')
     rig.dns.set('wrong.example.net', [HERE])
     expect((await configure('https://wrong.example.net/')).status).toBe(200)
@@ -27,7 +27,7 @@ describe('row 57: who cannot prove its name, or only speaks an old TLS, gets not
     expect(receiver.received).toEqual([])
   })
 
-  test('the receiver with TLS 1.1 would have talked to whoever speaks it', async ({ listen }) => {
+  test('the TLS 1.1 receiver of this test answers a client that allows TLS 1.1', async ({ listen }) => {
     await listen('old.example.net', { tls: OLD_TLS })
     const socket = connect({ host: HERE, port: 443, rejectUnauthorized: false, ...OLD_TLS })
     await once(socket, 'secureConnect')
@@ -36,4 +36,4 @@ describe('row 57: who cannot prove its name, or only speaks an old TLS, gets not
   })
 })
 
-test('after all of that every rule holds', ({ rig }) => rig.expectAllHolds())
+test('all invariants hold after the tests above', ({ rig }) => rig.expectAllHolds())

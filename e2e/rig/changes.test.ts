@@ -10,8 +10,8 @@ const CHANGERS = 24
 const CHANGES_EACH = 16
 const SEND_EVERY_MS = 100
 
-describe('row 60: a URL that changes while events go out', () => {
-  test(`once a change is answered nothing reaches the old place, ${CHANGERS} accounts at once; how fast is printed`, async ({
+describe('threat 60: a URL that changes while events are being sent', () => {
+  test(`nothing reaches the old URL after the change was answered, ${CHANGERS} accounts at once; the rate is printed`, async ({
     rig,
     listen,
     annotate,
@@ -54,10 +54,8 @@ describe('row 60: a URL that changes while events go out', () => {
   })
 })
 
-describe('row 61: a secret rotated between two attempts', () => {
-  test('the next attempt is signed with the new one, and beside it with the old one', async ({
-    subscribe,
-  }) => {
+describe('threat 61: a secret rotated between two attempts', () => {
+  test('the next attempt is signed with both the new and the old secret', async ({ subscribe }) => {
     const { receiver, sendTest, untilError, rotateSecret, makeDue, ...customer } =
       await subscribe('rotated.example.net')
     receiver.behaves(({ response }) => response.writeHead(500).end())
@@ -84,7 +82,7 @@ describe('row 61: a secret rotated between two attempts', () => {
   })
 })
 
-test('after all of that every rule holds', ({ rig }) => rig.expectAllHolds())
+test('all invariants hold after the tests above', ({ rig }) => rig.expectAllHolds())
 
 /** Whose secret made each signature. */
 function signersOf({ headers, id, body }: Received, secrets: Record<string, string>) {

@@ -14,8 +14,8 @@ const TURN_S = 0.1
 const KILL_EVERY_MS = 2_000
 const recordsAttempt = (statement: string) => statement.includes('insert into delivery_attempts')
 
-describe('row 58: a worker killed with -9', () => {
-  test('after the 2xx and before it is recorded: the event comes again with the same id and bytes', async ({
+describe('threat 58: a worker killed with SIGKILL', () => {
+  test('after the 2xx and before it is recorded: the event is sent again with the same id and bytes', async ({
     rig,
     subscribe,
   }) => {
@@ -28,7 +28,7 @@ describe('row 58: a worker killed with -9', () => {
     expect(await attemptsOf(rig, account_id)).toBe(Array(AT_ONCE).fill('delivered|1|1|').join('\n'))
   })
 
-  test('after it is recorded: the event does not come again', async ({ rig, subscribe }) => {
+  test('after it is recorded: the event is not sent again', async ({ rig, subscribe }) => {
     const customer = await subscribe('recorded.example.net')
     const { receiver, account_id } = customer
     await killWhenItRecords(rig, 'unanswered', customer, 1)
@@ -65,7 +65,7 @@ describe('row 58: a worker killed with -9', () => {
   })
 })
 
-test(`a worker killed every two seconds while ${FLOOD.events} events flow: each arrives or is still on its way`, {
+test(`threat 58: with a worker killed every two seconds during ${FLOOD.events} events, each event arrives or is still pending`, {
   timeout: FLOOD.msMax,
 }, async ({ rig, subscribe, annotate }) => {
   const customers = await Promise.all(
@@ -104,8 +104,8 @@ test(`a worker killed every two seconds while ${FLOOD.events} events flow: each 
   await rig.expectAllHolds()
 })
 
-describe('row 59: a worker that wakes up after its lease', () => {
-  test('changes nothing that another has recorded meanwhile; nothing is lost, and one attempt is counted', async ({
+describe('threat 59: a worker that resumes after its lease expired', () => {
+  test('changes nothing that another worker recorded meanwhile; no event is lost, and one attempt is counted', async ({
     rig,
     subscribe,
     onTestFinished,
@@ -156,7 +156,7 @@ describe('row 59: a worker that wakes up after its lease', () => {
   })
 })
 
-test('after all of that every rule holds', ({ rig }) => rig.expectAllHolds())
+test('all invariants hold after the tests above', ({ rig }) => rig.expectAllHolds())
 
 /**
  * A worker that has its 2xx and is about to record it, or has recorded it and does not know, is killed; the usual one is back

@@ -13,8 +13,8 @@ const GROWTH_BYTES_MAX = 64 * MEBIBYTE
 const WORKER_BYTES_MAX = 400 * MEBIBYTE
 const AT_ONCE = 4
 
-describe('row 56: one dead receiver', () => {
-  test('gets four at once and holds up nobody; how soon others get theirs is printed', async ({
+describe('threat 56: one unresponsive receiver', () => {
+  test('gets at most four requests at once and delays no other endpoint; the latency of the others is printed', async ({
     subscribe,
     annotate,
   }) => {
@@ -44,7 +44,7 @@ describe('row 56: one dead receiver', () => {
 })
 
 /** All at once, four conversations each: the worker has them all in its hands together. */
-describe.concurrent('row 55: a receiver that misbehaves is left after its time or its fill', () => {
+describe.concurrent('threat 55: a misbehaving receiver is disconnected at the time or size limit', () => {
   test.for([
     ['hangs', 'timeout', () => {}],
     [
@@ -65,7 +65,7 @@ describe.concurrent('row 55: a receiver that misbehaves is left after its time o
       },
     ],
     [
-      'says over and over that it will answer soon',
+      'sends 1xx responses without end',
       'timeout',
       ({ request: { socket } }) => {
         const drip = setInterval(
@@ -77,16 +77,19 @@ describe.concurrent('row 55: a receiver that misbehaves is left after its time o
     ],
     ['does not speak HTTP', 'bad_response', ({ request }) => request.socket.end('220 mail.example.net\r\n')],
     ['hangs up', 'reset', ({ request }) => request.socket.destroy()],
-    ['is unwell', 'http_503', ({ response }) => response.writeHead(503).end()],
-  ] as [string, string, Manner][])('one that %s: %s', async ([kind, error, manner], { subscribe }) => {
-    const { receiver, sendTest, untilError, health } = await subscribe(nameOf(kind), ownPlace())
-    const poured = watch(receiver, manner)
-    for (let n = 0; n < AT_ONCE; n += 1) await sendTest()
-    await untilError(error)
-    await poured.untilLeft(AT_ONCE)
-    expect(poured.bytesMost()).toBeLessThan(POURED_BYTES_MAX)
-    expect(await health()).toMatchObject({ pending: AT_ONCE, failed: 0, last_delivered_at: null })
-  })
+    ['answers 503', 'http_503', ({ response }) => response.writeHead(503).end()],
+  ] as [string, string, Manner][])(
+    'one that %s: last_error is %s',
+    async ([kind, error, manner], { subscribe }) => {
+      const { receiver, sendTest, untilError, health } = await subscribe(nameOf(kind), ownPlace())
+      const poured = watch(receiver, manner)
+      for (let n = 0; n < AT_ONCE; n += 1) await sendTest()
+      await untilError(error)
+      await poured.untilLeft(AT_ONCE)
+      expect(poured.bytesMost()).toBeLessThan(POURED_BYTES_MAX)
+      expect(await health()).toMatchObject({ pending: AT_ONCE, failed: 0, last_delivered_at: null })
+    },
+  )
 
   test.for([
     [
@@ -113,7 +116,7 @@ describe.concurrent('row 55: a receiver that misbehaves is left after its time o
       },
     ],
   ] as [string, Manner][])(
-    'one that %s has accepted with its 200, and is not listened to for long',
+    'one that %s counts as delivered because of its 200, and is disconnected at the limit',
     async ([kind, manner], { subscribe }) => {
       const { receiver, sendTest, untilNothingPending, health } = await subscribe(nameOf(kind), ownPlace())
       const poured = watch(receiver, manner)
@@ -125,7 +128,7 @@ describe.concurrent('row 55: a receiver that misbehaves is left after its time o
     },
   )
 
-  test('one that resets the connection after its header: accepted or reset, and nothing hangs', async ({
+  test('one that resets the connection after its headers: delivered or reset, and nothing hangs', async ({
     subscribe,
   }) => {
     const { receiver, sendTest, health } = await subscribe('resets.example.net', ownPlace())
@@ -146,8 +149,8 @@ describe.concurrent('row 55: a receiver that misbehaves is left after its time o
   })
 })
 
-describe('row 55: afterwards', () => {
-  test('the worker needs no more memory for more of it; how much is printed', async ({
+describe('threat 55: afterwards', () => {
+  test('the memory of the worker does not grow with more such receivers; the figure is printed', async ({
     rig,
     subscribe,
     annotate,
@@ -170,7 +173,7 @@ describe('row 55: afterwards', () => {
   })
 })
 
-test('after all of that every rule holds', ({ rig }) => rig.expectAllHolds())
+test('all invariants hold after the tests above', ({ rig }) => rig.expectAllHolds())
 
 /** 60 MiB once unpacked, and below the limit of what is read as it is. */
 const BOMB = gzipSync(Buffer.alloc(60 * MEBIBYTE))

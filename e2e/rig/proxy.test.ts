@@ -7,7 +7,7 @@ import { startWorker } from '../support/server-process.ts'
 import { startSupplier } from '../support/supplier.ts'
 import { HERE, ITEM, SOON_MS, test } from './rig.ts'
 
-test('behind an egress proxy events still arrive, and the proxy is asked for checked addresses only', async ({
+test('with an egress proxy events arrive, and the proxy is asked only for addresses the SSRF guard has checked', async ({
   rig,
   subscribe,
   onTestFinished,
@@ -49,7 +49,7 @@ test('behind an egress proxy events still arrive, and the proxy is asked for che
   )
 })
 
-test('behind an egress proxy suppliers are asked through it too', async ({ rig, onTestFinished }) => {
+test('with an egress proxy suppliers are called through it too', async ({ rig, onTestFinished }) => {
   const [proxy, supplier] = await Promise.all([startProxy(), startSupplier()])
   await rig.worker.kill('SIGTERM')
   const behind = await startWorker({ ...rig.system.settings, SHOPWIRE_EGRESS_PROXY: proxy.url })
@@ -73,7 +73,7 @@ test('behind an egress proxy suppliers are asked through it too', async ({ rig, 
   expect(proxy.asked).toEqual([new URL(supplier.url).host])
 })
 
-test('after all of that every rule holds', ({ rig }) => rig.expectAllHolds())
+test('all invariants hold after the tests above', ({ rig }) => rig.expectAllHolds())
 
 /** A proxy that remembers whom it was asked for. */
 async function startProxy() {

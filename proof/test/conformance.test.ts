@@ -15,7 +15,7 @@ interface Sentence {
 const CHECKS_MIN = 250
 const sentences = read<Sentence[]>('../conformance/sentences.json')
 
-describe('the kit signs as the vectors say, with nothing of ours', () => {
+describe('the signer of the kit, which imports nothing of ours, computes the vectors', () => {
   const { cases } = read<{ cases: RequestVector[] }>('../../contract/vectors/request-signing.json')
   test.each(cases.map((one) => [one.name, one] as const))('request %s', (_name, one) => {
     const body =
@@ -54,18 +54,18 @@ describe('the kit signs as the vectors say, with nothing of ours', () => {
   })
 })
 
-describe('every sentence is proven or said to be out of reach', () => {
+describe('every sentence of the interface is covered by a check or marked as not checkable', () => {
   const proven = new Set(checks.flatMap(({ proves }) => proves))
   test.each(sentences.map(({ id }) => id))('%s', (id) => {
     const { not_checkable } = sentences.find((one) => one.id === id) ?? {}
     expect(proven.has(id) !== (not_checkable !== undefined)).toBe(true)
   })
 
-  test('no sentence is there twice', () => {
+  test('no sentence is listed twice', () => {
     expect(new Set(sentences.map(({ id }) => id)).size).toBe(sentences.length)
   })
 
-  test('every check names sentences, and only those there are', () => {
+  test('every check names at least one sentence, and only existing ones', () => {
     const known = new Set(sentences.map(({ id }) => id))
     const strangers = checks.flatMap(({ id, proves }) =>
       proves.length === 0 ? [id] : proves.filter((one) => !known.has(one)).map((one) => `${id}: ${one}`),
@@ -75,12 +75,12 @@ describe('every sentence is proven or said to be out of reach', () => {
 })
 
 describe('the checks themselves', () => {
-  test(`there are ${CHECKS_MIN} or more, each under a name of its own`, () => {
+  test(`there are at least ${CHECKS_MIN}, each with a unique name`, () => {
     expect(checks.length).toBeGreaterThanOrEqual(CHECKS_MIN)
     expect(new Set(checks.map(({ id }) => id)).size).toBe(checks.length)
   })
 
-  test('whatever spends, changes the endpoint or uses up limits has to be allowed', () => {
+  test('a check that spends money, changes the endpoint or uses up limits runs only when allowed', () => {
     const shop = { buyers: [{ id: 'a', secret: 'b', account: 'c' }] }
     const nothing = { spend: false, webhooks: false, limits: false }
     const runs = checks.filter(({ needs }) => lacking(shop, nothing, needs) === undefined)
@@ -107,14 +107,14 @@ describe('reports', () => {
     ],
   }
 
-  test('the text says what failed and what was skipped', () => {
+  test('the text report lists failed and skipped checks', () => {
     const text = asText(section, groups)
     expect(text).toContain(message)
     expect(text).toContain('SKIPPED 1 checks: needs a receiver')
     expect(text).toContain('3 checks: 1 passed, 1 failed, 1 skipped')
   })
 
-  test('JUnit and HTML carry the message, escaped', () => {
+  test('JUnit and HTML reports contain the message, escaped', () => {
     for (const report of [asJunit([section], groups), asHtml([section], groups)]) {
       expect(report).toContain('expected &quot;a&quot; &lt;b&gt;; got &amp; \ufffd')
       expect(report).not.toContain('\u0001')

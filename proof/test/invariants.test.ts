@@ -540,17 +540,17 @@ beforeAll(async () => {
 }, OPEN_MS_MAX)
 afterAll(() => shop?.stop())
 
-it('a shop in which everything has happened once violates nothing', async () => {
+it('a shop with one of every kind of event violates no invariant', async () => {
   expect(await checkInvariants(shop.urlOf(), shop.journal)).toEqual([])
 })
 
-it('every rule has a state here that breaks it', async () => {
+it('every invariant has a planted violation in this file', async () => {
   const rules = await readRules({ withJournal: true })
   const broken = new Set([...plants, ...journalPlants, ...receiverPlants].map(({ rule }) => rule))
   expect([...broken].sort()).toEqual(rules.map(({ id }) => id).sort())
 })
 
-describe('what the database says', () => {
+describe('invariants on the database', () => {
   it.each(plants)('$rule catches $wrong', async ({ rule, sql, id, also = [] }) => {
     await inClone(async (url, client) => {
       const { rows } = await client.query<{ id: string }>(`select ${id} as id`)
@@ -562,7 +562,7 @@ describe('what the database says', () => {
   })
 })
 
-describe('what callers were told', () => {
+describe('invariants on answers that callers received', () => {
   it.each(journalPlants)('$rule catches $wrong', async ({ rule, change, also = [] }) => {
     const journal = copyOf(shop.journal)
     const id = change(journal.calls)
@@ -571,7 +571,7 @@ describe('what callers were told', () => {
     expect(found.find((violation) => violation.rule === rule)?.ids).toEqual([id])
   })
 
-  it('a revocation that nobody wrote down counts after ten seconds', async () => {
+  it('a revocation without a recorded time counts after ten seconds', async () => {
     const journal = copyOf(shop.journal)
     const [revoked] = journal.revocations.splice(0)
     const call = one(journal.calls, ({ status }) => status === 401)
@@ -584,7 +584,7 @@ describe('what callers were told', () => {
     expect(await succeed(10_001)).toMatchObject([{ rule: 'A08', ids: [String(call.seq)] }])
   })
 
-  it('a limit that is used up and not exceeded is no violation, however slow an answer was', async () => {
+  it('a limit that is used up and not exceeded is no violation, even when an answer was slow', async () => {
     const journal = copyOf(shop.journal)
     burst(journal.calls, 120, { method: 'GET', path: '/v1/ping', status: 200 })
     const first = journal.calls.at(-120) as Call
@@ -599,14 +599,14 @@ describe('what callers were told', () => {
     expect(await checkInvariants(shop.urlOf(), journal)).toEqual([])
   })
 
-  it('a raised limit is the one that counts', async () => {
+  it('a raised limit applies from then on', async () => {
     const journal = new Journal({ requestsMax: 121 })
     journal.calls.push(...shop.journal.calls)
     burst(journal.calls, 121, { method: 'GET', path: '/v1/ping', status: 200 })
     expect(await checkInvariants(shop.urlOf(), journal)).toEqual([])
   })
 
-  it('a balance read beside an order may be the one before it or the one after it', async () => {
+  it('a balance read concurrently with an order may be the value before or after it', async () => {
     const journal = copyOf(shop.journal)
     const before = one(journal.calls, ({ path }) => path === '/v1/balance')
     const order = one(journal.calls, (call) => call.status === 201 && call.account_id === before.account_id)
@@ -627,8 +627,8 @@ describe('what callers were told', () => {
   })
 })
 
-describe('what receivers got', () => {
-  it('an event that came twice, and a secret that was rotated, are no violation', async () => {
+describe('invariants on events that receivers got', () => {
+  it('an event received twice and a rotated secret are no violation', async () => {
     await withReceiver(async (url, journal) => {
       journal.receipts.push({ ...(journal.receipts[0] as Receipt), status: 500 })
       expect(await checkInvariants(url, journal)).toEqual([])
@@ -648,14 +648,14 @@ describe('shopwire-admin verify', () => {
   const verify = (url: string, ...args: string[]) =>
     runProgram(process.execPath, [ADMIN, 'verify', ...args], { ...shop.env, SHOPWIRE_DATABASE_URL: url })
 
-  it('ends with 0 and says of every rule that it holds, as the application role', async () => {
+  it('exits with 0 and reports that every invariant holds, with the application role', async () => {
     const printed = JSON.parse(await verify(shop.env.SHOPWIRE_DATABASE_URL, '--json'))
     expect(printed.ok).toBe(true)
     const rules = await readRules({ withJournal: false })
     expect(printed.rules.map((finding: { rule: string }) => finding.rule)).toEqual(rules.map(({ id }) => id))
   })
 
-  it('ends with 6 and names rule and place when something is wrong', async () => {
+  it('exits with 6 and names the invariant and the row when one is violated', async () => {
     await inClone(async (url, client) => {
       await client.query(`update item_supply set pool_left = pool_left + 1 where item_id = '${FROM_POOL}'`)
       const outcome = await verify(url).catch((error: Error) => error.message)
@@ -666,7 +666,7 @@ describe('shopwire-admin verify', () => {
     })
   })
 
-  it('knows no rule that is not there', async () => {
+  it('refuses an unknown invariant', async () => {
     await expect(verify(shop.urlOf(), '--rule', 'M99')).rejects.toThrow('ended with 4')
   })
 })
