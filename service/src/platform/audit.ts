@@ -2,16 +2,14 @@ import { type Queryable, sql } from './db.ts'
 import { newId } from './ids.ts'
 
 export interface AuditEntry {
-  /** Who did it: `cli:<name>`, later a signed-in person. */
+  /** The person or program that did it: `cli:<name>`. */
   readonly actor: string
-  /** What was done, as `thing.verb`. */
   readonly action: string
-  /** What it was done to. */
   readonly target: string
   readonly details?: Readonly<Record<string, unknown>>
 }
 
-/** Written in the transaction of the deed itself: neither is ever there without the other. */
+/** Written in the transaction of the action, so that neither is stored without the other. */
 export async function recordAction(tx: Queryable, entry: AuditEntry, nowMs: number): Promise<void> {
   await tx.run(sql`
     insert into audit_log (id, at, actor, action, target, details)
@@ -24,7 +22,7 @@ export interface AuditRow extends Required<AuditEntry> {
   readonly at: Date
 }
 
-/** Newest first, all of them or those of one target. */
+/** Newest first; all targets when none is given. */
 export function listActions(db: Queryable, target: string | undefined, limit: number): Promise<AuditRow[]> {
   return db.many<AuditRow>(sql`
     select id, at, actor, action, target, details

@@ -1,9 +1,9 @@
 import { Unavailable } from './trouble.ts'
 
 /**
- * Makes one call of many: what comes while a batch is under way goes together into the next. At rest nobody waits; under load
- * batches grow by themselves. When a batch fails for another reason than a database that is away, each of its members is
- * tried alone, so that one bad member spoils nobody else's.
+ * Combines calls into batches: what arrives while a batch runs goes into the next one. When idle, a call runs at once; under
+ * load the batches grow. When a batch fails for a reason other than an unavailable database, each member is retried alone, so
+ * that one bad member does not fail the others.
  */
 export function batched<In, Out>(
   sizeMax: number,
@@ -14,7 +14,7 @@ export function batched<In, Out>(
 
   async function drain() {
     isUnderWay = true
-    // Whatever is being asked for in this turn of the loop comes along.
+    // Lets everything that is requested in this turn of the event loop join the batch.
     await undefined
     while (waiting.length > 0) await settle(waiting.splice(0, sizeMax))
     isUnderWay = false

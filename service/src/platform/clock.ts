@@ -1,4 +1,4 @@
-/** Where a module gets the time from. Passed in, so that a test can stand at any instant. */
+/** The source of the current time, passed in so that tests can set it. */
 export interface Clock {
   nowMs(): number
 }

@@ -6,8 +6,8 @@ import type { Metrics } from './metrics.ts'
 import { Unavailable } from './trouble.ts'
 
 /**
- * Which server and which history of it a database is. Another system identifier means another server (a restored dump,
- * pg_upgrade); another timeline means a restore to a point in time or a promoted standby.
+ * Identifies the server and the timeline of a database. A different system identifier means another server (a restored dump,
+ * pg_upgrade); a different timeline means a point-in-time restore or a promoted standby.
  */
 export interface DatabaseIdentity {
   readonly system_identifier: string
@@ -16,7 +16,7 @@ export interface DatabaseIdentity {
 }
 
 export interface DatabaseState {
-  /** What an operator last confirmed, or the migration recorded. */
+  /** As an operator last confirmed it, or as the migration recorded it. */
   readonly recorded: DatabaseIdentity
   readonly present: DatabaseIdentity
   readonly is_confirmed: boolean
@@ -24,7 +24,7 @@ export interface DatabaseState {
   readonly confirmed_by: string
 }
 
-/** PostgreSQL's code operator_intervention: what the triggers of an unconfirmed database raise. */
+/** SQLSTATE operator_intervention, raised by the triggers of an unconfirmed database. */
 export const UNCONFIRMED_CODE = '57000'
 
 export async function readDatabaseState(db: Queryable): Promise<DatabaseState> {
@@ -64,22 +64,22 @@ export const confirmDatabase = (
            confirmed_at = ${new Date(nowMs)},
            confirmed_by = ${confirmed_by}`)
 
-/** As an operator types it: `7708505150732488277/2`. */
+/** In the form an operator types: `7708505150732488277/2`. */
 export function nameIdentity({ system_identifier, timeline }: DatabaseIdentity): string {
   return `${system_identifier}/${timeline ?? 'standby'}`
 }
 
 /**
- * Follows the identity for people: log, metric, readiness. What is refused on an unconfirmed database is refused by the
- * database itself, in the statements that matter.
+ * Reports the identity in log, metric and readiness. It enforces nothing: the database itself refuses the statements that are
+ * not allowed while it is unconfirmed.
  */
 export interface IdentityWatch {
-  /** Looks once, then every second. */
+  /** Checks once, then every second. */
   start(): Promise<void>
   stop(): Promise<void>
-  /** Why nothing is delivered, sent or bought; undefined when all is well. */
+  /** Why nothing is delivered, sent or bought; undefined when the database is confirmed. */
   problem(): string | undefined
-  /** Asks the database, now; fails as Unavailable when it is not confirmed. */
+  /** Queries the database now; fails with Unavailable when it is not confirmed. */
   assertConfirmed(): Promise<void>
 }
 
@@ -97,7 +97,7 @@ export function watchDatabaseIdentity(db: Db, log: Log, metrics: Metrics): Ident
     problem = state.is_confirmed ? undefined : describeProblem(state)
     metrics.databaseUnconfirmed.set(problem === undefined ? 0 : 1)
     if (problem === undefined) {
-      if (before !== undefined) log.info('the database was confirmed: the store goes on')
+      if (before !== undefined) log.info('the database was confirmed: deliveries, refunds and orders resume')
       return
     }
     if (problem === before && performance.now() - loggedMs < REMIND_EVERY_MS) return

@@ -7,11 +7,11 @@ export interface DatabaseOptions {
   readonly url: string
   readonly application_name: string
   readonly connectionsMax: number
-  /** How long a caller waits for a free connection before it is told 503. */
+  /** How long a caller waits for a free connection before it gets 503. */
   readonly connectMsMax: number
   readonly statementMsMax: number
   readonly lockMsMax: number
-  /** Off behind a pooler that hands each transaction to another server process. */
+  /** Off behind a pooler that runs each transaction on another server process. */
   readonly namedStatements: boolean
 }
 
@@ -21,7 +21,7 @@ export interface Statement {
   readonly values: readonly unknown[]
 }
 
-/** Something that runs statements: the pool, or one transaction. */
+/** Runs statements: on the pool, or in one transaction. */
 export interface Queryable {
   many<Row extends object>(statement: Statement): Promise<Row[]>
   one<Row extends object>(statement: Statement): Promise<Row>
@@ -35,13 +35,13 @@ export interface Tx extends Queryable {
 
 export interface Db extends Queryable {
   /**
-   * Runs one statement that is a whole transaction, in one round trip. When this answers, it is committed for certain; when
-   * it fails as Unavailable nobody knows, and asking again must be safe.
+   * Runs one statement that is a whole transaction, in one round trip. When this returns, it is committed. When it fails with
+   * Unavailable the outcome is unknown, so repeating the statement must be safe.
    */
   commit<Row extends object>(statement: Statement): Promise<Row>
-  /** Runs `work` in one transaction; deadlocks and serialisation failures are tried again, a few times. */
+  /** Runs `work` in one transaction; deadlocks and serialisation failures are retried a few times. */
   transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
-  /** Why nothing can be written, and what to do; undefined when all is well. */
+  /** Why nothing can be written, and what to do; undefined when writes work. */
   writeProblem(): string | undefined
   stats(): { total: number; idle: number; waiting: number }
   close(): Promise<void>
@@ -54,8 +54,8 @@ const INT8_OID = 20
 const INT8_ARRAY_OID = 1016
 
 /**
- * A statement with its parameters. The text decides the name, so that every connection prepares each statement once and
- * the server can be asked which of ours is slow.
+ * A statement with its parameters. Its name is a hash of the text, so that every connection prepares each statement once and
+ * slow statements can be identified on the server.
  */
 export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statement {
   let known = statementsByTemplate.get(strings)
@@ -69,7 +69,7 @@ export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statem
   return { ...known, values }
 }
 
-/** For the rare text that is put together from names of ours. Nothing that came from outside may be part of it. */
+/** For the rare text that is built from identifiers of ours. It must never contain input from outside. */
 export function statement(text: string, values: readonly unknown[]): Statement {
   return { text, values, name: `sw_${createHash('sha256').update(text).digest('hex').slice(0, 16)}` }
 }
@@ -85,21 +85,21 @@ export function openDatabase(
     application_name: options.application_name,
     max: options.connectionsMax,
     connectionTimeoutMillis: options.connectMsMax,
-    // A transaction-pooling proxy refuses these at the door; there the role carries them (see docs/operating.md).
+    // A transaction-pooling proxy refuses these start-up parameters; the role has them then (see docs/operating.md).
     ...(options.namedStatements && {
       statement_timeout: options.statementMsMax,
       lock_timeout: options.lockMsMax,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,
     }),
-    // The server's own limit comes first; this one is for a server or a network that has gone silent.
+    // The server's own limit comes first; this one is for a server or a network that stopped responding.
     query_timeout: options.statementMsMax + CLIENT_GRACE_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: 5_000,
     types: { getTypeParser: typeParser },
   })
   pool.on('error', onIdleError)
-  // The pool listens to idle connections only. One that is lost while in use tells its query as well; unheard here, it would
-  // end the process.
+  // The pool handles errors of idle connections only. A connection lost while in use also fails its query, but an error event
+  // without a listener would end the process.
   pool.on('connect', (client) => client.on('error', () => {}))
 
   const writes = trackWriteHealth(() => pool.query('select probe_writes()'), onWriteProblem)
@@ -134,7 +134,7 @@ export function openDatabase(
     }
   }
 
-  /** A connection for one piece of work. A session whose state we no longer know is never given to the next caller. */
+  /** Borrows a connection for one piece of work. A session in an unknown state never goes back to the pool. */
   async function connected<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
     const client = await pool.connect().catch((error: unknown) => {
       throw translate(error)
@@ -156,7 +156,7 @@ export function openDatabase(
         await control(client, 'begin')
         const result = await work({ ...runner(client), inTransaction: true })
         const { command } = await certainly(client, () => control(client, 'commit'))
-        // A transaction that has failed answers "commit" with success and rolls back.
+        // PostgreSQL answers "commit" in a failed transaction with success and rolls back.
         assert(command === 'COMMIT', 'nothing inside a transaction swallows a database error')
         return result
       } catch (error) {
@@ -193,9 +193,9 @@ export function openDatabase(
 }
 
 /**
- * PostgreSQL answers a cancelled wait for its standby with success and a warning. We would call that durable when it may
- * not be, so a commit that warns counts as one whose outcome is unknown. Warnings are told from notices by their SQLSTATE: the
- * severity that the driver hands over is a word in the server's language, and the role may not choose another one.
+ * When the wait for a standby is cancelled, PostgreSQL reports success with a warning although the commit may not be durable. A
+ * commit that warns therefore counts as one with an unknown outcome. Warnings are distinguished from notices by SQLSTATE: the
+ * severity is a word in the server's language, and the role may not change that language.
  */
 async function certainly<Result>(client: pg.PoolClient, commit: () => Promise<Result>): Promise<Result> {
   let warning: Error | undefined
@@ -212,7 +212,7 @@ async function certainly<Result>(client: pg.PoolClient, commit: () => Promise<Re
   }
 }
 
-/** The class of SQLSTATEs that notices have; a warning has 01 or, when the session is ended, 57. */
+/** The class of SQLSTATEs of notices; a warning has 01 or, when the session is terminated, 57. */
 const SUCCESSFUL_COMPLETION = '00'
 
 function control(client: pg.PoolClient, command: 'begin' | 'commit' | 'rollback') {
@@ -221,7 +221,7 @@ function control(client: pg.PoolClient, command: 'begin' | 'commit' | 'rollback'
   })
 }
 
-/** What the server itself reported leaves its session as it was; anything else may have left anything. */
+/** An error that the server reported leaves the session in a known state; any other error may not. */
 function leavesSessionInDoubt(error: unknown): error is Unavailable {
   return error instanceof Unavailable && !(error.cause instanceof pg.DatabaseError)
 }
@@ -234,7 +234,7 @@ function typeParser(oid: number, format?: 'text' | 'binary') {
 
 const parseTexts = pg.types.getTypeParser(INT8_ARRAY_OID as number, 'text') as (text: string) => unknown
 
-/** The driver hands 64-bit integers over as text; added up as text they would be a very different sum. */
+/** The driver returns 64-bit integers as text; adding those up would concatenate them. */
 function safeInteger(text: string): number {
   const value = Number(text)
   assert(Number.isSafeInteger(value), `integer out of range: ${text}`)
@@ -247,7 +247,7 @@ function isWorthRepeating(error: unknown): boolean {
   return error instanceof pg.DatabaseError && WORTH_REPEATING.has(error.code ?? '')
 }
 
-/** Connection lost, server going down or full, limits of ours reached: nothing the caller or our code did wrong. */
+/** Connection lost, server shutting down or out of resources, one of our limits reached: neither the caller's fault nor ours. */
 const WORLD_TROUBLE = /^(08|53|57|58|XX|55P03|25006|25P03)/
 
 function translate(error: unknown): unknown {
@@ -257,7 +257,7 @@ function translate(error: unknown): unknown {
   }
   if (!(error instanceof Error)) return error
   const { code } = error as NodeJS.ErrnoException
-  // The system's own codes (ECONNRESET); those with an underscore (ERR_INVALID_ARG_TYPE) are mistakes of ours.
+  // Codes of the operating system (ECONNRESET). Those with an underscore (ERR_INVALID_ARG_TYPE) are defects of ours.
   const isNetwork = code !== undefined && /^E[A-Z0-9]+$/.test(code)
   const isDriver = /timeout|Connection terminated|connection error|not queryable|server closed/i.test(
     error.message,

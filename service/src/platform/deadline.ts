@@ -1,9 +1,9 @@
-/** The time given to a piece of work is over. */
+/** The deadline of a piece of work has passed. */
 export class Overdue extends Error {
   override readonly name = 'TimeoutError'
 }
 
-/** Runs the work with a signal that is aborted when the time is over, or as soon as `outer` is. */
+/** Runs the work with a signal that is aborted at the deadline, or together with `outer`. */
 export async function withDeadline<T>(
   msMax: number,
   outer: AbortSignal | undefined,
@@ -11,7 +11,7 @@ export async function withDeadline<T>(
 ): Promise<T> {
   outer?.throwIfAborted()
   const controller = new AbortController()
-  const timer = setTimeout(() => controller.abort(new Overdue(`not done after ${msMax} ms`)), msMax)
+  const timer = setTimeout(() => controller.abort(new Overdue(`not finished after ${msMax} ms`)), msMax)
   const follow = () => controller.abort(outer?.reason)
   outer?.addEventListener('abort', follow, { once: true })
   try {
@@ -22,7 +22,7 @@ export async function withDeadline<T>(
   }
 }
 
-/** For work that knows no signals: its result, or the signal's reason if that comes first. The work itself goes on. */
+/** For work that takes no signal: its result, or the signal's reason if that comes first. The work itself is not stopped. */
 export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>()
   const abort = () => reject(signal.reason)

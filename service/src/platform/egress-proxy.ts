@@ -2,12 +2,12 @@ import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { isIPv6, type Socket } from 'node:net'
 
-/** The operator's own proxy is down, refuses our credentials or makes no sense: nothing the other side could mend. */
+/** The operator's own proxy is down, refuses our credentials or answers something unexpected. The receiver cannot fix this. */
 export class ProxyTrouble extends Error {
   override readonly name = 'ProxyTrouble'
 }
 
-/** The proxy answered that it does not let us go there, or that nobody is there. */
+/** The proxy answered that its rules forbid this destination, or that it cannot reach it. */
 export class ProxyRefused extends Error {
   override readonly name = 'ProxyRefused'
   readonly isByRule: boolean
@@ -21,7 +21,7 @@ export class ProxyRefused extends Error {
 const FORBIDDEN = 403
 const UNREACHABLE = new Set([502, 503, 504])
 
-/** A connection to an address through an HTTP proxy (CONNECT). The caller checked the address; the proxy resolves nothing. */
+/** Opens a connection to an address through an HTTP proxy (CONNECT). The caller has checked the address; the proxy resolves nothing. */
 export function openTunnel(proxy: URL, address: string, port: number, signal: AbortSignal): Promise<Socket> {
   const { protocol, username, password, hostname, port: proxyPort } = proxy
   const target = `${isIPv6(address) ? `[${address}]` : address}:${port}`
@@ -49,7 +49,7 @@ export function openTunnel(proxy: URL, address: string, port: number, signal: Ab
         if (UNREACHABLE.has(statusCode)) return reject(new ProxyRefused(false))
         reject(new ProxyTrouble(`the egress proxy answered ${statusCode}`))
       })
-      // An ordinary answer to CONNECT is none that we understand; without this the promise would wait for ever.
+      // CONNECT was answered without a tunnel. Without this listener the promise would never settle.
       .on('response', (response) => {
         response.destroy()
         reject(new ProxyTrouble(`the egress proxy answered ${response.statusCode} and opened no tunnel`))

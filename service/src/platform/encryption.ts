@@ -2,18 +2,18 @@ import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, rand
 import { assert } from './trouble.ts'
 
 /**
- * Envelope encryption. Each value has a data key of its own; the data key is wrapped by a key-encryption key (KEK) that
- * lives outside the database. Both layers are bound to the row the value belongs to, so a ciphertext moved to another row
- * does not open. Changing the KEK touches only the wrapping.
+ * Envelope encryption. Each value has its own data key; the data key is wrapped by a key-encryption key (KEK) that is stored
+ * outside the database. Both layers are bound to the row of the value, so a ciphertext moved to another row does not open.
+ * Changing the KEK rewrites only the wrapping.
  */
 export interface Keyring {
   readonly activeKekId: string
-  /** All that are configured, the active one among them. */
+  /** All configured ones, including the active one. */
   readonly kekIds: readonly string[]
-  /** Under the active KEK unless another is named. */
+  /** Under the active KEK unless another one is given. */
   seal(plain: string, boundTo: RowBinding, kekId?: string): Promise<Sealed>
   open(sealed: Uint8Array, boundTo: RowBinding): Promise<string>
-  /** The same value under the active KEK; the value itself is never decrypted. */
+  /** Wraps the data key under the active KEK; the value itself is not decrypted. */
   rewrap(sealed: Uint8Array, boundTo: RowBinding): Promise<Sealed>
 }
 
@@ -22,14 +22,14 @@ export interface Sealed {
   readonly kek_id: string
 }
 
-/** Names the one place where a sealed value may be opened. */
+/** The one place where a sealed value may be opened. */
 export interface RowBinding {
   readonly column: string
   readonly account_id: string
   readonly row_id: string
 }
 
-/** Who holds the KEKs. Local keys today; a cloud KMS or Vault fits behind the same two calls. */
+/** Wraps and unwraps data keys. Local keys today; a cloud KMS or Vault can implement the same two calls. */
 export interface KekProvider {
   readonly activeId: string
   readonly ids: readonly string[]
@@ -37,22 +37,22 @@ export interface KekProvider {
   unwrap(kekId: string, wrapped: Buffer, context: Buffer): Promise<Buffer>
 }
 
-/** The key that is configured under a known id is not the one this database was used with. Names the id, never the key. */
+/** The key configured under a known id is not the one this database was used with. Names the id, never the key. */
 export class WrongEncryptionKey extends Error {
   override readonly name = 'WrongEncryptionKey'
   readonly kek_id: string
 
   constructor(kek_id: string) {
     super(
-      `The encryption key "${kek_id}" in SHOPWIRE_ENCRYPTION_KEYS is not the key that this database knows under that id: ` +
-        'what was sealed under it does not open. Nothing was changed. Put the right key back, or check that ' +
-        'SHOPWIRE_DATABASE_URL points to the right database. If it is meant as a new key, give it an id of its own.',
+      `The encryption key "${kek_id}" in SHOPWIRE_ENCRYPTION_KEYS does not match the key this database was used with under that id: ` +
+        'values sealed under it cannot be opened. Nothing was changed. Put the right key back, or check that ' +
+        'SHOPWIRE_DATABASE_URL points to the right database. If it is a new key, give it a new id.',
     )
     this.kek_id = kek_id
   }
 }
 
-/** The key that a value names is not configured. The value may be as good as ever. */
+/** The key of a sealed value is not configured. The value itself may be intact. */
 export class KekMissing extends Error {
   override readonly name = 'KekMissing'
   readonly kekId: string
@@ -101,7 +101,7 @@ export function openKeyring(provider: KekProvider): Keyring {
   }
 }
 
-/** KEKs given in the configuration. The first is used for new values; all of them open old ones. */
+/** KEKs from the configuration. The active one seals new values; all of them open existing ones. */
 export function localKeks(keks: ReadonlyMap<string, Buffer>, activeId: string): KekProvider {
   const keys = new Map([...keks].map(([id, bytes]) => [id, createSecretKey(bytes)]))
   const kek = (id: string) => {
@@ -119,11 +119,11 @@ export function localKeks(keks: ReadonlyMap<string, Buffer>, activeId: string): 
 }
 
 function contextBytes({ column, account_id, row_id }: RowBinding): Buffer {
-  // JSON keeps the parts apart: no two bindings can run together into the same bytes.
+  // JSON separates the parts, so that no two bindings give the same bytes.
   return Buffer.from(JSON.stringify([column, account_id, row_id]))
 }
 
-/** Keys are key objects: handing over bare bytes costs five times as much as the encryption itself. */
+/** Keys are KeyObjects: passing raw bytes costs five times as much as the encryption itself. */
 function encrypt(key: KeyObject, plain: Buffer, context: Buffer): Buffer {
   const nonce = randomBytes(NONCE_BYTES)
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(context)
@@ -132,7 +132,7 @@ function encrypt(key: KeyObject, plain: Buffer, context: Buffer): Buffer {
 }
 
 function decrypt(key: KeyObject, box: Buffer, context: Buffer): Buffer {
-  assert(box.length >= NONCE_BYTES + TAG_BYTES, 'sealed value is cut short')
+  assert(box.length >= NONCE_BYTES + TAG_BYTES, 'sealed value is truncated')
   const decipher = createDecipheriv('aes-256-gcm', key, box.subarray(0, NONCE_BYTES), {
     authTagLength: TAG_BYTES,
   })
@@ -143,7 +143,7 @@ function decrypt(key: KeyObject, box: Buffer, context: Buffer): Buffer {
 
 function split(sealed: Uint8Array): { kekId: string; key: Buffer; body: Buffer } {
   const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength)
-  assert(bytes[0] === FORMAT, 'sealed value is of an unknown format')
+  assert(bytes[0] === FORMAT, 'sealed value has an unknown format')
   const idEnd = 2 + bytes.readUInt8(1)
   const keyEnd = idEnd + 2 + bytes.readUInt16BE(idEnd)
   return {

@@ -6,7 +6,7 @@ import type { LookUp } from './name-lookup.ts'
 import { bare } from './public-address.ts'
 import { createSlots } from './slots.ts'
 
-/** What became of a request to a stranger's server. A fixed vocabulary: nothing a stranger says gets into our records. */
+/** The outcome of a request to a caller's server. A fixed set: no text of a foreign server gets into our records. */
 export type SendError =
   | 'dns'
   | 'blocked'
@@ -19,27 +19,27 @@ export type SendError =
   | `http_${number}`
 
 export interface Sent {
-  /** Null when the other side accepted it with a 2xx. */
+  /** Null when the receiver answered with a 2xx. */
   readonly error: SendError | null
   readonly status: number | null
-  /** Null when nobody was dialled. */
+  /** Null when no connection was attempted. */
   readonly remote_address: string | null
 }
 
-/** A way to one URL that a caller chose, and never to anybody inside. There is no way to ask it for less care. */
+/** Sends requests to one URL that a caller chose, behind the SSRF guard: never to an internal address. */
 export interface GuardedLine {
-  /** Fails only for a reason on our side: the operator's own proxy. */
+  /** Rejects only for a reason on our side: the operator's own proxy. Everything else is in the result. */
   post(headers: Readonly<Record<string, string>>, body: Uint8Array): Promise<Sent>
   close(): Promise<void>
 }
 
 export interface LineOptions {
-  /** For everything together: a free connection, name, proxy, connection, TLS, answer. */
+  /** For everything together: the wait for a free connection, DNS, proxy, connection, TLS, answer. */
   readonly totalMsMax: number
   readonly connectionsMax: number
-  /** Who chose the URL: look-ups are limited per owner. */
+  /** The account that chose the URL: look-ups are limited per owner. */
   readonly owner: string
-  /** Asked once more after a connection has been made, which may have taken its time. */
+  /** Asked again after a connection has been made, because connecting may have taken a while. */
   isStillWanted(): Promise<boolean>
 }
 
@@ -50,7 +50,7 @@ const BODY_BYTES_MAX = 65_536
 const IDLE_MS = 4_000
 const HTTPS_PORT = 443
 
-/** Lines that go out directly, or all through one proxy; who may be dialled is the same either way. */
+/** Lines that connect directly, or all through one proxy; the SSRF guard is the same either way. */
 export function guardedLines(proxyUrl?: string, lookUp?: LookUp): OpenLine {
   const proxy = proxyUrl === undefined ? undefined : new URL(proxyUrl)
   return (url, options) => openLine(url, options, { proxy, lookUp })
@@ -116,9 +116,9 @@ function openLine(
 
 interface Connection {
   readonly client: Client
-  /** Of the request it is in use for: ends its connecting too, which undici would let go on. */
+  /** Of the current request. It ends a connection attempt too, which undici alone would not. */
   signal: AbortSignal
-  /** Whom it was made to, or was going to be. */
+  /** The address it is connected to, or was about to connect to. */
   dialled: string | null
 }
 
@@ -174,7 +174,7 @@ function nameOf(error: unknown): SendError {
   if (error instanceof ProxyRefused) return error.isByRule ? 'blocked' : 'connect'
   if (name === 'TimeoutError' || /TIMEOUT|TIMEDOUT/.test(code)) return 'timeout'
   if (/CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO|ALTNAME|EPROTO/.test(code)) return 'tls'
-  // The parser's errors have no code.
+  // HTTP parser errors have no code.
   if (name === 'HTTPParserError' || /HEADERS_OVERFLOW|CONTENT_LENGTH/.test(code)) return 'bad_response'
   if (/ECONNRESET|UND_ERR_SOCKET|EPIPE/.test(code)) return 'reset'
   return 'connect'

@@ -8,19 +8,20 @@ export interface Destination {
   /** A name or an address, without brackets. */
   readonly host: string
   readonly port: number
-  /** Who chose the host. */
+  /** The account that chose the host. */
   readonly owner: string
   readonly proxy?: URL | undefined
-  /** Instead of the system's name servers. */
+  /** Used instead of the system's name servers. */
   readonly lookUp?: LookUp | undefined
 }
 
-/** An address that lets a SYN and its repetition go unanswered; the next one is tried then. */
+/** How long one address may take (a SYN and one repetition) before the next one is tried. */
 const ADDRESS_MS_MAX = 2_000
 
 /**
- * A TLS connection to a public address of the host, with the certificate of its name. The name is looked up once, and what was
- * checked is what is dialled. When the signal is aborted, the look-up and every socket end with it.
+ * SSRF guard: opens a TLS connection to a public address of the host and checks the certificate against the host's name. The
+ * name is resolved once, and the connection goes to the very addresses that were checked. Aborting the signal ends the look-up
+ * and every socket.
  */
 export async function dialPublic(
   { host, port, owner, proxy, lookUp }: Destination,
@@ -45,7 +46,7 @@ export async function dialPublic(
     return secured({ ...target, socket }, signal, onAttempt)
   }
   const answers = addresses.map((address) => ({ address, family: isIP(address) }))
-  // Not at once: the socket would be on its way before anybody listens for the attempt.
+  // In the next tick: otherwise the socket would connect before a listener for the attempt is attached.
   const lookup: LookupFunction = (_host, _options, callback) => process.nextTick(callback, null, answers)
   return secured(
     { ...target, lookup, autoSelectFamily: true, autoSelectFamilyAttemptTimeout: ADDRESS_MS_MAX },
@@ -54,7 +55,7 @@ export async function dialPublic(
   )
 }
 
-/** The next address is for the case that the proxy cannot reach this one. */
+/** Tries the next address only when the proxy cannot reach the one before it. */
 async function tunnelToFirst(
   addresses: readonly string[],
   open: (address: string) => Promise<Socket>,
@@ -69,7 +70,7 @@ async function tunnelToFirst(
   return open(addresses.at(-1) as string)
 }
 
-/** All that a socket takes; the types of TLS leave out some of it. */
+/** Node accepts these options for TLS sockets too; the TLS types omit them. */
 type SocketOptions = ConnectionOptions &
   Pick<TcpSocketConnectOpts, 'autoSelectFamily' | 'autoSelectFamilyAttemptTimeout'>
 
@@ -97,7 +98,7 @@ function secured(
         settle()
         resolve(socket)
       })
-      // Stays: until somebody else listens, an error would end the process.
+      // This listener stays: an error event without a listener would end the process.
       .on('error', (error) => {
         settle()
         reject(error)

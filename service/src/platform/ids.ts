@@ -3,9 +3,9 @@ import { randomBytes, randomFillSync } from 'node:crypto'
 const CROCKFORD = '0123456789abcdefghjkmnpqrstvwxyz'
 
 /**
- * `acct_` + 26 characters: a UUIDv7 in lower-case Crockford base32. Newer ids sort after older ones, so an index grows at
- * its end, and two deeds of one process in one millisecond are listed in the order they were done. The 62 random bits
- * let nobody guess the next.
+ * `acct_` + 26 characters: a UUIDv7 in lower-case Crockford base32. Newer ids sort after older ones, so an index grows at its
+ * end, and ids made by one process in one millisecond sort in the order they were made. The 62 random bits make the next id
+ * unguessable.
  */
 export function newId(prefix: string, nowMs: number): string {
   const bytes = takeRandom(16)
@@ -16,8 +16,8 @@ export function newId(prefix: string, nowMs: number): string {
 }
 
 /**
- * The twelve bits after the time: a random start in their lower half for every millisecond, then one more each time.
- * After two thousand in a millisecond they stay where they are, and only the random bits tell the ids apart.
+ * The twelve bits after the time: a random start in their lower half for every millisecond, then a counter. After two thousand
+ * ids in one millisecond the counter stays at its maximum, and only the random bits differ.
  */
 function placeIn(ms: number, start: number): number {
   place = ms === placeOf ? Math.min(place + 1, 0xfff) : start
@@ -27,15 +27,15 @@ function placeIn(ms: number, start: number): number {
 let place = 0
 let placeOf = -1
 
-/** When an id of `newId` was made; undefined for anything else. */
+/** When an id of `newId` was made; undefined for any other text. */
 export function timeInId(id: string): number | undefined {
   const text = /^[a-z]+_([0-9a-hjkmnp-tv-z]{26})$/.exec(id)?.[1]
   if (text === undefined) return undefined
-  // Two bits of padding and 48 of time are the first ten characters.
+  // The first ten characters hold two bits of padding and 48 bits of time.
   return [...text.slice(0, 10)].reduce((all, letter) => all * 32 + CROCKFORD.indexOf(letter), 0)
 }
 
-/** Asking the kernel for 16 bytes at a time costs more than the rest of a request id. No byte is handed out twice. */
+/** Reading 16 bytes at a time from the kernel costs more than the rest of a request id. No byte is used twice. */
 function takeRandom(size: number): Buffer {
   if (poolUsed + size > pool.length) {
     randomFillSync(pool)
@@ -47,12 +47,12 @@ function takeRandom(size: number): Buffer {
 const pool = Buffer.alloc(4096)
 let poolUsed = pool.length
 
-/** An id that says nothing about when it was made: 130 random bits, for names that appear in every request. */
+/** An id that does not reveal when it was made: 130 random bits, for ids that appear in every request. */
 export function newOpaqueId(prefix: string): string {
   return `${prefix}_${base32(randomBytes(20)).slice(0, 26)}`
 }
 
-/** A secret as it is shown to its owner, once. 256 random bits; the HMAC key is this very string. */
+/** A secret in the form its owner sees once. 256 random bits; the HMAC key is the text itself. */
 export function newSecret(prefix: string): string {
   return `${prefix}_${randomBytes(32).toString('base64url')}`
 }
@@ -60,7 +60,7 @@ export function newSecret(prefix: string): string {
 function base32(bytes: Uint8Array): string {
   let text = ''
   let pending = 0
-  // 128 bits are not a multiple of 5: two zero bits in front keep the text in the order of the bytes.
+  // 128 bits are not a multiple of 5: two zero bits in front make the text sort like the bytes.
   let pendingBits = (5 - ((bytes.length * 8) % 5)) % 5
   for (const byte of bytes) {
     pending = (pending << 8) | byte

@@ -4,12 +4,12 @@ import type { SealedColumn } from './rewrap.ts'
 import { Unavailable } from './trouble.ts'
 
 const CHECK_TEXT = 'shopwire encryption key check'
-/** A few, because one damaged row says nothing about the key. */
+/** Several, because one damaged row does not mean that the key is wrong. */
 const ROWS_TRIED_PER_COLUMN = 5
 
 /**
- * Compares every configured key with the database, and throws WrongEncryptionKey for the first that does not fit. An id that
- * is new here is stored with its check value; where values are sealed under it already, one of them has to open first.
+ * Compares every configured key with the database and throws WrongEncryptionKey for the first that does not match. A new key
+ * id gets a check value in the database; if values are already sealed under that id, the key must open one of them first.
  */
 export async function verifyEncryptionKeys(
   db: Db,
@@ -23,7 +23,7 @@ export async function verifyEncryptionKeys(
   }
 }
 
-/** A keyring that is compared with the database before it is first used. */
+/** A keyring that is verified against the database before its first use. */
 export function verifiedKeyring(keyring: Keyring, verify: () => Promise<void>): Keyring {
   let verified: Promise<void> | undefined
   const once = () => {
@@ -60,11 +60,11 @@ async function storeCheck(
     insert into encryption_key_checks (kek_id, check_sealed)
     values (${kek_id}, ${bytes})
         on conflict do nothing`)
-  // Another process may have been first, with another key.
+  // Another process may have stored its check first, made with another key.
   return (await selectCheck(db, kek_id)) as Check
 }
 
-/** True when nothing is sealed under this id yet, or when something that is opens. */
+/** True when nothing is sealed under this id yet, or when the key opens one of the values that are. */
 async function opensWhatIsThere(
   db: Db,
   keyring: Keyring,
@@ -88,7 +88,7 @@ async function openOrNothing(keyring: Keyring, sealed: Buffer, binding: RowBindi
   try {
     return await keyring.open(sealed, binding)
   } catch (error) {
-    // Whoever holds the key did not answer: that says nothing about the key.
+    // The key provider did not answer, which does not mean that the key is wrong.
     if (error instanceof Unavailable) throw error
     return undefined
   }

@@ -6,13 +6,13 @@ export interface Blocker {
   readonly pid: number
   readonly application_name: string | null
   readonly user: string | null
-  /** Null when this role may not see it: then only the time since it was first seen is known. */
+  /** Null when this role may not see it; then only the time since it was first seen is known. */
   readonly transaction_s: number | null
   readonly seen_s: number
 }
 
 export interface BlockerWatch {
-  /** Those found last since the watch began; empty when nobody was ever in the way. */
+  /** The blockers found last since the watch began; empty when none were found. */
   latest(): readonly Blocker[]
   stop(): Promise<void>
 }
@@ -20,8 +20,8 @@ export interface BlockerWatch {
 const LOOK_EVERY_MS = 100
 
 /**
- * Looks, from a connection of its own, at who is in the way of the session with this pid. Blockers have to be found while
- * the session waits: once its lock timeout has ended the wait, PostgreSQL no longer knows them. A watch that cannot look finds nobody.
+ * Finds out, over a connection of its own, which sessions block the session with this pid. It has to poll while the session
+ * waits: once the lock timeout has ended the wait, PostgreSQL no longer knows the blockers. Without a connection it reports none.
  */
 export async function watchBlockers(url: string, pid: number): Promise<BlockerWatch> {
   const client = new pg.Client({ connectionString: url, application_name: 'shopwire-migrate-watch' })
@@ -63,9 +63,9 @@ export async function watchBlockers(url: string, pid: number): Promise<BlockerWa
   }
 }
 
-/** Never the query itself: it may carry what must not be printed. */
+/** Never contains the query text, which may hold values that must not be printed. */
 export function describeBlockers(blockers: readonly Blocker[]): string {
-  if (blockers.length === 0) return 'sessions that were gone before they could be named'
+  if (blockers.length === 0) return 'sessions that had ended before they could be identified'
   return blockers.map(describe).join('; ')
 }
 

@@ -16,25 +16,25 @@ export interface MigrationReport {
   readonly version: number
 }
 
-/** Any constant will do, as long as every version of Shopwire uses the same one. */
+/** Any constant will do if every version of Shopwire uses the same one. */
 const LOCK_ID = 5_348_094_772
 /**
- * While a migration waits for a lock, every sale that needs the table waits behind it. Below PostgreSQL's deadlock_timeout of
- * one second, so that the migration gives way before a sale is ended as the victim of a deadlock with it.
+ * While a migration waits for a lock, every order that needs the table waits behind it. The limit is below PostgreSQL's
+ * deadlock_timeout of one second, so that the migration gives up before an order is chosen as the victim of a deadlock.
  */
 const LOCK_WAIT_MS_MAX = 500
-/** Between two attempts, for what has queued up meanwhile. */
+/** Pause between two attempts, so that the queue behind the lock can drain. */
 const PAUSE_MS = 2_000
-/** How long a file is tried before we say who is in its way. */
+/** How long a file is retried before the migration fails and names the blockers. */
 const PATIENCE_MS = 300_000
-/** Another migration may be trying for that long, and every file of it. */
+/** Longer than PATIENCE_MS: another migration may be retrying several files. */
 const OTHER_MIGRATION_MS_MAX = 600_000
 const FILE_NAME = /^(\d{4})_([a-z0-9_]+)\.sql$/
 
 /**
- * Brings the database to the newest version, forward only. Processes that start together wait for one another on a lock:
- * the first does the work, the others find it done. Each file is one transaction with its own record. A lock that is not
- * given at once is given up and tried for again: a long reader delays the migration, never the sales.
+ * Brings the database to the newest version, forward only. Processes that start together wait for each other on a lock: the
+ * first one migrates, the others find it done. Each file is one transaction with its own record. A lock that is not granted at
+ * once is released and retried, so a long-running reader delays the migration and not the orders.
  */
 export async function migrate(
   ownerUrl: string,
@@ -73,7 +73,7 @@ export async function migrate(
   }
 }
 
-/** Whether the database at this URL fits, for who has no connection yet. */
+/** Whether the database at this URL has the expected version, for callers that have no connection yet. */
 export async function schemaMismatchAt(url: string, folder: URL): Promise<string | undefined> {
   const client = new pg.Client({ connectionString: url, application_name: 'shopwire-migrate' })
   await client.connect()
@@ -84,7 +84,7 @@ export async function schemaMismatchAt(url: string, folder: URL): Promise<string
   }
 }
 
-/** What a process asks at its start: is this database the one my code was written for? Says why not, or nothing. */
+/** Compares the database's version with the one this code needs. Returns why they do not match, or undefined. */
 export async function schemaMismatch(
   query: (text: string) => Promise<Applied[]>,
   folder: URL,
@@ -110,7 +110,7 @@ export async function readMigrations(folder: URL): Promise<Migration[]> {
       const [, number] = FILE_NAME.exec(name) ?? []
       if (Number(number) !== n + 1) {
         throw new Error(
-          `Migration ${name} breaks the row: expected number ${n + 1}, as in 0001_what_it_does.sql.`,
+          `Migration ${name} is out of sequence: expected number ${n + 1}, as in 0001_what_it_does.sql.`,
         )
       }
       const text = await readFile(new URL(name, folder), 'utf8')
@@ -153,7 +153,7 @@ function checkHistory(files: Migration[], done: Applied[]) {
 const LOCK_NOT_AVAILABLE = '55P03'
 const DEADLOCK_DETECTED = '40P01'
 
-/** Until this session ends. */
+/** Held until this session ends. */
 async function lockOutOthers(client: pg.Client, watch: BlockerWatch) {
   await client.query(`set lock_timeout = ${OTHER_MIGRATION_MS_MAX}`)
   try {
@@ -161,8 +161,8 @@ async function lockOutOthers(client: pg.Client, watch: BlockerWatch) {
   } catch (error) {
     if (!isLockTrouble(error)) throw error
     throw new Error(
-      `Another migration has been at work for ${OTHER_MIGRATION_MS_MAX / 1_000} s: ${describeBlockers(watch.latest())}. ` +
-        'Nothing was changed. See what it waits for, or end it, and run this again.',
+      `Another migration has been running for ${OTHER_MIGRATION_MS_MAX / 1_000} s: ${describeBlockers(watch.latest())}. ` +
+        'Nothing was changed. Let it finish or stop it, then run this again.',
       { cause: error },
     )
   }
@@ -189,12 +189,12 @@ async function applyPatiently(
       if (triedMs + PAUSE_MS > patienceMs) {
         throw new Error(
           `Migration ${file.name} did not get its locks in ${Math.round(triedMs / 1_000)} s (${attempt} attempts) and was rolled back. ` +
-            `In the way: ${blockers}. Let it end, or end it with "select pg_terminate_backend(pid)", and migrate again.`,
+            `Blocked by: ${blockers}. Let it end, or end it with "select pg_terminate_backend(pid)", and migrate again.`,
           { cause: error },
         )
       }
       report(
-        `${file.name} did not get a lock within ${LOCK_WAIT_MS_MAX} ms (attempt ${attempt}); in the way: ${blockers}; ` +
+        `${file.name} did not get a lock within ${LOCK_WAIT_MS_MAX} ms (attempt ${attempt}); blocked by: ${blockers}; ` +
           `next attempt in ${PAUSE_MS / 1_000} s`,
       )
       await sleep(PAUSE_MS)
@@ -209,8 +209,8 @@ function isLockTrouble(error: unknown): boolean {
 }
 
 /**
- * In one message. Sent one by one, the locks of a file that has run would be held until this process has read its answer and sent
- * the commit: for as long as it is starved, frozen or cut off from the network, no sale could go on.
+ * All in one message. Sent one by one, the locks of an executed file would be held until this process has read the answer and
+ * sent the commit: while the process is starved, frozen or cut off, no order could proceed.
  */
 async function apply(client: pg.Client, { number, name, checksum, text }: Migration) {
   const record = [name, checksum].map((value) => client.escapeLiteral(value)).join(', ')

@@ -5,7 +5,7 @@ import { createSlots } from './slots.ts'
 /** No address was found for a name. */
 export class LookupFailed extends Error {
   override readonly name = 'LookupFailed'
-  /** The name server says that there is no such name, or none with an address. Otherwise it said nothing of use. */
+  /** True when the name server says that the name does not exist or has no address; false when it gave no usable answer. */
   readonly isUnknownName: boolean
 
   constructor(isUnknownName: boolean) {
@@ -14,22 +14,22 @@ export class LookupFailed extends Error {
   }
 }
 
-/** All addresses of a name, IPv4 first. The owner is whoever chose the name. */
+/** All addresses of a name, IPv4 first. The owner is the account that chose the name; look-ups are limited per owner. */
 export type LookUp = (name: string, owner: string, signal?: AbortSignal) => Promise<string[]>
 
-/** Waiting for a slot included. */
+/** Includes the wait for a slot. */
 export const LOOKUP_MS_MAX = 2_000
 const LOOKUPS_PER_OWNER_MAX = 4
-/** Of one server; the next try has longer. */
+/** Of one server; the next attempt has a longer limit. */
 const TRY_MS = 600
 const TRIES = 2
-/** What the second family gets once the first has given addresses: some name servers never answer about IPv6. */
+/** How long to wait for the second family once the first has addresses: some name servers never answer for IPv6. */
 const OTHER_FAMILY_MS = 500
 const UNKNOWN = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME'])
 
 /**
- * Looks names up in DNS without the four threads that getaddrinfo shares with everything else in the process: the owner of a
- * name chooses its name server too, and one that never answers would keep them busy. Names are complete as they stand; neither
+ * Resolves names in DNS without the four threads that getaddrinfo shares with the rest of the process: the owner of a name also
+ * controls its name server, and one that never answers would block those threads. Names are taken as fully qualified; neither
  * /etc/hosts nor the search list is used.
  */
 export function createLookUp(servers?: readonly string[]): LookUp {
@@ -52,7 +52,7 @@ async function ask(
   signal: AbortSignal,
 ): Promise<string[]> {
   signal.throwIfAborted()
-  // One of its own for every look-up: it remembers which servers failed, and a hostile name must not decide that for others.
+  // One resolver per look-up: a resolver records which servers failed, and a hostile name must not affect other look-ups.
   const resolver = new Resolver({ timeout: TRY_MS, tries: TRIES })
   if (servers) resolver.setServers(servers)
   const cancel = () => resolver.cancel()

@@ -6,8 +6,8 @@ import type { SealedColumn } from './rewrap.ts'
 const KEY_BYTES = 32
 
 /**
- * A key of the installation itself, made when it is first needed and kept, sealed, in the database: it has to stay the same
- * for as long as the rows that were made with it, whatever happens to the configuration.
+ * A secret key of this installation, created at first use and stored sealed in the database. It must stay the same for as long
+ * as rows made with it exist, so it does not depend on the configuration.
  */
 export async function readOwnKey(db: Db, keyring: Keyring, name: string): Promise<KeyObject> {
   const known = await selectKey(db, name)
@@ -17,7 +17,7 @@ export async function readOwnKey(db: Db, keyring: Keyring, name: string): Promis
     insert into own_keys (name, key_sealed, key_kek_id)
     values (${name}, ${sealed.bytes}, ${sealed.kek_id})
         on conflict do nothing`)
-  // Somebody else may have been first.
+  // Another process may have inserted its key first.
   const kept = await selectKey(db, name)
   return open(keyring, name, (kept as { key_sealed: Buffer }).key_sealed)
 }

@@ -2,7 +2,7 @@ import { type Db, statement } from './db.ts'
 import { type Keyring, type RowBinding, WrongEncryptionKey } from './encryption.ts'
 import { Unavailable } from './trouble.ts'
 
-/** A column of sealed values: `<column>_sealed` beside `<column>_kek_id`, in rows known by their keys. */
+/** A column of sealed values: `<column>_sealed` and `<column>_kek_id`, in rows identified by their key columns. */
 export interface SealedColumn {
   readonly table: string
   readonly keys: readonly string[]
@@ -10,7 +10,7 @@ export interface SealedColumn {
   bindingOf(row: Readonly<Record<string, unknown>>): RowBinding
 }
 
-/** A row whose value does not open: damaged, or sealed under a key that is not configured. Never says what is in it. */
+/** A row whose value does not open: damaged, or sealed under a key that is not configured. Never contains the value. */
 export interface UnopenedRow {
   readonly table: string
   readonly keys: Readonly<Record<string, unknown>>
@@ -25,8 +25,8 @@ export interface RewrapReport {
 const BATCH = 200
 
 /**
- * Brings every value of a column under the active encryption key, in small transactions beside running traffic. A value that
- * does not open is reported and left as it is; those behind it are still moved. Answers with how many were moved.
+ * Rewraps every value of a column under the active encryption key, in small transactions while the service runs. A value that
+ * does not open is reported and left unchanged; the rest is still rewrapped. Returns how many were rewrapped.
  */
 export async function rewrapColumn(
   db: Db,
@@ -37,7 +37,7 @@ export async function rewrapColumn(
   const [sealed, kek_id] = [`${column}_sealed`, `${column}_kek_id`]
   const columns = keys.join(', ')
   const places = (from: number) => keys.map((_, n) => `$${n + from}`).join(', ')
-  // Goes through the table once, by its key: what is already moved is not looked for again in every batch.
+  // Walks the table once in key order, so that later batches do not scan rows that are done.
   const select = (isFirst: boolean) =>
     `select ${columns}, ${sealed}, ${kek_id} from ${table} where ${kek_id} <> $1 ` +
     `${isFirst ? '' : `and (${columns}) > (${places(2)}) `}order by ${columns} limit ${BATCH} for update`
@@ -69,7 +69,7 @@ async function rewrapOrNothing(keyring: Keyring, value: Buffer, binding: RowBind
   try {
     return await keyring.rewrap(value, binding)
   } catch (error) {
-    // Whoever holds the keys did not answer: that says nothing about the row.
+    // The key provider did not answer, which does not mean that the row is damaged.
     if (error instanceof Unavailable || error instanceof WrongEncryptionKey) throw error
     return undefined
   }

@@ -2,18 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Unavailable } from './trouble.ts'
 
 export interface LookupLimits {
-  /** Ids in one call of `find`. */
+  /** Ids per call of `find`, at most. */
   readonly idsMax: number
-  /** From the start of one call to the start of the next, at least. */
+  /** Shortest time between the starts of two calls. */
   readonly everyMs: number
-  /** Callers that wait for their answer; one more is told to come back later. */
+  /** Callers that wait for an answer, at most; the next one fails with Unavailable. */
   readonly waitingMax: number
 }
 
 /**
- * Looks rows up by id for many callers at once, at a cost that does not depend on how many ask: one call of `find` at a time,
- * begun at least `everyMs` after the last one. What is asked for meanwhile goes together into the next call, each id once. At
- * rest nobody waits. An answer is never older than its question: nobody is added to a call that is already under way.
+ * Looks up rows by id for many callers at a cost that does not depend on how many ask: one call of `find` at a time, started at
+ * least `everyMs` after the last one. Ids requested meanwhile are collected, each once, for the next call. When idle, a request
+ * is looked up at once. A caller never joins a call that has already started, so an answer is never older than its request.
  */
 export function sharedLookup<Row>(
   limits: LookupLimits,
@@ -37,10 +37,10 @@ export function sharedLookup<Row>(
 
   async function drain() {
     isUnderWay = true
-    // Whatever is being asked for in this turn of the loop comes along.
+    // Lets everything that is requested in this turn of the event loop join the call.
     await undefined
     while (waiting.size > 0) {
-      // Timers may fire a shade early.
+      // Timers may fire slightly early.
       for (let now = performance.now(); now < startedMs + limits.everyMs; now = performance.now()) {
         await sleep(Math.ceil(startedMs + limits.everyMs - now))
       }
@@ -55,7 +55,7 @@ export function sharedLookup<Row>(
       const found = await find([...asked.keys()])
       for (const [id, those] of asked) for (const { resolve } of those) resolve(found.get(id))
     } catch (error) {
-      // A database that is away is away for everybody: nobody waits for it in turn.
+      // When the database is unavailable, everyone who waits fails now instead of waiting for a call of their own.
       const failed = error instanceof Unavailable ? [asked, take(Number.POSITIVE_INFINITY)] : [asked]
       for (const each of failed)
         for (const those of each.values()) for (const { reject } of those) reject(error)

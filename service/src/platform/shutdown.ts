@@ -6,20 +6,20 @@ export interface Step {
 }
 
 /**
- * On SIGTERM or SIGINT the steps run in order, each once, the whole within a deadline; then the process ends. A second
- * signal ends it at once. Answers with a way to begin the same from code.
+ * On SIGTERM or SIGINT the steps run in order, each once, all within the deadline; then the process exits. A second signal
+ * exits at once. Returns a function that starts the same shutdown from code.
  */
 export function onShutdown(log: Log, deadlineMs: number, steps: readonly Step[]): (why: string) => void {
   let begun = false
   const begin = (why: string) => {
     if (begun) {
-      log.warn({ why }, 'asked twice to stop: ending now')
+      log.warn({ why }, 'second stop signal: exiting without an orderly stop')
       process.exit(1)
     }
     begun = true
     log.info({ why }, 'stopping')
     const overdue = setTimeout(() => {
-      log.error('stopping took too long: ending now')
+      log.error('the orderly stop exceeded its time limit: exiting now')
       process.exit(1)
     }, deadlineMs)
     overdue.unref()

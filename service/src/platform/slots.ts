@@ -1,6 +1,6 @@
 import { orAborted } from './deadline.ts'
 
-/** At most `max` at a time per key. Whoever comes later waits in order, until its own signal ends the wait. */
+/** At most `max` run at a time per key. Others wait in order of arrival, until their own signal ends the wait. */
 export interface Slots {
   run<T>(key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T>
 }
@@ -19,7 +19,7 @@ export function createSlots(max: number): Slots {
     const { promise: granted, resolve } = Promise.withResolvers<void>()
     state.waiting.add(resolve)
     await orAborted(granted, signal).catch((error: unknown) => {
-      // Granted in the very moment in which the wait ended: it goes to the next one.
+      // Granted at the very moment the wait was aborted: pass the slot to the next one.
       if (!state.waiting.delete(resolve)) release(key)
       throw error
     })

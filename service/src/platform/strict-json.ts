@@ -1,6 +1,6 @@
 import { JSON_DEPTH_MAX } from '@shopwire/contract'
 
-/** Numbers are whole; objects have no prototype, so no name in them is special. */
+/** Numbers are integers; objects have no prototype, so no member name is special. */
 export type JsonValue<Num = number> =
   | null
   | boolean
@@ -9,7 +9,7 @@ export type JsonValue<Num = number> =
   | JsonValue<Num>[]
   | { [name: string]: JsonValue<Num> }
 
-/** A number as it was written, for readers to whom 12345678901234567890 and what a double makes of it are not the same. */
+/** A number as it was written, for callers that must not lose digits: a double cannot hold 12345678901234567890. */
 export class NumberToken {
   readonly source: string
 
@@ -23,9 +23,9 @@ export class JsonError extends Error {
 }
 
 /**
- * Reads JSON so that no two readers can disagree about it: UTF-8 without a byte order mark, no name twice in an object,
- * whole numbers only, in digits, no lone surrogates or NUL, a bounded depth. `JSON.parse` takes the last of two equal names,
- * and turns a long id into another one. 1.0 is read as 1: some languages write every number like that.
+ * Parses JSON so that no two parsers can disagree about it: UTF-8 without a byte order mark, no duplicate names in an object,
+ * integers only, no lone surrogates or NUL, a bounded depth. `JSON.parse` takes the last of two equal names and rounds long ids.
+ * 1.0 is read as 1, because some languages write every number like that.
  */
 export function parseStrictJson(bytes: Uint8Array): JsonValue {
   let text: string
@@ -43,8 +43,8 @@ export function parseStrictJson(bytes: Uint8Array): JsonValue {
 }
 
 /**
- * The elements of a file that is one long array, or an object with nothing but that array under `member`, one after the
- * other: a file of a million elements is never held as a million objects. As strict as above; numbers stay as written.
+ * Yields the elements of a file that is one long array, or an object with only that array under `member`, so that a file of a
+ * million elements is never held as a million objects. As strict as above; numbers stay as written.
  */
 export function* readStrictJsonList(text: string, member: string): Generator<JsonValue<NumberToken>> {
   const reader = new Reader(text, 'file', (source) => new NumberToken(source))
@@ -85,7 +85,7 @@ const WHOLE_NUMBER = /^(0|-?[1-9]\d*)(\.0+)?$/
 
 class Reader<Num> {
   readonly #text: string
-  /** What is being read, for messages. */
+  /** For error messages. */
   readonly #what: 'body' | 'file'
   readonly #readNumber: (token: string) => Num
   #at = 0

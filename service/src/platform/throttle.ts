@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
 
-/** Counts events per name in this process. For keeping noise down, not for limits that the contract promises. */
+/** Counts events per name in this process. Limits noise such as log lines; not for limits that the contract promises. */
 export interface Throttle {
-  /** Counts one event; how long its name is over the limit in milliseconds, 0 when it is not. */
+  /** Counts one event; returns for how many more milliseconds its name is over the limit, 0 when it is not. */
   hit(name: string, nowMs: number): number
 }
 

@@ -1,10 +1,10 @@
 import type { ErrorType } from '@shopwire/contract'
 
 /**
- * Three kinds of trouble, never mixed:
- * - a Refusal is the caller's: it gets the status of its type and a sentence that says what to do;
- * - Unavailable is the world's: a database or a nonce store that does not answer; 503, try again;
- * - anything else is ours: 500, logged with its stack.
+ * Three kinds of errors, never mixed:
+ * - Refusal: the caller's request is at fault. The caller gets the status of its type and a message that says what to do.
+ * - Unavailable: a dependency (database, admission store) does not answer. The caller gets 503 and may retry.
+ * - anything else: a defect in our code. The caller gets 500; the stack is logged.
  */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
@@ -41,7 +41,7 @@ export class Unavailable extends Error {
   }
 }
 
-/** Ours: a state that the code says cannot be. Kept on in production. */
+/** A state that the code rules out: a failure is a defect of ours. Active in production too. */
 export function assert(condition: unknown, what: string): asserts condition {
   if (!condition) throw new Error(`assertion failed: ${what}`)
 }

@@ -1,23 +1,23 @@
-/** Whether the database can write. Learnt from the statements that fail, forgotten when a trial write succeeds. */
+/** Whether the database can write. A failed statement sets the problem; a trial write that succeeds clears it. */
 export interface WriteHealth {
-  /** Every error of a statement passes here. */
+  /** Call it with every error of a statement. */
   observe(error: unknown): void
-  /** Why nothing can be written, and what to do; undefined when all is well. */
+  /** Why nothing can be written, and what to do; undefined when writes work. */
   problem(): string | undefined
   stop(): void
 }
 
 const PROBE_EVERY_MS = 1_000
 
-/** By PostgreSQL's code. What it says itself has paths in it and is for the log only. */
+/** By SQLSTATE. PostgreSQL's own message contains paths, so it goes to the log only. */
 const PROBLEMS: Readonly<Record<string, string>> = {
   '53100':
-    'the database cannot write: its disk is full. Free space there or enlarge the volume; it goes on by itself within seconds',
+    'the database cannot write: its disk is full. Free space there or enlarge the volume; writing resumes within seconds, without a restart',
   '58030':
     'the database cannot write: its disk reports an input/output error. Look at the log of PostgreSQL and at the disk',
 }
 
-/** `probe` writes as much as an order may need and fails as an order would. */
+/** `probe` writes as much as an order may need, so it fails for the same reasons as an order. */
 export function trackWriteHealth(
   probe: () => Promise<unknown>,
   onChange: (problem: string | undefined) => void,
