@@ -19,14 +19,14 @@ import { createObtainer, type ObtainFromSuppliers } from './supply/obtain.ts'
 import { ANNOUNCE_CHUNK, announceCatalogue } from './webhooks/announce.ts'
 import { createDelivery, type DeliverDeps } from './webhooks/deliver.ts'
 import { DELIVER_QUEUE } from './webhooks/endpoint.ts'
-import { FORGET_CHUNK, forgetEvents } from './webhooks/retention.ts'
+import { DELETE_CHUNK, deleteOldEvents } from './webhooks/retention.ts'
 import { openKeyringFrom, type UntilAnswered, verifyKeysOf } from './wiring.ts'
 
 const CLOCK_EVERY_MS = 3_000
 const REFUND_RULE_EVERY_MS = 5_000
 const FORGET_EVERY_MS = 60_000
 const OWED_EVERY_MS = 60_000
-const FORGET_PAUSE_MS = 100
+const DELETE_PAUSE_MS = 100
 const DAY_MS = 86_400_000
 const ANNOUNCE_EVERY_MS = 1_000
 /** Between two chunks of accounts: callers' requests come first. */
@@ -142,7 +142,7 @@ export function createWorker(
     async () => {
       if (identity.problem() !== undefined) return
       const before = () => new Date(clock.nowMs() - config.SHOPWIRE_EVENT_RETENTION_DAYS * DAY_MS)
-      while ((await forgetEvents(db, before())) === FORGET_CHUNK) await sleep(FORGET_PAUSE_MS)
+      while ((await deleteOldEvents(db, before())) === DELETE_CHUNK) await sleep(DELETE_PAUSE_MS)
     },
     (error) => log.warn({ err: error }, 'events past their time could not be removed'),
   )

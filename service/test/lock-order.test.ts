@@ -22,7 +22,7 @@ import { createObtainer } from '../src/supply/obtain.ts'
 import { announceCatalogue } from '../src/webhooks/announce.ts'
 import { createDelivery } from '../src/webhooks/deliver.ts'
 import { DELIVER_QUEUE, queueTest, setEndpoint, stopEndpoint } from '../src/webhooks/endpoint.ts'
-import { forgetEvents } from '../src/webhooks/retention.ts'
+import { deleteOldEvents } from '../src/webhooks/retention.ts'
 import { openTestDatabase } from '../testing/database.ts'
 import { itemOf } from '../testing/items.ts'
 import { LOCK_ORDER, recordLocks, tablesLockedBy } from '../testing/lock-order.ts'
@@ -202,7 +202,7 @@ test('every transaction locks rows in the documented order, and every statement 
   answer = { error: null, status: 200, remote_address: '93.184.216.34' }
   await deliverAll(1_000)
   await db.transaction((tx) => stopEndpoint(tx, account_id, clock.nowMs()))
-  expect(await forgetEvents(db, new Date(clock.nowMs() + DAY_MS))).toBeGreaterThan(10)
+  expect(await deleteOldEvents(db, new Date(clock.nowMs() + DAY_MS))).toBeGreaterThan(10)
 
   // Keys, the clock, and the database itself.
   await releaseFrozenJobs(db, 100)

@@ -29,7 +29,7 @@ export const selectBalance = (db: Queryable, account_id: string) =>
       from balances
      where account_id = ${account_id}`)
 
-/** Takes the lock that every money move of the account takes first. */
+/** Takes the lock that every change of the account's balance takes first. */
 export const lockBalance = (tx: Queryable, account_id: string) =>
   tx.maybeOne<{ balance_cents: number }>(sql`
     select balance_cents
@@ -37,7 +37,7 @@ export const lockBalance = (tx: Queryable, account_id: string) =>
      where account_id = ${account_id}
        for update`)
 
-/** Moves the balance and writes the transfer beside it, in one statement; no row when the balance does not cover it. */
+/** Changes the balance and writes the transfer in one statement; returns no row when the balance does not cover it. */
 export const moveBalance = (tx: Queryable, move: Omit<Transfer, 'seq' | 'balance_after_cents'>) =>
   tx.maybeOne<Transfer>(sql`
     with moved as (
@@ -70,14 +70,14 @@ export const selectTransferByReference = (
        and kind = ${kind}
        and reference = ${reference}`)
 
-/** A reference belongs to the account that was first; answers with no row when that was somebody before. */
+/** Reserves a reference for the account; changes no row when another account has it already. */
 export const claimFundingReference = (tx: Queryable, reference: string, account_id: string) =>
   tx.run(sql`
     insert into funding_references (reference, account_id)
     values (${reference}, ${account_id})
         on conflict (reference) do nothing`)
 
-/** The transfer that a reference belongs to, whoever's it is. */
+/** The transfer that used a reference, of whichever account. */
 export const selectFundingByReference = (db: Queryable, reference: string) =>
   db.one<Pick<Transfer, 'account_id' | 'id' | 'amount_cents' | 'created_at'>>(sql`
     select t.account_id, t.id, t.amount_cents, t.created_at

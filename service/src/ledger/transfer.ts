@@ -18,9 +18,9 @@ export type { Transfer } from './queries.ts'
 
 export interface Recorded {
   readonly transfer: Transfer
-  /** False when the same reference had been recorded before: nothing moved this time. */
+  /** False when this reference had been recorded before: no money moved this time. */
   readonly isNew: boolean
-  /** Another account's transfer with this reference, when that was known and accepted. */
+  /** Another account's transfer with this reference, when the operator confirmed that it is a different payment. */
   readonly alsoBookedAs?: { readonly account_id: string; readonly transfer_id: string }
 }
 
@@ -28,11 +28,11 @@ export interface Funding {
   readonly amount_cents: number
   readonly reference: string
   readonly note?: string | undefined
-  /** Books it although the reference has credited another account. */
+  /** Books it although the reference has already credited another account. */
   readonly reference_used_elsewhere?: boolean | undefined
 }
 
-/** One movement may be at most this large; a slip of the hand should not make a billionaire. */
+/** Limits the damage of a mistyped amount. */
 export const TRANSFER_CENTS_MAX = 100_000_000_00
 const REFERENCE_LENGTH_MAX = 200
 const NOTE_LENGTH_MAX = 500
@@ -45,7 +45,7 @@ export async function readBalance(db: Queryable, account_id: string): Promise<nu
   return row.balance_cents
 }
 
-/** Newest first. `beforeSeq` continues a list: the smallest `seq` seen so far. */
+/** Newest first. `beforeSeq` continues a list: the smallest `seq` of the previous page. */
 export function readStatement(
   db: Queryable,
   account_id: string,
@@ -56,8 +56,8 @@ export function readStatement(
 }
 
 /**
- * Money came in from outside. The same reference twice is the same money, so a repeated command books nothing, and a payment that
- * has credited one account credits no other unless the operator says that these are two payments.
+ * Books money that came in from outside. Idempotent by reference: a repeated command books nothing, and a payment that has
+ * credited one account credits no other unless the operator says that these are two payments.
  */
 export async function fund(tx: Tx, account_id: string, wanted: Funding, nowMs: number): Promise<Recorded> {
   const { amount_cents, reference, note, reference_used_elsewhere = false } = wanted
@@ -84,7 +84,7 @@ export async function fund(tx: Tx, account_id: string, wanted: Funding, nowMs: n
   return { ...recorded, alsoBookedAs: { account_id: other.account_id, transfer_id: other.id } }
 }
 
-/** A correction by an operator, either way; never below zero. */
+/** A correction by an operator, up or down; the balance never goes below zero. */
 export function adjust(
   tx: Tx,
   account_id: string,
@@ -105,7 +105,7 @@ export function adjust(
   )
 }
 
-/** Gives an order's money back, all of it. The lock of the balance must be held; the schema lets it happen once. */
+/** Refunds an order in full. The balance must be locked; the schema allows one refund per order. */
 export async function refund(
   tx: Tx,
   account_id: string,
@@ -127,7 +127,7 @@ export async function refund(
   return transfer
 }
 
-/** The lock that comes first in every transaction that moves an account's money. */
+/** The first lock of every transaction that moves an account's money. */
 export async function lockMoney(tx: Tx, account_id: string): Promise<void> {
   if (!(await lockBalance(tx, account_id))) throw refuse('not_found', `There is no account ${account_id}.`)
 }

@@ -6,9 +6,9 @@ import { DELIVER_QUEUE } from './endpoint.ts'
 const CHUNK = 500
 
 /**
- * Tells every endpoint that the catalogue has changed, one chunk of accounts per call. Changes come together: a round begins
- * at most once a minute and names the newest revision. Answers with how many were told; fewer than a chunk ends the round.
- * Any number of workers may call this; one of them does the work.
+ * Queues a catalogue.changed event for every endpoint, one chunk of accounts per call. Changes are combined: a round starts at
+ * most once a minute and names the newest revision. Returns how many accounts were done; fewer than a chunk ends the round. Any
+ * number of workers may call this; one of them does the work.
  */
 export function announceCatalogue(db: Db, revision: number, nowMs: number): Promise<number> {
   return db.transaction(async (tx) => {
@@ -23,7 +23,12 @@ export function announceCatalogue(db: Db, revision: number, nowMs: number): Prom
                begun_at = ${new Date(nowMs)},
                told_up_to = ''`)
     }
-    return tellChunk(tx, round.told_up_to ?? '', round.told_up_to === null ? revision : round.revision, nowMs)
+    return announceChunk(
+      tx,
+      round.told_up_to ?? '',
+      round.told_up_to === null ? revision : round.revision,
+      nowMs,
+    )
   })
 }
 
@@ -35,7 +40,7 @@ const takeRound = (tx: Tx) =>
       from catalogue_announcement
        for update skip locked`)
 
-async function tellChunk(tx: Tx, after: string, revision: number, nowMs: number): Promise<number> {
+async function announceChunk(tx: Tx, after: string, revision: number, nowMs: number): Promise<number> {
   const endpoints = await tx.many<{ account_id: string; id: string }>(sql`
     select account_id, id
       from webhook_endpoints
@@ -47,20 +52,20 @@ async function tellChunk(tx: Tx, after: string, revision: number, nowMs: number)
   const accounts = endpoints.map(({ account_id }) => account_id)
   const now = new Date(nowMs)
   await tx.run(sql`
-    with told as (
+    with announced as (
       select account_id, endpoint_id, event_id
         from unnest(${accounts}::text[], ${endpoints.map(({ id }) => id)}::text[],
                     ${endpoints.map(() => newId('evt', nowMs))}::text[]) as t (account_id, endpoint_id, event_id)
     ), written as (
       insert into events (account_id, id, type, revision, created_at)
-      select account_id, event_id, 'catalogue.changed', ${revision}::bigint, ${now}::timestamptz from told
+      select account_id, event_id, 'catalogue.changed', ${revision}::bigint, ${now}::timestamptz from announced
     ), queued as (
       insert into deliveries (account_id, endpoint_id, event_id, created_at, next_at)
-      select account_id, endpoint_id, event_id, ${now}::timestamptz, ${now}::timestamptz from told
+      select account_id, endpoint_id, event_id, ${now}::timestamptz, ${now}::timestamptz from announced
     )
     insert into jobs as j (account_id, queue, subject, run_at, created_at)
     select account_id, ${DELIVER_QUEUE}, endpoint_id, clock_timestamp(), ${now}::timestamptz
-      from told
+      from announced
      -- The order of everyone who locks several jobs.
      order by account_id, endpoint_id collate "C"
         on conflict (account_id, queue, subject) do update

@@ -5,7 +5,7 @@ import { refuse } from '../platform/trouble.ts'
 import { DELIVER_QUEUE } from './endpoint.ts'
 import { type EndpointRow, lockEndpoint } from './queries.ts'
 
-/** One event on its way to one endpoint. Never what it says. */
+/** The delivery of one event to one endpoint. Never contains the body. */
 export interface LoggedDelivery {
   readonly event_id: string
   readonly type: WebhookEventName
@@ -52,7 +52,7 @@ export const listAttempts = (db: Queryable, account_id: string, event_id: string
        and event_id = ${event_id}
      order by started_at, round, n`)
 
-/** Events of a time that nobody ever accepted, and what they would come to if sent to the endpoint of today. */
+/** Events of a period that no endpoint accepted, and how many deliveries sending them to the current endpoint would make. */
 export interface Recoverable {
   readonly events: number
   readonly first_at: Date | null
@@ -71,7 +71,7 @@ export const countRecoverable = (db: Queryable, account_id: string, from: Date, 
                           and d.event_id = e.id
                           and d.state in ('delivered', 'pending'))`)
 
-/** Sends them to the endpoint of today, from the first attempt on. Answers with how many there were. */
+/** Sends them to the current endpoint, starting with the first attempt. Returns how many there were. */
 export async function recoverEvents(
   tx: Tx,
   account_id: string,
@@ -97,7 +97,7 @@ export async function recoverEvents(
   )
 }
 
-/** Sends one event again, accepted or not: the same id and bytes, to the endpoint of today. */
+/** Sends one event again, accepted or not: the same id and bytes, to the current endpoint. */
 export async function resendEvent(
   tx: Tx,
   account_id: string,
@@ -109,7 +109,7 @@ export async function resendEvent(
   if (queued === 0) throw refuse('not_found', `Account ${account_id} has no event ${event_id}.`)
 }
 
-/** A delivery that was there begins a new round; one that was not begins. Answers with how many of the events there are. */
+/** An existing delivery starts a new round; a missing one is created. Returns how many of the events exist. */
 async function queueAgain(
   tx: Tx,
   endpoint: EndpointRow,
@@ -118,7 +118,7 @@ async function queueAgain(
 ): Promise<number> {
   const { account_id, id } = endpoint
   const now = new Date(nowMs)
-  // Events before their deliveries: whoever removes old events holds them in that order.
+  // Events are locked before their deliveries, in the order that retention uses.
   const kept = await tx.many<{ id: string }>(sql`
     select e.id
       from events e

@@ -27,7 +27,7 @@ import {
 } from './queries.ts'
 
 export const DELIVER_QUEUE = 'deliver'
-/** More than wait for one endpoint, unless an operator has many sent again. */
+/** More than can be pending for one endpoint, unless an operator has sent many again. */
 const PENDING_TESTS_READ_MAX = 100
 
 export async function readHealth(db: Queryable, account_id: string): Promise<WebhookHealth> {
@@ -43,8 +43,8 @@ export async function readHealth(db: Queryable, account_id: string): Promise<Web
 }
 
 /**
- * Sends events to `url` from now on. The same URL again changes nothing; another one ends the old destination and what was
- * queued for it, and keeps the secret; the first one comes with a new secret, shown here and never again.
+ * Sends events to `url` from now on. The same URL again changes nothing. Another URL ends the old endpoint, cancels what was
+ * queued for it and keeps the secret. The first URL creates a secret, which is returned here and never again.
  */
 export async function setEndpoint(
   tx: Tx,
@@ -59,13 +59,13 @@ export async function setEndpoint(
   if (before?.url === url) return readHealth(tx, account_id)
   const secret = before ? undefined : await newSigningSecret(tx, keyring, account_id, nowMs, chosenSecret)
   if (before) await end(tx, before, nowMs)
-  // The account is locked: nobody else adds an endpoint to it, so this waits for nobody.
+  // The account is locked, so no other transaction can add an endpoint to it.
   await insertEndpoint(tx, { account_id, id: newId('whe', nowMs), url, set_by, created_at: new Date(nowMs) })
   const health = await readHealth(tx, account_id)
   return secret === undefined ? health : { ...health, secret }
 }
 
-/** Stops deliveries. Without an endpoint there is nothing to stop, and that is fine. */
+/** Stops deliveries. Idempotent: without an endpoint it does nothing. */
 export async function stopEndpoint(tx: Tx, account_id: string, nowMs: number): Promise<WebhookHealth> {
   await lockAccount(tx, account_id)
   const before = await lockEndpoint(tx, account_id)
@@ -77,8 +77,8 @@ export async function stopEndpoint(tx: Tx, account_id: string, nowMs: number): P
 }
 
 /**
- * Tests that arrive are not limited here. Of those that do not arrive only so many are queued per window, and the newest take
- * the place of the oldest: nobody needs an old test, and a dead receiver gets no flood when it comes back.
+ * Accepted tests are not limited here. Of tests that the endpoint has not accepted, only so many are queued per window, and new
+ * ones replace the oldest, so that a receiver that comes back is not flooded with old tests.
  */
 export async function queueTest(tx: Tx, account_id: string, nowMs: number): Promise<void> {
   const endpoint = await lockEndpoint(tx, account_id)
@@ -104,7 +104,7 @@ export async function queueTest(tx: Tx, account_id: string, nowMs: number): Prom
   await recordEvent(tx, { account_id, type: 'test' }, nowMs)
 }
 
-/** A new secret signs from now on. The one before it signs as well, in a header of its own, so that nobody has to hurry. */
+/** The new secret signs from now on. The previous one also signs, in a separate header, so that receivers can switch over. */
 export async function rotateSecret(
   tx: Tx,
   keyring: Keyring,
@@ -123,7 +123,7 @@ export async function rotateSecret(
   return newSigningSecret(tx, keyring, account_id, nowMs)
 }
 
-/** For whoever moves sealed values to another encryption key. */
+/** For the rewrap command. */
 export const webhookSecrets: SealedColumn = {
   table: 'webhook_secrets',
   keys: ['account_id', 'id'],

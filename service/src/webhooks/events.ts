@@ -8,7 +8,7 @@ export interface NewEvent {
   readonly order_id?: string
 }
 
-/** Writes an event, and its delivery if somebody wants it, in the transaction that makes it true. */
+/** Writes an event, and its delivery if the account has an endpoint, in the transaction of the change that it reports. */
 export async function recordEvent(tx: Tx, event: NewEvent, nowMs: number): Promise<string> {
   const id = newId('evt', nowMs)
   await tx.one(sql`

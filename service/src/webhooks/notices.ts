@@ -15,19 +15,19 @@ export interface Trouble {
   readonly isGivenUp: boolean
 }
 
-/** Shares of failed attempts, in percent, at which somebody is told; each once until the next success. */
+/** Percentages of failed attempts at which a notice is written; each once until the next success. */
 const LEVELS = [100, 90, 70, 50] as const
-/** Over so many of the last attempts; fewer than the least say nothing yet. */
+/** Computed over this many of the latest attempts; with fewer than the minimum there is no notice yet. */
 const ATTEMPTS_LOOKED_AT = 20
 const ATTEMPTS_MIN = 10
-/** Events given up in a row are one piece of news. */
+/** At most one notice per hour for events that are given up. */
 const GIVEN_UP_EVERY_MS = 3_600_000
 
-/** After an attempt has failed: whether that is news, and if so, put down as such. */
+/** Call it after a failed attempt: writes a notice if a new threshold is reached. */
 export function noticeTrouble(db: Db, trouble: Trouble, nowMs: number): Promise<void> {
   const { account_id, endpoint_id, event_id, isGivenUp } = trouble
   return db.transaction(async (tx) => {
-    // Attempts of one endpoint fail side by side; what one of them tells, the others need not.
+    // Attempts of one endpoint fail concurrently; the lock makes sure that only one of them writes the notice.
     await tx.run(sql`
       select id
         from webhook_endpoints
@@ -65,7 +65,7 @@ const selectRecent = (tx: Tx, { account_id, endpoint_id }: Trouble) =>
              order by finished_at desc
              limit ${ATTEMPTS_LOOKED_AT}) recent`)
 
-/** One row if this is worse than what was told before. */
+/** Returns a row if this level is worse than the last one reported. */
 const raiseAlert = (tx: Tx, { account_id, endpoint_id }: Trouble, level: number) =>
   tx.run(sql`
     update webhook_endpoints

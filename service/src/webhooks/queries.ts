@@ -14,7 +14,7 @@ export interface EndpointRow {
   readonly last_error: string | null
 }
 
-/** Changes of an account's endpoint and secrets come one after the other. */
+/** Serialises changes of an account's endpoint and secrets. */
 export const lockAccount = (tx: Tx, account_id: string) =>
   tx.one(sql`
     select id
@@ -22,7 +22,7 @@ export const lockAccount = (tx: Tx, account_id: string) =>
      where id = ${account_id}
        for no key update`)
 
-/** Waits for events that are being written for it, so that none is left behind when it ends. */
+/** Waits for events that are being written for the endpoint, so that ending it cancels those too. */
 export const lockEndpoint = (tx: Tx, account_id: string) =>
   tx.maybeOne<EndpointRow>(sql`
     select account_id, id, url, set_by, created_at, last_delivered_at, last_failure_at, last_error
@@ -58,8 +58,8 @@ export const insertEndpoint = (
     values (${endpoint.account_id}, ${endpoint.id}, ${endpoint.url}, ${endpoint.set_by}, ${endpoint.created_at})`)
 
 /**
- * Ends it, and everything still queued for it. The time is that of the change and not of the request, which may have waited:
- * what was sent meanwhile was sent before the end.
+ * Ends the endpoint and cancels everything queued for it. The end is the time of the change, not of the request, which may have
+ * waited for a lock: deliveries sent in the meantime were sent before the end.
  */
 export const endEndpoint = (tx: Tx, { account_id, id }: Pick<EndpointRow, 'account_id' | 'id'>, at: Date) =>
   tx.run(sql`
@@ -83,7 +83,7 @@ export interface SecretRow {
   readonly account_id: string
   readonly id: string
   readonly secret_sealed: Buffer
-  /** Null for the one in use. */
+  /** Null for the current one. */
   readonly ends_at: Date | null
 }
 
@@ -95,7 +95,7 @@ export const insertSecret = (
     insert into webhook_secrets (account_id, id, secret_sealed, secret_kek_id, created_at)
     values (${secret.account_id}, ${secret.id}, ${secret.secret_sealed}, ${secret.secret_kek_id}, ${secret.created_at})`)
 
-/** The secret in use stops being it; it goes on signing beside the new one until `ends_at`. */
+/** Replaces the current secret; it still signs beside the new one until `ends_at`. */
 export const endSecret = (tx: Tx, account_id: string, ends_at: Date) =>
   tx.run(sql`
     update webhook_secrets
@@ -103,7 +103,7 @@ export const endSecret = (tx: Tx, account_id: string, ends_at: Date) =>
      where account_id = ${account_id}
        and ends_at is null`)
 
-/** Only one secret besides the one in use still signs: the newest before it. */
+/** Ends all older secrets, so that only the newest previous one still signs beside the current one. */
 export const endPreviousSecrets = (tx: Tx, account_id: string, at: Date) =>
   tx.run(sql`
     update webhook_secrets
@@ -112,8 +112,8 @@ export const endPreviousSecrets = (tx: Tx, account_id: string, at: Date) =>
        and ends_at > ${at}`)
 
 /**
- * Tests that are not accepted yet, newest first. Their age is by the database's clock, so that a wait computed by one process
- * has passed for every other one as well.
+ * Tests that are not accepted yet, newest first. Their age is measured by the database's clock, so that a wait computed by one
+ * process is valid for all.
  */
 export const selectPendingTests = (tx: Tx, { account_id, endpoint_id }: EndpointKey, limit: number) =>
   tx.many<{ event_id: string; age_s: number }>(sql`
@@ -142,7 +142,7 @@ export const cancelDeliveries = (
        and event_id = any(${event_ids})
        and state = 'pending'`)
 
-/** Where deliveries of an endpoint go; undefined once it has ended. */
+/** The target of an endpoint's deliveries; undefined once the endpoint has ended. */
 export interface Destination {
   readonly url: string
   readonly is_suspended: boolean
@@ -154,7 +154,7 @@ export interface EndpointKey {
   readonly endpoint_id: string
 }
 
-/** In the order asked for. */
+/** In the order of the ids given. */
 export async function selectDestinations(
   db: Queryable,
   endpoints: readonly EndpointKey[],
@@ -178,7 +178,7 @@ export async function selectDestinations(
 export interface DueDelivery {
   readonly event_id: string
   readonly round: number
-  /** Attempts made so far in this round. */
+  /** In this round. */
   readonly attempts: number
   readonly created_at: Date
   readonly type: WebhookEventName
@@ -189,8 +189,8 @@ export interface DueDelivery {
 }
 
 /**
- * What may be sent now, oldest first. What is past its horizon is given up instead; the endpoint is locked first then, as by
- * everyone who changes several of its deliveries.
+ * The deliveries that are due, oldest first. Those past their horizon are given up instead; that locks the endpoint first, like
+ * every change of several of its deliveries.
  */
 export const takeDue = (
   db: Queryable,
@@ -232,7 +232,7 @@ export const takeDue = (
      order by d.next_at, d.event_id
      limit ${limit}`)
 
-/** The earliest that is still to be done, if there is any. */
+/** The earliest pending delivery, if any. */
 export const selectNext = (db: Queryable, account_id: string, endpoint_id: string) =>
   db.one<{ next_at: Date | null }>(sql`
     select min(next_at) as next_at
@@ -242,9 +242,9 @@ export const selectNext = (db: Queryable, account_id: string, endpoint_id: strin
        and state = 'pending'`)
 
 /**
- * Ends the job of an endpoint that has nothing left to send and was not woken meanwhile. An event written at this moment either
- * waits for this statement and makes a new job, or has marked this one as woken; without the mark it could be overlooked,
- * because a statement that waited for a row sees that row anew and nothing else.
+ * Ends the job of an endpoint that has nothing left to send and was not woken meanwhile. An event written at the same moment
+ * either waits for this statement and creates a new job, or has marked this one as woken. Without that mark it could be missed:
+ * a statement that waited for a row lock re-reads that row, but no other table.
  */
 export const endDeliverJob = (db: Queryable, { account_id, queue, subject, attempts }: Job) =>
   db.run(sql`
@@ -268,8 +268,8 @@ export interface FrozenBody {
 }
 
 /**
- * The bytes of an event are made once: whoever comes second is given the first ones. Answers in the order given, and locks in
- * the order of the ids: another worker may have some of the same events in another order.
+ * Stores the bytes of an event once: if another worker was first, its bytes are returned. Answers in the order given; locks in
+ * the order of the ids, because another worker may have some of the same events in another order.
  */
 export async function freezeBodies(db: Queryable, bodies: readonly FrozenBody[]): Promise<Buffer[]> {
   const frozen = await db.many<{ place: number; body_sealed: Buffer }>(sql`
@@ -290,7 +290,7 @@ export async function freezeBodies(db: Queryable, bodies: readonly FrozenBody[])
      where e.account_id = h.account_id
        and e.id = h.id
     returning h.place, e.body_sealed`)
-  assert(frozen.length === bodies.length, 'an event is gone')
+  assert(frozen.length === bodies.length, 'every event whose body is stored still exists')
   const byPlace = new Map(frozen.map(({ place, body_sealed }) => [place, body_sealed]))
   return bodies.map((_, n) => byPlace.get(n + 1) as Buffer)
 }
@@ -306,15 +306,15 @@ export interface Attempt {
   readonly status: number | null
   readonly error: string | null
   readonly remote_address: string | null
-  /** What the delivery is after it. */
+  /** The state of the delivery after this attempt. */
   readonly state: 'pending' | 'delivered' | 'failed'
   readonly next_at: Date
 }
 
 /**
- * Writes down attempts and what follows from them; answers, in the order given, whether each counted. It does not when the
- * delivery was cancelled or somebody else has made the same attempt meanwhile. Endpoints are locked before their deliveries,
- * as everywhere.
+ * Records attempts and their results; returns, in the order given, whether each counted. An attempt does not count when the
+ * delivery was cancelled or another worker has recorded the same attempt. Endpoints are locked before their deliveries, as
+ * everywhere.
  */
 export async function recordAttempts(db: Queryable, attempts: readonly Attempt[]): Promise<boolean[]> {
   const column = <Name extends keyof Attempt>(name: Name) => attempts.map((attempt) => attempt[name])
@@ -362,7 +362,7 @@ export async function recordAttempts(db: Queryable, attempts: readonly Attempt[]
              (array_agg(error order by finished_at desc) filter (where error is not null))[1] as error
         from counted
        group by account_id, endpoint_id
-    ), told as (
+    ), updated_endpoints as (
       update webhook_endpoints e
          set last_delivered_at = coalesce(l.delivered_at, e.last_delivered_at),
              last_failure_at = coalesce(l.failed_at, e.last_failure_at),

@@ -1,21 +1,21 @@
 import { type Db, sql } from '../platform/db.ts'
 
-/** At a time, so that nobody waits for it. */
-export const FORGET_CHUNK = 1_000
+/** Rows per transaction: small, so that locks are held briefly. */
+export const DELETE_CHUNK = 1_000
 
 /**
- * Removes events that are older than they are kept for, with their deliveries and attempts; links among what they said go
- * with them. One chunk per call; fewer than that many removed means none is left. What is still on its way stays. Any number
- * of workers may call this; one of them does the work.
+ * Deletes events that are past their retention, with their deliveries, attempts and the links in their bodies. Events with a
+ * pending delivery are kept. One chunk per call; fewer rows than a chunk means that none is left. Any number of workers may
+ * call this; one of them does the work.
  */
-export function forgetEvents(db: Db, before: Date): Promise<number> {
+export function deleteOldEvents(db: Db, before: Date): Promise<number> {
   return db.transaction(async (tx) => {
-    const turn = await tx.maybeOne(sql`
+    const lock = await tx.maybeOne(sql`
       select kept_since
         from event_retention
          for update skip locked`)
-    if (!turn) return 0
-    // Written first: whoever counts events must not miss one that it believes is kept.
+    if (!lock) return 0
+    // Updated before the deletion: a check that counts events since kept_since must not expect one that is being deleted.
     await tx.run(sql`
       update event_retention
          set kept_since = greatest(kept_since, ${before})`)
@@ -29,7 +29,7 @@ export function forgetEvents(db: Db, before: Date): Promise<number> {
                             and d.event_id = e.id
                             and d.state = 'pending')
        order by e.created_at
-       limit ${FORGET_CHUNK}
+       limit ${DELETE_CHUNK}
          for update skip locked`)
     const accounts = old.map(({ account_id }) => account_id)
     const events = old.map(({ id }) => id)
@@ -44,7 +44,7 @@ export function forgetEvents(db: Db, before: Date): Promise<number> {
        where d.account_id = o.account_id
          and d.event_id = o.event_id
          and d.state <> 'pending'`)
-    // One that an operator sent again since it was looked at stays for the next time.
+    // An event that an operator sent again since the first query stays until the next call.
     return tx.run(sql`
       delete from events e
        using unnest(${accounts}::text[], ${events}::text[]) as o (account_id, event_id)

@@ -7,8 +7,8 @@ import {
 } from '@shopwire/contract'
 
 /**
- * When a delivery that has failed `n` times is tried next, or undefined when it is given up. The wait doubles from a minute
- * to an hour and counts from the end of the attempt; jitter is only ever added, and never beyond the hour.
+ * When a delivery that has failed `n` times is attempted next; undefined when it is given up. The backoff doubles from a minute
+ * to an hour and counts from the end of the attempt. Jitter only ever lengthens it, and never beyond the hour.
  */
 export function nextAttemptMs(
   n: number,

@@ -3,7 +3,7 @@ import { LookupFailed } from '../platform/name-lookup.ts'
 import { AddressBlocked, bare, checkedAddresses, isPublicAddress } from '../platform/public-address.ts'
 import { type Refusal, refuse } from '../platform/trouble.ts'
 
-/** Of those above 1023, the ones browsers refuse to talk to: mail, chat and the like, which HTTP could be made to speak. */
+/** Ports above 1023 that browsers block too: services such as mail and chat that an HTTP request could be made to talk to. */
 const BAD_PORTS = new Set([
   1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697,
   10080,
@@ -11,9 +11,9 @@ const BAD_PORTS = new Set([
 const PRIVATE_NAMES = /(^|\.)(localhost|local|internal|intranet|lan|home|corp|home\.arpa|test|invalid|onion)$/
 
 /**
- * The URL as it will be dialled, or a refusal that says why. Names are resolved as well: one that stands for a private address
- * today is refused today. That a name is let through here decides nothing later; every delivery checks again. Look-ups are limited
- * per account, and take at most two seconds.
+ * Returns the normalised URL or refuses it and says why. The host is resolved too, and refused if it has a private address today.
+ * Passing this check is not enough to be delivered to: every delivery checks the addresses again. Look-ups are limited per
+ * account and take at most two seconds.
  */
 export async function checkWebhookUrl(text: string, account_id: string): Promise<string> {
   if (!URL.canParse(text)) throw notAllowed('it is not a URL')
@@ -38,7 +38,7 @@ async function checkHost(host: string, account_id: string) {
     if (error instanceof AddressBlocked) throw notAllowed('its host stands for an address that is not public')
     if (!(error instanceof LookupFailed)) throw error
     if (error.isUnknownName) throw notAllowed('its host is not known')
-    // A resolver that is not well today says nothing about the host. Deliveries look again.
+    // A resolver failure does not mean that the host is wrong. Deliveries look it up again.
   }
 }
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { sql } from '../../src/platform/db.ts'
 import { recordEvent } from '../../src/webhooks/events.ts'
-import { FORGET_CHUNK, forgetEvents } from '../../src/webhooks/retention.ts'
+import { DELETE_CHUNK, deleteOldEvents } from '../../src/webhooks/retention.ts'
 import { openShop, type Shop, type TestKey } from '../../testing/shop.ts'
 
 const DAY_MS = 86_400_000
@@ -32,7 +32,7 @@ const count = () =>
   shop.db.one<{ events: number; deliveries: number }>(sql`
     select (select count(*) from events where account_id = ${account_id}) as events,
            (select count(*) from deliveries where account_id = ${account_id}) as deliveries`)
-const forget = () => forgetEvents(shop.db, new Date(Date.now() - 90 * DAY_MS))
+const forget = () => deleteOldEvents(shop.db, new Date(Date.now() - 90 * DAY_MS))
 
 test('events past their time go, with deliveries and attempts; younger ones stay', async () => {
   await record(91)
@@ -59,12 +59,12 @@ test('what is still on its way stays, however old', async () => {
 test('several workers at once remove everything once, in chunks', async () => {
   await shop.db.run(sql`
     insert into events (account_id, id, type, created_at)
-    select ${account_id}, 'evt_old_' || n, 'test', now() - interval '200 days' from generate_series(1, ${FORGET_CHUNK + 5}) n`)
+    select ${account_id}, 'evt_old_' || n, 'test', now() - interval '200 days' from generate_series(1, ${DELETE_CHUNK + 5}) n`)
   let removed = 0
   for (let n = 0; n < 4; n += 1) {
     const parts = await Promise.all([forget(), forget(), forget()])
-    expect(Math.max(...parts)).toBeLessThanOrEqual(FORGET_CHUNK)
+    expect(Math.max(...parts)).toBeLessThanOrEqual(DELETE_CHUNK)
     removed += parts.reduce((sum, part) => sum + part, 0)
   }
-  expect(removed).toBe(FORGET_CHUNK + 5)
+  expect(removed).toBe(DELETE_CHUNK + 5)
 })
