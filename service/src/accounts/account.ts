@@ -28,7 +28,7 @@ export async function createAccount(
   return account
 }
 
-/** Holds from the moment the transaction commits; the caller announces the new access version to the admission memory. */
+/** In force when the transaction commits; the caller then announces the new access version to the admission store. */
 export async function setAccountStatus(tx: Tx, id: string, status: AccountStatus): Promise<Account> {
   const account = await updateAccountStatus(tx, id, status)
   if (!account) throw refuse('not_found', `There is no account ${id}.`)
@@ -41,7 +41,7 @@ export async function getAccount(db: Queryable, id: string): Promise<Account> {
   return account
 }
 
-/** In order of creation. `afterId` continues a list: the last id seen. */
+/** In order of creation. `afterId` continues a list: the last id of the previous page. */
 export function listAccounts(db: Queryable, limit: number, afterId = '') {
   return selectAccounts(db, afterId, limit)
 }

@@ -17,7 +17,7 @@ import {
 
 export type { ApiKey, LiveKeyRow } from './queries.ts'
 
-/** The secret is returned here and nowhere else, ever. */
+/** The only place where the secret is returned. */
 export async function createKey(
   tx: Tx,
   keyring: Keyring,
@@ -41,7 +41,7 @@ export async function createKey(
   return { key, secret }
 }
 
-/** Final. Revoking twice is revoking once. */
+/** Final and idempotent. */
 export async function revokeKey(
   tx: Tx,
   id: string,
@@ -58,7 +58,7 @@ export async function listKeys(db: Queryable, account_id: string): Promise<ApiKe
   return selectKeys(db, account_id)
 }
 
-/** Those that exist and are not revoked, by id. */
+/** The keys among these ids that exist and are not revoked. */
 export async function findLiveKeys(
   db: Queryable,
   ids: readonly string[],
@@ -74,7 +74,7 @@ export function openSecret(keyring: Keyring, key: LiveKeyRow): Promise<string> {
   return keyring.open(key.secret_sealed, secretBinding(key.account_id, key.key_id))
 }
 
-/** For whoever moves sealed values to another encryption key. */
+/** For the rewrap command. */
 export const apiKeySecrets: SealedColumn = {
   table: 'api_keys',
   keys: ['account_id', 'id'],

@@ -20,7 +20,7 @@ export interface ApiKey {
   readonly revoked_at: Date | null
 }
 
-/** A key that may still sign, with all that a request needs to know of it and its account. */
+/** A key that is not revoked, with everything a request needs to know about it and its account. */
 export interface LiveKeyRow {
   readonly key_id: string
   readonly account_id: string

@@ -3,7 +3,7 @@ import { JsonError, type JsonValue, NumberToken, readStrictJsonList } from '../p
 import { refuse } from '../platform/trouble.ts'
 import type { ItemFacts } from './queries.ts'
 
-/** The columns of a catalogue file, in CSV the header and in JSON the members of an item. */
+/** The columns of a catalogue file: the header of a CSV file, the members of an item in JSON. */
 export const columns = [
   'id',
   'name',
@@ -16,7 +16,7 @@ export const columns = [
 ] as const
 export type Column = (typeof columns)[number]
 
-/** An item as a file spells it. What is empty or missing takes its default. */
+/** An item in the texts of a file. Empty or missing values take their default. */
 export type ItemTexts = Partial<Record<Column, string>>
 
 export const fileFormats = ['json', 'csv'] as const
@@ -28,14 +28,14 @@ export interface CatalogueFile {
   readonly warnings: string[]
 }
 
-/** A text of ours ends near half a gigabyte, whatever memory there is. */
+/** V8 limits a string to about half a gigabyte, whatever memory there is. */
 const FILE_BYTES_MAX = 500_000_000
 const PRICE_CENTS_MAX = 100_000_000
 const TEXT_LENGTH_MAX = 200
 const IMAGE_LENGTH_MAX = 2_000
 const PROBLEMS_SHOWN_MAX = 50
 
-/** Doubles, and so spreadsheets, keep this many digits of any number; the rest turns into zeros. */
+/** Doubles, and so spreadsheets, keep this many digits of a number; the rest become zeros. */
 const SPREADSHEET_DIGITS = 15
 const ROUNDED_MIN = 3
 const ROUNDED_SHARE_MAX = 0.1
@@ -43,8 +43,8 @@ const ROUNDED_SHARE_MAX = 0.1
 const REQUIRED: readonly Column[] = ['id', 'name', 'type', 'collection', 'price_cents']
 
 /**
- * Reads a whole file or refuses it with everything that is wrong. Ids are the point: one that lost digits on its way
- * through a spreadsheet or a double is another item's id, and would be sold as that.
+ * Reads a whole file, or refuses it and lists everything that is wrong. Ids need the most care: one that lost digits in a
+ * spreadsheet or a double is the id of another item and would be sold as that.
  */
 export function readCatalogueFile(bytes: Uint8Array, wantedFormat?: FileFormat): CatalogueFile {
   const text = decode(bytes)
@@ -60,7 +60,7 @@ export function readCatalogueFile(bytes: Uint8Array, wantedFormat?: FileFormat):
   return file.finish()
 }
 
-/** One item by the same rules, for changes that come from elsewhere than a file. */
+/** Reads one item by the same rules, for changes that do not come from a file. */
 export function readItem(texts: ItemTexts): ItemFacts {
   const problems: string[] = []
   const facts = factsOf(texts, (message) => problems.push(message))
@@ -68,7 +68,7 @@ export function readItem(texts: ItemTexts): ItemFacts {
   return facts
 }
 
-/** The opposite of `readItem`. */
+/** The inverse of `readItem`. */
 export function textsOf(item: ItemFacts): Record<Column, string> {
   return {
     id: item.id,
@@ -82,7 +82,7 @@ export function textsOf(item: ItemFacts): Record<Column, string> {
   }
 }
 
-/** A file that `readCatalogueFile` reads back as the same items, piece by piece. */
+/** Writes, in chunks, a file that `readCatalogueFile` reads back as the same items. */
 export async function* writeCatalogueFile(
   batches: AsyncIterable<readonly ItemFacts[]>,
   format: FileFormat,
@@ -124,18 +124,21 @@ function decode(bytes: Uint8Array): string {
   }
   let text: string
   try {
-    // Takes a byte order mark away: spreadsheets write one, and it means nothing in UTF-8.
+    // Removes a byte order mark: spreadsheets write one, and it means nothing in UTF-8.
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw refuse('invalid_request', 'The file is not UTF-8. Save it anew, as "CSV UTF-8" or as JSON.')
+    throw refuse('invalid_request', 'The file is not UTF-8. Save it again, as "CSV UTF-8" or as JSON.')
   }
   if (text.trim() === '') {
-    throw refuse('invalid_request', 'The file is empty. Was it written to the end?')
+    throw refuse(
+      'invalid_request',
+      'The file is empty. Check that it was written completely, then import it again.',
+    )
   }
   return text
 }
 
-/** Collects what a file holds and what is wrong with it. */
+/** Collects the items of a file and its problems. */
 class FileItems {
   readonly #format: FileFormat
   readonly #items = new Map<string, ItemFacts>()
@@ -156,7 +159,7 @@ class FileItems {
     const facts = factsOf(texts, (message) => this.problem(place, message))
     const { id } = texts
     if (id === undefined || !ITEM_ID.test(id)) return
-    // A file made by a program has its ids from a program; only spreadsheets round.
+    // Only spreadsheets round ids, and they write CSV.
     if (this.#format === 'csv' && looksRounded(id)) this.#roundedPlaces.push(place)
     const first = this.#places.get(id)
     if (first !== undefined) {
@@ -213,7 +216,7 @@ class FileItems {
     return this.#format === 'csv' ? `line ${place}` : `item ${place}`
   }
 
-  /** Collections repeat; one copy of each text is enough. */
+  /** Collections repeat, so each text is stored once. */
   #one(text: string): string {
     const known = this.#collections.get(text)
     if (known === undefined) this.#collections.set(text, text)
@@ -222,8 +225,8 @@ class FileItems {
 }
 
 /**
- * With the parser that reads request bodies rather than `JSON.parse`, which takes the last of two equal members without
- * a word. Its reviver could show how a numeric id was written, but only once the whole file stands in memory as objects.
+ * Uses the parser of request bodies instead of `JSON.parse`, which silently takes the last of two equal members. A reviver could
+ * see how a numeric id was written, but only after the whole file is in memory as objects.
  */
 function readJson(text: string, file: FileItems) {
   let place = 0
@@ -262,7 +265,7 @@ function textsFromJson(
   return isSound ? texts : undefined
 }
 
-/** Puts the member among the texts, or says what is wrong with its type. */
+/** Adds the member to the texts, or returns what is wrong with its type. */
 function takeJson(texts: ItemTexts, name: Column, value: JsonValue<NumberToken>): string | undefined {
   if (value === null) return undefined
   if (name === 'price_cents') {
@@ -300,7 +303,7 @@ function readCsv(text: string, file: FileItems) {
     const texts: ItemTexts = {}
     for (const [n, column] of header.entries()) texts[column] = trimmed[n] as string
     const strayIn = strayQuote === undefined ? undefined : header[strayQuote]
-    // An id says more about its quotes itself.
+    // Quotes in an id are reported by the check of the id, which says more.
     if (strayIn !== undefined && strayIn !== 'id') {
       file.problem(
         line,
@@ -335,16 +338,16 @@ class CsvError extends Error {
 }
 
 interface CsvRecord {
-  /** Where it begins, from 1. */
+  /** The line it starts in, from 1. */
   readonly line: number
   readonly cells: string[]
-  /** The first cell with a quote in its midst though it does not begin with one. */
+  /** The first cell that contains a quote but does not start with one. */
   readonly strayQuote: number | undefined
 }
 
 /**
- * RFC 4180, and either line end. Small enough to be ours: a record knows the line it begins in, and a wrong one is a
- * problem among others where a library would stop at the first.
+ * RFC 4180 with either line end. Written here because a record has to know the line it starts in, and an invalid record is one
+ * problem among others, while a library would stop at the first.
  */
 function* csvRecords(text: string): Generator<CsvRecord> {
   let at = 0
@@ -439,7 +442,7 @@ function nearColumn(name: string): Column | undefined {
   )
 }
 
-/** Levenshtein's distance. */
+/** Levenshtein distance. */
 function typosBetween(a: string, b: string): number {
   let above = Array.from({ length: b.length + 1 }, (_, n) => n)
   for (const [row, char] of [...a].entries()) {
@@ -453,7 +456,7 @@ function typosBetween(a: string, b: string): number {
   return above[b.length] as number
 }
 
-/** The rules for an item, whatever it was written in. Complains about everything that is wrong, not about the first. */
+/** The rules for an item of any format. Reports every problem, not only the first. */
 function factsOf(texts: ItemTexts, complain: (message: string) => void): ItemFacts | undefined {
   let isSound = true
   const wrong = (message: string) => {
@@ -511,9 +514,9 @@ function readText(
   given: string | undefined,
   wrong: (m: string) => void,
 ): string {
-  // One spelling for letters that can be written in two, so that a search finds them and a comparison calls them equal.
+  // Normalised, so that searches and comparisons treat the two spellings of a letter as equal.
   const text = (given ?? '').normalize('NFC')
-  // Control characters would let a name rewrite the terminal or the log line it is printed in.
+  // Control characters would let a name change the terminal or the log line it is printed in.
   if (/\p{Cc}/u.test(text)) wrong(`${column} ${show(text)} has control characters or a line break.`)
   else if (text === '') wrong(`${column} is missing.`)
   else if (text !== text.trim()) wrong(`${column} ${show(text)} begins or ends with a space.`)
@@ -564,7 +567,7 @@ function readTime(text: string, wrong: (message: string) => void): Date | null {
   if (text === '') return null
   const [, year, month, day] = DATE_TIME.exec(text) ?? []
   const at = new Date(text)
-  // Date.parse takes 30 February for 2 March.
+  // Date.parse reads 30 February as 2 March.
   const isDay =
     year !== undefined && Number(day) <= new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate()
   if (!isDay || !(at.getTime() >= 0 && at.getTime() <= TIME_MS_MAX)) {

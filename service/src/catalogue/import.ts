@@ -12,22 +12,21 @@ import {
 } from './queries.ts'
 
 export interface ImportOptions {
-  /** The file is not the whole catalogue: what it does not name stays as it is. */
+  /** The file is not the whole catalogue: items that it does not name stay unchanged. */
   readonly isPartial: boolean
-  /** The operator has seen that most of the shop goes from sale and wants it so. */
+  /** The operator has confirmed that most of the shop's items are to be taken from sale. */
   readonly allowRemovals: boolean
   readonly progress?: (done: { compared: number } | { written: number; toWrite: number }) => void
 }
 
-/** What differs between a file and the shop. An item can have changed and also be back on sale. */
+/** The differences between a file and the shop. One item can count as changed and as back on sale. */
 export interface Difference {
   readonly added: ItemFacts[]
   readonly changed: ChangedItem[]
   readonly taken_from_sale: (NamedItem & { is_in_file: boolean })[]
   readonly back_on_sale: NamedItem[]
-  /** Items of the file that the shop has just so. */
+  /** Items that are the same in the file and in the shop. */
   unchanged: number
-  /** Before anything is changed. */
   for_sale_before: number
 }
 
@@ -42,17 +41,17 @@ export interface ChangedItem extends NamedItem {
 
 export interface Imported {
   readonly difference: Difference
-  /** The shop's revision now; the same as before when nothing had to be changed. */
+  /** The shop's current revision; unchanged when there was nothing to change. */
   readonly revision: number
 }
 
-/** Statements have seconds, not minutes: each of them carries this many rows. */
+/** Rows per statement: a statement has a time limit of seconds. */
 const BATCH = 5_000
 
-/** A file that was cut off must not empty the shop: from here on, half of it needs a word from the operator. */
+/** A truncated file must not empty the shop: taking half of the items from sale, if at least this many, needs confirmation. */
 const REMOVALS_MIN = 10
 
-/** Changes nothing. */
+/** Read-only. */
 export async function compareCatalogue(
   db: Queryable,
   items: ReadonlyMap<string, ItemFacts>,
@@ -63,8 +62,8 @@ export async function compareCatalogue(
 }
 
 /**
- * Brings the shop to what the file says, under one revision or not at all. The comparison is made again here, behind the
- * lock that every change takes: what was shown to the operator may be minutes old.
+ * Brings the shop to the state of the file, in one revision or not at all. The comparison is repeated under the lock that every
+ * change takes: the one shown to the operator may be minutes old.
  */
 export async function importCatalogue(
   tx: Tx,
@@ -96,7 +95,7 @@ export async function importCatalogue(
   return { difference, revision }
 }
 
-/** Why this import would be refused, as far as the difference tells. */
+/** Why this import would be refused, as far as the difference shows. */
 export function objectionTo(difference: Difference, options: ImportOptions): string | undefined {
   const taken = difference.taken_from_sale.length
   const isMuch = taken >= REMOVALS_MIN && taken * 2 > difference.for_sale_before
@@ -144,7 +143,7 @@ async function compare(db: Queryable, items: ReadonlyMap<string, ItemFacts>, opt
   return { difference, toWrite, toTake }
 }
 
-/** Whether there are any. */
+/** Counts what changed; returns whether anything did. */
 function noteChanges(difference: Difference, row: ItemRow, item: ItemFacts): boolean {
   const all = changesBetween(row, item)
   if (all.length === 0) {

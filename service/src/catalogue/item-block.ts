@@ -3,7 +3,7 @@ import type { ItemRow } from './queries.ts'
 
 const ITEMS_MAX = 8_192
 
-/** Pieces of this length are what a block remembers of its names, each as one of so many bits. */
+/** Length of the substrings of names that a block indexes, each as one bit of a Bloom filter. */
 const PIECE_LENGTH = 5
 const PIECE_BITS = 18
 
@@ -14,8 +14,8 @@ interface Names {
 }
 
 /**
- * A run of items next to each other in numeric order, with their names in one text: one search instead of thousands. Most
- * blocks need not even be searched: a name with the wanted text in it would have left all of that text's pieces here.
+ * A run of adjacent items in numeric order, with their names in one text, so that a search is one scan instead of thousands. The
+ * filter lets most blocks be skipped: a name that contains the wanted text has set the bits of all substrings of that text.
  */
 export class ItemBlock {
   readonly items: ItemRow[]
@@ -37,7 +37,7 @@ export class ItemBlock {
     return comesBefore((this.items.at(-1) as ItemRow).id, id)
   }
 
-  /** Adds the item, or puts it in the place of the one with its id. */
+  /** Adds the item or replaces the one with its id. */
   put(item: ItemRow): void {
     this.#names = undefined
     if (this.isBefore(item.id)) {
@@ -49,7 +49,7 @@ export class ItemBlock {
     this.items.splice(at, isKnown ? 1 : 0, item)
   }
 
-  /** The upper half as a block of its own, once there are too many. */
+  /** When the block is full, moves its upper half into a new block and returns that. */
   splitIfFull(): ItemBlock | undefined {
     if (this.items.length <= ITEMS_MAX) return undefined
     return new ItemBlock(this.items.splice(this.items.length >> 1))
@@ -69,7 +69,7 @@ export class ItemBlock {
     return found
   }
 
-  /** What a search needs, made now if it is not there yet. */
+  /** The search index, built at first use. */
   index(): Names {
     if (!this.#names) {
       const names = this.items.map(({ name }) => fold(name))
@@ -93,22 +93,22 @@ export class ItemBlock {
   }
 }
 
-/** In no name and in no query, so that nothing matches across two names. */
+/** Occurs in no name and no query, so that nothing matches across two names. */
 const BETWEEN_NAMES = '\0'
 
-/** Case-insensitive, and one spelling for letters that can be written in two. */
+/** Case-insensitive and Unicode-normalised. */
 export function fold(text = ''): string {
   return text.normalize('NFC').toLowerCase()
 }
 
-/** As numbers: text order would put 9 behind 10, and a double would lose digits. */
+/** Compares as numbers: as text 9 sorts after 10, and a double would lose digits. */
 export function comesBefore(one: string, other: string): boolean {
   if (one.length === other.length) return one < other
   return sortKey(one) < sortKey(other)
 }
 
 function sortKey(id: string): string {
-  // Ids of the same value (leading zeros) are told apart by their length.
+  // Ids of the same value (leading zeros) are distinguished by their length.
   return id.padStart(ITEM_ID_LENGTH_MAX, '0') + id.length
 }
 
@@ -135,7 +135,7 @@ function pieceBit(text: string, at: number): number {
   return mixed >>> (32 - PIECE_BITS)
 }
 
-/** The last place, from `from` on, whose start is at or before the position. */
+/** The last index, from `from` on, whose start is at or before the position. */
 function startBefore(starts: Uint32Array, position: number, from: number): number {
   let low = from
   let high = starts.length - 1

@@ -23,20 +23,20 @@ export interface FieldChange {
 
 export interface ChangedOne {
   readonly item: ItemRow
-  /** Empty when the item was so already. */
+  /** Empty when nothing changed. */
   readonly changes: FieldChange[]
-  /** The shop's revision now. */
+  /** The shop's current revision. */
   readonly revision: number
 }
 
-/** In the order of their ids as text. `after` continues a list: the last id seen. */
+/** In text order of the ids. `after` continues a list: the last id of the previous page. */
 export function listItems(db: Queryable, filter: ItemFilter, limit: number, after = ''): Promise<ItemRow[]> {
   return selectItemsAfter(db, filter, after, limit)
 }
 
 const BATCH = 10_000
 
-/** All items, a batch at a time: a statement has seconds, not minutes. */
+/** All items, in batches: a statement has a time limit of seconds. */
 export async function* everyItem(db: Queryable): AsyncGenerator<ItemRow[]> {
   for (let after = ''; ; ) {
     const batch = await selectItemsAfter(db, {}, after, BATCH)
@@ -47,14 +47,14 @@ export async function* everyItem(db: Queryable): AsyncGenerator<ItemRow[]> {
   }
 }
 
-/** With what keeps it from being bought at this moment; nothing does when the list is empty. */
+/** The item and the reasons why it cannot be bought at this moment; no reasons means that it can. */
 export async function showItem(db: Queryable, id: string): Promise<{ item: ItemRow; obstacles: string[] }> {
   const item = await getItem(db, id)
   const { now } = await selectRevision(db)
   return { item, obstacles: obstaclesTo(item, now) }
 }
 
-/** Takes the new values as a file would spell them, so that one set of rules holds for both. */
+/** Takes the new values in the form of a catalogue file, so that the same rules apply to both. */
 export async function setItem(tx: Tx, id: string, wanted: ItemTexts, nowMs: number): Promise<ChangedOne> {
   const before = await lockCatalogue(tx)
   const old = await getItem(tx, id)

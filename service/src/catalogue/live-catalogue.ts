@@ -4,13 +4,13 @@ import { Unavailable } from '../platform/trouble.ts'
 import { selectItemsSince, selectRevision } from './queries.ts'
 import { Snapshot } from './snapshot.ts'
 
-/** The catalogue as this process serves it: within a second of the database, while there is one to follow. */
+/** The catalogue as this process serves it: at most a second behind the database while that is reachable. */
 export interface LiveCatalogue {
-  /** Ask for it anew for every request: a large change puts another in its place. */
+  /** Read it anew for every request: a large change replaces the object. */
   readonly snapshot: Snapshot
-  /** The time by the database's clock, which decides when a sale ends. */
+  /** The database's time, which decides when a sale ends. */
   nowMs(): number
-  /** Reads all of it; from then on it follows by itself. */
+  /** Loads everything; after that it keeps up to date. */
   open(): Promise<void>
   close(): void
 }
@@ -19,17 +19,17 @@ const LOOK_EVERY_MS = 400
 const BATCH = 10_000
 
 /**
- * After this time every process that reaches the database serves a change of fewer than `SERVED_AT_ONCE_MAX` items: its look
- * and the reading, with room to spare. A larger change takes as long as reading the whole catalogue.
+ * After this time every process that reaches the database serves a change of fewer than `SERVED_AT_ONCE_MAX` items: poll interval
+ * plus reading, with a margin. A larger change takes as long as loading the whole catalogue.
  */
 export const SERVED_WITHIN_MS = 1_000
 export const SERVED_AT_ONCE_MAX = BATCH
-/** Sorts behind every id. */
+/** Sorts after every id. */
 const LAST_ID = ':'
 
 /**
- * Asks for the revision a few times a second; one row is all it costs. LISTEN would save that row and need a connection of
- * its own, which poolers do not give, and a timer beside it anyway.
+ * Polls the revision, one row, a few times a second. LISTEN would save that query but needs a dedicated connection, which
+ * poolers do not offer, and a timer as well.
  */
 export function liveCatalogue(db: Db, onError: (error: unknown) => void): LiveCatalogue {
   let snapshot = new Snapshot()
@@ -43,7 +43,7 @@ export function liveCatalogue(db: Db, onError: (error: unknown) => void): LiveCa
     const { revision, now } = await selectRevision(db)
     clockAheadMs = now.getTime() - (askedMs + Date.now()) / 2
     if (revision === snapshot.revision) return
-    // What changes from here on carries a later revision and is read again at the next look.
+    // A change made from here on has a later revision and is read by the next poll.
     const changed = await selectItemsSince(db, { revision: snapshot.revision, id: LAST_ID }, BATCH)
     if (changed.length < BATCH) snapshot.apply(changed, revision)
     else snapshot = await load(db, revision)
@@ -57,7 +57,7 @@ export function liveCatalogue(db: Db, onError: (error: unknown) => void): LiveCa
 
   return {
     get snapshot() {
-      // An empty shop would be a lie that callers act on.
+      // Serving an empty shop would make callers act on wrong data.
       if (!isLoaded) throw new Unavailable('catalogue', new Error('the catalogue has not been read yet'))
       return snapshot
     },
@@ -73,14 +73,14 @@ export function liveCatalogue(db: Db, onError: (error: unknown) => void): LiveCa
   }
 }
 
-/** A change of this size would hold up requests if it were applied at once: it is built aside, bit by bit. */
+/** Applying a change of this size at once would block requests: a new snapshot is built in steps instead. */
 async function load(db: Db, revision: number): Promise<Snapshot> {
   const snapshot = new Snapshot()
   let batch = await selectItemsSince(db, { revision: 0, id: '' }, BATCH)
   for (;;) {
     const last = batch.at(-1)
     if (!last || batch.length < BATCH) break
-    // The database reads the next ones while these are put in their places: a turn later, when it has been asked.
+    // The database reads the next batch while this one is applied; `nextTurn` lets the query be sent first.
     const [next] = await Promise.all([
       selectItemsSince(db, last, BATCH),
       nextTurn().then(() => snapshot.apply(batch, revision)),

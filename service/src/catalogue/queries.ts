@@ -1,7 +1,7 @@
 import type { ItemType } from '@shopwire/contract'
 import { type Queryable, sql } from '../platform/db.ts'
 
-/** An item as it is kept. Whether it can be bought right now also depends on the clock. */
+/** An item as stored. Whether it can be bought right now also depends on the time. */
 export interface ItemRow {
   readonly id: string
   readonly name: string
@@ -9,19 +9,19 @@ export interface ItemRow {
   readonly collection: string
   readonly price_cents: number
   readonly image: string | null
-  /** The operator's wish. */
+  /** Set by the operator. */
   readonly is_for_sale: boolean
   /** False while there is nothing to deliver from. */
   readonly has_supply: boolean
   readonly available_until: Date | null
 }
 
-/** What a catalogue file says about an item; the rest is ours. */
+/** The columns of a catalogue file; the service adds the rest. */
 export type ItemFacts = Omit<ItemRow, 'has_supply'>
 
 export interface Revision {
   readonly revision: number
-  /** The database's clock: it decides when a sale ends. */
+  /** The database's time, which decides when a sale ends. */
   readonly now: Date
 }
 
@@ -30,7 +30,7 @@ export const selectRevision = (db: Queryable) =>
     select revision, clock_timestamp() as now
       from catalogue_state`)
 
-/** Taken first by every change, so that revisions become visible in their order. */
+/** Taken first by every change, so that revisions become visible in order. */
 export const nextRevision = (tx: Queryable, changed_at: Date) =>
   tx.one<{ revision: number }>(sql`
     update catalogue_state
@@ -38,14 +38,14 @@ export const nextRevision = (tx: Queryable, changed_at: Date) =>
            changed_at = ${changed_at}
     returning revision`)
 
-/** Holds every other change back without making one: whether there is anything to change is not known yet. */
+/** Blocks every other change without creating a revision, for when it is not known yet whether anything changes. */
 export const lockCatalogue = (tx: Queryable) =>
   tx.one<{ revision: number }>(sql`
     select revision
       from catalogue_state
        for update`)
 
-/** In the order they changed; the last one of a batch says where the next begins. */
+/** In the order they changed; the last row of a batch is where the next one starts. */
 export const selectItemsSince = (db: Queryable, after: { revision: number; id: string }, limit: number) =>
   db.many<ItemRow & { revision: number }>(sql`
     select id, name, type, collection, price_cents, image, is_for_sale, has_supply, available_until, revision
@@ -61,7 +61,7 @@ export const selectItem = (db: Queryable, id: string) =>
      where id = ${id}`)
 
 export interface ItemFilter {
-  /** Part of the name, in any case. */
+  /** Part of the name, case-insensitive. */
   readonly search?: string | undefined
   readonly type?: ItemType | undefined
   readonly is_for_sale?: boolean | undefined
@@ -84,7 +84,7 @@ export const selectItemsById = (db: Queryable, ids: readonly string[]) =>
       from items
      where id = any(${ids})`)
 
-/** Adds what is new and changes what differs, in one statement however many items there are. */
+/** Inserts new items and updates changed ones, in one statement however many there are. */
 export const upsertItems = (tx: Queryable, items: readonly ItemFacts[], revision: number) =>
   tx.run(sql`
     insert into items as i (id, name, type, collection, price_cents, image, is_for_sale, available_until, revision)
@@ -102,7 +102,7 @@ export const upsertItems = (tx: Queryable, items: readonly ItemFacts[], revision
            available_until = excluded.available_until,
            revision = excluded.revision`)
 
-/** Items are never deleted: old orders and callers' caches still name them. */
+/** Items are never deleted: old orders and callers' caches refer to them. */
 export const takeFromSale = (tx: Queryable, ids: readonly string[], revision: number) =>
   tx.run(sql`
     update items

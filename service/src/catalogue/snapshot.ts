@@ -9,34 +9,34 @@ import { LRUCache } from 'lru-cache'
 import { comesBefore, fold, ItemBlock } from './item-block.ts'
 import type { ItemRow } from './queries.ts'
 
-/** Kept for the next page of the same search, counted in matches: a million items match some searches. */
-const REMEMBERED_MATCHES_MAX = 4_000_000
+/** Cache of search results for the next page, sized in matches: some searches match a million items. */
+const CACHED_MATCHES_MAX = 4_000_000
 
-/** Up to here the ends of sales are moved one by one; more of them are sorted anew. */
+/** Up to this many changes the sorted sale ends are updated one by one; above, they are sorted again. */
 const FEW = 1_000
 
 interface Filters {
-  /** Folded; empty for any. */
+  /** Folded; empty matches any. */
   readonly name: string
   readonly collection: string
   readonly type: string | undefined
 }
 
 /**
- * The whole catalogue in memory, at one revision. Reads never touch the database; a change is applied between two reads,
- * so no page mixes two revisions. Items lie in blocks ordered by numeric id, so that one change among a million touches one
- * block and nothing else has to be built anew.
+ * The whole catalogue in memory, at one revision. Reads never query the database; a change is applied between two reads, so no
+ * page mixes two revisions. Items are in blocks ordered by numeric id, so that a change of one item among a million rebuilds one
+ * block only.
  */
 export class Snapshot {
   revision = 0
   #blocks: ItemBlock[] = []
   readonly #byId = new Map<string, ItemRow>()
-  /** When each sale with an end ends, sorted; undefined until somebody asks. */
+  /** When each time-limited sale ends, sorted; built at first use. */
   #ends: number[] | undefined
-  /** Types and collections repeat; one copy of each text is enough. */
+  /** Types and collections repeat, so each text is stored once. */
   readonly #texts = new Map<string, string>()
   readonly #matches = new LRUCache<string, ItemRow[]>({
-    maxSize: REMEMBERED_MATCHES_MAX,
+    maxSize: CACHED_MATCHES_MAX,
     sizeCalculation: (matches) => matches.length + 1,
   })
 
@@ -66,7 +66,7 @@ export class Snapshot {
     this.revision = revision
   }
 
-  /** Changes with the revision, and when a sale has ended by the clock alone. */
+  /** Changes with the revision, and when a sale ends. */
   etag(nowMs: number): string {
     this.#ends ??= endsOf(this.#byId.values())
     return `"${this.revision}-${countUpTo(this.#ends, nowMs)}"`
@@ -116,10 +116,10 @@ export class Snapshot {
   }
 
   #put(item: ItemRow) {
-    // Loading comes in order, so the end is looked at first.
+    // Items are loaded in order, so the last block is tried first.
     const last = this.#blocks.at(-1)
     if (!last || (last.isFull && last.isBefore(item.id))) {
-      // While loading nobody waits for this; the first search would.
+      // Building the index while loading saves the first search from waiting for it.
       last?.index()
       this.#blocks.push(new ItemBlock([item]))
       return
@@ -131,7 +131,7 @@ export class Snapshot {
     if (rest) this.#blocks.splice(at + 1, 0, rest)
   }
 
-  /** The last block that begins at or before the id, or the first. */
+  /** The last block that starts at or before the id, otherwise the first. */
   #blockFor(id: string): number {
     let low = 0
     let high = this.#blocks.length
@@ -173,7 +173,7 @@ function present(item: ItemRow, nowMs: number): Item {
   }
 }
 
-/** There are far fewer collections than items: each is looked at once. */
+/** There are far fewer collections than items, so each is tested once. */
 function collectionFilter(wanted: string): (collection: string) => boolean {
   if (wanted === '') return () => true
   const known = new Map<string, boolean>()

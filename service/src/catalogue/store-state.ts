@@ -2,15 +2,15 @@ import { type Queryable, sql, type Tx } from '../platform/db.ts'
 import { newId } from '../platform/ids.ts'
 import { refuse } from '../platform/trouble.ts'
 
-/** Whether the shop takes new orders. Reads, quotes and replays go on while it is closed. */
+/** Whether the shop takes new orders. Reads, quotes and replays of orders work while it is closed. */
 export interface StoreState {
-  /** What the operator last said. */
+  /** As the operator last set it. */
   readonly is_open: boolean
   readonly reason: string | null
   readonly changed_at: Date
 }
 
-/** A closing planned ahead: from one instant to another the store is closed by itself. */
+/** A planned closing: the store is closed from one time to the other. */
 export interface StoreWindow {
   readonly id: string
   readonly closes_at: Date
@@ -32,7 +32,7 @@ export const setStoreState = (tx: Tx, is_open: boolean, reason: string | null, c
            changed_at = ${changed_at}
     returning is_open, reason, changed_at`)
 
-/** Those that are not over, the next one first. */
+/** Current and future windows, the next one first. */
 export const listStoreWindows = (db: Queryable) =>
   db.many<StoreWindow>(sql`
     select id, closes_at, opens_at, reason

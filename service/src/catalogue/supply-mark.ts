@@ -1,7 +1,7 @@
 import { sql, type Tx } from '../platform/db.ts'
 import { nextRevision } from './queries.ts'
 
-/** Says whether there is anything to deliver an item from. Makes a new revision only when that changes. */
+/** Records whether an item can be delivered. Creates a new revision only when that changes. */
 export async function markSupply(tx: Tx, item_id: string, has_supply: boolean, nowMs: number): Promise<void> {
   const differs = await tx.maybeOne(sql`
     select id

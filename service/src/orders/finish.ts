@@ -4,7 +4,7 @@ import { assert, refuse } from '../platform/trouble.ts'
 import { checkLink, type LinkVault } from '../supply/gift-link.ts'
 import { markPools, returnToPool } from '../supply/pool.ts'
 import { lockItemSupply, selectIsOwed } from '../supply/queries.ts'
-import { rememberLinks } from '../supply/remember-links.ts'
+import { recordLinks } from '../supply/record-links.ts'
 import { recordEvent } from '../webhooks/events.ts'
 import { finishDelivery, keepLinks, type OrderName } from './delivery.ts'
 import { deleteOrderLinks, selectOrderLinkHashes } from './link-queries.ts'
@@ -65,7 +65,7 @@ export async function deliverByHand(
   }
   const checked = checkLinks(links)
   const hashes = checked.map((link) => vault.fingerprint(link))
-  const isNew = await rememberLinks(tx, hashes, nowMs)
+  const isNew = await recordLinks(tx, hashes, nowMs)
   if (isNew.includes(false)) {
     throw refuse(
       'invalid_request',

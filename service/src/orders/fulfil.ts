@@ -16,7 +16,7 @@ import {
   selectItemSupply,
   takeOverRequests,
 } from '../supply/queries.ts'
-import { rememberLinks } from '../supply/remember-links.ts'
+import { recordLinks } from '../supply/record-links.ts'
 import { finishDelivery, keepLinks } from './delivery.ts'
 import { lockOrder, type OpenLine, selectOpenLines } from './queries.ts'
 import { finishOrderJob, wakeOrdersOf } from './waiting.ts'
@@ -216,7 +216,7 @@ async function takeIn(
   nowMs: number,
 ): Promise<string[]> {
   const hashes = links.map((link) => vault.fingerprint(link))
-  const isNew = await rememberLinks(tx, hashes, nowMs)
+  const isNew = await recordLinks(tx, hashes, nowMs)
   const fresh = links.filter((_, n) => isNew[n])
   const isWhole = fresh.length === links.length
   const request = { account_id, order_id, line, supplier, fencing_token }

@@ -6,12 +6,12 @@ export interface PricedLine {
   readonly id: string
   readonly qty: number
   readonly status: QuoteLineStatus
-  /** Null, like the price, when the store has never known the id. */
+  /** Null, like the price, when the id never existed in the store. */
   readonly name: string | null
   readonly unit_price_cents: number | null
 }
 
-/** A cart as the database takes it: one array per column, every default filled in. */
+/** A cart in the form the database takes: one array per column, all defaults filled in. */
 export interface CartColumns {
   readonly ids: readonly string[]
   readonly qtys: readonly number[]
@@ -26,7 +26,7 @@ export function cartColumns(items: readonly CartItem[]): CartColumns {
   }
 }
 
-/** What each line costs now and whether it can be bought: the rule itself is in the database, where orders apply it too. */
+/** The current price of each line and whether it can be bought. The rule is a database function, which orders use too. */
 export function priceCart(db: Queryable, items: readonly CartItem[]): Promise<PricedLine[]> {
   const { ids, qtys, expected } = cartColumns(items)
   return db.many<PricedLine>(sql`

@@ -3,7 +3,7 @@ import type { Queryable } from '../platform/db.ts'
 import { type Refusal, refuse } from '../platform/trouble.ts'
 import { type PricedLine, priceCart } from './price-cart.ts'
 
-/** What the cart would cost now. Nothing is spent and no balance is looked at. */
+/** What the cart would cost now. Spends nothing and does not look at the balance. */
 export async function quoteCart(db: Queryable, items: readonly CartItem[]): Promise<Quote> {
   const lines = await priceCart(db, items)
   const total_cents = lines
@@ -25,7 +25,7 @@ export function totalExceeded(total_cents: number): Refusal {
   )
 }
 
-/** A line total is shown only where it counts: those that are shown add up to the total. */
+/** Only lines that count have a line total, so that the totals shown add up. */
 function present({ id, qty, status, name, unit_price_cents }: PricedLine): QuoteLine {
   if (name === null || unit_price_cents === null) return { id, qty, status }
   if (status === 'sold_out') return { id, qty, status, name, unit_price_cents }

@@ -1,6 +1,6 @@
-/** Stops asking somebody who keeps failing, and tries them again now and then. */
+/** Circuit breaker per supplier: after repeated failures it stops requests, then lets one through after each pause. */
 export interface Breaker {
-  /** Whether to ask now. After a pause, one asker is let through to find out. */
+  /** Whether to send a request now. After a pause one request is allowed as a trial. */
   allows(name: string, nowMs: number): boolean
   succeeded(name: string): void
   failed(name: string, nowMs: number): void

@@ -5,7 +5,7 @@ import { readOwnKey } from '../platform/own-key.ts'
 import type { SealedColumn } from '../platform/rewrap.ts'
 import { assert, refuse } from '../platform/trouble.ts'
 
-/** A link as it stands in a row: unreadable without our keys, recognisable by its fingerprint. */
+/** A link as stored: unreadable without our keys, recognisable by its fingerprint. */
 export interface SealedLink {
   readonly link_sealed: Buffer
   readonly link_kek_id: string
@@ -24,11 +24,11 @@ export interface PoolPlace {
   readonly id: string
 }
 
-/** Seals gift links for the one row each of them may be opened in, and tells equal ones apart from new ones. */
+/** Seals gift links, each for the one row it may be opened in, and makes the fingerprints that reveal duplicates. */
 export interface LinkVault {
-  /** Reads the key of the fingerprints. Before any transaction: it needs a connection of its own. */
+  /** Loads the key of the fingerprints. Call it outside transactions: it needs its own connection. */
   open(): Promise<void>
-  /** The same for two spellings of one address. */
+  /** The same for two spellings of one URL. */
   fingerprint(link: string): Buffer
   sealForPool(link: string, place: PoolPlace): Promise<SealedLink>
   sealForOrder(link: string, place: OrderPlace): Promise<SealedLink>
@@ -41,7 +41,7 @@ const LINK_LENGTH_MAX = 2_000
 export function createLinkVault(db: Db, keyring: Keyring): LinkVault {
   let indexKey: KeyObject | undefined
   const fingerprint = (link: string) => {
-    assert(indexKey, 'the vault was opened before links were taken in')
+    assert(indexKey, 'the vault is open before links are fingerprinted')
     const url = new URL(link)
     url.hash = ''
     return createHmac('sha256', indexKey).update(url.href).digest()
@@ -90,7 +90,7 @@ function orderBinding({ account_id, order_id, line, unit }: OrderPlace): RowBind
   return { column: 'order_links.link', account_id, row_id: `${order_id}/${line}/${unit}` }
 }
 
-/** What callers are given must be something they can open. The link itself is never repeated in the message. */
+/** Makes sure that callers get a link they can open. The message never contains the link. */
 export function checkLink(link: string, where: string): string {
   const isUsable = link.length <= LINK_LENGTH_MAX && /^https:\/\/[!-~]+$/.test(link) && URL.canParse(link)
   if (!isUsable) {

@@ -11,7 +11,7 @@ import {
 } from './queries.ts'
 import { getSupplier } from './suppliers.ts'
 
-/** Where an item's links shall come from; what is left out stays as it is. */
+/** Where an item's links are to come from; omitted members stay unchanged. */
 export interface Choice {
   readonly source?: Source | undefined
   readonly supplier?: string | undefined

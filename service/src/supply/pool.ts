@@ -19,19 +19,19 @@ import {
   takePoolLinks,
   updateSetAside,
 } from './queries.ts'
-import { rememberLinks } from './remember-links.ts'
+import { recordLinks } from './record-links.ts'
 
 const BATCH = 1_000
 const POSITION_DIGITS = 7
 
 export interface Loaded {
   readonly loaded: number
-  /** Positions, from 1, of links this store has held before or that stood in the list twice. */
+  /** Positions, from 1, of links that this store has held before or that are duplicates within the list. */
   readonly known: readonly number[]
   readonly pool_left: number
 }
 
-/** Links sealed and ready to go in. Made before the transaction: sealing takes its time, and orders wait for the lock. */
+/** Seals links before the transaction: sealing is slow, and orders wait for the lock. */
 export async function preparePool(
   vault: LinkVault,
   item_id: string,
@@ -50,7 +50,7 @@ export async function preparePool(
   return rows
 }
 
-/** Puts links where orders of the item are filled from. A link this store has ever held is left out. */
+/** Adds links to an item's pool. Links that this store has ever held are left out. */
 export async function loadPool(
   tx: Tx,
   item_id: string,
@@ -61,7 +61,7 @@ export async function loadPool(
     throw refuse('not_found', `There is no item ${item_id}. Import it first.`)
   await ensureItemSupply(tx, item_id, 'pool')
   await lockItemSupply(tx, [item_id])
-  const isNew = await rememberLinks(
+  const isNew = await recordLinks(
     tx,
     rows.map(({ link_hash }) => link_hash),
     nowMs,
@@ -75,7 +75,7 @@ export async function loadPool(
   return { loaded: fresh.length, known, pool_left }
 }
 
-/** Links that an order gave up, or got one too many of. They are on record already. The supply row must be locked. */
+/** Returns links of a cancelled order, or surplus ones, to the pool. They are on record already. The supply row must be locked. */
 export async function returnToPool(
   tx: Tx,
   vault: LinkVault,
@@ -90,17 +90,17 @@ export async function returnToPool(
 
 export interface Taken {
   readonly links: readonly string[]
-  /** Links that could not be decrypted, and are not for sale any more. */
+  /** Links that could not be decrypted and are no longer for sale. */
   readonly setAside: readonly PoolPlace[]
-  /** Set when this taking brought the pool below its warning mark. */
+  /** Whether this brought the pool below its warning level. */
   readonly isLow: boolean
   readonly pool_left: number
 }
 
-/** So many bad links in a row may be chance. With more of them the key is wrong, and good links would be set aside. */
+/** Up to this many unreadable links in a row are set aside. More mean that the key is wrong, and good links would be set aside. */
 const UNREADABLE_IN_A_ROW_MAX = 3
 
-/** A pool that cannot be sold from. Nothing was taken or set aside: the links may be good, and the key is what is wrong. */
+/** A pool that cannot be decrypted. Nothing was taken or set aside: the links may be intact and the key wrong. */
 export class PoolUnreadable extends Error {
   override readonly name = 'PoolUnreadable'
   readonly item_id: string
@@ -113,7 +113,7 @@ export class PoolUnreadable extends Error {
   }
 }
 
-/** Up to `wanted` links of an item whose supply row is locked. One that cannot be decrypted is set aside for the next. */
+/** Takes up to `wanted` links of an item whose supply row is locked. A link that cannot be decrypted is set aside and the next one taken. */
 export async function takeFromPool(
   tx: Tx,
   vault: LinkVault,
@@ -146,8 +146,8 @@ export async function takeFromPool(
 }
 
 /**
- * Which links of a pool open and which do not: of those for sale, or of those set aside. Before any transaction: a large pool
- * takes its time, and orders wait for the lock.
+ * Which links of a pool can be decrypted, of those for sale or of those set aside. Call it outside transactions: a large pool
+ * takes a while, and orders wait for the lock.
  */
 export async function examinePool(
   db: Queryable,
@@ -173,7 +173,7 @@ export interface PoolChange {
   readonly pool_left: number
 }
 
-/** Takes links off sale for whoever finds out what is wrong with them, or puts them back. */
+/** Takes links off sale until an operator has checked them, or puts them back. */
 export async function setAside(
   tx: Tx,
   item_id: string,
@@ -193,7 +193,7 @@ async function openOrUndefined(vault: LinkVault, row: SealedPoolLink): Promise<s
   try {
     return await vault.openFromPool(row.link_sealed, row)
   } catch (error) {
-    // The row says the same as the sealed bytes, so it is the configuration that lacks the key.
+    // The row names the same key as the sealed bytes, so the key is missing in the configuration.
     if (error instanceof KekMissing && error.kekId === row.link_kek_id)
       throw new PoolUnreadable(row.item_id, `encryption key "${error.kekId}" is not configured`)
     return undefined
@@ -201,8 +201,8 @@ async function openOrUndefined(vault: LinkVault, row: SealedPoolLink): Promise<s
 }
 
 /**
- * An item that is filled from an empty pool cannot be bought, from the same commit on. Called once the transaction is done
- * with pools: the catalogue's revision is locked here, and every store-wide change waits for it.
+ * Marks items with an empty pool as unavailable in the same commit. Call it after all changes of pools: it locks the catalogue's
+ * revision, for which every store-wide change waits.
  */
 export async function markPools(tx: Tx, item_ids: readonly string[], nowMs: number): Promise<void> {
   if (item_ids.length === 0) return

@@ -13,14 +13,14 @@ export interface ItemSupply {
   readonly pool_left: number
 }
 
-/** Makes sure there is a row to lock; an item that nobody spoke of yet is delivered by hand. */
+/** Makes sure that there is a row to lock; an item without a configured source is delivered by hand. */
 export const ensureItemSupply = (tx: Tx, item_id: string, source: Source) =>
   tx.run(sql`
     insert into item_supply (item_id, source)
     values (${item_id}, ${source})
         on conflict (item_id) do nothing`)
 
-/** Held by everyone who adds to or takes from a pool; in the order of the ids, so that nobody waits in a circle. */
+/** Held while adding to or taking from a pool. Locked in the order of the ids, to avoid deadlocks. */
 export const lockItemSupply = (tx: Tx, item_ids: readonly string[]) =>
   tx.many<ItemSupply>(sql`
     select item_id, source, supplier, fallback, sku, warn_below, pool_left
@@ -62,7 +62,7 @@ export const addToPoolLeft = (tx: Tx, item_id: string, change: number) =>
      where item_id = ${item_id}
     returning pool_left, warn_below, source`)
 
-/** Items that the catalogue says can be delivered when they cannot, or the other way round; and what it should say. */
+/** Items whose has_supply in the catalogue is wrong, with the right value. */
 export const selectWronglyMarked = (tx: Tx, item_ids: readonly string[]) =>
   tx.many<{ item_id: string; has_supply: boolean }>(sql`
     select s.item_id, not i.has_supply as has_supply
@@ -72,7 +72,7 @@ export const selectWronglyMarked = (tx: Tx, item_ids: readonly string[]) =>
        and i.has_supply <> (s.source <> 'pool' or s.pool_left > 0)
      order by s.item_id`)
 
-/** Remembers links for ever, in the order given; answers with those that were not known before. */
+/** Records fingerprints permanently, in the order given; returns those that were new. */
 export const insertFingerprints = (tx: Tx, hashes: readonly Buffer[], seen_at: Date) =>
   tx.many<{ hash: Buffer }>(sql`
     insert into link_fingerprints (hash, seen_at)
@@ -96,7 +96,7 @@ export const insertPoolLinks = (tx: Tx, links: readonly PoolLinkRow[], loaded_at
 
 export type TakenPoolLink = PoolLinkRow & { readonly loaded_at: Date }
 
-/** Oldest first, without those set aside. The lock of the item's supply row must be held. */
+/** Oldest first, without links that are set aside. The item's supply row must be locked. */
 export const takePoolLinks = (tx: Tx, item_id: string, limit: number) =>
   tx.many<TakenPoolLink>(sql`
     with held as materialized (
@@ -114,7 +114,7 @@ export const takePoolLinks = (tx: Tx, item_id: string, limit: number) =>
        and p.id = h.id
     returning p.item_id, p.id, p.link_sealed, p.link_kek_id, p.link_hash, p.loaded_at`)
 
-/** Back where it was taken from, but not for sale. */
+/** Puts the link back into its pool, but not for sale. */
 export const insertSetAside = (tx: Tx, link: TakenPoolLink, at: Date) =>
   tx.run(sql`
     insert into pool_links (item_id, id, link_sealed, link_kek_id, link_hash, loaded_at, set_aside_at)
@@ -136,7 +136,7 @@ export const selectSetAside = (db: Queryable, limit: number) =>
 
 export type SealedPoolLink = PoolPlace & Pick<PoolLinkRow, 'link_sealed' | 'link_kek_id'>
 
-/** A pool link by link, in the order of its ids: those for sale, or those set aside. */
+/** The links of a pool in the order of their ids: those for sale, or those set aside. */
 export const selectPoolLinks = (
   db: Queryable,
   { item_id, id }: PoolPlace,
@@ -152,7 +152,7 @@ export const selectPoolLinks = (
      order by item_id, id
      limit ${limit}`)
 
-/** Takes links off sale, or puts them back when the time is null. The lock of the item's supply row must be held. */
+/** Sets links aside, or puts them back on sale when the time is null. The item's supply row must be locked. */
 export const updateSetAside = (tx: Tx, item_id: string, ids: readonly string[], at: Date | null) =>
   tx.run(sql`
     update pool_links
@@ -213,23 +213,23 @@ export interface SupplierRequest {
 
 export type RequestName = Pick<SupplierRequest, 'account_id' | 'order_id' | 'line' | 'supplier'>
 
-/** A request, and the number of the lease under which it is written to. */
+/** A request, with the fencing token of the lease that may write to it. */
 export interface FencedRequest extends RequestName {
   readonly fencing_token: number
 }
 
-/** What the supplier knows it by: our order and line, and from the second request for a line on its number. */
+/** The id that the supplier sees: our order and line and, from the second request for a line on, its number. */
 export const requestId = ({ order_id, line, round }: Pick<SupplierRequest, 'order_id' | 'line' | 'round'>) =>
   `${order_id}-${line}${round > 1 ? `-${round}` : ''}`
 
-/** A request of an order, with what it is for. */
+/** A request of an order, with its line's item. */
 export type OrderRequestRow = Pick<SupplierRequest, 'line' | 'supplier' | 'sku' | 'qty' | 'state'> & {
   readonly item_id: string
 }
 
 /**
- * The requests of an order belong to this lease from now on. The order must be locked and the lease be the latest: whoever
- * had them before can write to none of them any more.
+ * Gives the requests of an order to this lease. The order must be locked and the fencing token must be the latest; the previous
+ * holder can no longer write to any of them.
  */
 export const takeOverRequests = (tx: Tx, account_id: string, order_id: string, fencing_token: number) =>
   tx.many<OrderRequestRow>(sql`
@@ -243,7 +243,7 @@ export const takeOverRequests = (tx: Tx, account_id: string, order_id: string, f
        and l.n = r.line
     returning r.line, r.supplier, r.sku, r.qty, r.state, l.item_id`)
 
-/** Whether a supplier may still owe links for the order. */
+/** Whether a supplier may still deliver links for the order. */
 export const selectIsOwed = (tx: Tx, account_id: string, order_id: string) =>
   tx.one<{ is_owed: boolean }>(sql`
     select exists (select from supplier_requests
@@ -251,10 +251,10 @@ export const selectIsOwed = (tx: Tx, account_id: string, order_id: string) =>
                       and order_id = ${order_id}
                       and state = 'asked') as is_owed`)
 
-/** The end of a request by an operator's decision. */
+/** The reason recorded for a request that an operator ended. */
 export const GIVEN_UP = 'given_up'
 
-/** Ends the open requests of a line as if they had been refused. The order must be locked. */
+/** Ends the open requests of a line as if the supplier had refused them. The order must be locked. */
 export const giveUpRequests = (tx: Tx, account_id: string, order_id: string, line: number) =>
   tx.many<Pick<SupplierRequest, 'order_id' | 'line' | 'supplier' | 'round' | 'qty'>>(sql`
     update supplier_requests
@@ -266,13 +266,13 @@ export const giveUpRequests = (tx: Tx, account_id: string, order_id: string, lin
        and state = 'asked'
     returning order_id, line, supplier, round, qty`)
 
-/** As it is sent. */
+/** A request as it is sent. */
 export type Asking = Pick<SupplierRequest, 'order_id' | 'line' | 'round' | 'sku' | 'qty' | 'attempts'>
 
 /**
- * On record before anything is sent: a new request, with a new id unless the supplier never got the old one. Only for an order
- * that is paid, which is locked for it: whoever ends the order either sees this request or keeps it from being made. No row:
- * the order has ended, or a later lease has the request.
+ * Recorded before anything is sent: a new request, with a new id unless the supplier never got the old one. Only for a paid order,
+ * which this locks: a transaction that ends the order either sees this request or prevents it. No row means that the order
+ * has ended or that a later lease holds the request.
  */
 export const recordAsking = (
   db: Queryable,
@@ -305,7 +305,7 @@ export const recordAsking = (
      where r.fencing_token <= excluded.fencing_token
     returning order_id, line, round, sku, qty, attempts`)
 
-/** An open request is sent once more, the same as before, whatever has become of the order. No row: it is not ours, or has ended. */
+/** Sends an open request once more, unchanged, whatever the order's state. No row: another lease holds it, or it has ended. */
 export const recordAskingAgain = (db: Queryable, ask: FencedRequest, at: Date) =>
   db.maybeOne<Asking>(sql`
     update supplier_requests
@@ -319,7 +319,7 @@ export const recordAskingAgain = (db: Queryable, ask: FencedRequest, at: Date) =
        and fencing_token = ${ask.fencing_token}
     returning order_id, line, round, sku, qty, attempts`)
 
-/** The end of a request whose links this store had held before. */
+/** The reason recorded for a request whose links this store had held before. */
 export const SOLD_BEFORE = 'sold_before'
 
 export const selectRequest = (db: Queryable, ask: RequestName) =>
@@ -331,7 +331,7 @@ export const selectRequest = (db: Queryable, ask: RequestName) =>
        and line = ${ask.line}
        and supplier = ${ask.supplier}`)
 
-/** No row changed, here and below: a later lease has the request. */
+/** Here and below, no changed row means that a later lease holds the request. */
 export const recordFailure = (db: Queryable, ask: FencedRequest, error: string, counts: boolean) =>
   db.run(sql`
     update supplier_requests

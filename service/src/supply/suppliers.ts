@@ -18,7 +18,7 @@ export const SUPPLIER_TIMEOUT_MS_DEFAULT = 10_000
 const TIMEOUT_MS_MIN = 100
 const TIMEOUT_MS_MAX = 60_000
 
-/** The secret that signs our requests is returned here and nowhere else, ever. */
+/** The only place where the secret that signs our requests is returned. */
 export async function createSupplier(
   tx: Tx,
   keyring: Keyring,
@@ -86,7 +86,7 @@ function publicPart({ name, url, timeout_ms, is_paused, created_at }: SupplierRo
   return { name, url, timeout_ms, is_paused, created_at }
 }
 
-/** Chosen by the operator, so it may be inside our own network; what it carries are bearer links, so it is encrypted. */
+/** The operator chose it, so it may be in our own network. It carries bearer links, so it has to be encrypted. */
 function checkUrl(text: string, allowHttp: boolean): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   const isAllowed = url?.protocol === 'https:' || (allowHttp && url?.protocol === 'http:')
