@@ -102,7 +102,7 @@ export function interferingAdmission(
       })
       return {
         kind: 'limited',
-        memory: 'database',
+        epoch: 'database',
         usage: {
           requests: full(limits.requestsMax, bucket === 'req'),
           orders: full(limits.ordersMax, bucket === 'orders'),

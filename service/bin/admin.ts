@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Admission } from '../src/access/admission.ts'
-import { confirmedByAllStores } from '../src/access/admission-in-use.ts'
+import { withMismatchCheck } from '../src/access/admission-in-use.ts'
 import { runAdmin } from '../src/admin/program.ts'
 import { configReference, describeConfig, loadConfig, loadSchemaUrl } from '../src/config.ts'
 import { actorOf, currentLogin } from '../src/operations/actor.ts'
@@ -34,7 +34,7 @@ const deps = once((): OperatorDeps => {
   const admission = once(async (): Promise<Admission> => {
     const opened = await openAdmissionFrom(config(), db, log)
     closing.unshift(() => opened.close())
-    return confirmedByAllStores(opened, db, config().SHOPWIRE_ADMISSION)
+    return withMismatchCheck(opened, db, config().SHOPWIRE_ADMISSION)
   })
   return {
     db,

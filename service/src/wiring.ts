@@ -195,12 +195,11 @@ export async function openAdmissionFrom(
     ordersMax: config.SHOPWIRE_ORDER_ATTEMPTS_PER_MINUTE,
   }
   const onError = (error: unknown) => log.warn({ err: error }, 'the memory of admission could not be tended')
-  const onMemoryLost = () => {
+  const onDataLost = () => {
     metrics?.admissionMemoryLosses.inc()
     log.warn('the memory of admission was lost: everything signed until then is refused')
   }
-  if (config.SHOPWIRE_ADMISSION === 'postgres')
-    return postgresAdmission(db, { limits, onError, onMemoryLost })
+  if (config.SHOPWIRE_ADMISSION === 'postgres') return postgresAdmission(db, { limits, onError, onDataLost })
   // Loaded only where it is used: a command should not wait for a driver that it does not need.
   const { redisAdmission } = await import('./access/admission-redis.ts')
   return redisAdmission(db, {
@@ -209,6 +208,6 @@ export async function openAdmissionFrom(
     timeoutMs: config.SHOPWIRE_REDIS_TIMEOUT_MS,
     limits,
     onError,
-    onMemoryLost,
+    onDataLost,
   })
 }

@@ -167,7 +167,7 @@ export function createAdmission(
   const options = {
     limits: { requestsMax: 120, ordersMax: 20, ...limits },
     onError: () => {},
-    onMemoryLost: () => {},
+    onDataLost: () => {},
   }
   if (kind === 'postgres') return postgresAdmission(db, options)
   return redisAdmission(db, {

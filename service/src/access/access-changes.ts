@@ -3,21 +3,21 @@ import { every } from '../platform/every.ts'
 import type { Admission } from './admission.ts'
 import type { KnownKeys } from './known-keys.ts'
 
-/** How long a revocation may go unnoticed when whoever made it ended before announcing it; the round trips come on top. */
+/** How long a revocation may go unnoticed when the process that made it ended before announcing it, plus round trips. */
 const LOOK_EVERY_MS = 500
-/** Longer than any process remembers a key, and than Redis keeps an announcement. */
+/** Longer than any process caches a key, and than Redis keeps an announcement. */
 const KEPT_S = 3_600
 
 export interface AccessChanges {
-  /** Everything that changes from now on is noticed. */
+  /** Every change from now on is noticed. */
   open(): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * Follows the accounts whose access version changed, for an admission that keeps its own copy of it. Whoever changes one announces
- * it as well and returns only when that holds; this is for the process that is killed between its commit and its announcement.
- * The keys this process remembers are outdated first, which needs nobody else, then the change is announced once more.
+ * Follows accounts whose access version changed, for an admission store that keeps its own copy of it. A command that changes it
+ * also announces it and returns only when that is in force; this covers a process that is killed between commit and announcement.
+ * First the cached keys of this process are invalidated, which needs no other system, then the change is announced again.
  */
 export function followAccessChanges(
   db: Db,
@@ -33,7 +33,7 @@ export function followAccessChanges(
         from (select pg_snapshot_xmin(pg_current_snapshot()) as seen_to) s
         left join access_changes c on c.changed_in >= ${seenTo}::text::xid8`)
     for (const { account_id, access_version } of rows) {
-      if (account_id === null || !keys.outdate(account_id, access_version)) continue
+      if (account_id === null || !keys.invalidateBefore(account_id, access_version)) continue
       unannounced.set(account_id, access_version)
     }
     seenTo = rows[0]?.seen_to ?? seenTo
@@ -56,14 +56,14 @@ export function followAccessChanges(
 }
 
 interface ChangeRow {
-  /** Of the whole answer: the oldest transaction that was still under way. */
+  /** The oldest transaction that was still running; the same in every row. */
   readonly seen_to: string
-  /** Null in the only row of an answer without changes. */
+  /** Null in the single row of a result without changes. */
   readonly account_id: string | null
   readonly access_version: number
 }
 
-/** Removes what every process has seen long ago. */
+/** Deletes what every process has seen long ago. */
 export const purgeAccessChanges = (db: Db) =>
   db.run(sql`
     delete from access_changes

@@ -3,7 +3,7 @@ import type { Admission } from './admission.ts'
 
 export type AdmissionKind = 'postgres' | 'redis' | 'redis-cluster'
 
-/** An API process says so when it starts and again and again; who was silent for this long runs no more. */
+/** An API process records its kind at start and then at this interval; after SILENT_S_MAX without a record it counts as stopped. */
 export const ADMISSION_SEEN_EVERY_MS = 60_000
 const SILENT_S_MAX = 300
 
@@ -14,8 +14,8 @@ export const noteAdmissionInUse = (db: Queryable, kind: AdmissionKind) =>
         on conflict (kind) do update
        set seen_at = excluded.seen_at`)
 
-/** The same memory, which does not claim that everybody has heard when API processes ask another one. */
-export function confirmedByAllStores(admission: Admission, db: Queryable, kind: AdmissionKind): Admission {
+/** The same admission, except that `announce` fails when running API processes use another kind of store. */
+export function withMismatchCheck(admission: Admission, db: Queryable, kind: AdmissionKind): Admission {
   return {
     ...admission,
     async announce(account_id, access_version) {
@@ -32,14 +32,14 @@ export function confirmedByAllStores(admission: Admission, db: Queryable, kind: 
   }
 }
 
-/** Saved, told to one memory, and not to the one that API processes ask. */
+/** The change is saved and announced to one store, but API processes use another one. */
 export class AdmissionMismatchError extends Error {
   override readonly name = 'AdmissionMismatchError'
 
   constructor(own: AdmissionKind, others: string) {
     super(
-      `This command has SHOPWIRE_ADMISSION=${own}, but API processes keep admission in ${others}. What was changed is saved, but ` +
-        'they have not heard of it: run it again with their SHOPWIRE_ADMISSION and SHOPWIRE_REDIS_URLS.',
+      `This command has SHOPWIRE_ADMISSION=${own}, but API processes use ${others}. The change is saved, but those ` +
+        'processes do not apply it yet: run the command again with their SHOPWIRE_ADMISSION and SHOPWIRE_REDIS_URLS.',
     )
   }
 }

@@ -15,22 +15,22 @@ interface AdmitRow {
 export interface PostgresAdmissionOptions {
   readonly limits: AdmissionLimits
   onError(error: unknown): void
-  onMemoryLost(): void
+  onDataLost(): void
 }
 
 export const PURGE_EVERY_MS = 30_000
 
-/** Admission in the database itself, by the function `admit` of the migrations: nothing else to run. */
+/** Admission in the database, by the function `admit` of the migrations. Needs no other server. */
 export function postgresAdmission(db: Db, options: PostgresAdmissionOptions): Admission {
   const { limits } = options
-  let tending: NodeJS.Timeout | undefined
+  let timer: NodeJS.Timeout | undefined
   let lostAt: number | undefined
 
-  /** The statement notices a loss by itself; here it is only told to those who watch. Old nonces go on the way. */
-  async function tend() {
-    const memory = await db.one<{ lost_at: number }>(sql`select lost_at from admission_memory_check()`)
-    if (lostAt !== undefined && memory.lost_at !== lostAt) options.onMemoryLost()
-    lostAt = memory.lost_at
+  /** `admit` itself detects a loss of data; this reports it to log and metrics, and deletes old nonces. */
+  async function maintain() {
+    const state = await db.one<{ lost_at: number }>(sql`select lost_at from admission_memory_check()`)
+    if (lostAt !== undefined && state.lost_at !== lostAt) options.onDataLost()
+    lostAt = state.lost_at
     await purge(db)
   }
 
@@ -43,7 +43,7 @@ export function postgresAdmission(db: Db, options: PostgresAdmissionOptions): Ad
       if (row.verdict !== 'admitted' && row.verdict !== 'limited') return { kind: row.verdict }
       return {
         kind: row.verdict,
-        memory: 'database',
+        epoch: 'database',
         usage: {
           requests: {
             max: limits.requestsMax,
@@ -55,19 +55,19 @@ export function postgresAdmission(db: Db, options: PostgresAdmissionOptions): Ad
         },
       }
     },
-    // The statement compares the access version with the account's own row; there is no copy to bring up to date.
+    // `admit` compares the access version with the account's own row, so there is no copy to update.
     announce: async () => {},
     async open() {
-      await tend()
-      tending ??= setInterval(() => void tend().catch(options.onError), PURGE_EVERY_MS).unref()
+      await maintain()
+      timer ??= setInterval(() => void maintain().catch(options.onError), PURGE_EVERY_MS).unref()
     },
     async close() {
-      clearInterval(tending)
+      clearInterval(timer)
     },
   }
 }
 
-/** Forgets what nobody needs any more: nonces that no clock lets in, witnessed ones too, and old changes of accounts. */
+/** Deletes nonces whose timestamp is too old to be accepted, durable ones too, and old changes of accounts. */
 export async function purge(db: Db): Promise<void> {
   await db.one(sql`
     select purge_nonces(floor(extract(epoch from clock_timestamp()))::bigint - ${NONCE_KEPT_S_MIN}::bigint)`)
@@ -75,8 +75,8 @@ export async function purge(db: Db): Promise<void> {
 }
 
 /**
- * Uses up a nonce where no crash can forget it; not new when it was used before. Nothing is written when the request was
- * signed no later than one that was refused without having its nonce written down; `refusedTo` is that time then.
+ * Spends a nonce durably, in a logged table; `isNew` is false when it was used before. Nothing is written when the request was
+ * signed no later than a refused one whose nonce was not recorded; `refusedTo` is that request's time then.
  */
 export async function witnessNonce(
   db: Db,
@@ -89,7 +89,7 @@ export async function witnessNonce(
   return { isNew: is_new, refusedTo: refused_to }
 }
 
-/** Remembers a refusal whose nonce is not written down; up to which time of signing requests are refused from now on. */
+/** Durably records a refusal without its nonce; returns the signing time up to which requests are refused from now on. */
 export async function witnessRefusal(db: Db, { account_id, isOrder, signed_at }: Attempt): Promise<number> {
   const { refused_to } = await db.one<{ refused_to: number }>(sql`
     select witness_refusal(${account_id}, ${isOrder}, ${signed_at}) as refused_to`)

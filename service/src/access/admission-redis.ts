@@ -15,31 +15,31 @@ export interface RedisAdmissionOptions {
   readonly timeoutMs: number
   readonly limits: AdmissionLimits
   onError(error: Error): void
-  onMemoryLost(): void
+  onDataLost(): void
 }
 
-/** What the database has of a request when Redis is asked for the second time. */
+/** What the database has durably recorded ("witnessed") of a request when Redis is asked for the second time. */
 type Witnessed = 'nothing' | 'nonce' | 'refusal'
-type Reply = [verdict: string, memory: string, ...numbers: number[]]
+type Reply = [verdict: string, epoch: string, ...numbers: number[]]
 type Client = (Redis | Cluster) & {
   admit(...keysAndArguments: (string | number)[]): Promise<Reply>
-  touchMemory(memoryKey: string): Promise<number>
+  startEpoch(slotStateKey: string): Promise<number>
   raiseAccessVersion(accessVersionKey: string, access_version: number, ttlS: number): Promise<number>
 }
 
 const PREFIX = 'shopwire'
 const WATCH_EVERY_MS = 500
-/** Longer than any process remembers a key (see known-keys.ts), so that no memory outlives the announcement against it. */
+/** Longer than any process caches a key (see known-keys.ts), so that an announcement outlives every cache it invalidates. */
 const ACCESS_VERSION_TTL_S = 3_600
-const TOUCH_BATCH = 512
-/** One slot in each of sixteen stretches: every master of a cluster of that size is asked each time. */
+const SLOT_BATCH = 512
+/** One slot in each of sixteen ranges, so that every master of a cluster of up to that size is checked each time. */
 const WATCHED_SLOTS = Array.from({ length: 16 }, (_, n) => (n * SLOT_COUNT) / 16)
-/** A memory that begins now admits nobody for the next two seconds and the rest of this one. */
+/** A store in a new epoch admits nobody for the rest of this second and the next two. */
 const WARMING_MS = 3_000
 
 const ADMIT_LUA = readFileSync(new URL('./admission.lua', import.meta.url), 'utf8')
-/** Begins the memory of a slot if it has none; answers 1 when it had to. The head of admission.lua, on its own. */
-const TOUCH_LUA = `
+/** Starts an epoch in a slot that has none; returns 1 if it did. The same as the start of admission.lua. */
+const START_EPOCH_LUA = `
 local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
 if redis.call('HGET', KEYS[1], 'run') == run then return 0 end
 local purged_to = redis.call('HGET', KEYS[1], 'purged_to') or '0'
@@ -50,42 +50,42 @@ local known = tonumber(redis.call('GET', KEYS[1]) or '0')
 redis.call('SET', KEYS[1], math.max(known, tonumber(ARGV[1])), 'EX', ARGV[2])
 return 1`
 
-/** Admission in Redis, single or cluster: takes the hottest writes off the database. */
+/** Admission in Redis, single or cluster: takes the most frequent writes off the database. */
 export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admission {
   const client = connect(options)
-  const memoryTags = tagsBySlot()
-  const memoryKey = (slot: number) => `${PREFIX}:memory:{${memoryTags[slot]}}`
+  const slotTags = tagsBySlot()
+  const slotStateKey = (slot: number) => `${PREFIX}:memory:{${slotTags[slot]}}`
   let watching: NodeJS.Timeout | undefined
   let purging: NodeJS.Timeout | undefined
-  let isWhole = false
+  let areAllStarted = false
   let isClosed = false
 
-  /** Begins the memory of the slots that lost it; whether there were any. */
-  async function touch(slots: readonly number[]): Promise<boolean> {
-    const replies = await answered(Promise.all(slots.map((slot) => client.touchMemory(memoryKey(slot)))))
+  /** Starts an epoch in those of the slots that lost their data; returns whether there were any. */
+  async function startEpochs(slots: readonly number[]): Promise<boolean> {
+    const replies = await answered(Promise.all(slots.map((slot) => client.startEpoch(slotStateKey(slot)))))
     return replies.includes(1)
   }
 
-  /** All slots at once, so that callers meet one short pause and not one each. */
-  async function touchAll(): Promise<boolean> {
+  /** All slots at once, so that callers see one short pause instead of one per slot. */
+  async function startAllEpochs(): Promise<boolean> {
     let isAnyLost = false
-    for (let first = 0; first < SLOT_COUNT; first += TOUCH_BATCH) {
-      isAnyLost = (await touch(Array.from({ length: TOUCH_BATCH }, (_, n) => first + n))) || isAnyLost
+    for (let first = 0; first < SLOT_COUNT; first += SLOT_BATCH) {
+      isAnyLost = (await startEpochs(Array.from({ length: SLOT_BATCH }, (_, n) => first + n))) || isAnyLost
     }
-    isWhole = true
+    areAllStarted = true
     return isAnyLost
   }
 
   async function watch(): Promise<void> {
-    if (await touch(WATCHED_SLOTS)) {
-      isWhole = false
-      options.onMemoryLost()
+    if (await startEpochs(WATCHED_SLOTS)) {
+      areAllStarted = false
+      options.onDataLost()
     }
-    // Stays due until it went through: a failover may be half done.
-    if (!isWhole) await touchAll()
+    // Repeated until it succeeds: a failover may be half done.
+    if (!areAllStarted) await startAllEpochs()
   }
 
-  /** One look at a time, each begun a while after the last has ended. */
+  /** One check at a time, each started a while after the last one ended. */
   function keepWatching() {
     if (isClosed) return
     watching = setTimeout(
@@ -98,7 +98,7 @@ export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admissio
     const own = `${PREFIX}:{${attempt.account_id}}`
     return answered(
       client.admit(
-        memoryKey(slotOf(attempt.account_id)),
+        slotStateKey(slotOf(attempt.account_id)),
         `${own}:nonce:${attempt.key_id}:${attempt.nonce}`,
         `${own}:requests`,
         `${own}:orders`,
@@ -106,7 +106,7 @@ export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admissio
         `${own}:refusals`,
         attempt.signed_at,
         attempt.access_version,
-        attempt.memory ?? '',
+        attempt.epoch ?? '',
         attempt.isOrder ? 1 : 0,
         options.limits.requestsMax,
         options.limits.ordersMax,
@@ -118,13 +118,13 @@ export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admissio
 
   return {
     async admit(attempt) {
-      const [verdict, memory, ...numbers] = await ask(attempt)
-      const again = { ...attempt, memory }
+      const [verdict, epoch, ...numbers] = await ask(attempt)
+      const again = { ...attempt, epoch }
       if (verdict === 'witness_refusal') {
         const refusedTo = await witnessRefusal(db, attempt)
         return toVerdict(await ask(again, 'refusal', refusedTo), options.limits)
       }
-      if (verdict !== 'witness') return toVerdict([verdict, memory, ...numbers], options.limits)
+      if (verdict !== 'witness') return toVerdict([verdict, epoch, ...numbers], options.limits)
       const { isNew, refusedTo } = await witnessNonce(db, attempt)
       if (!isNew) return { kind: 'replayed' }
       return toVerdict(
@@ -145,7 +145,7 @@ export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admissio
     async open() {
       await connected(client, options)
       await refuseEvictingServers(client)
-      if (await touchAll()) await sleep(WARMING_MS)
+      if (await startAllEpochs()) await sleep(WARMING_MS)
       if (watching === undefined) keepWatching()
       purging ??= setInterval(() => void purge(db).catch(options.onError), PURGE_EVERY_MS).unref()
     },
@@ -162,7 +162,7 @@ function connect(options: RedisAdmissionOptions): Client {
   const client = options.isCluster ? connectCluster(options) : connectSingle(options)
   client.on('error', options.onError)
   client.defineCommand('admit', { numberOfKeys: 6, lua: ADMIT_LUA })
-  client.defineCommand('touchMemory', { numberOfKeys: 1, lua: TOUCH_LUA })
+  client.defineCommand('startEpoch', { numberOfKeys: 1, lua: START_EPOCH_LUA })
   client.defineCommand('raiseAccessVersion', { numberOfKeys: 1, lua: RAISE_ACCESS_VERSION_LUA })
   return client as Client
 }
@@ -178,9 +178,9 @@ function connectSingle({ urls, timeoutMs }: RedisAdmissionOptions): Redis {
 function connectCluster({ urls, timeoutMs }: RedisAdmissionOptions): Cluster {
   const { nodes, shared } = readClusterUrls(urls)
   return new Cluster([...nodes], {
-    // Credentials and TLS must stand here: what is said of a first node is not used for those it names.
+    // Credentials and TLS have to be set here: options of a start node are not used for the nodes that it reports.
     redisOptions: { ...nodeOptions(timeoutMs), ...shared },
-    // By default names are resolved first, and certificates would then be compared with addresses.
+    // By default names are resolved first, and certificates would then be compared with IP addresses.
     ...(shared.tls && { dnsLookup: (name, callback) => callback(null, name) }),
     enableAutoPipelining: true,
     clusterRetryStrategy: reconnectMs,
@@ -194,8 +194,8 @@ function connectCluster({ urls, timeoutMs }: RedisAdmissionOptions): Cluster {
 
 const nodeOptions = (timeoutMs: number) =>
   ({
-    // A command whose answer was lost may have spent its nonce: sending it again would refuse an honest caller. It fails,
-    // the caller is told 503, and signs afresh.
+    // A command whose answer was lost may have spent its nonce: resending it would report a replay to a caller that sent it
+    // once. It fails instead, and the caller gets 503 and signs again.
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     commandTimeout: timeoutMs,
@@ -205,7 +205,7 @@ const nodeOptions = (timeoutMs: number) =>
 
 const reconnectMs = (tries: number) => Math.min(50 * tries, 500)
 
-/** Waits until the client may be used. A server that will never let it in is not waited for: that is said at once. */
+/** Waits until the client is usable. A server that refuses our credentials or certificate is reported at once. */
 async function connected(client: Client, options: RedisAdmissionOptions): Promise<void> {
   if (client.status === 'ready') return
   try {
@@ -218,7 +218,7 @@ async function connected(client: Client, options: RedisAdmissionOptions): Promis
   }
 }
 
-/** What one server says to a connection of its own; a cluster's client keeps to itself why none of its nodes could be used. */
+/** The error of a separate connection to one server: the cluster client does not report why none of its nodes is usable. */
 async function whyNot({ urls, isCluster, timeoutMs }: RedisAdmissionOptions): Promise<unknown> {
   const brief = { ...nodeOptions(timeoutMs), lazyConnect: true, retryStrategy: () => null }
   const { nodes: [node] = [], shared } = isCluster ? readClusterUrls(urls) : { shared: {} }
@@ -237,7 +237,7 @@ async function whyNot({ urls, isCluster, timeoutMs }: RedisAdmissionOptions): Pr
   }
 }
 
-/** What Redis, or its certificate, says to a client whose settings are wrong; undefined when waiting may help. */
+/** Describes an error that means wrong settings; undefined when waiting may help. */
 function refusalBy(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const { code } = error as { code?: unknown }
@@ -245,7 +245,7 @@ function refusalBy(error: unknown): string | undefined {
     return `Redis refuses the user name or password in SHOPWIRE_REDIS_URLS (${error.message}). Correct them and start again.`
   }
   if (CERTIFICATE_CODES.has(String(code))) {
-    return `The certificate of Redis is not trusted (${code}). Name its authority in NODE_EXTRA_CA_CERTS, or use the host name it was issued for.`
+    return `The certificate of Redis is not trusted (${code}). Add its authority to NODE_EXTRA_CA_CERTS, or use the host name it was issued for.`
   }
   return undefined
 }
@@ -266,12 +266,12 @@ async function answered<Result>(reply: Promise<Result>): Promise<Result> {
   }
 }
 
-function toVerdict([kind, memory, ...n]: Reply, limits: AdmissionLimits): Verdict {
+function toVerdict([kind, epoch, ...n]: Reply, limits: AdmissionLimits): Verdict {
   if (kind !== 'admitted' && kind !== 'limited') return { kind } as Verdict
   const [requestsUsed = 0, requestsOldest = 0, ordersUsed = 0, ordersOldest = 0, waitMs = 0] = n
   return {
     kind,
-    memory,
+    epoch,
     usage: {
       requests: { max: limits.requestsMax, used: requestsUsed, oldestLeavesMs: requestsOldest },
       orders: { max: limits.ordersMax, used: ordersUsed, oldestLeavesMs: ordersOldest },
@@ -280,7 +280,7 @@ function toVerdict([kind, memory, ...n]: Reply, limits: AdmissionLimits): Verdic
   }
 }
 
-/** A server that drops keys when memory is short would forget nonces one by one, and nothing could notice. */
+/** A server that evicts keys when memory is short would lose single nonces, which cannot be detected. */
 async function refuseEvictingServers(client: Client): Promise<void> {
   const nodes = client instanceof Cluster ? client.nodes('master') : [client]
   for (const node of nodes) {

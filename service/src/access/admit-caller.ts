@@ -16,7 +16,7 @@ export interface AccessDeps {
 
 export interface SignedRequest {
   readonly method: string
-  /** Path and query exactly as they came. */
+  /** Path and query exactly as received. */
   readonly target: string
   readonly body: Uint8Array
   readonly isOrder: boolean
@@ -24,7 +24,7 @@ export interface SignedRequest {
 
 const READS_MAX = 3
 
-/** A signed request becomes a Caller or is refused: key and signature, then nonce, then limits. */
+/** Turns a signed request into a Caller or refuses it: key and signature, then nonce, then limits. */
 export async function admitCaller(
   deps: AccessDeps,
   credentials: Credentials,
@@ -39,14 +39,14 @@ export async function admitCaller(
       signed_at: credentials.signed_at,
       isOrder: request.isOrder,
       access_version: key.access_version,
-      memory: key.memory,
+      epoch: key.epoch,
     })
     switch (verdict.kind) {
       case 'admitted':
-        key.memory = verdict.memory
+        key.epoch = verdict.epoch
         return toCaller(key, verdict.usage)
       case 'limited':
-        key.memory = verdict.memory
+        key.epoch = verdict.epoch
         throw limited(deps, verdict.usage, request.isOrder)
       case 'replayed':
         deps.metrics.nonceReplays.inc()
@@ -76,7 +76,7 @@ export async function admitCaller(
   throw new Unavailable('admission', new Error('the account kept changing while it was being read'))
 }
 
-/** The same caller as it stands now; refused when its key has ended since it was let in. */
+/** Reads the caller's key and account again; refuses when the key was revoked since it was admitted. */
 export async function rereadCaller(deps: AccessDeps, { key_id, usage }: Caller): Promise<Caller> {
   const key = await deps.keys.read(key_id)
   if (!key) throw badCredentials(deps, 'revoked', key_id)
@@ -84,10 +84,9 @@ export async function rereadCaller(deps: AccessDeps, { key_id, usage }: Caller):
 }
 
 /**
- * Every way to fail costs one signature and then one read that finds nothing, in this order, so that nobody can tell by the
- * clock whether a key exists. The read is shared with whoever else is waiting for one, so that forged requests are cheap
- * however many there are, and are answered with 401 however many there were. Only the first request with a key that this
- * process has not met opens its secret and computes a second signature.
+ * Every failure costs one signature and then one read that finds nothing, in this order, so that timing does not reveal whether
+ * a key exists. Reads of concurrent requests are combined, so that forged requests stay cheap and get 401 however many there
+ * are. Only the first request with a key that this process has not cached opens its secret and computes a second signature.
  */
 async function proveSigner(
   deps: AccessDeps,
@@ -96,12 +95,12 @@ async function proveSigner(
 ): Promise<KnownKey> {
   const { key_id } = credentials
   const secret = deps.keys.secret(key_id)
-  const isSigned = isSignedWith(secret ?? NOBODYS_SECRET, credentials, request)
+  const isSigned = isSignedWith(secret ?? DUMMY_SECRET, credentials, request)
   if (secret && !isSigned) {
-    await deps.keys.pretendToRead()
+    await deps.keys.readNothing()
     throw badCredentials(deps, 'signature', key_id)
   }
-  const key = deps.keys.remembered(key_id) ?? (await deps.keys.read(key_id))
+  const key = deps.keys.cached(key_id) ?? (await deps.keys.read(key_id))
   if (!key) throw badCredentials(deps, secret ? 'revoked' : 'key', key_id)
   if (!secret && !isSignedWith(key.hmacKey, credentials, request)) {
     throw badCredentials(deps, 'signature', key_id)
@@ -115,10 +114,10 @@ function isSignedWith(secret: KeyObject, credentials: Credentials, request: Sign
   return signatureMatches(secret, { method, target, timestamp, nonce, body }, signature)
 }
 
-/** For keys that do not exist, so that they take as long as those that do. */
-const NOBODYS_SECRET = createSecretKey(randomBytes(32))
+/** For keys that do not exist, so that the check takes as long as for existing ones. */
+const DUMMY_SECRET = createSecretKey(randomBytes(32))
 
-/** The same answer to all of them, and 401 every time: a caller that is told to wait would wait instead of looking at its secret. */
+/** The same answer for all of them, and always 401: a caller that got 429 would wait instead of checking its secret. */
 function badCredentials(deps: AccessDeps, reason: 'key' | 'signature' | 'revoked', key_id: string): Refusal {
   deps.metrics.authFailures.inc({ reason })
   return refuse('authentication_failed', NOT_PROVEN, { key_id, reason })
@@ -143,7 +142,7 @@ function whyLimited({ requests, orders }: Usage, isOrder: boolean): string {
   return 'This account kept sending while it was refused, and this request was signed before it stopped.'
 }
 
-/** Both windows on every signed answer, so that nobody has to run into a limit to learn of it. */
+/** Both windows on every signed answer, so that callers see a limit before they reach it. */
 export function rateHeaders({ requests, orders }: Usage): Record<string, string> {
   const left = ({ max, used, oldestLeavesMs }: Usage['requests']) => {
     const nextS = Math.min(RATE_WINDOW_S, Math.max(0, Math.ceil(oldestLeavesMs / 1000)))

@@ -2,14 +2,14 @@ import type { Scope } from '@shopwire/contract'
 import { refuse } from '../platform/trouble.ts'
 import type { Usage } from './admission.ts'
 
-/** Whoever signed this request: proven, not replayed, within its limits. What it may do is asked next. */
+/** The signer of a request: authenticated, not replayed, within its limits. Its scopes are checked next. */
 export interface Caller {
   readonly key_id: string
   readonly account_id: string
   readonly account_name: string
   readonly isSuspended: boolean
   readonly scopes: ReadonlySet<Scope>
-  /** Grows when the account or one of its keys changes what it may do: money moves only for the newest. */
+  /** Increases when the account or one of its keys changes what it may do: money moves only with the latest version. */
   readonly access_version: number
   readonly usage: Usage
 }

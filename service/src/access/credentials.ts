@@ -10,23 +10,23 @@ import {
 } from '@shopwire/contract'
 import { refuse } from '../platform/trouble.ts'
 
-/** The four signature headers, well-formed and of the right time; nothing is proven yet. */
+/** The four signature headers, well-formed and within the time tolerance; nothing is verified yet. */
 export interface Credentials {
   readonly key_id: string
-  /** As sent: this text is what was signed. */
+  /** As sent: this text was signed. */
   readonly timestamp: string
   readonly signed_at: number
   readonly nonce: string
   readonly signature: string
 }
 
-/** One sentence for a missing, malformed, unknown or revoked key and for a wrong signature: it tells a stranger nothing. */
+/** One message for a missing, malformed, unknown or revoked key and for a wrong signature, so that it reveals nothing. */
 export const NOT_PROVEN =
   'The key, the signature or one of the signature headers is not valid. Check the key id, the secret and the canonical request.'
 
 /**
- * Looks only at the form and the clock, so it needs no body and no database. A header sent twice reaches us joined by a
- * comma, which no form allows.
+ * Checks only the form and the timestamp, so it needs neither body nor database. A header sent twice arrives joined by a comma,
+ * which no valid form contains.
  */
 export function readCredentials(headers: IncomingHttpHeaders, nowMs: number): Credentials {
   const key_id = headers[requestHeadersLower.key]

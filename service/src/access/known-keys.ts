@@ -6,7 +6,7 @@ import type { Db } from '../platform/db.ts'
 import type { Keyring } from '../platform/encryption.ts'
 import { type LookupLimits, sharedLookup } from '../platform/shared-lookup.ts'
 
-/** A key as this process remembers it. Whether it still holds is asked on every request (see Admission). */
+/** A key as cached in this process. Admission confirms on every request that it is still valid. */
 export interface KnownKey {
   readonly key_id: string
   readonly account_id: string
@@ -15,52 +15,52 @@ export interface KnownKey {
   readonly scopes: ReadonlySet<Scope>
   readonly hmacKey: KeyObject
   readonly access_version: number
-  /** The admission memory that last vouched for this access version; undefined until one has. */
-  memory: string | undefined
+  /** The epoch of the admission store in which this access version was last confirmed; undefined until it was. */
+  epoch: string | undefined
 }
 
 export interface KnownKeys {
-  /** The secret of a key that was read here lately. It never changes, so it may be kept; it proves, and admits nobody. */
+  /** The secret of a recently read key. It never changes, so it may be cached; it authenticates, but does not authorise. */
   secret(key_id: string): KeyObject | undefined
-  /** The key, if an admission memory has vouched for it since it was read. */
-  remembered(key_id: string): KnownKey | undefined
+  /** The cached key, if the admission store has confirmed it since it was read. */
+  cached(key_id: string): KnownKey | undefined
   /**
-   * The account has this access version by now: what is remembered under an older one is not used any more. Whether that is news; a
-   * process that has not heard of it before cannot know.
+   * Cached keys of the account with an older access version are no longer used. Returns false when this process already knew
+   * of this version.
    */
-  outdate(account_id: string, access_version: number): boolean
+  invalidateBefore(account_id: string, access_version: number): boolean
   /** Reads the key from the database; undefined when it is unknown or revoked. */
   read(key_id: string): Promise<KnownKey | undefined>
-  /** The work of a `read` that finds nothing. */
-  pretendToRead(): Promise<void>
+  /** Does the same work as a `read` that finds nothing. */
+  readNothing(): Promise<void>
 }
 
 /**
- * What strangers can make a process ask of its database, however many requests they forge: one statement at a time, 500 a
- * second, 256 ids each, and 10,000 requests waiting. See docs/decisions/0018.
+ * Limits what forged requests can make a process ask of its database: one statement at a time, 500 a second, 256 ids each, and
+ * 10,000 requests waiting. See docs/decisions/0018.
  */
 export const KEY_READS: LookupLimits = { idsMax: 256, everyMs: 2, waitingMax: 10_000 }
 const KEYS_MAX = 100_000
-const REMEMBERED_MS_MAX = 10 * 60_000
-/** Has the form of a key id and is never given out. */
-const NOBODY = 'key_c1_00000000000000000000000000'
+const CACHED_MS_MAX = 10 * 60_000
+/** Has the form of a key id and is never issued. */
+const UNUSED_KEY_ID = 'key_c1_00000000000000000000000000'
 
 export function createKnownKeys(db: Db, keyring: Keyring, reads: LookupLimits = KEY_READS): KnownKeys {
-  const limits = { max: KEYS_MAX, ttl: REMEMBERED_MS_MAX }
+  const limits = { max: KEYS_MAX, ttl: CACHED_MS_MAX }
   const secrets = new LRUCache<string, KeyObject>(limits)
   const keys = new LRUCache<string, KnownKey>(limits)
   const accessVersions = new LRUCache<string, number>(limits)
   const look = sharedLookup<LiveKeyRow>(reads, (ids) => findLiveKeys(db, ids))
   return {
     secret: (key_id) => secrets.get(key_id),
-    remembered(key_id) {
+    cached(key_id) {
       const key = keys.get(key_id)
-      // Until a memory has vouched for it, a key is good only for the request that read it.
-      if (key?.memory === undefined || key.access_version < (accessVersions.get(key.account_id) ?? 0))
+      // Until the admission store has confirmed it, a key is valid only for the request that read it.
+      if (key?.epoch === undefined || key.access_version < (accessVersions.get(key.account_id) ?? 0))
         return undefined
       return key
     },
-    outdate(account_id, access_version) {
+    invalidateBefore(account_id, access_version) {
       if ((accessVersions.get(account_id) ?? 0) >= access_version) return false
       accessVersions.set(account_id, access_version)
       return true
@@ -81,13 +81,13 @@ export function createKnownKeys(db: Db, keyring: Keyring, reads: LookupLimits = 
         scopes: new Set(row.scopes),
         hmacKey,
         access_version: row.access_version,
-        memory: undefined,
+        epoch: undefined,
       }
       keys.set(key_id, key)
       return key
     },
-    async pretendToRead() {
-      await look(NOBODY)
+    async readNothing() {
+      await look(UNUSED_KEY_ID)
     },
   }
 }

@@ -1,14 +1,14 @@
-/** Redis Cluster spreads keys over this many slots, by CRC16 of the part in braces. */
+/** Redis Cluster distributes keys over this many slots, by CRC16 of the part in braces. */
 export const SLOT_COUNT = 16_384
 
-/** Which slot a key with this hash tag lies in. */
+/** The slot of a key with this hash tag. */
 export function slotOf(tag: string): number {
   let crc = 0
   for (const byte of Buffer.from(tag)) crc = ((crc << 8) ^ (CRC16[((crc >> 8) ^ byte) & 0xff] ?? 0)) & 0xffff
   return crc % SLOT_COUNT
 }
 
-/** For every slot a short tag that lies in it: a way to name one key per slot. Made once, in a few milliseconds. */
+/** For every slot a short tag that hashes to it, to name one key per slot. Computed once, in a few milliseconds. */
 export function tagsBySlot(): string[] {
   const tags = new Array<string>(SLOT_COUNT)
   for (let n = 0, found = 0; found < SLOT_COUNT; n += 1) {

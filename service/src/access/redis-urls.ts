@@ -2,11 +2,11 @@ import type { RedisOptions } from 'ioredis'
 
 export interface ClusterAddress {
   readonly nodes: readonly { readonly host: string; readonly port: number }[]
-  /** For every node, those that are only learned of from others included. */
+  /** For every node, including those that are learned from other nodes. */
   readonly shared: Pick<RedisOptions, 'username' | 'password' | 'tls'>
 }
 
-/** Why these URLs cannot name one cluster; undefined when they can. Never repeats a URL, which may hold a password. */
+/** Why these URLs cannot name one cluster; undefined when they can. Never contains a URL, which may hold a password. */
 export function clusterUrlsProblem(urls: readonly string[]): string | undefined {
   if (!urls.every(isReadable))
     return 'at least one is not a URL; percent-encode special characters in the password'
@@ -43,7 +43,7 @@ const DEFAULT_PORT = 6379
 
 function toNode(url: string) {
   const { hostname, port } = new URL(url)
-  // An IPv6 address stands in brackets in a URL and nowhere else.
+  // In a URL an IPv6 address is in brackets.
   return { host: hostname.replace(/^\[(.*)\]$/, '$1') || '127.0.0.1', port: Number(port || DEFAULT_PORT) }
 }
 

@@ -45,8 +45,8 @@ async function newAccountWithKey() {
 /** As after a request: read, and vouched for by a memory. */
 async function remember(key_id: string) {
   const known = await keys.read(key_id)
-  if (known) known.memory = 'a memory'
-  expect(keys.remembered(key_id)).toBeDefined()
+  if (known) known.epoch = 'an epoch'
+  expect(keys.cached(key_id)).toBeDefined()
 }
 
 test('a revocation and a suspension that nobody announced outdate remembered keys and are announced', async () => {
@@ -61,15 +61,15 @@ test('a revocation and a suspension that nobody announced outdate remembered key
       [one.account_id, 2],
       [other.account_id, 2],
     ])
-  expect(keys.remembered(one.key.id)).toBeUndefined()
-  expect(keys.remembered(other.key.id)).toBeUndefined()
+  expect(keys.cached(one.key.id)).toBeUndefined()
+  expect(keys.cached(other.key.id)).toBeUndefined()
 })
 
 test('a key that is read after the change is remembered again', async () => {
   const { account_id, key } = await newAccountWithKey()
   await remember(key.id)
   await shop.db.transaction((tx) => setAccountStatus(tx, account_id, 'suspended'))
-  await expect.poll(() => keys.remembered(key.id)).toBeUndefined()
+  await expect.poll(() => keys.cached(key.id)).toBeUndefined()
   await remember(key.id)
 })
 
@@ -83,7 +83,7 @@ test('a change that was made early and committed late is not missed', async () =
     ])
     await shop.db.transaction((tx) => setAccountStatus(tx, early.account_id, 'suspended'))
     await expect.poll(() => announced).toEqual([[early.account_id, 2]])
-    expect(keys.remembered(late.key.id)).toBeDefined()
+    expect(keys.cached(late.key.id)).toBeDefined()
     await client.query('commit')
   }, shop.database.superuserUrl)
   await expect
@@ -92,7 +92,7 @@ test('a change that was made early and committed late is not missed', async () =
       [early.account_id, 2],
       [late.account_id, 2],
     ])
-  expect(keys.remembered(late.key.id)).toBeUndefined()
+  expect(keys.cached(late.key.id)).toBeUndefined()
 })
 
 test('an announcement that fails is made again, and remembered keys are outdated meanwhile', async () => {
@@ -100,7 +100,7 @@ test('an announcement that fails is made again, and remembered keys are outdated
   const { account_id, key } = await newAccountWithKey()
   await remember(key.id)
   await shop.db.transaction((tx) => revokeKey(tx, key.id, Date.now()))
-  await expect.poll(() => keys.remembered(key.id)).toBeUndefined()
+  await expect.poll(() => keys.cached(key.id)).toBeUndefined()
   expect(announced).toEqual([])
   announcingFails = false
   await expect.poll(() => announced).toEqual([[account_id, 2]])

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Admission } from '../../src/access/admission.ts'
 import {
   AdmissionMismatchError,
-  confirmedByAllStores,
   noteAdmissionInUse,
+  withMismatchCheck,
 } from '../../src/access/admission-in-use.ts'
 import { sql } from '../../src/platform/db.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
@@ -18,7 +18,7 @@ afterAll(() => shop.close())
 const announcing = (kind: 'postgres' | 'redis') => {
   heard = []
   const memory = { announce: async (account_id: string) => void heard.push(account_id) }
-  return confirmedByAllStores(memory as unknown as Admission, shop.db, kind).announce('acct_x', 2)
+  return withMismatchCheck(memory as unknown as Admission, shop.db, kind).announce('acct_x', 2)
 }
 
 test('a command with the settings of the API processes has told them', async () => {

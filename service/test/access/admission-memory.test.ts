@@ -65,7 +65,7 @@ describe.each(['postgres', 'redis'] as const)('the memory of admission in %s', (
     signed_at,
     isOrder: false,
     access_version: 1,
-    memory: undefined,
+    epoch: undefined,
   })
 
   test('right after a loss nobody is admitted, for a second or two', async () => {
@@ -107,10 +107,10 @@ describe.each(['postgres', 'redis'] as const)('the memory of admission in %s', (
   test('a key read under another memory must be read again: its revocation may have been forgotten', async () => {
     await rig.loseMemory(200)
     const first = await rig.admission.admit(attempt(nowS()))
-    const memory = first.kind === 'admitted' ? first.memory : undefined
-    expect(memory).toBeDefined()
+    const epoch = first.kind === 'admitted' ? first.epoch : undefined
+    expect(epoch).toBeDefined()
     await rig.loseMemory(150)
-    const verdict = await rig.admission.admit({ ...attempt(nowS()), memory })
+    const verdict = await rig.admission.admit({ ...attempt(nowS()), epoch })
     // The database compares access versions directly and has no second copy to distrust.
     expect(verdict.kind).toBe(kind === 'postgres' ? 'admitted' : 'changed')
   })

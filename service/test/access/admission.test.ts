@@ -42,7 +42,7 @@ describe.each(admissionKinds)('admission in %s', (kind: AdmissionKind) => {
       signed_at: nowS(),
       isOrder: false,
       access_version: 1,
-      memory: undefined,
+      epoch: undefined,
       ...wanted,
     }
   }
@@ -187,10 +187,10 @@ describe.each(admissionKinds)('admission in %s', (kind: AdmissionKind) => {
     const attempt = await newAttempt()
     const first = await admission.admit(attempt)
     expect(first.kind).toBe('admitted')
-    const memory = first.kind === 'admitted' ? first.memory : undefined
+    const epoch = first.kind === 'admitted' ? first.epoch : undefined
     await database.db.run(sql`update accounts set access_version = 2 where id = ${attempt.account_id}`)
     await other.announce(attempt.account_id, 2)
-    const again = { account_id: attempt.account_id, memory }
+    const again = { account_id: attempt.account_id, epoch }
     expect((await admission.admit(await newAttempt(again))).kind).toBe('changed')
     expect((await other.admit(await newAttempt(again))).kind).toBe('changed')
     expect((await admission.admit(await newAttempt({ ...again, access_version: 2 }))).kind).toBe('admitted')

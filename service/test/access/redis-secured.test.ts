@@ -54,7 +54,7 @@ const admissionAt = (urls: string[], isCluster: boolean) =>
     timeoutMs: 2_000,
     limits: { requestsMax: 120, ordersMax: 20 },
     onError: () => {},
-    onMemoryLost: () => {},
+    onDataLost: () => {},
   })
 
 async function openedWith(urls: string[], isCluster: boolean): Promise<unknown> {
@@ -78,7 +78,7 @@ async function attempt() {
     signed_at: Math.floor(Date.now() / 1000),
     isOrder: false,
     access_version: 1,
-    memory: undefined,
+    epoch: undefined,
   }
 }
 
