@@ -31,7 +31,7 @@ test('one with other settings says that nobody has heard, and what to set', asyn
   await noteAdmissionInUse(shop.db, 'redis')
   await expect(announcing('postgres')).rejects.toThrow(AdmissionMismatchError)
   await expect(announcing('postgres')).rejects.toThrow(
-    /SHOPWIRE_ADMISSION=postgres, but API processes keep admission in redis\./,
+    /SHOPWIRE_ADMISSION=postgres, but API processes use redis\./,
   )
 })
 
