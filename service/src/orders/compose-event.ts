@@ -8,8 +8,8 @@ import { readOrder } from './read-orders.ts'
 const TEST_MESSAGE = 'A test. No order was made and nothing was spent.'
 
 /**
- * What an event says. An order's event tells of the moment it stands for, however much later it is put together: nothing that
- * goes into it can change any more.
+ * The body of an event. An order's event describes the order at the time of the change, however much later the body is composed:
+ * nothing in it can change afterwards.
  */
 export async function composeEvent(
   db: Queryable,
@@ -41,6 +41,6 @@ async function orderOf(
   withLinks: boolean,
 ): Promise<Order> {
   const order = order_id && (await readOrder(db, vault, account_id, order_id, { withLinks }))
-  assert(order, `order ${order_id} of an event is there`)
+  assert(order, `order ${order_id} of an event exists`)
   return order
 }

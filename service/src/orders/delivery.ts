@@ -10,12 +10,12 @@ export interface OrderName {
   readonly order_id: string
 }
 
-/** Gives links to the open units of a line. They stay unseen until the whole order is delivered. */
+/** Assigns links to the open units of a line. They are not shown until the whole order is delivered. */
 export async function keepLinks(
   tx: Tx,
   vault: LinkVault,
   line: OrderLineName,
-  /** Units of the line that have their link already. */
+  /** Units of the line that already have a link. */
   held: number,
   links: readonly string[],
   source: string,

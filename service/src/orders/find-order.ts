@@ -6,7 +6,7 @@ import type { OrderName } from './delivery.ts'
 import { type OrderLineRow, type OrderRow, selectOrder, selectOrderOwner } from './queries.ts'
 import { openLinks } from './read-orders.ts'
 
-/** For operators, who are given an order's id and nothing else. */
+/** For operators, who have only the order's id. */
 export async function findOrder(db: Queryable, id: string): Promise<OrderName> {
   const madeMs = timeInId(id)
   const found = madeMs === undefined ? undefined : await selectOrderOwner(db, id, new Date(madeMs))
@@ -23,6 +23,6 @@ export async function readWholeOrder(
   return row
 }
 
-/** The links themselves, for an operator who has said that this is what they want; recorded by whoever calls this. */
+/** The links themselves, for an operator who asked for them explicitly; the caller writes the audit record. */
 export const revealLinks = (db: Queryable, vault: LinkVault, { account_id, order_id }: OrderName) =>
   openLinks(db, vault, { account_id, id: order_id })

@@ -12,9 +12,9 @@ import { lockOrder, type OrderRow, selectOpenLines, selectOrder, updateCancelled
 import { endOrderJob } from './waiting.ts'
 
 /**
- * paid → cancelled, and the money back, in one commit. Links that were already put by go back to the pool; nobody has seen
- * them. Cancelling twice is cancelling once. Locks in the order of ARCHITECTURE.md: the event comes after the pools, because
- * it holds the account's webhook endpoint until the commit.
+ * paid → cancelled, with the refund, in one commit. Idempotent. Links already assigned to the order go back to the pool, because
+ * they were never shown. Locks in the order of ARCHITECTURE.md: the event comes after the pools, because it holds the account's
+ * webhook endpoint until the commit.
  */
 export async function cancelOrder(
   tx: Tx,
@@ -37,8 +37,8 @@ export async function cancelOrder(
 }
 
 /**
- * paid → delivered with links an operator brings: one for each unit that lacks one, in the order of the lines. The same links
- * again change nothing; other links for a delivered order are refused, or the operator would believe that they were sold.
+ * paid → delivered with links from an operator: one for each unit that lacks one, in the order of the lines. The same links again
+ * change nothing. Other links for a delivered order are refused; otherwise the operator would think that they were sold.
  */
 export async function deliverByHand(
   tx: Tx,
@@ -104,7 +104,7 @@ async function assertSameLinks(tx: Tx, vault: LinkVault, order: OrderRow, links:
   )
 }
 
-/** The order at its end, when that is the end that was asked for. */
+/** The order in its final state, if that is the requested one. */
 async function finalOrder(
   tx: Tx,
   { account_id, order_id }: OrderName,
@@ -118,15 +118,15 @@ async function finalOrder(
   return row
 }
 
-/** Answers with the items whose pools have got links back. */
+/** Returns the items whose pools got links back. */
 async function giveBackLinks(tx: Tx, vault: LinkVault, order: OrderName, nowMs: number): Promise<string[]> {
   const held = await deleteOrderLinks(tx, order.account_id, order.order_id)
   if (held.length === 0) return []
   const row = await selectOrder(tx, order.account_id, order.order_id)
-  assert(row, 'a locked order is there')
+  assert(row, 'a locked order exists')
   const lines = row.lines.filter(({ n }) => held.some(({ line }) => line === n))
   const items = lines.map(({ id }) => id)
-  // All at once and sorted, as everyone does who touches several pools.
+  // All at once and sorted, like every transaction that locks several pools.
   await lockItemSupply(tx, items)
   for (const line of lines) {
     const ofLine = held.filter((link) => link.line === line.n)

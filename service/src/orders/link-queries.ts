@@ -35,7 +35,7 @@ export interface LinkOrigin {
   readonly obtained_at: Date
 }
 
-/** Links of one line, in one statement however many there are. */
+/** Inserts the links of one line in one statement, however many there are. */
 export const insertOrderLinks = (
   tx: Tx,
   line: OrderLineName,
@@ -50,7 +50,7 @@ export const insertOrderLinks = (
                   ${links.map(({ link_kek_id }) => link_kek_id)}::text[],
                   ${links.map(({ link_hash }) => link_hash)}::bytea[]) as l (unit, link_sealed, link_kek_id, link_hash)`)
 
-/** For the links of an order that is called off: they were shown to nobody. */
+/** For a cancelled order, whose links were not shown to the caller. */
 export const deleteOrderLinks = (tx: Tx, account_id: string, order_id: string) =>
   tx.many<OrderLinkRow>(sql`
     with held as materialized (

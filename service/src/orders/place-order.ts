@@ -13,7 +13,7 @@ import { cartColumns } from '../quotes/price-cart.ts'
 import { totalExceeded } from '../quotes/quote.ts'
 import { callPlaceOrder, type Placed } from './queries.ts'
 
-/** Who pays, and the access version with which they were let in. */
+/** The paying account, and the access version with which its request was admitted. */
 export interface Buyer {
   readonly account_id: string
   readonly key_id: string
@@ -22,14 +22,14 @@ export interface Buyer {
 
 export type Outcome =
   | { readonly kind: 'bought'; readonly order: Order }
-  /** This key bought this cart before. */
+  /** This idempotency key has bought this cart before. */
   | { readonly kind: 'earlier'; readonly order_id: string }
 
 const READMISSIONS_MAX = 3
 
 /**
- * Buys the whole cart or nothing, in one round trip. An outcome we could not learn leaves as Unavailable, and the same key
- * settles it. `readmit` answers with the buyer as it stands now, or refuses it.
+ * Buys the whole cart or nothing, in one round trip. When the outcome is unknown it fails with Unavailable; repeating it with the
+ * same key is safe. `readmit` returns the buyer as it is now, or refuses it.
  */
 export async function placeOrder(
   db: Pick<Db, 'commit'>,
@@ -59,8 +59,8 @@ export async function placeOrder(
 }
 
 /**
- * Two requests are the same when they would buy the same on the same condition: order of lines, spacing and a qty of one
- * left out make no difference, another expected price does.
+ * Two requests are the same when they would buy the same on the same condition: the order of lines, white space and an omitted
+ * qty of one make no difference; another expected price does.
  */
 function hashCart(items: readonly CartItem[]): Buffer {
   const lines = items
@@ -111,7 +111,7 @@ function refusalOf({ verdict, details, total_cents }: Placed): Refusal {
     case 'insufficient_funds':
       return refuse(
         'insufficient_funds',
-        // Not how much is there: a key that may buy need not be one that may see the balance.
+        // Without the balance: a key that may buy does not necessarily have the scope to read it.
         `The balance does not cover the ${total_cents} cents of this cart. Nothing was bought. Fund the account, then send the same request again.`,
       )
     default:

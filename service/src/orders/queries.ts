@@ -30,7 +30,7 @@ export interface NewOrder {
   readonly cart: CartColumns
 }
 
-/** See the function in the migrations for what each verdict means. */
+/** The function in the migrations says what each verdict means. */
 export interface Placed {
   readonly verdict:
     | 'bought'
@@ -68,7 +68,7 @@ export const selectOrder = (db: Queryable, account_id: string, id: string) =>
      where account_id = ${account_id}
        and id = ${id}`)
 
-/** Newest first. Skipping reads the index alone; only the page itself is looked up. */
+/** Newest first. Skipped rows are read from the index only; full rows only for the page itself. */
 export const selectOrders = (db: Queryable, account_id: string, limit: number, offset: number) =>
   db.many<Pick<OrderSummary, 'id' | 'status' | 'total_cents'> & { created_at: Date }>(sql`
     select o.id, o.status, o.total_cents, o.created_at
@@ -88,8 +88,8 @@ export const selectOrderCount = (db: Queryable, account_id: string) =>
      where account_id = ${account_id}`)
 
 /**
- * Both ends of an order go through here: only one of them can find it paid. One that has ended is locked as well, so that
- * workers with something for it come one after the other.
+ * Both final states of an order go through this lock, so only one of them finds it paid. An order that has ended is locked too, to
+ * serialise workers that have something for it.
  */
 export const lockOrder = (tx: Tx, account_id: string, id: string) =>
   tx.maybeOne<OrderRow>(sql`
@@ -137,7 +137,7 @@ export const selectOpenLines = (tx: Queryable, account_id: string, order_id: str
     having l.qty > count(k.unit)
      order by l.n`)
 
-/** By the order's id alone: the time in it leads to the few pages where the order can be. */
+/** By the order's id alone: the time in the id limits the search to a few pages. */
 export const selectOrderOwner = (db: Queryable, id: string, created_at: Date) =>
   db.maybeOne<{ account_id: string }>(sql`
     select account_id

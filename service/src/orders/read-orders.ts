@@ -10,7 +10,7 @@ import type { LinkVault } from '../supply/gift-link.ts'
 import { selectOrderLinks } from './link-queries.ts'
 import { type OrderLineRow, type OrderRow, selectOrder, selectOrderCount, selectOrders } from './queries.ts'
 
-/** The order as it stands now; undefined when this account has none of that id. Links only for those who may read them. */
+/** The order as it is now; undefined when this account has none with that id. Links only for keys that may read them. */
 export async function readOrder(
   db: Queryable,
   vault: LinkVault,

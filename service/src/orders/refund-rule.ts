@@ -6,11 +6,11 @@ import { Refusal } from '../platform/trouble.ts'
 import type { LinkVault } from '../supply/gift-link.ts'
 import { cancelOrder } from './finish.ts'
 
-/** When an order that could not be delivered is given up and its money returned, without anybody's doing. */
+/** When an order that could not be delivered is cancelled and refunded automatically. */
 export interface RefundRule {
   /** Null: never; an operator decides. */
   readonly cancel_after_ms: number | null
-  /** Beyond so many within an hour, counted from the first of them, it stops and waits for an operator. */
+  /** After this many within an hour, counted from the first of them, the rule stops until an operator releases it. */
   readonly per_hour_max: number
   /** Since when it has been stopped; null while it runs. */
   readonly held_at: Date | null
@@ -22,7 +22,7 @@ export const readRefundRule = (db: Queryable) =>
     select (extract(epoch from cancel_after) * 1000)::bigint as cancel_after_ms, per_hour_max, held_at, changed_at
       from refund_rule`)
 
-/** What is left out stays as it is. */
+/** Omitted members stay unchanged. */
 export async function setRefundRule(
   tx: Tx,
   { cancel_after_ms, per_hour_max }: { cancel_after_ms?: number | null; per_hour_max?: number },
@@ -40,7 +40,7 @@ export async function setRefundRule(
   return readRefundRule(tx)
 }
 
-/** Lets a rule that stopped go on, with a fresh hour. Answers with the rule as it was before. */
+/** Lets a stopped rule run again, with a new hour. Returns the rule as it was before. */
 export async function releaseRefundRule(tx: Tx): Promise<RefundRule> {
   const before = await readRefundRule(tx)
   await tx.run(sql`
@@ -58,20 +58,20 @@ export interface RefundDeps {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics
-  /** Of this process, in milliseconds; runs on whatever the clocks do. */
+  /** Monotonic time of this process, in milliseconds; not affected by changes of the clock. */
   readonly monotonicMs?: () => number
 }
 
 const HOUR_MS = 3_600_000
 const BATCH = 50
-/** More than this between the clocks of the database and of the worker, and one of them is wrong. */
+/** If the clocks of the database and of the worker differ by more than this, one of them is wrong. */
 const CLOCKS_APART_MS_MAX = 300_000
 const REMIND_EVERY_MS = 60_000
 
 /**
- * Cancels what has waited for longer than the rule allows, as often as it is called; answers with how many there were. At most
- * `per_hour_max` within an hour, by the database's clock and also by this process's own time, so that no jump of a clock makes
- * it more. What would go beyond stops the rule until an operator releases it.
+ * Each call cancels the orders that have waited for longer than the rule allows and returns how many. At most `per_hour_max`
+ * within an hour, both by the database's clock and by the monotonic time of this process, so that a clock step cannot raise the
+ * number. Exceeding it stops the rule until an operator releases it.
  */
 export function createRefundRule(deps: RefundDeps): () => Promise<number> {
   const { db, vault, clock, log, metrics, monotonicMs = () => performance.now() } = deps
@@ -80,10 +80,10 @@ export function createRefundRule(deps: RefundDeps): () => Promise<number> {
 
   async function refundOne(order: Overdue): Promise<'refunded' | 'ended before' | 'full'> {
     return db.transaction(async (tx) => {
-      // Before the balance: nobody who holds a balance asks for this row.
+      // Locked before the balance: no transaction that holds a balance takes this row.
       const { held_at, used, per_hour_max, releases, now } = await lockWindow(tx)
       if (held_at !== null || used >= per_hour_max || own.used(releases) >= per_hour_max) {
-        // Under the lock: a release by an operator comes before or after it, and is not undone.
+        // Under the lock, so that a release by an operator comes before or after this and is not undone.
         await hold(tx)
         return 'full'
       }
@@ -124,7 +124,7 @@ export function createRefundRule(deps: RefundDeps): () => Promise<number> {
             refunded += 1
           }
         } catch (error) {
-          // Delivered between the two looks is good news; anything else must not keep the money of those behind it.
+          // A Refusal means that the order was delivered meanwhile. Any other error must not delay the refunds after this one.
           if (!(error instanceof Refusal))
             log.error({ err: error, order_id: order.order_id }, 'an overdue order could not be refunded')
         }
@@ -138,12 +138,12 @@ export function createRefundRule(deps: RefundDeps): () => Promise<number> {
 
 const REASON = 'could not be delivered in time'
 const HELD =
-  'the refund rule has reached its limit for one hour and stopped: nothing more is refunded by itself. Look at ' +
-  '"shopwire-admin orders waiting" and at the clocks, then let it go on with "shopwire-admin refunds release"'
+  'the refund rule has reached its limit for one hour and stopped: no order is refunded automatically any more. Check ' +
+  '"shopwire-admin orders waiting" and the clocks, then restart the rule with "shopwire-admin refunds release"'
 const CLOCKS_APART =
   'the clocks of the database and of this worker are more than five minutes apart: the refund rule does not run. Set the clocks'
 
-/** The same hour by this process's own time, which no clock can move. A release by an operator begins it anew. */
+/** The same hour by monotonic time, which no clock step affects. A release by an operator starts a new one. */
 function createOwnWindow(monotonicMs: () => number) {
   let startedMs = Number.NEGATIVE_INFINITY
   let releasesSeen = -1
@@ -163,7 +163,7 @@ function createOwnWindow(monotonicMs: () => number) {
   }
 }
 
-/** Says it at once and then once a minute. */
+/** Logs at once and then once a minute. */
 function createReminder(log: Log, monotonicMs: () => number) {
   const saidMs = new Map<string, number>()
   return (facts: object, message: string) => {

@@ -3,17 +3,17 @@ import { dropJob, finishJob, type Job, wakeJob } from '../platform/jobs.ts'
 import type { OrderName } from './delivery.ts'
 import type { OrderRow } from './queries.ts'
 
-/** Orders that are paid and wait for their links: how many, why, and how to get them moving. */
+/** The queue of paid orders that wait for their links. */
 export const FULFIL_QUEUE = 'fulfil'
 
 export interface Backlog {
   /** Orders that are paid and not delivered. */
   readonly queue: number
-  /** Work that is due and that nobody takes up. */
+  /** Whether a due job has not been taken by any worker for STUCK_S. */
   readonly isStuck: boolean
 }
 
-/** How long work may lie there before we call ourselves degraded. */
+/** How long a due job may wait before /status reports "degraded". */
 const STUCK_S = 60
 
 export const readBacklog = (db: Queryable) =>
@@ -25,13 +25,13 @@ export const readBacklog = (db: Queryable) =>
                       and (leased_until is null or leased_until <= clock_timestamp())) as "isStuck"`)
 
 export interface WaitingOrder extends Pick<OrderRow, 'account_id' | 'id' | 'total_cents' | 'created_at'> {
-  /** Null: parked until somebody does something. */
+  /** Null: parked until new links arrive or an operator acts. */
   readonly next_at: Date | null
   readonly attempts: number
   readonly note: string | null
 }
 
-/** Orders without their links, oldest first, and why. */
+/** Orders without their links, oldest first, with the reason. */
 export const listWaiting = (db: Queryable, limit: number) =>
   db.many<WaitingOrder>(sql`
     select o.account_id, o.id, o.total_cents, o.created_at, coalesce(j.attempts, 0) as attempts, j.note,
@@ -43,8 +43,8 @@ export const listWaiting = (db: Queryable, limit: number) =>
      limit ${limit}`)
 
 /**
- * Orders that a supplier may owe links for and that have lost their job: a worker of an earlier release removes it with the
- * order's end. Answers with how many there were.
+ * Recreates the jobs of orders for which a supplier may still deliver links: a worker of an earlier release deletes the job when
+ * the order ends. Returns how many there were.
  */
 export const restoreOwedJobs = (db: Queryable) =>
   db.run(sql`
@@ -59,21 +59,21 @@ export const restoreOwedJobs = (db: Queryable) =>
      order by r.account_id, r.order_id
         on conflict do nothing`)
 
-/** Looks at an order again now: what it waits for, or what is to be collected for it. */
+/** Makes the order's job due now. */
 export const retryOrder = (db: Queryable, account_id: string, order_id: string) =>
   wakeJob(db, account_id, FULFIL_QUEUE, order_id)
 
 /**
- * Something came in for these items: the orders that wait for them are to be looked at, also those a worker has leased. The
- * last statement of its transaction, like everything that locks jobs.
+ * New links came in for these items: wakes the orders that wait for them, including leased ones. It has to be the last statement
+ * of its transaction, like every statement that locks jobs.
  */
 export async function wakeOrdersOf(tx: Tx, item_ids: readonly string[]): Promise<void> {
   if (item_ids.length > 0) await changeJobs(tx, item_ids, undefined)
 }
 
 /**
- * The order has come to its end: its job goes, whoever has it, and the orders waiting for these items, of its own lines, are
- * woken. While a supplier may owe links for the order the job stays, is woken too, and collects them.
+ * The order has ended: deletes its job, even if leased, and wakes the orders that wait for these items of its lines. While a
+ * supplier may still deliver links for the order, the job stays, is woken and collects them.
  */
 export async function endOrderJob(
   tx: Tx,
@@ -87,16 +87,15 @@ export async function endOrderJob(
   else await changeJobs(tx, item_ids, { account_id: order.account_id, subject: order.order_id })
 }
 
-/** The same by the worker that has the job; everything is rolled back if its lease was lost. */
+/** The same for the worker that holds the job; everything is rolled back if its lease was lost. */
 export async function finishOrderJob(tx: Tx, job: Job, item_ids: readonly string[]): Promise<void> {
   if (item_ids.length > 0 && (await changeJobs(tx, item_ids, job)) > 0) return
   await finishJob(tx, job)
 }
 
 /**
- * Wakes jobs and removes one, in one statement that locks all of them in the order of everyone who locks several jobs: two
- * statements, or one without an order, would wait in a circle with another transaction that does the same. Answers with how
- * many were removed.
+ * Wakes jobs and deletes one, in a single statement that locks all of them in the order used everywhere: two statements, or one
+ * without an order, could deadlock with another transaction that does the same. Returns how many were deleted.
  */
 async function changeJobs(
   tx: Tx,
