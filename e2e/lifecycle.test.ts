@@ -196,7 +196,7 @@ test('production refuses the published development key and passwords', async () 
     SHOPWIRE_ENCRYPTION_KEYS: `zero:${Buffer.alloc(32).toString('base64')}`,
   })
   expect(code).toBe(2)
-  expect(stderr).toContain('the password is one that everybody knows')
+  expect(stderr).toContain('the password is a well-known one')
   expect(stderr).toContain('not random')
 })
 

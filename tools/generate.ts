@@ -105,7 +105,7 @@ function configurationPage(settings: Setting[]): string {
     '',
     'Settings come from the environment and nowhere else. Every one may be given as `NAME_FILE`, the path of a file that',
     'holds the value. All mistakes are reported at once, and `shopwire-admin config` prints what is in force with secrets',
-    'masked. In production, secrets that everybody knows are refused, and so is every name that begins with `SHOPWIRE_` and is',
+    'masked. In production, well-known secrets are refused, and so is every name that begins with `SHOPWIRE_` and is',
     'neither a setting nor read by another program of Shopwire.',
     '',
     '| Setting | Default | Meaning |',

@@ -24,12 +24,12 @@ const health = openReadiness(db, metrics)
 
 onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
   {
-    // Whoever balances the load learns first; only then is the door closed.
-    name: 'tell the load balancer',
+    // The load balancer has to notice before the port is closed.
+    name: 'report not ready',
     run: () => {
-      health.tell('shutting down')
-      // Callers on open connections learn it with their next answer, and send the one after it elsewhere.
-      api.sayGoodbye()
+      health.report('shutting down')
+      // Callers on open connections get Connection: close with their next answer and reconnect to another process.
+      api.drainConnections()
       return sleep(config.SHOPWIRE_SHUTDOWN_DELAY_MS)
     },
   },
@@ -41,7 +41,7 @@ onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
 log.info({ version: VERSION, config: describeConfig(config) }, 'starting')
 const health_port = await orCannotStart(log, () => health.listen(config))
 const port = await orCannotStart(log, () => api.listen())
-await untilSchemaFits(db, log, health.tell)
-await api.open((part, work) => untilAnswered(part, log, health.tell, work))
-health.tell(undefined)
+await untilSchemaFits(db, log, health.report)
+await api.open((part, work) => untilAnswered(part, log, health.report, work))
+health.report(undefined)
 log.info({ port, health_port }, 'ready')

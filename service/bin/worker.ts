@@ -22,7 +22,7 @@ const worker = createWorker(config, { log, metrics, db })
 const health = openReadiness(db, metrics, () => worker.notReady())
 
 onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
-  { name: 'tell the platform', run: () => health.tell('shutting down') },
+  { name: 'report not ready', run: () => health.report('shutting down') },
   ...worker.stops,
   { name: 'close database', run: () => db.close() },
   { name: 'close health', run: () => health.close() },
@@ -30,7 +30,7 @@ onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
 
 log.info({ version: VERSION, config: describeConfig(config) }, 'starting')
 const health_port = await orCannotStart(log, () => health.listen(config))
-await untilSchemaFits(db, log, health.tell)
-await worker.open((part, work) => untilAnswered(part, log, health.tell, work))
-health.tell(undefined)
+await untilSchemaFits(db, log, health.report)
+await worker.open((part, work) => untilAnswered(part, log, health.report, work))
+health.report(undefined)
 log.info({ health_port }, 'ready')

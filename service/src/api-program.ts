@@ -26,28 +26,28 @@ export interface ProgramDeps {
   readonly db: Db
 }
 
-/** What a store that is put together elsewhere may do in another way. `bin/api.ts` has none of it, whatever its settings say. */
+/** Parts that an embedding program may replace. `bin/api.ts` replaces none, whatever its settings say. */
 export interface ApiParts
   extends Partial<Pick<EdgeDeps, 'clock' | 'routes' | 'interference'>>,
     Partial<Pick<EndpointDeps, 'checkUrl'>> {
   admission?(real: Admission): Admission
-  /** Sees every request before the edge does, and decides whether it does. */
+  /** Wraps the handling of every request; may answer instead of the edge. */
   around?(serve: ServeRequest): ServeRequest
 }
 
 export interface Api {
   readonly admission: Admission
-  /** The port it listens on. */
+  /** Returns the port it listens on. */
   listen(): Promise<number>
-  /** Answers callers from then on; before, it says 503. */
+  /** Until this resolves, requests get 503. */
   open(until: UntilAnswered): Promise<void>
-  /** What callers on open connections are told while the door is still open: to come back by another. */
-  sayGoodbye(): void
-  /** In order. The database is its owner's to close. */
+  /** From now on every answer has Connection: close, so that callers reconnect to another process. */
+  drainConnections(): void
+  /** In order. They do not close the database, which belongs to the caller. */
   readonly stops: readonly Step[]
 }
 
-/** Answers callers: the whole of the API but its process. */
+/** The whole API except its process. */
 export async function createApi(
   config: Config,
   { log, metrics, db }: ProgramDeps,
@@ -57,7 +57,7 @@ export async function createApi(
   const real = await openAdmissionFrom(config, db, log, metrics)
   const admission = parts.admission?.(real) ?? real
   const catalogue = liveCatalogue(db, (error) =>
-    log.warn({ err: error }, 'the catalogue could not be followed'),
+    log.warn({ err: error }, 'the catalogue could not be refreshed; it is retried'),
   )
   metrics.gauge(
     'shopwire_database_connections_waiting',
@@ -66,7 +66,7 @@ export async function createApi(
   )
   const keys = createKnownKeys(db, keyring)
   const changes = followAccessChanges(db, { keys, admission }, (error) =>
-    log.warn({ err: error }, 'changes of accounts could not be followed'),
+    log.warn({ err: error }, 'changes of accounts could not be read; it is retried'),
   )
   const edge = createEdge(
     {
@@ -100,7 +100,8 @@ export async function createApi(
   const noting = every(
     ADMISSION_SEEN_EVERY_MS,
     async () => void (await noteAdmission()),
-    (error) => log.warn({ err: error }, 'it could not be noted where admission is kept'),
+    (error) =>
+      log.warn({ err: error }, 'the kind of admission store in use could not be recorded; it is retried'),
   )
 
   return {
@@ -117,21 +118,21 @@ export async function createApi(
       await until('database', () => verifyKeysOf(db, keyring))
       await until('database', () => identity.start())
       await until('admission', () => admission.open())
-      // PostgreSQL compares with the account's own row and needs to be told nothing.
+      // PostgreSQL compares with the account's own row, so changes need no announcement.
       if (config.SHOPWIRE_ADMISSION !== 'postgres') await until('database', () => changes.open())
       await until('database', async () => void (await noteAdmission()))
       noting.start()
       await until('database', () => catalogue.open())
     },
-    sayGoodbye() {
+    drainConnections() {
       edge.server.prependListener('request', (_, response) => response.setHeader('connection', 'close'))
     },
     stops: [
       { name: 'finish requests', run: () => edge.close() },
-      { name: 'leave the catalogue', run: () => catalogue.close() },
-      { name: 'leave the identity of the database', run: () => identity.stop() },
-      { name: 'leave changes of accounts', run: () => changes.close() },
-      { name: 'stop noting', run: () => noting.stop() },
+      { name: 'stop following the catalogue', run: () => catalogue.close() },
+      { name: 'stop watching the database identity', run: () => identity.stop() },
+      { name: 'stop following account changes', run: () => changes.close() },
+      { name: 'stop recording the admission store', run: () => noting.stop() },
       { name: 'close admission', run: () => admission.close() },
     ],
   }

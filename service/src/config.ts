@@ -5,8 +5,8 @@ import { clusterUrlsProblem } from './access/redis-urls.ts'
 import { isServiceLink, OTHER_SETTINGS } from './other-settings.ts'
 
 /**
- * The only reader of the environment. Every variable may be given as NAME_FILE instead, the path of a file that holds the
- * value, as container platforms hand out secrets.
+ * The only module that reads the environment. Every variable may be given as NAME_FILE instead, the path of a file that holds the
+ * value, which is how container platforms mount secrets.
  */
 export type Config = z.infer<typeof schema> & { readonly encryption: EncryptionKeys }
 
@@ -15,7 +15,7 @@ export interface EncryptionKeys {
   readonly activeId: string
 }
 
-/** Every problem at once: nobody should have to start a server eight times to find eight mistakes. */
+/** Lists every problem at once, so that eight mistakes do not take eight starts. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly problems: readonly string[]
@@ -28,7 +28,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Known to everyone who reads this file, so it is good for a laptop and refused in production. */
+/** Public, because it is in this file: usable in development, refused in production. */
 export const DEVELOPMENT_ENCRYPTION_KEY = `dev:${Buffer.from('shopwire development key, 32 byt').toString('base64')}`
 
 const port = z.coerce.number().int().min(0).max(65_535)
@@ -44,7 +44,7 @@ const schema = z.object({
   SHOPWIRE_ENV: z
     .enum(['production', 'development'])
     .default('production')
-    .describe('production refuses known secrets'),
+    .describe('production refuses well-known secrets'),
   SHOPWIRE_CELL: z
     .string()
     .regex(/^[a-z0-9]{1,16}$/, 'must be 1 to 16 lower-case letters or digits')
@@ -57,7 +57,7 @@ const schema = z.object({
   SHOPWIRE_LOG_LEVEL: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
-    .describe('least level written'),
+    .describe('lowest level that is written'),
   SHOPWIRE_DATABASE_URL: postgresUrl.describe('PostgreSQL, as the application role'),
   SHOPWIRE_DATABASE_OWNER_URL: postgresUrl
     .optional()
@@ -71,7 +71,7 @@ const schema = z.object({
     .describe('connections per process, at most'),
   SHOPWIRE_DATABASE_CONNECT_MS: milliseconds
     .default(2_000)
-    .describe('wait for a connection before answering 503'),
+    .describe('longest wait for a connection before the caller gets 503'),
   SHOPWIRE_DATABASE_STATEMENT_MS: milliseconds.default(5_000).describe('longest statement'),
   SHOPWIRE_DATABASE_LOCK_MS: milliseconds.default(2_000).describe('longest wait for a lock'),
   SHOPWIRE_DATABASE_NAMED_STATEMENTS: flag('true').describe('false behind a transaction-pooling proxy'),
@@ -88,8 +88,10 @@ const schema = z.object({
         .array(z.string().regex(/^rediss?:\/\//, 'must be redis:// or rediss:// URLs, separated by commas'))
         .optional(),
     )
-    .describe('one URL, or some nodes of the cluster'),
-  SHOPWIRE_REDIS_TIMEOUT_MS: milliseconds.default(500).describe('wait for Redis before answering 503'),
+    .describe('one URL, or some nodes of the cluster separated by commas'),
+  SHOPWIRE_REDIS_TIMEOUT_MS: milliseconds
+    .default(500)
+    .describe('longest wait for Redis before the caller gets 503'),
   SHOPWIRE_ENCRYPTION_KEYS: z
     .string()
     .describe('key-encryption keys as id:base64, separated by commas; 32 bytes each'),
@@ -115,7 +117,7 @@ const schema = z.object({
     .string()
     .optional()
     .describe(
-      'folder of the built docs portal (npm run docs:build), served at /docs; without it there is none',
+      'folder of the built docs portal (npm run docs:build), served at /docs; without it /docs is not served',
     ),
   SHOPWIRE_TRUSTED_PROXY_HOPS: z.coerce
     .number()
@@ -123,14 +125,16 @@ const schema = z.object({
     .min(0)
     .max(10)
     .default(0)
-    .describe('proxies in front whose X-Forwarded-For entry is believed'),
+    .describe(
+      'number of trusted reverse proxies in front; the client address is taken from X-Forwarded-For accordingly',
+    ),
   SHOPWIRE_CONNECTIONS_PER_ADDRESS: z.coerce
     .number()
     .int()
     .min(0)
     .max(1_000_000)
     .default(1_000)
-    .describe('open sockets per address; 0 for no limit, as behind a proxy'),
+    .describe('open sockets per client address; 0 for no limit, as behind a proxy'),
   SHOPWIRE_CONNECTIONS_MAX: z.coerce
     .number()
     .int()
@@ -167,18 +171,20 @@ const schema = z.object({
     )
     .optional()
     .describe(
-      'HTTP proxy (CONNECT) for webhooks and suppliers, those in your own network too; without it they are reached directly',
+      'HTTP proxy (CONNECT) for webhooks and suppliers, including those in your own network; without it connections are direct',
     ),
   SHOPWIRE_ACTOR: z
     .string()
     .optional()
     .describe(
-      'who the audit log names for shopwire-admin, where --actor does not say; needed as root or under a user id without a name',
+      'name in the audit log for shopwire-admin when --actor is not given; required as root or with a user id without a name',
     ),
   SHOPWIRE_SHUTDOWN_DELAY_MS: milliseconds
     .default(5_000)
-    .describe('time between /readyz turning and closing the door'),
-  SHOPWIRE_SHUTDOWN_MS: milliseconds.default(30_000).describe('longest orderly stop'),
+    .describe('time between /readyz reporting not ready and closing the port'),
+  SHOPWIRE_SHUTDOWN_MS: milliseconds
+    .default(30_000)
+    .describe('longest time for an orderly stop; after it the process exits'),
 })
 
 const SECRETS = new Set([
@@ -189,7 +195,7 @@ const SECRETS = new Set([
   'SHOPWIRE_EGRESS_PROXY',
 ])
 const UNCHECKED_TLS =
-  'NODE_TLS_REJECT_UNAUTHORIZED is 0: connections of this process would be made to anybody, whatever the certificate. ' +
+  'NODE_TLS_REJECT_UNAUTHORIZED is 0: this process would connect to any server, whatever its certificate. ' +
   'Remove it; to trust an authority of your own, set NODE_EXTRA_CA_CERTS to its file'
 const KNOWN_PASSWORDS = new Set(['postgres', 'password', 'shopwire', 'secret', 'changeme', 'admin'])
 const KEY_BYTES = 32
@@ -212,8 +218,8 @@ export function loadConfig(env: Environment = process.env): Config {
 }
 
 /**
- * The database whose schema is brought up, as its owner. Nothing else is asked for: migrations run where neither encryption keys
- * nor the application's login need to be. For a look that changes nothing the application's login will do.
+ * The URL of the database to migrate, as its owner. It is the only required setting, so that migrations can run where there are
+ * neither encryption keys nor the application's login. For read-only use the application's login is enough.
  */
 export function loadSchemaUrl(purpose: 'migrate' | 'look', env: Environment = process.env): string {
   const names = {
@@ -236,12 +242,12 @@ export function loadSchemaUrl(purpose: 'migrate' | 'look', env: Environment = pr
   return url
 }
 
-/** What is wrong and does not keep a program from starting: in development, what production refuses. */
+/** Problems that do not prevent a start: in development, those that production refuses. */
 export function configWarnings(env: Environment = process.env): string[] {
   return isUncheckedTls(env) ? [UNCHECKED_TLS] : []
 }
 
-/** For the start-up line and `config` command: every setting, secrets masked. */
+/** Every setting with secrets masked, for the start-up log line and the `config` command. */
 export function describeConfig(config: Config): Record<string, string> {
   const values = config as unknown as Record<string, unknown>
   return Object.fromEntries(
@@ -253,7 +259,7 @@ export function describeConfig(config: Config): Record<string, string> {
   )
 }
 
-/** Name, default and meaning of every setting: the source of the docs table and `.env.example`. */
+/** Name, default and meaning of every setting: the source of docs/configuration.md and `.env.example`. */
 export function configReference(): { name: string; default: string; meaning: string; secret: boolean }[] {
   const properties = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }).properties ?? {}
   return Object.keys(schema.shape).map((name) => {
@@ -287,8 +293,8 @@ function readVariables(env: Environment, names: readonly string[], problems: str
 }
 
 /**
- * A misspelt name would leave its setting at the default, silently: no limit, no proxy, no TLS. Production refuses every name that
- * nobody reads; on a laptop, where other programs may use the prefix, only those that look like one of ours.
+ * A misspelt name would silently leave its setting at the default: no limit, no proxy, no TLS. Production refuses every unknown
+ * name with our prefix; development, where other programs may use the prefix, only those that look like one of ours.
  */
 function unknownNames(env: Environment, isProduction: boolean): string[] {
   return Object.keys(env).flatMap((name) => {
@@ -302,7 +308,7 @@ function unknownNames(env: Environment, isProduction: boolean): string[] {
   })
 }
 
-/** Letters to add, drop or change to get from one to the other. */
+/** Levenshtein distance. */
 function editsBetween(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, n) => n)
   for (const [i, letter] of [...a].entries()) {
@@ -354,7 +360,7 @@ function readEncryptionKeys(given: Record<string, string>, problems: string[]): 
   return { keys, activeId }
 }
 
-/** Node takes this very value, and no other, for "do not check". */
+/** Node disables the check for this value only. */
 function isUncheckedTls(env: Readonly<Record<string, string | undefined>>): boolean {
   return env.NODE_TLS_REJECT_UNAUTHORIZED === '0'
 }
@@ -373,15 +379,13 @@ function checkTogether(given: Record<string, string>, problems: string[]) {
   }
   const docs = given.SHOPWIRE_DOCS_FOLDER
   if (docs !== undefined && !existsSync(join(docs, 'index.html'))) {
-    problems.push(
-      `SHOPWIRE_DOCS_FOLDER: there is no index.html in ${docs}; npm run docs:build makes the portal`,
-    )
+    problems.push(`SHOPWIRE_DOCS_FOLDER: no index.html in ${docs}; build the portal with npm run docs:build`)
   }
   if (isDevelopment(given)) return
   for (const name of ['SHOPWIRE_DATABASE_URL', 'SHOPWIRE_DATABASE_OWNER_URL']) {
     const url = given[name]
     if (url && URL.canParse(url) && KNOWN_PASSWORDS.has(decodeURIComponent(new URL(url).password))) {
-      problems.push(`${name}: the password is one that everybody knows; production refuses it`)
+      problems.push(`${name}: the password is a well-known one; production refuses it`)
     }
   }
   for (const entry of given.SHOPWIRE_ENCRYPTION_KEYS?.split(',') ?? []) {

@@ -1,6 +1,6 @@
 /**
- * The one door through which the emulator takes the service: its parts, to be put together in one process with some of them
- * swapped. Nothing of the service goes through here, so no program of a real store can.
+ * The only module through which the emulator uses the service: its parts, to be composed in one process with some of them
+ * replaced. The service itself does not import it.
  */
 export type { Admission, Attempt, Verdict } from './access/admission.ts'
 export { createAccount, getAccount } from './accounts/account.ts'

@@ -1,6 +1,6 @@
 /**
- * Names with our prefix that other programs of this repository read: the SDK and the command line of callers, tests, benchmarks and
- * `npm run dev`. The service has no use for them, and they are no mistake beside it. A test compares the list with the sources.
+ * Names with our prefix that other programs of this repository read: the SDK, the callers' command line, tests, benchmarks and
+ * `npm run dev`. The service ignores them instead of reporting a mistake. A test compares the list with the sources.
  */
 export const OTHER_SETTINGS: ReadonlySet<string> = new Set([
   'SHOPWIRE_ACCOUNT',
@@ -22,7 +22,7 @@ export const OTHER_SETTINGS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Kubernetes gives every container the addresses of the Services beside it: one named `shopwire-api` becomes
+ * Kubernetes gives every container the addresses of the Services in its namespace: one named `shopwire-api` becomes
  * SHOPWIRE_API_SERVICE_HOST, SHOPWIRE_API_PORT_8080_TCP and so on.
  */
 export function isServiceLink(name: string, env: Readonly<Record<string, string | undefined>>): boolean {

@@ -21,10 +21,10 @@ export const INVARIANTS = new URL('../invariants/', import.meta.url)
 
 const RETRY_MS = 1_000
 
-/** What /readyz says of a process, and the port it says it on. Not ready until told so. */
+/** The state that /readyz reports, and its server. Not ready until set. */
 export interface Readiness {
-  /** Why no traffic should come here; undefined when it should. */
-  tell(why: string | undefined): void
+  /** Sets why this process should get no traffic; undefined when it should. */
+  report(why: string | undefined): void
   listen(config: Config): Promise<number>
   close(): void
 }
@@ -51,7 +51,7 @@ export function openReadiness(
     },
   })
   return {
-    tell(why) {
+    report(why) {
       notReady = why
     },
     async listen(config) {
@@ -66,7 +66,7 @@ export function openReadiness(
   }
 }
 
-/** A port that cannot be had. The message is for the person who starts the process. */
+/** The port cannot be used. The message is for the person who starts the process. */
 class CannotListen extends Error {
   override readonly name = 'CannotListen'
   readonly code: string | undefined
@@ -77,7 +77,7 @@ class CannotListen extends Error {
   }
 }
 
-/** Waits for a server to listen; says in words why it does not, with the settings to change. */
+/** Waits for a server to listen. On failure the error says why, and which settings to change. */
 export async function listening(
   prefix: 'SHOPWIRE' | 'SHOPWIRE_HEALTH',
   config: Config,
@@ -95,7 +95,7 @@ export async function listening(
   })
 }
 
-/** Runs the start of a server; ends the process in words when its port cannot be had. */
+/** Starts a server; if its port cannot be used, logs why and exits. */
 export async function orCannotStart<Result>(log: Log, start: () => Promise<Result>): Promise<Result> {
   try {
     return await start()
@@ -106,7 +106,7 @@ export async function orCannotStart<Result>(log: Log, start: () => Promise<Resul
   }
 }
 
-/** The configuration, or the end of the process with every problem named. */
+/** Loads the configuration, or lists every problem and exits. */
 export function startingConfig(): Config {
   try {
     const config = loadConfig()
@@ -119,14 +119,14 @@ export function startingConfig(): Config {
   }
 }
 
-/** Runs the work until its part has answered. */
+/** Retries the work until the named part of the system answers. */
 export type UntilAnswered = (part: string, work: () => Promise<void>) => Promise<void>
 
-/** A part that is not there yet is waited for; meanwhile `tell` is given the reason, for /readyz. */
+/** Retries the work until the part answers; meanwhile `report` gets the reason, for /readyz. */
 export async function untilAnswered(
   part: string,
   log: Log,
-  tell: (why: string) => void,
+  report: (why: string) => void,
   work: () => Promise<void>,
 ): Promise<void> {
   for (;;) {
@@ -141,16 +141,16 @@ export async function untilAnswered(
         log.fatal({ err: error }, 'cannot start')
         process.exit(1)
       }
-      tell(`waiting for the ${part}`)
+      report(`waiting for the ${part}`)
       log.warn({ err: error }, `waiting for the ${part}`)
       await sleep(RETRY_MS)
     }
   }
 }
 
-/** A database of another version is not served: the process says which migration is missing and ends. */
-export function untilSchemaFits(db: Db, log: Log, tell: (why: string) => void): Promise<void> {
-  return untilAnswered('database', log, tell, async () => {
+/** Exits when the database has another version, and says which migration is missing. */
+export function untilSchemaFits(db: Db, log: Log, report: (why: string) => void): Promise<void> {
+  return untilAnswered('database', log, report, async () => {
     const mismatch = await schemaMismatch(
       (text) => db.many({ text, values: [], name: 'schema_version' }),
       MIGRATIONS,
@@ -181,7 +181,7 @@ export function openKeyringFrom(config: Config): Keyring {
   return openKeyring(localKeks(config.encryption.keys, config.encryption.activeId))
 }
 
-/** Before anything is sealed or opened: a wrong key under a known id would make values that nobody can open. */
+/** Has to run before anything is sealed or opened: a wrong key under a known id would seal values that cannot be opened. */
 export const verifyKeysOf = (db: Db, keyring: Keyring) => verifyEncryptionKeys(db, keyring, SEALED_COLUMNS)
 
 export async function openAdmissionFrom(
@@ -194,10 +194,13 @@ export async function openAdmissionFrom(
     requestsMax: config.SHOPWIRE_REQUESTS_PER_MINUTE,
     ordersMax: config.SHOPWIRE_ORDER_ATTEMPTS_PER_MINUTE,
   }
-  const onError = (error: unknown) => log.warn({ err: error }, 'the memory of admission could not be tended')
+  const onError = (error: unknown) =>
+    log.warn({ err: error }, 'the admission store reported an error; the operation is retried')
   const onDataLost = () => {
     metrics?.admissionMemoryLosses.inc()
-    log.warn('the memory of admission was lost: everything signed until then is refused')
+    log.warn(
+      'the admission store lost its data: requests signed before now are refused, callers have to sign again',
+    )
   }
   if (config.SHOPWIRE_ADMISSION === 'postgres') return postgresAdmission(db, { limits, onError, onDataLost })
   // Loaded only where it is used: a command should not wait for a driver that it does not need.

@@ -175,7 +175,7 @@ test('a migration asks for the URL of the owner alone, and refuses a password th
   expect(loadSchemaUrl('look', good)).toBe(good.SHOPWIRE_DATABASE_URL)
   expect(() =>
     loadSchemaUrl('migrate', { SHOPWIRE_DATABASE_OWNER_URL: 'postgres://o:postgres@db/x' }),
-  ).toThrow(/everybody knows/)
+  ).toThrow(/well-known/)
 })
 
 test('every setting has a meaning', () => {
