@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { batched } from '../../src/platform/batched.ts'
 import { Unavailable } from '../../src/platform/trouble.ts'
 
-test('what is asked for in one turn goes together, and everyone gets its own answer', async () => {
+test('calls of one event loop turn run in one batch, and each gets its own result', async () => {
   const sizes: number[] = []
   const double = batched(10, async (inputs: readonly number[]) => {
     sizes.push(inputs.length)
@@ -12,7 +12,7 @@ test('what is asked for in one turn goes together, and everyone gets its own ans
   expect(sizes).toEqual([3])
 })
 
-test('what comes while a batch is under way waits for it and then goes together, no more than fit', async () => {
+test('calls made while a batch runs go into the next batches, each of at most the maximum size', async () => {
   const sizes: number[] = []
   const gates: (() => void)[] = []
   const wait = batched(4, async (inputs: readonly number[]) => {
@@ -31,7 +31,7 @@ test('what comes while a batch is under way waits for it and then goes together,
   expect(sizes).toEqual([1, 4, 2])
 })
 
-test('one bad member fails alone', async () => {
+test('when one member of a batch fails, only that member is rejected', async () => {
   const check = batched(10, async (inputs: readonly number[]) => {
     if (inputs.includes(13)) throw new Error('not this one')
     return inputs
@@ -40,7 +40,7 @@ test('one bad member fails alone', async () => {
   expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
 })
 
-test('a database that is away fails all of them at once, and the next batch is tried again', async () => {
+test('when the database is unavailable all members of the batch fail at once, and the next batch is tried', async () => {
   let calls = 0
   const ask = batched(10, async (inputs: readonly number[]) => {
     calls += 1

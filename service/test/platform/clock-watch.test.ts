@@ -18,7 +18,7 @@ let database: TestDatabase
 let account_id: string
 let lines: { level: string; msg: string; jobs?: number }[]
 let metrics: Metrics
-/** Time that has passed for everybody: it moves the monotonic clock, this process's and the database's. */
+/** Elapsed time: moves the monotonic clock, this process's clock and the database's clock. */
 let passedMs: number
 let check: () => Promise<void>
 
@@ -32,7 +32,7 @@ beforeEach(async () => {
 })
 afterEach(() => database.close())
 
-test('a database clock that steps back an hour is logged with its size, counted, and shown as an offset', async () => {
+test('a database clock that steps back an hour is logged with its size, counted, and exported as an offset', async () => {
   await check()
   await pass(CHECK_MS)
   await setBack(HOUR_MS)
@@ -40,13 +40,13 @@ test('a database clock that steps back an hour is logged with its size, counted,
   expect(errors()).toEqual([expect.stringMatching(/stepped back by 3(599|600)\.\d s: .*wait.*chronyc/)])
   expect(await metric('shopwire_database_clock_steps_total{direction="back"}')).toBe(1)
   expect(await metric('shopwire_database_clock_offset_seconds')).toBeCloseTo(-3_600, -1)
-  // The next comparison is with the new time: one step is one line.
+  // The next comparison uses the new time, so one step is logged once.
   await pass(CHECK_MS)
   await check()
   expect(errors()).toHaveLength(1)
 })
 
-test('a step forward is logged and counted as such', async () => {
+test('a step forward is logged and counted as a forward step', async () => {
   await check()
   await setBack(-HOUR_MS)
   await check()
@@ -54,7 +54,7 @@ test('a step forward is logged and counted as such', async () => {
   expect(await metric('shopwire_database_clock_steps_total{direction="forward"}')).toBe(1)
 })
 
-test('neither a step of one second nor an answer that takes long is taken for a step', async () => {
+test('neither a step of one second nor a slow answer is reported as a step', async () => {
   let answersAfterMs = 0
   const slow = { ...database.db, one: slowly(() => answersAfterMs) } as Db
   const checkSlow = watch(slow)
@@ -68,7 +68,7 @@ test('neither a step of one second nor an answer that takes long is taken for a 
   expect(errors()).toEqual([])
 })
 
-test('one lease after a step back, what was due or held by a dead worker is due again; what waits or is held by a living one is not', async () => {
+test('one lease after a step back, jobs that were due or held by a dead worker are due again; waiting jobs and jobs of a live worker are not', async () => {
   await wake('of a dead worker')
   await take()
   await wake('of a living worker')
@@ -97,7 +97,7 @@ test('one lease after a step back, what was due or held by a dead worker is due 
   expect(lines.at(-1)).toMatchObject({ level: 'error', jobs: 2 })
 })
 
-test('a worker that starts after the step makes due what it finds frozen, one lease later', async () => {
+test('a worker that starts after the step makes frozen jobs due, one lease later', async () => {
   await wake('never taken')
   await setBack(HOUR_MS)
   const checkAnew = watch(database.db)
@@ -108,7 +108,7 @@ test('a worker that starts after the step makes due what it finds frozen, one le
   expect((await take()).map(({ subject }) => subject)).toEqual(['never taken'])
 })
 
-test('a running worker notices the step by itself', async () => {
+test('a running worker detects the step without a restart', async () => {
   const config = loadConfig({
     SHOPWIRE_DATABASE_URL: database.appUrl,
     SHOPWIRE_ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}`,
@@ -142,7 +142,7 @@ async function metric(name: string): Promise<number> {
   return Number(line?.split(' ').at(-1))
 }
 
-/** Asks at once, and hands the answer over when so much time has passed. */
+/** Queries at once and returns the answer after this much time has passed. */
 const slowly =
   (afterMs: () => number): Db['one'] =>
   async (statement) => {
@@ -151,7 +151,7 @@ const slowly =
     return answer as never
   }
 
-/** In this database clock_timestamp() is ours: it is found before the built-in one, by statements and functions alike. */
+/** Replaces clock_timestamp() in this database: ours is found before the built-in one, in statements and functions. */
 async function fakeClock() {
   const name = new URL(database.superuserUrl).pathname.slice(1)
   await database.asOwner(`

@@ -29,7 +29,7 @@ const problemsOf = (env: Record<string, string>) => {
   }
 }
 
-test('two settings are enough to start, and production is the default', () => {
+test('two settings are enough to start, and the default environment is production', () => {
   expect(loadConfig(good)).toMatchObject({
     SHOPWIRE_ENV: 'production',
     SHOPWIRE_PORT: 8080,
@@ -42,7 +42,7 @@ test.each([
   ['redis://:hunter1@a,redis://:hunter2@b', /same scheme .* user name and password/],
   ['rediss://a,redis://b', /same scheme/],
   ['redis://:50%@a', /percent-encode/],
-])('the URLs %s cannot name one cluster, and the reason repeats none of them', (urls, reason) => {
+])('rejects the cluster URLs %s, with a reason that contains none of them', (urls, reason) => {
   const cluster = { ...good, SHOPWIRE_ADMISSION: 'redis-cluster' }
   const [problem = ''] = problemsOf({ ...cluster, SHOPWIRE_REDIS_URLS: urls })
   expect(problem).toMatch(reason)
@@ -52,7 +52,7 @@ test.each([
   )
 })
 
-test('every problem is reported at once, each with its name', () => {
+test('reports every problem at once, each with the name of its setting', () => {
   const problems = problemsOf({
     SHOPWIRE_PORT: 'eighty',
     SHOPWIRE_CELL: 'Cell One',
@@ -67,7 +67,7 @@ test('every problem is reported at once, each with its name', () => {
   expect(problems).toHaveLength(6)
 })
 
-test('a value may come from a file, but not from two places', () => {
+test('reads a value from NAME_FILE, and refuses NAME together with NAME_FILE', () => {
   const path = join(mkdtempSync(join(tmpdir(), 'config-')), 'keys')
   writeFileSync(path, `${KEY}\n`)
   const { SHOPWIRE_ENCRYPTION_KEYS: _, ...rest } = good
@@ -79,13 +79,13 @@ test('a value may come from a file, but not from two places', () => {
 test.each([
   ['the development encryption key', { SHOPWIRE_ENCRYPTION_KEYS: DEVELOPMENT_ENCRYPTION_KEY }],
   ['a key of zeros', { SHOPWIRE_ENCRYPTION_KEYS: `k1:${Buffer.alloc(32).toString('base64')}` }],
-  ['a password everybody knows', { SHOPWIRE_DATABASE_URL: 'postgres://app:postgres@db/shopwire' }],
-])('production refuses %s, development takes it', (_, given) => {
+  ['a well-known password', { SHOPWIRE_DATABASE_URL: 'postgres://app:postgres@db/shopwire' }],
+])('production refuses %s, development accepts it', (_, given) => {
   expect(problemsOf({ ...good, ...given })).toHaveLength(1)
   expect(problemsOf({ ...good, ...given, SHOPWIRE_ENV: 'development' })).toEqual([])
 })
 
-test('no secret is ever printed: not in the summary, not in a problem', () => {
+test('secrets appear neither in the summary nor in a problem', () => {
   const secrets = ['Zx81-long', KEY.slice(3)]
   const printed = [
     JSON.stringify(describeConfig(loadConfig(good))),
@@ -95,7 +95,7 @@ test('no secret is ever printed: not in the summary, not in a problem', () => {
   expect(printed).toContain('masked')
 })
 
-test('the active encryption key is the first one unless named, and must exist', () => {
+test('the active encryption key is the first one unless set, and must exist', () => {
   const two = {
     ...good,
     SHOPWIRE_ENCRYPTION_KEYS: `${KEY},k2:${Buffer.from('vutsrqponmlkjihgfedcba9876543210').toString('base64')}`,
@@ -105,7 +105,7 @@ test('the active encryption key is the first one unless named, and must exist', 
   expect(problemsOf({ ...two, SHOPWIRE_ENCRYPTION_KEY_ACTIVE: 'k3' })).toHaveLength(1)
 })
 
-test('production refuses a name with our prefix that nobody reads, and says how to go on', () => {
+test('production refuses an unknown name with our prefix and says how to list all settings', () => {
   const unknown = { SHOPWIRE_WEBHOOK_ALLOWLIST: '10.0.0.0/8', SHOPWIRE_WEBHOOK_ALLOWLIST_FILE: '/run/x' }
   const problems = problemsOf({ ...good, ...unknown })
   expect(problems).toHaveLength(2)
@@ -117,7 +117,7 @@ test('production refuses a name with our prefix that nobody reads, and says how 
   expect(problemsOf({ ...good, SHOPWIRE_HSOT: 'x', SHOPWIRE_ENV: 'development' })).toHaveLength(1)
 })
 
-test('settings of our other programs and the links that Kubernetes makes to Services are no mistake', () => {
+test('accepts settings of our other programs and the variables that Kubernetes sets for Services', () => {
   expect(problemsOf({ ...good, SHOPWIRE_API_SECRET: 'sk', SHOPWIRE_PG_BIN: '/usr/bin' })).toEqual([])
   const links = {
     SHOPWIRE_API_SERVICE_HOST: '10.0.0.1',
@@ -134,14 +134,14 @@ test('settings of our other programs and the links that Kubernetes makes to Serv
   expect(problemsOf({ ...good, ...own })).toEqual([expect.stringContaining('enableServiceLinks: false')])
 })
 
-test('every name with our prefix in this repository is a setting or one of another program of ours, and none is left over', () => {
+test('every name with our prefix in this repository is a setting or listed for another program, and no listed name is unused', () => {
   const known = new Set([...configReference().map(({ name }) => name), ...OTHER_SETTINGS])
   const used = namesInRepository()
   expect([...used].filter((name) => !known.has(name) && !MISSPELT_ON_PURPOSE.has(name))).toEqual([])
   expect([...OTHER_SETTINGS].filter((name) => !used.has(name))).toEqual([])
 })
 
-/** In tests of the refusal itself. */
+/** Names that occur only in tests of the refusal itself. */
 const MISSPELT_ON_PURPOSE = new Set(['SHOPWIRE_HSOT', 'SHOPWIRE_TYPO'])
 const PROGRAMS = '.ci cli contract docs e2e emulator engines examples packaging proof sdk tools'.split(' ')
 const NOT_SOURCES = /(^|\/)(node_modules|dist|\.site|\.data|\.[a-z-]*cache)(\/|$)/
@@ -157,14 +157,14 @@ function namesInRepository(): Set<string> {
       .filter((entry) => entry.isFile() && !/\.(png|woff2|ico|gz)$/.test(entry.name))
       .map((entry) => join(entry.parentPath, entry.name)),
   )
-  // A name may be followed by _FILE; a bare prefix, as in SHOPWIRE_*, is no name.
+  // A name may be followed by _FILE; a bare prefix, as in SHOPWIRE_*, is not a name.
   const names = files.flatMap(
     (file) => readFileSync(file, 'utf8').match(/\bSHOPWIRE_[A-Z][A-Z0-9_]*[A-Z0-9]\b/g) ?? [],
   )
   return new Set(names.map((name) => name.replace(/_FILE$/, '')))
 }
 
-test('a migration asks for the URL of the owner alone, and refuses a password that everybody knows', () => {
+test('a migration needs only the owner URL, and refuses a well-known password', () => {
   const owner = { SHOPWIRE_DATABASE_OWNER_URL: 'postgres://owner:Zx81-long@db.internal/shopwire' }
   expect(loadSchemaUrl('migrate', { ...owner, SHOPWIRE_PORT: 'eighty' })).toBe(
     owner.SHOPWIRE_DATABASE_OWNER_URL,
@@ -178,7 +178,7 @@ test('a migration asks for the URL of the owner alone, and refuses a password th
   ).toThrow(/well-known/)
 })
 
-test('every setting has a meaning', () => {
+test('every setting has a description', () => {
   expect(configReference().filter(({ meaning }) => meaning === '')).toEqual([])
 })
 
@@ -189,7 +189,7 @@ test('refuses to start in production with NODE_TLS_REJECT_UNAUTHORIZED=0, and wa
   ])
   expect(problemsOf({ ...unchecked, SHOPWIRE_ENV: 'development' })).toEqual([])
   expect(configWarnings(unchecked)).toEqual(problemsOf(unchecked))
-  // The owner of the schema has more to lose than anybody.
+  // The owner of the schema has the most rights.
   const owner = { SHOPWIRE_DATABASE_OWNER_URL: good.SHOPWIRE_DATABASE_URL, NODE_TLS_REJECT_UNAUTHORIZED: '0' }
   expect(() => loadSchemaUrl('migrate', owner)).toThrow(/NODE_TLS_REJECT_UNAUTHORIZED is 0/)
   for (const harmless of ['1', '']) {

@@ -38,22 +38,22 @@ const quickly = (overrides: object = {}) =>
     () => {},
   )
 
-test('64-bit integers arrive as numbers, never as text to be glued together', async () => {
+test('64-bit integers are returned as numbers, not as text', async () => {
   const { n } = await database.db.one<{ n: number }>(sql`select 40::bigint as n`)
   expect(n + 2).toBe(42)
 })
 
-test('an integer too large to be exact is an error, not a rounded number', async () => {
+test('an integer too large to be exact throws instead of being rounded', async () => {
   await expect(database.db.one(sql`select 9007199254740993::bigint as n`)).rejects.toThrow(/out of range/)
 })
 
-test('the same text is prepared under the same name', () => {
+test('equal statement texts get the same name', () => {
   const statement = (n: number) => sql`select ${n}::int`
   expect(statement(1).name).toBe(statement(2).name)
   expect(statement(1).name).not.toBe(sql`select ${1}::bigint`.name)
 })
 
-test('a transaction that throws leaves nothing', async () => {
+test('a transaction that throws leaves no rows', async () => {
   await expect(
     database.db.transaction(async (tx) => {
       await tx.run(sql`update pairs set n = 99 where id = 1`)
@@ -63,7 +63,7 @@ test('a transaction that throws leaves nothing', async () => {
   expect(await database.db.one(sql`select n from pairs where id = 1`)).toEqual({ n: 0 })
 })
 
-test('two transactions that take locks in opposite order both succeed: the deadlock is tried again (row 15)', async () => {
+test('threat 15: two transactions that lock in opposite order both succeed, because the deadlock is retried', async () => {
   let arrived = 0
   let open = () => {}
   const bothHoldOne = new Promise<void>((resolve) => {
@@ -81,7 +81,7 @@ test('two transactions that take locks in opposite order both succeed: the deadl
   expect(await database.db.many(sql`select n from pairs order by id`)).toEqual([{ n: 2 }, { n: 2 }])
 })
 
-test('a statement past its time, a lock not given, no free connection: the world is to blame, 503', async () => {
+test('statement timeout, lock timeout and no free connection all fail with Unavailable', async () => {
   const db = quickly()
   try {
     await expect(db.one(sql`select pg_sleep(2)`)).rejects.toBeInstanceOf(Unavailable)
@@ -90,7 +90,7 @@ test('a statement past its time, a lock not given, no free connection: the world
       await expect(db.run(sql`update pairs set n = n where id = 1`)).rejects.toBeInstanceOf(Unavailable)
     })
     const busy = [db.one(sql`select pg_sleep(0.25)`), db.one(sql`select pg_sleep(0.25)`)]
-    // Long enough for a busy machine to connect the first, shorter than the first is held.
+    // Long enough for a busy machine to open the first connection, shorter than the first one is held.
     const starved = quickly({ connectionsMax: 1, connectMsMax: 500, statementMsMax: 5_000 })
     const holder = starved.one(sql`select pg_sleep(1.5)`)
     await expect(starved.one(sql`select 1`)).rejects.toBeInstanceOf(Unavailable)
@@ -101,20 +101,20 @@ test('a statement past its time, a lock not given, no free connection: the world
   }
 })
 
-test('a commit that PostgreSQL reports with a warning is one whose outcome nobody knows (row 9)', async () => {
+test('threat 9: a commit that PostgreSQL answers with a warning fails with Unavailable (outcome unknown)', async () => {
   await database.asOwner(`create function warn() returns int language plpgsql as
     $$ begin raise warning 'canceling wait for synchronous replication'; return 1; end $$`)
   await expect(database.db.commit(sql`select warn() as n`)).rejects.toBeInstanceOf(Unavailable)
   expect(await database.db.commit(sql`select 1 as n`)).toEqual({ n: 1 })
 })
 
-test('a commit with a notice is certain', async () => {
+test('a commit with a notice succeeds', async () => {
   await database.asOwner(`create function note() returns int language plpgsql as
     $$ begin raise notice 'by the way'; return 1; end $$`)
   expect(await database.db.commit(sql`select note() as n`)).toEqual({ n: 1 })
 })
 
-test('a commit whose wait for the standby was cancelled is of unknown outcome on a server that speaks German', async ({
+test('a commit whose wait for the standby was cancelled has an unknown outcome, on a server with German messages too', async ({
   skip,
 }) => {
   const locales = await makeGermanLocale().catch(() => skip('needs localedef and the Debian package locales'))
@@ -140,7 +140,7 @@ test('a commit whose wait for the standby was cancelled is of unknown outcome on
         await expect.poll(() => cancelWaitForStandby(client)).toBe(1)
         expect(await outcome).toBeInstanceOf(Unavailable)
       }
-      // It was committed here all the same: that is why nobody may call it undone.
+      // It was committed on the primary, so it must not be reported as rolled back.
       expect((await client.query('select n from kept order by n')).rows).toEqual([{ n: 1 }, { n: 2 }])
     }, postgres.superuserUrl)
   } finally {
@@ -152,7 +152,7 @@ test('a commit whose wait for the standby was cancelled is of unknown outcome on
 
 const GERMAN = 'de_DE.UTF-8'
 
-/** In a folder of its own: the machine need not speak it. */
+/** In a separate folder, because the machine may not have this locale. */
 async function makeGermanLocale(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'locales-'))
   // The server runs as another user.
@@ -175,23 +175,23 @@ async function cancelWaitForStandby(client: pg.Client) {
   return rowCount
 }
 
-test('a server that is not there is the world, too', async () => {
+test('a server that cannot be reached fails with Unavailable', async () => {
   const db = quickly({ url: 'postgres://nobody:nothing@127.0.0.1:1/none' })
   await expect(db.one(sql`select 1`)).rejects.toBeInstanceOf(Unavailable)
   await expect(db.transaction((tx) => tx.one(sql`select 1`))).rejects.toBeInstanceOf(Unavailable)
   await db.close()
 })
 
-test('a mistake in our own SQL is ours', async () => {
+test('an error in our own SQL is not reported as Unavailable', async () => {
   await expect(database.db.one(sql`select nonsense`)).rejects.toMatchObject({ code: '42703' })
 })
 
-test('a mistake of ours inside a transaction stays ours', async () => {
+test('an error in our own SQL inside a transaction is not reported as Unavailable', async () => {
   const mistake = Object.assign(new TypeError('not a string'), { code: 'ERR_INVALID_ARG_TYPE' })
   await expect(database.db.transaction(() => Promise.reject(mistake))).rejects.toBe(mistake)
 })
 
-test('a transaction whose error was swallowed does not pass for committed', async () => {
+test('a transaction that swallowed a database error does not count as committed', async () => {
   const swallowing = database.db.transaction(async (tx) => {
     await tx.run(sql`update pairs set n = n + 1 where id = 1`)
     await tx.run(sql`select nonsense`).catch(() => {})

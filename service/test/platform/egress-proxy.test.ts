@@ -51,7 +51,7 @@ const tunnel = (credentials = '', msMax = 5_000) =>
     AbortSignal.timeout(msMax),
   )
 
-test('bytes go through, and the proxy is told an address, never a name', async () => {
+test('bytes pass through the tunnel, and the proxy gets an address, never a name', async () => {
   const socket = await tunnel()
   socket.write('hello')
   const [answer] = (await once(socket, 'data')) as [Buffer]
@@ -60,12 +60,12 @@ test('bytes go through, and the proxy is told an address, never a name', async (
   socket.destroy()
 })
 
-test('credentials in its URL are shown to the proxy', async () => {
+test('credentials in the proxy URL are sent to the proxy', async () => {
   ;(await tunnel('us%40er:pa%3Ass@')).destroy()
   expect(asked[0]?.authorization).toBe(`Basic ${Buffer.from('us@er:pa:ss').toString('base64')}`)
 })
 
-test('an IPv6 address stands in brackets', async () => {
+test('an IPv6 address is sent in brackets', async () => {
   refusal = '403 Forbidden'
   await openTunnel(
     new URL(`http://127.0.0.1:${portOf(proxy)}`),
@@ -80,14 +80,14 @@ test.each([
   ['403 Forbidden', true],
   ['502 Bad Gateway', false],
   ['503 Service Unavailable', false],
-])('a proxy that answers %s has refused this destination', async (answer, isByRule) => {
+])('a proxy that answers %s throws ProxyRefused', async (answer, isByRule) => {
   refusal = answer
   const error = await tunnel().catch((reason: unknown) => reason)
   expect(error).toBeInstanceOf(ProxyRefused)
   expect((error as ProxyRefused).isByRule).toBe(isByRule)
 })
 
-test('a proxy that does not know us, hangs or is not there is trouble of ours', async () => {
+test('a proxy that refuses our credentials, hangs or cannot be reached throws ProxyTrouble', async () => {
   refusal = '407 Proxy Authentication Required'
   await expect(tunnel()).rejects.toThrow(new ProxyTrouble('the egress proxy answered 407'))
   refusal = ''

@@ -8,7 +8,7 @@ const row = { column: 'api_keys.secret', account_id: 'acct_1', row_id: 'key_1' }
 const ring = (keys: Record<string, Buffer>, active: string): Keyring =>
   openKeyring(localKeks(new Map(Object.entries(keys)), active))
 
-test('what was sealed opens again, and does not show', async () => {
+test('a sealed value opens again, and its bytes do not contain the plain text', async () => {
   const keyring = ring({ a }, 'a')
   const { bytes, kek_id } = await keyring.seal('https://gift/one', row)
   expect(kek_id).toBe('a')
@@ -16,7 +16,7 @@ test('what was sealed opens again, and does not show', async () => {
   expect(await keyring.open(bytes, row)).toBe('https://gift/one')
 })
 
-test('equal values do not look equal', async () => {
+test('equal values have different ciphertexts', async () => {
   const keyring = ring({ a }, 'a')
   const [one, two] = await Promise.all([keyring.seal('same', row), keyring.seal('same', row)])
   expect(one.bytes.equals(two.bytes)).toBe(false)
@@ -32,7 +32,7 @@ test.each([
   await expect(keyring.open(bytes, elsewhere)).rejects.toThrow()
 })
 
-test('a changed byte anywhere does not open', async () => {
+test('a value with any byte changed does not open', async () => {
   const keyring = ring({ a }, 'a')
   const { bytes } = await keyring.seal('secret', row)
   for (let n = 0; n < bytes.length; n += 1) {
@@ -42,17 +42,17 @@ test('a changed byte anywhere does not open', async () => {
   }
 })
 
-test('re-wrapping changes the wrapping and not the value; then the old key can go', async () => {
+test('rewrapping changes only the wrapping; afterwards the old key can be removed', async () => {
   const { bytes } = await ring({ a }, 'a').seal('secret', row)
   const rewrapped = await ring({ a, b }, 'b').rewrap(bytes, row)
   expect(rewrapped.kek_id).toBe('b')
   expect(await ring({ b }, 'b').open(rewrapped.bytes, row)).toBe('secret')
-  // Processes that have not heard of it yet still read the old copy, and the new one, with both keys.
+  // Processes that started before the change still read the old copy, and the new one, with both keys.
   expect(await ring({ a, b }, 'a').open(rewrapped.bytes, row)).toBe('secret')
   expect(await ring({ a, b }, 'a').open(bytes, row)).toBe('secret')
 })
 
-test('a missing key says which one and what to do', async () => {
+test('the error for a missing key names the key and says what to do', async () => {
   const { bytes } = await ring({ a }, 'a').seal('secret', row)
   await expect(ring({ b }, 'b').open(bytes, row)).rejects.toThrow(/"a".*SHOPWIRE_ENCRYPTION_KEYS/s)
 })

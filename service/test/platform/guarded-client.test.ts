@@ -9,7 +9,7 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { guardedLines, type LineOptions } from '../../src/platform/guarded-client.ts'
 import { createLookUp, LOOKUP_MS_MAX } from '../../src/platform/name-lookup.ts'
 
-/** Only public addresses are dialled, so the receiver is reached through a proxy that takes every address for this machine. */
+/** Only public addresses are dialled, so the receiver is reached through a proxy that maps every address to this machine. */
 const [FIRST, SECOND] = ['93.184.216.34', '2606:2800:220:1::1'] as const
 const NAME = 'receiver.example.net'
 /** A timer may be late on a busy machine. */
@@ -19,13 +19,13 @@ let dns: DnsStub
 let proxy: Server
 let receiver: Server
 let authority: Awaited<ReturnType<typeof createAuthority>>
-/** How the proxy answers a CONNECT: connects to the receiver unless told otherwise. */
+/** How the proxy answers a CONNECT. By default it connects to the receiver. */
 let manner: (target: string, socket: Socket) => boolean
-/** Where the proxy connects to: the receiver unless told otherwise. */
+/** Where the proxy connects to. By default the receiver. */
 let destination: Server
 let asked: string[]
 let received: number
-/** Of the receiver; false for one that never answers. */
+/** False for a receiver that never answers. */
 let isAnswering: boolean
 
 beforeAll(async () => {
@@ -88,7 +88,7 @@ const timed = async <T>(work: Promise<T>): Promise<[T, number]> => {
   return [result, performance.now() - startedMs]
 }
 
-test('one connection serves one request after the other', async () => {
+test('one connection serves consecutive requests', async () => {
   const line = open()
   const accepted = { error: null, status: 204, remote_address: FIRST }
   expect(await Promise.all([post(line), post(line)])).toEqual([accepted, accepted])
@@ -97,7 +97,7 @@ test('one connection serves one request after the other', async () => {
   await line.close()
 })
 
-test('with NODE_TLS_REJECT_UNAUTHORIZED=0, a receiver or a proxy whose certificate nobody vouches for gets nothing', async ({
+test('with NODE_TLS_REJECT_UNAUTHORIZED=0, a receiver or a proxy with an untrusted certificate gets nothing', async ({
   onTestFinished,
 }) => {
   const certificate = await authority.issue(`DNS:${NAME},IP:127.0.0.1`, { isSelfSigned: true })
@@ -129,7 +129,7 @@ test('with NODE_TLS_REJECT_UNAUTHORIZED=0, a receiver or a proxy whose certifica
   expect(received).toBe(0)
 })
 
-test('a name server that never answers ends in `dns` after two seconds, within a longer total', async () => {
+test('a name server that never answers gives `dns` after two seconds, although the total limit is longer', async () => {
   dns.set(NAME, 'SILENCE')
   const line = open({ totalMsMax: 10_000 })
   const [sent, ms] = await timed(post(line))
@@ -157,7 +157,7 @@ test.for([
     },
   ],
 ] as const)(
-  'the total ends a request while %s, and those that wait for the connection; nothing is left open',
+  'the total limit ends a request while %s, and those that wait for the connection; nothing is left open',
   async ([, arrange]) => {
     const before = sockets()
     arrange()
@@ -174,7 +174,7 @@ test.for([
   },
 )
 
-test('the total ends a request whose endpoint is being looked at again, and nothing is sent', async () => {
+test('the total limit ends a request while isStillWanted is pending, and nothing is sent', async () => {
   const line = open({ totalMsMax: 500, isStillWanted: () => new Promise(() => {}) })
   const [sent, ms] = await timed(post(line))
   expect(sent).toEqual({ error: 'timeout', status: null, remote_address: FIRST })
@@ -183,14 +183,14 @@ test('the total ends a request whose endpoint is being looked at again, and noth
   await line.close()
 })
 
-test('a proxy that does not answer CONNECT is trouble of ours, told when the total is over', async () => {
+test('a proxy that does not answer CONNECT throws ProxyTrouble when the total limit is over', async () => {
   manner = () => false
   const line = open({ totalMsMax: 300 })
   await expect(post(line)).rejects.toThrow('the egress proxy cannot be used: it did not answer in time')
   await line.close()
 })
 
-test('when the proxy cannot reach one address, the next one is tried; one that its rules forbid ends it', async () => {
+test('when the proxy cannot reach one address the next one is tried; one that its rules forbid ends the request', async () => {
   dns.set(NAME, [FIRST, SECOND])
   manner = (target, socket) => {
     if (!target.startsWith(FIRST)) return true
@@ -212,7 +212,7 @@ test('when the proxy cannot reach one address, the next one is tried; one that i
   await refused.close()
 })
 
-test('closing the line ends what is under way', async () => {
+test('closing the line ends requests under way', async () => {
   dns.set(NAME, 'SILENCE')
   const line = open({ totalMsMax: 60_000 })
   const sent = timed(post(line))

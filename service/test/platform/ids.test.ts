@@ -2,7 +2,7 @@ import { KEY_ID_FORM } from '@shopwire/contract'
 import { expect, test } from 'vitest'
 import { newId, newOpaqueId, newSecret } from '../../src/platform/ids.ts'
 
-test('ids of later moments sort after ids of earlier ones', () => {
+test('later ids sort after earlier ones', () => {
   const moments = [0, 1, 65_535, 65_536, 1_794_708_483_144, 1_794_708_483_145, 2 ** 48 - 1]
   const ids = moments.map((ms) => newId('ord', ms))
   expect([...ids].sort()).toEqual(ids)
@@ -13,7 +13,7 @@ test('ids of one millisecond sort in the order they were made', () => {
   expect([...ids].sort()).toEqual(ids)
 })
 
-test('an id is its prefix and 26 characters that cannot be misread', () => {
+test('an id is its prefix and 26 unambiguous characters', () => {
   for (let n = 0; n < 1_000; n += 1)
     expect(newId('acct', Date.now())).toMatch(/^acct_[0-7][0-9a-hjkmnp-tv-z]{25}$/)
 })
@@ -22,12 +22,12 @@ test('ten thousand ids of one millisecond are all different', () => {
   expect(new Set(Array.from({ length: 10_000 }, () => newId('evt', 1_794_708_483_144))).size).toBe(10_000)
 })
 
-test('a key id has the form the contract promises, names its cell and does not repeat', () => {
+test('a key id has the form of the contract, names its cell and does not repeat', () => {
   const ids = Array.from({ length: 1_000 }, () => newOpaqueId('key_c1'))
   for (const id of ids) expect(id).toMatch(KEY_ID_FORM)
   expect(new Set(ids.map((id) => id.slice(0, 12))).size).toBeGreaterThan(990)
 })
 
-test('a secret carries 256 random bits', () => {
+test('a secret has 256 random bits', () => {
   expect(newSecret('sk')).toMatch(/^sk_[A-Za-z0-9_-]{43}$/)
 })

@@ -39,7 +39,7 @@ const addMany = (count: number) =>
     `insert into jobs (account_id, queue, subject, run_at, created_at)
      select '${account_id}', '${QUEUE}', 'job ' || n, now(), now() from generate_series(1, ${count}) n`,
   )
-/** Pages without rows: the planner then expects one due job, however many are written afterwards. */
+/** Pages without rows: the planner then expects one due job, however many are inserted afterwards. */
 const analyseEmptyTable = async () => {
   await database.asOwner('alter table jobs set (autovacuum_enabled = false)')
   await addMany(3_000)
@@ -52,7 +52,7 @@ const countLeases = async () => {
   )
   return leases
 }
-/** The statement itself, for asking the planner about it. */
+/** The statement itself, for EXPLAIN. */
 const takeJobsStatement = () => {
   let caught: Statement | undefined
   const catcher = {
@@ -70,7 +70,7 @@ const only = (jobs: Job[]) => {
 }
 
 describe('a lease', () => {
-  test('hides the job from others until it runs out; then it is anybody’s', async () => {
+  test('hides the job from other workers until it expires; then any worker may claim it', async () => {
     await add('a')
     const first = only(await take(10, 1))
     await expect.poll(() => left()).toEqual([{ subject: 'a', note: null, due: true }])
@@ -79,7 +79,7 @@ describe('a lease', () => {
     expect(await take()).toEqual([])
   })
 
-  test('once lost shuts the first worker out: what it was about to commit is undone', async () => {
+  test('when lost, rolls back what the first worker was about to commit', async () => {
     await add('a')
     const slow = only(await take(10, 0))
     const quick = only(await take())
@@ -90,14 +90,14 @@ describe('a lease', () => {
     expect(await left()).toEqual([])
   })
 
-  test('is kept for as long as its worker says so', async () => {
+  test('lasts for as long as its worker extends it', async () => {
     await add('a')
     const job = only(await take(10, 0))
     expect(await extendLeases(database.db, QUEUE, [job], LEASE_MS)).toBe(1)
     expect(await take()).toEqual([])
   })
 
-  test('a job woken while it is worked on is due again, whatever its worker decides', async () => {
+  test('a job that is woken while it is worked on is due again, whatever its worker decides', async () => {
     await add('a')
     const job = only(await take())
     await add('a')
@@ -106,7 +106,7 @@ describe('a lease', () => {
     expect(only(await take()).attempts).toBe(2)
   })
 
-  test('keeping a lease does not undo that the job was given back', async () => {
+  test('extending a lease does not undo that the job was given back', async () => {
     await add('a')
     const job = only(await take())
     await postponeJob(database.db, job, { waitMs: 0, note: 'later' })
@@ -114,7 +114,7 @@ describe('a lease', () => {
     expect(only(await take()).attempts).toBe(2)
   })
 
-  test('taking up looks only at what is due, however much is parked', async () => {
+  test('claiming reads only due jobs, however many are parked', async () => {
     await database.asOwner(
       `insert into jobs (account_id, queue, subject, run_at, created_at)
        select '${account_id}', '${QUEUE}', 'parked ' || n, 'infinity', now() from generate_series(1, 20000) n`,
@@ -136,7 +136,7 @@ describe('a lease', () => {
     expect(await countLeases()).toBe(8)
   })
 
-  test('two workers at once never take the same job', async () => {
+  test('two workers never claim the same job at the same time', async () => {
     await Promise.all(Array.from({ length: 100 }, (_, n) => add(`job ${n}`)))
     const taken = (await Promise.all(Array.from({ length: 20 }, () => take(10)))).flat()
     expect(taken.length).toBe(100)
@@ -152,7 +152,7 @@ describe('a runner', () => {
     return runner
   }
 
-  test('takes up what is due within a moment, and no more at once than it may', async () => {
+  test('starts due jobs within a moment, and never more at once than its slots', async () => {
     let atOnce = 0
     let most = 0
     const done: string[] = []
@@ -199,7 +199,7 @@ describe('a runner', () => {
     },
   )
 
-  test('tries again after the wait it was given, parks what waits for somebody, and remembers why', async () => {
+  test('retries after the given wait, parks a job that waits for an operator, and records why', async () => {
     const ends: JobEnd[] = [
       { kind: 'again', waitMs: 30, note: 'not yet' },
       { kind: 'parked', note: 'needs a hand' },
@@ -220,7 +220,7 @@ describe('a runner', () => {
     await runner.stop(1_000)
   })
 
-  test('puts a job that broke aside for a while and goes on with the others', async () => {
+  test('delays a job that threw, and continues with the others', async () => {
     const runner = run(async (job) => {
       if (job.subject === 'bad') throw new Error('a bug')
       await finish(job)
@@ -234,7 +234,7 @@ describe('a runner', () => {
     await runner.stop(1_000)
   })
 
-  test('lets jobs that did not go well have only their part of the hands', async () => {
+  test('failing jobs get only their share of the slots', async () => {
     const hanging = Promise.withResolvers<JobEnd>()
     const done: string[] = []
     const begun: string[] = []
@@ -257,7 +257,7 @@ describe('a runner', () => {
     await runner.stop(1_000)
   })
 
-  test('gives back at once what does not end while it stops', async () => {
+  test('gives back at once the jobs that do not end while it stops', async () => {
     const hanging = Promise.withResolvers<JobEnd>()
     const begun = Promise.withResolvers<void>()
     const runner = run(() => {

@@ -18,13 +18,13 @@ beforeEach(() => database.asOwner('truncate encryption_key_checks, own_keys'))
 
 const verify = (keyring: Keyring) => verifyEncryptionKeys(database.db, keyring, [ownKeySecrets])
 
-test('stores a check value for every configured key on first sight and accepts the same keys afterwards', async () => {
+test('stores a check value for every new key id and accepts the same keys afterwards', async () => {
   await verify(ring({ a: right, b: another }))
   await verify(ring({ b: another }))
   await verify(ring({ a: right }))
 })
 
-test('refuses another key under a known id, also when it is not the active one, and shows no key material', async () => {
+test('refuses another key under a known id, active or not, without key material in the message', async () => {
   await verify(ring({ a: right, b: another }))
   const refused = await verify(ring({ b: another, a: wrong })).catch((error: unknown) => error)
   expect(refused).toBeInstanceOf(WrongEncryptionKey)
@@ -36,13 +36,13 @@ test('refuses another key under a known id, also when it is not the active one, 
   }
 })
 
-test('does not store a check value for a key that opens nothing of what is already sealed under its id', async () => {
+test('does not store a check value for a key that opens no value already sealed under its id', async () => {
   await readOwnKey(database.db, ring({ a: right }), 'made-before-the-upgrade')
   await expect(verify(ring({ a: wrong }))).rejects.toThrow(WrongEncryptionKey)
   await verify(ring({ a: right }))
 })
 
-test('one damaged value does not condemn the right key', async () => {
+test('one damaged value does not make the right key fail', async () => {
   const keyring = ring({ a: right })
   await readOwnKey(database.db, keyring, 'whole')
   await readOwnKey(database.db, keyring, 'damaged')
@@ -51,12 +51,12 @@ test('one damaged value does not condemn the right key', async () => {
   await verify(keyring)
 })
 
-test('of two processes that bring different keys under one new id at once, exactly one is accepted', async () => {
+test('when two processes bring different keys under one new id at once, exactly one is accepted', async () => {
   const outcomes = await Promise.allSettled([verify(ring({ c: right })), verify(ring({ c: wrong }))])
   expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
 })
 
-test('a verified keyring neither seals nor opens nor rewraps before its keys were verified', async () => {
+test('a verified keyring does not seal, open or rewrap before its keys are verified', async () => {
   const row = { column: 'x.y', account_id: '', row_id: '1' }
   const { bytes } = await ring({ a: wrong }).seal('text', row)
   await verify(ring({ a: right }))

@@ -10,7 +10,7 @@ const config = loadConfig({
 })
 const failed = (code: string) => Promise.reject(Object.assign(new Error(`listen ${code}`), { code }))
 
-test('a port that needs rights is named with its setting, and any other trouble is passed on as it is', async () => {
+test('a port that needs rights is reported with its setting, and any other error is passed on unchanged', async () => {
   await expect(listening('SHOPWIRE', config, failed('EACCES'))).rejects.toMatchObject({
     code: 'EACCES',
     message: expect.stringMatching(

@@ -7,7 +7,7 @@ const linesOf = (write: (log: ReturnType<typeof createLog>) => void) => {
   return lines.join('')
 }
 
-test('secrets and links are redacted wherever they stand, however deep', () => {
+test('secrets and links are redacted at any depth', () => {
   const text = linesOf((log) => {
     log.info(
       { secret: 'canary-1', links: ['canary-2'], key: { secret: 'canary-3', deep: { nonce: 'canary-4' } } },
@@ -20,7 +20,7 @@ test('secrets and links are redacted wherever they stand, however deep', () => {
   expect(text.match(/\[redacted\]/g)?.length).toBe(8)
 })
 
-test('an error is its message, code, stack and causes, without what a driver hung on it', () => {
+test('an error is logged with message, code, stack and causes, without properties added by a driver', () => {
   const cause = Object.assign(new Error('inner'), {
     code: '23505',
     detail: 'Key (nonce)=(canary) exists',

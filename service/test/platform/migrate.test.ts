@@ -25,7 +25,7 @@ const query = (text: string) =>
   asSuperuser(async (client) => (await client.query(text)).rows, database.superuserUrl)
 const countFiles = async () => (await query('select number from schema_migrations')).length
 
-test('processes that start at once all succeed, and each file is applied once', async () => {
+test('processes that migrate at the same time all succeed, and each file is applied once', async () => {
   const reports = await Promise.all(Array.from({ length: 6 }, () => migrate(database.ownerUrl, folder)))
   const applied = reports.flatMap((report) => report.applied)
   expect(new Set(applied).size).toBe(applied.length)
@@ -33,7 +33,7 @@ test('processes that start at once all succeed, and each file is applied once', 
   expect(await schemaMismatch(query, folder)).toBeUndefined()
 })
 
-test('a database that is behind is named, with the command that helps', async () => {
+test('a database that is behind is reported with the command to run', async () => {
   expect(await schemaMismatch(query, folder)).toMatch(/version 0.*shopwire-admin migrate/)
 })
 
@@ -53,7 +53,7 @@ test('an applied file that was edited is refused', async () => {
   )
 })
 
-test('a file that fails leaves nothing behind and says which it was', async () => {
+test('a file that fails is rolled back, and the error names it', async () => {
   const { version } = await migrate(database.ownerUrl, folder)
   const next = `${String(version + 1).padStart(4, '0')}_broken.sql`
   await writeFile(new URL(next, folder), 'create table half (id int); select nonsense;')
@@ -69,12 +69,12 @@ test('a gap in the numbers is refused before anything runs', async () => {
   await expect(migrate(database.ownerUrl, folder)).rejects.toThrow(/0099_far.sql is out of sequence/)
 })
 
-test('a file is committed, and its locks are gone, even when the migrating process is frozen right after sending it', async () => {
+test('a file is committed and its locks are released even when the migrating process is frozen right after sending it', async () => {
   const { version } = await migrate(database.ownerUrl, folder)
   await addColumnNext(version)
   let frozen: string | undefined
   const freezeUntilCommitted = () => {
-    // Nothing of this process runs until psql has ended.
+    // This process is blocked until psql has ended.
     const args = ['--no-psqlrc', '--quiet', '--set', 'ON_ERROR_STOP=1', '--command', COLUMN_IS_THERE]
     frozen = spawnSync(join(findPostgres(), 'psql'), [...args, database.superuserUrl]).stderr.toString()
   }
@@ -99,7 +99,7 @@ async function addColumnNext(version: number) {
   )
 }
 
-describe('beside a transaction that has read orders and stays open', () => {
+describe('with a transaction open that has read orders', () => {
   const SALE_MS_MAX = 1_500
   let reader: pg.Client
   let readerPid: number
@@ -116,7 +116,7 @@ describe('beside a transaction that has read orders and stays open', () => {
   })
   afterEach(() => reader.end())
 
-  test('a migration of orders is tried until the reader has ended, and no insert waits longer than 1.5 s', async () => {
+  test('a migration of orders is retried until the reader has ended, and no insert waits longer than 1.5 s', async () => {
     const lines: string[] = []
     const retried = Promise.withResolvers<void>()
     const migrating = migrate(database.ownerUrl, folder, (line) => {
@@ -131,12 +131,12 @@ describe('beside a transaction that has read orders and stays open', () => {
     expect(applied).toEqual([expect.stringContaining('adds_a_column')])
     expect(lines.filter((line) => line.includes(`pid ${readerPid}`)).length).toBeGreaterThanOrEqual(2)
     expect(waits.length).toBeGreaterThan(10)
-    // Some did wait: the migration was in their way for a moment.
+    // Some did wait: the migration blocked them for a moment.
     expect(Math.max(...waits)).toBeGreaterThan(100)
     expect(Math.max(...waits)).toBeLessThan(SALE_MS_MAX)
   })
 
-  test('a migration that is blocked for good ends, rolled back, and names the blocking session', async () => {
+  test('a migration that stays blocked fails, is rolled back, and names the blocking session', async () => {
     const blocked = migrate(database.ownerUrl, folder, () => {}, { patienceMs: 1_000 })
     await expect(blocked).rejects.toThrow(/rolled back/)
     await expect(blocked).rejects.toThrow(
@@ -146,7 +146,7 @@ describe('beside a transaction that has read orders and stays open', () => {
     expect(await schemaMismatch(query, folder)).toMatch(/Run "shopwire-admin migrate"/)
   })
 
-  /** Writes to orders again and again, without a row of it; answers with how long each statement took. */
+  /** Repeats a write to orders that matches no row; returns how long each statement took. */
   async function sellUntil(ended: Promise<unknown>): Promise<number[]> {
     let isOver = false
     const over = () => {
@@ -166,7 +166,7 @@ describe('beside a transaction that has read orders and stays open', () => {
   }
 })
 
-test('a reference that credited two accounts before belongs to the first of them after the migration', async () => {
+test('a reference that had credited two accounts belongs to the first of them after the migration', async () => {
   const files = (await readdir(folder)).sort()
   const at = files.findIndex((name) => name.endsWith('_funding_references.sql'))
   for (const name of files.slice(at)) await rm(new URL(name, folder))

@@ -5,7 +5,7 @@ import { createLookUp, LOOKUP_MS_MAX, type LookUp, LookupFailed } from '../../sr
 import { AddressBlocked, checkedAddresses } from '../../src/platform/public-address.ts'
 
 const [V4, V6] = ['93.184.216.34', '2606:2800:220:1::1'] as const
-/** Of one owner; the fifth waits. */
+/** Slots of one owner; the fifth look-up waits. */
 const AT_ONCE = 4
 /** A timer may be late on a busy machine. */
 const LATE_MS = 1_500
@@ -40,7 +40,7 @@ test.for([
   ['no answer', V4],
   ['NXDOMAIN', V6],
   ['no answer', V6],
-] as const)('with %s for the other family, returns %s soon', async ([trouble, address]) => {
+] as const)('when the other family answers with %s, returns %s without a long wait', async ([trouble, address]) => {
   const other = address === V4 ? 6 : 4
   const silence = trouble === 'no answer' ? 'SILENCE' : trouble
   dns.set('half.example.net', (_n, family) => (family === other ? silence : [address]))
@@ -49,7 +49,7 @@ test.for([
   expect(ms).toBeLessThan(LOOKUP_MS_MAX - 500)
 })
 
-test('tells a name that does not exist or has no address from a name server that gives no answer', async () => {
+test('distinguishes a name that does not exist or has no address from a name server that gives no answer', async () => {
   dns.set('empty.example.net', [])
   dns.set('failing.example.net', 'SERVFAIL')
   dns.set('half-failing.example.net', (_n, family) => (family === 4 ? 'NXDOMAIN' : 'SERVFAIL'))
@@ -60,11 +60,11 @@ test('tells a name that does not exist or has no address from a name server that
   expect(await failure('half-failing.example.net')).toBe('no answer')
 })
 
-test('does not consult /etc/hosts: "localhost" is a name like any other', async () => {
+test('does not use /etc/hosts: "localhost" is resolved like any other name', async () => {
   expect(await failure('localhost')).toBe('unknown')
 })
 
-test('ends after two seconds when nobody answers, those waiting for a slot included; other owners do not wait', async () => {
+test('fails after two seconds without an answer, including look-ups that wait for a slot; other owners do not wait', async () => {
   dns.set('silent.example.net', 'SILENCE')
   dns.set('fine.example.net', [V4])
   const before = sockets()
@@ -74,7 +74,7 @@ test('ends after two seconds when nobody answers, those waiting for a slot inclu
   const [found, ms] = await timed(lookUp('fine.example.net', 'other'))
   expect(found).toEqual([V4])
   expect(ms).toBeLessThan(LOOKUP_MS_MAX / 2)
-  // Four look-ups, each of which may have been repeated by now, not twenty.
+  // Four look-ups, each of which may have been retried by now, not twenty.
   expect(dns.lookUps('silent.example.net')).toBeLessThanOrEqual(AT_ONCE * 2)
   const [failures, hostileMs] = await hostile
   expect(new Set(failures)).toEqual(new Set(['no answer']))
@@ -82,7 +82,7 @@ test('ends after two seconds when nobody answers, those waiting for a slot inclu
   await expect.poll(sockets).toBeLessThanOrEqual(before)
 })
 
-test('an aborted look-up ends at once and passes its slot on', async () => {
+test('an aborted look-up ends at once and frees its slot', async () => {
   dns.set('silent.example.net', 'SILENCE')
   dns.set('fine.example.net', [V4])
   const controller = new AbortController()
@@ -97,7 +97,7 @@ test('an aborted look-up ends at once and passes its slot on', async () => {
   expect(ms).toBeLessThan(LOOKUP_MS_MAX / 2)
 })
 
-test('one answer that is not public spoils all of them, in either family; of many two per family are dialled', async () => {
+test('one non-public answer in either family blocks all of them; at most two addresses per family are dialled', async () => {
   dns.set('mixed.example.net', [V4, '10.0.0.1'])
   dns.set('mixed6.example.net', [V4, '::1'])
   const many = [1, 2, 3, 4].flatMap((n) => [`93.184.216.${n}`, `2606:2800:220:1::${n}`])

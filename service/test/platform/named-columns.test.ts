@@ -30,7 +30,7 @@ afterAll(async () => {
   await shop.close()
 })
 
-test('open connections go on working after every table has got a new column', async () => {
+test('open connections keep working after every table got a new column', async () => {
   await fundBuyAndDeliver('before')
   await addColumnToEveryTable()
   await fundBuyAndDeliver('after')
@@ -65,7 +65,7 @@ test.each([
 
 const STAR = /\b(?:select|returning|distinct|all)\s+\*|,\s*\*|\b\w+\.\*/i
 
-/** Everything between backticks that reads like SQL; comments may quote what they warn of. */
+/** Everything between backticks that looks like SQL, without comments. */
 function statementsIn(source: string): string[] {
   const code = source.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
   return [...code.matchAll(/`([^`]*)`/g)]
@@ -76,7 +76,7 @@ function statementsIn(source: string): string[] {
 async function fundBuyAndDeliver(tag: string) {
   const { id } = shop.account
   await shop.operator.fundAccount(id, { amount_cents: 1_000, reference: tag })
-  // Asked again under the same reference: reads the transfer instead of writing it.
+  // The second call with the same reference reads the transfer instead of writing it.
   await shop.operator.fundAccount(id, { amount_cents: 1_000, reference: tag })
   await shop.operator.showAccount(id)
   await shop.operator.loadPool(POOL_ITEM, [`https://gift.example/pool/${tag}`])

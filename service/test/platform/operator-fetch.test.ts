@@ -23,7 +23,7 @@ beforeAll(async () => {
   const certificate = await authority.issue('DNS:supplier.example,IP:127.0.0.1', { isSelfSigned: true })
   await authority.remove()
   impostor = createHttpsServer(certificate, (_request, response) => response.writeHead(409).end())
-  // Every name is this machine to it.
+  // It resolves every name to this machine.
   proxy = createServer().on('connect', (request, socket) => {
     asked.push(request.url ?? '')
     if (refusal !== undefined) return void socket.end(`HTTP/1.1 ${refusal}\r\n\r\n`)
@@ -56,7 +56,7 @@ const proxyUrl = () => `http://127.0.0.1:${portOf(proxy)}`
 const ask = (url: string, fetch: typeof globalThis.fetch) =>
   askSupplier({ url, secret: 'whsec_x', timeout_ms: 5_000 }, ASK, Date.now(), fetch)
 
-test('with a proxy a supplier is asked through it, and the proxy is told its name', async () => {
+test('with a proxy, a supplier is called through it, and the proxy gets the supplier’s name', async () => {
   const { port } = new URL(supplier.url)
   const reply = await ask(`http://supplier.example:${port}/links`, operatorFetch(proxyUrl()))
   expect(reply).toMatchObject({ kind: 'given' })
@@ -64,12 +64,12 @@ test('with a proxy a supplier is asked through it, and the proxy is told its nam
   expect(asked).toEqual([`supplier.example:${port}`])
 })
 
-test('without a proxy it is asked directly', async () => {
+test('without a proxy, a supplier is called directly', async () => {
   expect(await ask(supplier.url, operatorFetch())).toMatchObject({ kind: 'given' })
   expect(asked).toEqual([])
 })
 
-test('with NODE_TLS_REJECT_UNAUTHORIZED=0, a supplier whose certificate nobody vouches for is not asked', async () => {
+test('with NODE_TLS_REJECT_UNAUTHORIZED=0, a supplier with an untrusted certificate is not called', async () => {
   vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
   const failed = { kind: 'failed', error: 'tls' }
   expect(await ask(`https://127.0.0.1:${portOf(impostor)}/`, operatorFetch())).toEqual(failed)
@@ -79,7 +79,7 @@ test('with NODE_TLS_REJECT_UNAUTHORIZED=0, a supplier whose certificate nobody v
   expect(asked).toEqual([`supplier.example:${portOf(impostor)}`])
 })
 
-test('a proxy that forbids the supplier, wants a password or is not there is told apart from a supplier that is not there', async () => {
+test('errors distinguish a proxy that forbids the supplier, wants a password or is down from a supplier that is down', async () => {
   const { url } = supplier
   const errors = []
   for (refusal of ['403 Forbidden', '407 Proxy Authentication Required', '502 Bad Gateway']) {

@@ -6,7 +6,7 @@ const LIMITS = { idsMax: 3, everyMs: 0, waitingMax: 100 }
 const found = (ids: readonly string[]) =>
   new Map(ids.filter((id) => id !== 'none').map((id) => [id, `row ${id}`]))
 
-/** A `find` that waits for its gate to be opened, and notes what it was asked for. */
+/** A `find` that waits until its gate is opened, and records the ids it was called with. */
 function gated() {
   const calls: string[][] = []
   const gates: (() => void)[] = []
@@ -18,7 +18,7 @@ function gated() {
   return { calls, find, open: (n: number) => gates[n]?.() }
 }
 
-test('answers each caller with its own row or with nothing, in one call', async () => {
+test('gives each caller its own row or undefined, in one call', async () => {
   const calls: string[][] = []
   const look = sharedLookup(LIMITS, async (ids) => {
     calls.push([...ids])
@@ -28,7 +28,7 @@ test('answers each caller with its own row or with nothing, in one call', async 
   expect(calls).toEqual([['a', 'none']])
 })
 
-test('asks again for an id that is already being looked up: the row may have been written meanwhile', async () => {
+test('looks up an id again that is already being looked up: the row may have been written meanwhile', async () => {
   const { calls, find, open } = gated()
   const look = sharedLookup(LIMITS, find)
   const first = look('a')
@@ -41,7 +41,7 @@ test('asks again for an id that is already being looked up: the row may have bee
   expect(await second).toBe('row a')
 })
 
-test('has one call under way and puts at most idsMax ids into the next, oldest first', async () => {
+test('runs one call at a time and puts at most idsMax ids into the next, oldest first', async () => {
   const { calls, find, open } = gated()
   const look = sharedLookup(LIMITS, find)
   const answers = [look('a')]
@@ -55,7 +55,7 @@ test('has one call under way and puts at most idsMax ids into the next, oldest f
   expect(calls).toEqual([['a'], ['b', 'c', 'd'], ['e']])
 })
 
-test('begins no call sooner than everyMs after the last one', async () => {
+test('starts no call sooner than everyMs after the last one', async () => {
   const starts: number[] = []
   const look = sharedLookup({ ...LIMITS, everyMs: 20 }, async (ids) => {
     starts.push(performance.now())
@@ -67,7 +67,7 @@ test('begins no call sooner than everyMs after the last one', async () => {
   expect(Math.min(...gaps)).toBeGreaterThanOrEqual(20)
 })
 
-test('turns away the caller beyond waitingMax and takes callers again once there is room', async () => {
+test('rejects the caller beyond waitingMax and accepts callers again when fewer wait', async () => {
   const { find, open } = gated()
   const look = sharedLookup({ ...LIMITS, waitingMax: 2 }, find)
   const first = look('a')
@@ -81,7 +81,7 @@ test('turns away the caller beyond waitingMax and takes callers again once there
   expect(await Promise.all(waiting)).toEqual(['row b', 'row b'])
 })
 
-test('fails everybody who waits when the database is away, and asks again for the next', async () => {
+test('when the database is unavailable fails every waiting caller, and calls again for the next one', async () => {
   let calls = 0
   const look = sharedLookup(LIMITS, async (ids) => {
     calls += 1

@@ -15,7 +15,7 @@ function complaint(bytes: string | Uint8Array): string {
   }
 }
 
-describe('row 39: a name stands once in an object', () => {
+describe('threat 39: duplicate names in an object are refused', () => {
   test.each([
     ['{"qty":1,"qty":10}', 'qty'],
     ['{"qty":1,"qty":1}', 'qty'],
@@ -30,12 +30,12 @@ describe('row 39: a name stands once in an object', () => {
     expect(complaint(text)).toContain(`${JSON.stringify(name)} stands twice`)
   })
 
-  test('names that only look alike are two names', () => {
+  test('names that only look alike are different names', () => {
     expect(parse('{"é":1,"e\u0301":2,"E":3,"e":4}')).toEqual({ é: 1, 'e\u0301': 2, E: 3, e: 4 })
   })
 })
 
-describe('row 40: no name is special', () => {
+describe('threat 40: no member name is special', () => {
   test.each(['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'])(
     '%s',
     (name) => {
@@ -47,8 +47,8 @@ describe('row 40: no name is special', () => {
   )
 })
 
-describe('row 41: a number is a whole number in its plain form', () => {
-  test.each(['0', '1', '-1', '10', '9007199254740991', '-9007199254740991'])('%s is read', (token) => {
+describe('threat 41: numbers are integers in plain form', () => {
+  test.each(['0', '1', '-1', '10', '9007199254740991', '-9007199254740991'])('accepts %s', (token) => {
     expect(parse(token)).toBe(Number(token))
   })
 
@@ -59,7 +59,7 @@ describe('row 41: a number is a whole number in its plain form', () => {
     ['0.0', 0],
     ['9007199254740991.0', 9_007_199_254_740_991],
     [`7.${'0'.repeat(400)}`, 7],
-  ])('%s is read as the whole number it is', (token, value) => {
+  ])('reads %s as an integer', (token, value) => {
     expect(parse(token)).toBe(value)
   })
 
@@ -88,7 +88,7 @@ describe('row 41: a number is a whole number in its plain form', () => {
     '9007199254740993',
     '12345678901234567890',
     '1'.repeat(400),
-  ])('%s is refused by name', (token) => {
+  ])('refuses %s and names it', (token) => {
     for (const text of [token, `[${token}]`, `{"qty":${token}}`, ` ${token} `]) {
       expect(complaint(text)).toMatch(/^-?\d[\d.eE+-]* is not a whole number in plain form/)
     }
@@ -110,12 +110,12 @@ describe('row 41: a number is a whole number in its plain form', () => {
     '1e',
     '1-',
     '1+1',
-  ])('%s is not JSON, or not plain', (text) => {
+  ])('refuses %s', (text) => {
     expect(complaint(text)).toMatch(/not JSON|not a whole number/)
   })
 })
 
-describe('row 43: text is UTF-8 and can be stored', () => {
+describe('threat 43: text is valid UTF-8 that can be stored', () => {
   const quoted = (...bytes: number[]) => Buffer.from([0x22, ...bytes, 0x22])
 
   test.each([
@@ -130,11 +130,11 @@ describe('row 43: text is UTF-8 and can be stored', () => {
     ['Latin-1', Buffer.from('"é"', 'latin1')],
     ['UTF-16', Buffer.from('"a"', 'utf16le').subarray(0, 5)],
     ['after the value', Buffer.concat([Buffer.from('1'), Buffer.from([0xff])])],
-  ])('%s is refused', (_what, bytes) => {
+  ])('refuses %s', (_what, bytes) => {
     expect(complaint(bytes)).toMatch(/not valid UTF-8|U\+0000|not JSON/)
   })
 
-  test.each(['\ufeff1', '\ufeff', '\ufeff{}'])('a byte order mark is named: %j', (text) => {
+  test.each(['\ufeff1', '\ufeff', '\ufeff{}'])('refuses a byte order mark: %j', (text) => {
     expect(complaint(text)).toContain('byte order mark')
   })
 
@@ -145,21 +145,21 @@ describe('row 43: text is UTF-8 and can be stored', () => {
     '"\\ud800x"',
     '"\\ud83d\\ud83d\\ude00"',
     '{"\\ud800":1}',
-  ])('half a surrogate pair is named: %s', (text) => {
+  ])('refuses a lone surrogate: %s', (text) => {
     expect(complaint(text)).toContain('surrogate')
   })
 
-  test.each(['"\\u0000"', '"a\\u0000b"', '{"\\u0000":1}'])('U+0000 is named: %s', (text) => {
+  test.each(['"\\u0000"', '"a\\u0000b"', '{"\\u0000":1}'])('refuses U+0000: %s', (text) => {
     expect(complaint(text)).toContain('U+0000')
   })
 
-  test('a raw NUL or another control character is refused', () => {
+  test('refuses a raw NUL and other raw control characters', () => {
     for (let code = 0; code < 0x20; code += 1) {
       expect(complaint(`"${String.fromCharCode(code)}"`)).toContain('control characters')
     }
   })
 
-  test('everything else is text', () => {
+  test('accepts all other text', () => {
     for (const text of ['\u007f', '\u0080', '\u2028', '\uffff', '\ufeff', '😀', '\u{10ffff}']) {
       expect(parse(JSON.stringify(text))).toBe(text)
     }
@@ -167,10 +167,10 @@ describe('row 43: text is UTF-8 and can be stored', () => {
   })
 })
 
-describe('row 44: depth', () => {
+describe('threat 44: nesting depth', () => {
   const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
 
-  test(`${JSON_DEPTH_MAX} levels are read`, () => {
+  test(`accepts ${JSON_DEPTH_MAX} levels`, () => {
     expect(JSON.stringify(parse(nested(JSON_DEPTH_MAX)))).toBe(nested(JSON_DEPTH_MAX))
     expect(parse(`${'{"a":'.repeat(JSON_DEPTH_MAX)}1${'}'.repeat(JSON_DEPTH_MAX)}`)).toBeDefined()
   })
@@ -181,16 +181,16 @@ describe('row 44: depth', () => {
     '['.repeat(16_384),
     '{"a":'.repeat(3_000),
     `${'[{"a":'.repeat(5)}1${'}]'.repeat(5)}`,
-  ])('more are refused by name, closed or not', (text) => {
+  ])('refuses more levels, closed or not', (text) => {
     expect(complaint(text)).toContain(`more than ${JSON_DEPTH_MAX} levels`)
   })
 
-  test('it is depth that counts, not the number of brackets', () => {
+  test('counts depth, not brackets', () => {
     expect(parse(`[${Array(1_000).fill('[]').join()}]`)).toHaveLength(1_000)
   })
 })
 
-describe('what is not JSON is refused with the place', () => {
+describe('text that is not JSON is refused with its position', () => {
   test.each([
     '',
     ' ',
@@ -254,7 +254,7 @@ describe('properties', () => {
     ),
   })).value
 
-  test('a value that is allowed comes back as it was, however it is spaced or escaped', () => {
+  test('an allowed value is read back unchanged, whatever its white space and escapes', () => {
     fc.assert(
       fc.property(value, fc.constantFrom(0, 1, 4, '\t', '\r\n '), (given, indent) => {
         const plain = JSON.stringify(given, null, indent)
@@ -270,7 +270,7 @@ describe('properties', () => {
     )
   })
 
-  /** What a careless or malicious writer produces: near-JSON made of the tokens that matter. */
+  /** Near-JSON made of the tokens that matter, as a careless or malicious sender produces it. */
   const nearJson = fc
     .array(
       fc.constantFrom(
@@ -321,7 +321,7 @@ describe('properties', () => {
     fc.json({ maxDepth: 4 }).map((text) => Buffer.from(text)),
   )
 
-  test('whatever it accepts, JSON.parse reads the same; whatever JSON.parse rejects, it rejects; it throws nothing else', () => {
+  test('what it accepts JSON.parse reads the same, what JSON.parse rejects it rejects, and it throws nothing else', () => {
     let accepted = 0
     fc.assert(
       fc.property(anyBytes, (bytes) => {

@@ -3,13 +3,13 @@ import { createThrottle } from '../../src/platform/throttle.ts'
 
 const throttle = () => createThrottle({ hitsMax: 2, windowMs: 1_000, namesMax: 2 })
 
-test('the third event within the window is told how long to wait', () => {
+test('the third event within the window returns how long to wait', () => {
   const t = throttle()
   expect([t.hit('a', 0), t.hit('a', 10), t.hit('a', 400)]).toEqual([0, 0, 600])
   expect(t.hit('a', 1_000)).toBe(0)
 })
 
-test('names do not disturb one another, and memory is bounded', () => {
+test('names are counted separately, and memory is bounded', () => {
   const t = throttle()
   t.hit('a', 0)
   t.hit('a', 0)
@@ -18,7 +18,7 @@ test('names do not disturb one another, and memory is bounded', () => {
   expect(t.hit('a', 0)).toBe(0)
 })
 
-test('a clock that steps back does not lock anyone out', () => {
+test('after a clock step back, events are not blocked', () => {
   const t = throttle()
   for (let n = 0; n < 5; n += 1) t.hit('a', 1_000_000)
   expect(t.hit('a', 10)).toBe(0)

@@ -37,19 +37,19 @@ test.each([
   expect(changes).toEqual([expect.stringMatching(words), undefined])
 })
 
-test('the trial write goes on failing with the disk, and the problem stays', async () => {
+test('while the trial write fails too, the problem stays', async () => {
   await database.asOwner(`create or replace function probe_writes() returns void language plpgsql as $$
     begin raise exception using errcode = 'disk_full'; end $$`)
   changes.length = 0
   await expect(
     db.transaction((tx) => tx.run(sql`do $$ begin raise exception using errcode = 'io_error'; end $$`)),
   ).rejects.toThrow()
-  // What the trial write met is what is said.
+  // The problem is that of the latest trial write.
   await expect.poll(() => db.writeProblem()).toMatch(/its disk is full/)
   expect(changes).toHaveLength(2)
 })
 
-test('other failures say nothing about writing', async () => {
+test('other failures do not report a write problem', async () => {
   const fresh = await openTestDatabase()
   await expect(fresh.db.run(sql`select 1 / 0`)).rejects.toThrow()
   await expect(
