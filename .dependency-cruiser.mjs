@@ -132,11 +132,20 @@ export default {
       to: { pathNot: '^sdk/src/' },
     },
     {
+      name: 'service-never-explains-a-signature',
+      severity: 'error',
+      comment:
+        'An oracle that explains how a signature is wrong helps a forger, so the service answers only that it is wrong. The analysis is for the owner of the key, in the command line and the emulator.',
+      // Nor may the rest of the contract import it: the service would have it through another export.
+      from: { path: '^(service|contract/src)/', pathNot: '^contract/src/signature-mistakes/' },
+      to: { path: '^contract/src/signature-mistakes/' },
+    },
+    {
       name: 'signing-needs-crypto-only-there',
       severity: 'error',
       comment:
-        'contract/ is pure outside signing/, so that browsers and WebCrypto clients can use it. Move this into signing/.',
-      from: { path: '^contract/src/', pathNot: '^contract/src/signing/' },
+        'contract/ is pure outside signing/ and signature-mistakes/, so that browsers and WebCrypto clients can use it. Move this into signing/.',
+      from: { path: '^contract/src/', pathNot: '^contract/src/(signing|signature-mistakes)/' },
       to: { path: '^(node:)?crypto$', dependencyTypes: ['core'] },
     },
     {

@@ -1,4 +1,4 @@
-// What is on the wire. Nothing here needs node:crypto; signing has its own door, `@shopwire/contract/signing`.
+// What is on the wire. Nothing here needs node:crypto; signing is exported separately, as `@shopwire/contract/signing`.
 export * from './account.ts'
 export * from './canonical.ts'
 export * from './cart.ts'

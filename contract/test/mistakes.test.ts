@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { MISTAKES, matchMistake, type SignatureAttempt, signRequest } from '../src/signing/index.ts'
+import { MISTAKES, matchMistake, type SignatureAttempt } from '../src/signature-mistakes/index.ts'
+import { signRequest } from '../src/signing/index.ts'
 
 // The wrong signers below are written by hand, as a caller would write them, and share nothing with the matcher.
 

@@ -1,4 +1,4 @@
-import { MISTAKES, type Mistake } from '@shopwire/contract/signing'
+import { MISTAKES, type Mistake } from '@shopwire/contract/signature-mistakes'
 import { madeFrom, table } from './markdown.ts'
 
 /** In the order of the canonical text. What a kind is about is the first word of its name. */

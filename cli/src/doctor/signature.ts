@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
+import { matchMistake } from '@shopwire/contract/signature-mistakes'
 import {
   canonicalRequest,
   KEY_ID_FORM,
-  matchMistake,
   NONCE_FORM,
   requestHeadersLower,
   SIGNATURE_FORM,

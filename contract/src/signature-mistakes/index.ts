@@ -1,5 +1,5 @@
 import { SIGNATURE_FORM } from '../headers.ts'
-import { KINDS, type Mistake, type MistakeKind } from './mistake-kinds.ts'
+import { KINDS, type Mistake, type MistakeKind } from './kinds.ts'
 import {
   type Change,
   changesOf,
@@ -8,9 +8,9 @@ import {
   millisecondsOf,
   type Plan,
   rightPlan,
-} from './mistake-variants.ts'
+} from './variants.ts'
 
-export { MISTAKES, type Mistake } from './mistake-kinds.ts'
+export { MISTAKES, type Mistake } from './kinds.ts'
 
 export type SignatureAttempt = Known & {
   /** As it arrived. */

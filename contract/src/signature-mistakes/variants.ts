@@ -1,6 +1,6 @@
 import { createHash, createHmac, createSecretKey, type KeyObject } from 'node:crypto'
-import type { MistakeKind } from './mistake-kinds.ts'
-import type { RequestParts } from './request.ts'
+import type { RequestParts } from '../signing/request.ts'
+import type { MistakeKind } from './kinds.ts'
 
 /** Everything that decides about a signature. Right in all fields, or wrong in some. */
 export interface Plan {
