@@ -184,7 +184,7 @@ describe('listen', () => {
     await expect.poll(() => ears.said.err).toContain('Ready.')
     expect(ears.said.err).not.toContain(secret)
     const order = await shop().orders.create({ items: [{ id: ITEM }], idempotencyKey: 'listen-0001' })
-    await shop().webhook.test()
+    await shop().webhookEndpoint.test()
     await expect.poll(() => received.length).toBe(2)
     for (const { body, headers } of received) {
       const event = await webhooks.unwrap(body, headers, { secrets: secret })
@@ -201,7 +201,7 @@ describe('listen', () => {
   test('with --format json every event is a line, and a receiver that is away is said to be', async () => {
     const ears = await listening(['--forward-to', '127.0.0.1:2', '--format', 'json'])
     await expect.poll(endpoint).not.toBeNull()
-    await shop().webhook.test()
+    await shop().webhookEndpoint.test()
     await expect.poll(() => ears.said.out).toContain('\n')
     expect(JSON.parse(ears.said.out.trim())).toMatchObject({
       event: 'test',
@@ -229,11 +229,11 @@ describe('listen', () => {
       SHOPWIRE_BASE_URL: `http://127.0.0.1:${line.port}/v1`,
     })
     await expect.poll(() => ears.said.err).toContain('Ready.')
-    await shop().webhook.test()
+    await shop().webhookEndpoint.test()
     await expect.poll(() => received.length).toBe(1)
     line.cut()
     await expect.poll(() => ears.said.err).toContain('Connecting again')
-    await shop().webhook.test()
+    await shop().webhookEndpoint.test()
     line.mend()
     await expect.poll(() => received.length).toBe(2)
     const [first, second] = received.map(({ body }) => JSON.parse(body).id)

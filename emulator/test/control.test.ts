@@ -197,15 +197,19 @@ test('orders are found by their key', async () => {
 
 test('a caller sets its own endpoint here, which no real store would take; a public one has to be HTTPS', async () => {
   const client = clientOf(emulator, await emulator.createAccount())
-  const set = await client.webhook.set(receiver.url)
+  const set = await client.webhookEndpoint.set(receiver.url)
   expect(set.secret).toMatch(/^whsec_/)
-  await client.webhook.test()
+  await client.webhookEndpoint.test()
   await expect.poll(() => receiver.got.some(({ event }) => event === 'test')).toBe(true)
-  await expect(client.webhook.set('http://8.8.8.8/hook')).rejects.toMatchObject({ type: 'invalid_request' })
-  await expect(client.webhook.set('https://224.0.0.1/hook')).rejects.toMatchObject({
+  await expect(client.webhookEndpoint.set('http://8.8.8.8/hook')).rejects.toMatchObject({
+    type: 'invalid_request',
+  })
+  await expect(client.webhookEndpoint.set('https://224.0.0.1/hook')).rejects.toMatchObject({
     type: 'webhook_url_not_allowed',
   })
-  await expect(client.webhook.set('ftp://localhost/hook')).rejects.toMatchObject({ type: 'invalid_request' })
+  await expect(client.webhookEndpoint.set('ftp://localhost/hook')).rejects.toMatchObject({
+    type: 'invalid_request',
+  })
   // The control has no schema to hold it to.
   const byHand = emulator.control('POST', '/webhook', { url: 'ftp://localhost/hook' })
   await expect(byHand).rejects.toThrow('cannot receive events')

@@ -251,8 +251,8 @@ describe('events', () => {
     const client = clientOf(emulator, account)
     const { id } = await client.orders.create(ring())
     await expect.poll(() => gotFor(id).map(({ event }) => event)).toEqual(['order.delivered'])
-    await expect.poll(async () => (await client.webhook.get()).last_error).toBe('reset')
-    expect((await client.webhook.get()).pending).toBe(1)
+    await expect.poll(async () => (await client.webhookEndpoint.get()).last_error).toBe('reset')
+    expect((await client.webhookEndpoint.get()).pending).toBe(1)
   })
 })
 

@@ -43,7 +43,7 @@ const setWebhook = () =>
     url: receiver.url,
     account_id: account.accountId,
   })
-const health = () => clientOf(emulator, account).webhook.get()
+const health = () => clientOf(emulator, account).webhookEndpoint.get()
 async function testEvent() {
   const before = receiver.got.length
   await call(emulator, account, 'POST', '/v1/webhook/test', { body: '{}' })

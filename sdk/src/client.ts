@@ -1,7 +1,7 @@
 import type { Call } from './call.ts'
 import { Catalogue } from './resources/catalogue.ts'
 import { Orders } from './resources/orders.ts'
-import { Webhook } from './resources/webhook.ts'
+import { WebhookEndpoint } from './resources/webhook-endpoint.ts'
 import { type CallOptions, readSettings, type ShopwireOptions } from './settings.ts'
 import { Transport } from './transport.ts'
 import type { Balance, CartItem, PingResult, Quote, ServiceStatus } from './types.ts'
@@ -12,16 +12,16 @@ export class Shopwire {
   readonly #transport: Transport
   readonly catalogue: Catalogue
   readonly orders: Orders
-  /** The endpoint that events are sent to. */
-  readonly webhook: Webhook
-  /** For the server behind that endpoint. The same as `@shopwire/sdk/webhooks`. */
+  /** Manages the endpoint that events are sent to. */
+  readonly webhookEndpoint: WebhookEndpoint
+  /** Verifies and parses events, on the server behind that endpoint. The same as `@shopwire/sdk/webhooks`. */
   readonly webhooks: typeof webhooks = webhooks
 
   constructor(options: ShopwireOptions = {}) {
     this.#transport = new Transport(readSettings(options))
     this.catalogue = new Catalogue(this.#transport)
     this.orders = new Orders(this.#transport)
-    this.webhook = new Webhook(this.#transport)
+    this.webhookEndpoint = new WebhookEndpoint(this.#transport)
   }
 
   /** How many milliseconds the store's clock is ahead of ours; 0 as long as it has not complained. */

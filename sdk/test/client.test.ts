@@ -60,10 +60,10 @@ describe('what is signed is what is sent', () => {
       shop.orders.create(cart),
       shop.orders.list(),
       shop.orders.get('id'),
-      shop.webhook.get(),
-      shop.webhook.set(null),
-      shop.webhook.delete(),
-      shop.webhook.test(),
+      shop.webhookEndpoint.get(),
+      shop.webhookEndpoint.set(null),
+      shop.webhookEndpoint.delete(),
+      shop.webhookEndpoint.test(),
     ]
     await Promise.allSettled(calls)
     const met = server.arrived.map(({ method, target }) => `${method} ${target}`).sort()

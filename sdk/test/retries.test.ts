@@ -96,7 +96,7 @@ describe.concurrent('what is sent again', () => {
 
   test('a lost answer to webhook.set is not: the secret was in it', async () => {
     const { shop, server } = await openShop([hangUp, answer(200, examples.WebhookHealth)])
-    await expect(shop.webhook.set('https://shop.example/hook')).rejects.toThrow(ConnectionError)
+    await expect(shop.webhookEndpoint.set('https://shop.example/hook')).rejects.toThrow(ConnectionError)
     expect(server.arrived).toHaveLength(1)
   })
 })

@@ -26,7 +26,7 @@ export function define(command: Command): void {
       .description('where events go, and how well they arrive')
       .addHelpText('after', '\nScope webhooks:read.'),
     async ({ out, shop }) => {
-      const health = await (await shop()).webhook.get()
+      const health = await (await shop()).webhookEndpoint.get()
       out.show(health, () => healthText(health, out.paint))
     },
   )
@@ -64,7 +64,7 @@ ${examples('shopwire webhook set https://example.com/hooks')}`,
         '\nA real event of the kind "test"; it creates no order and spends nothing. Scope webhooks:write.',
       ),
     async ({ out, shop }) => {
-      const result = await (await shop()).webhook.test()
+      const result = await (await shop()).webhookEndpoint.test()
       out.show(
         result,
         () => `${out.paint.green('✔')} A test event is on its way. See how it arrived: shopwire webhook`,
@@ -101,7 +101,7 @@ interface VerifyOptions {
 async function setEndpoint(context: Context, { yes }: YesOption, url = ''): Promise<Outcome> {
   const { out } = context
   const shop = await context.shop()
-  const now = await shop.webhook.get().catch((error: unknown) => {
+  const now = await shop.webhookEndpoint.get().catch((error: unknown) => {
     if (error instanceof PermissionError && error.type === 'insufficient_scope') return undefined
     throw error
   })
@@ -109,7 +109,7 @@ async function setEndpoint(context: Context, { yes }: YesOption, url = ''): Prom
     const what = `${count(now.pending, 'event')} still waiting for ${now.webhook_url} will be thrown away. Go on?`
     if (!(await context.mayProceed(what, yes))) return EXIT.failed
   }
-  const configured = await shop.webhook.set(url)
+  const configured = await shop.webhookEndpoint.set(url)
   out.show(configured, () => {
     const { secret, ...health } = configured
     const about = secret
@@ -125,7 +125,7 @@ async function deleteEndpoint(context: Context, { yes }: YesOption): Promise<Out
     out.note('Nothing was changed.')
     return EXIT.failed
   }
-  const health = await (await context.shop()).webhook.delete()
+  const health = await (await context.shop()).webhookEndpoint.delete()
   out.show(health, () => `${out.paint.green('✔')} No events are sent any more.`)
 }
 

@@ -4,7 +4,7 @@ import type { Transport } from '../transport.ts'
 import type { WebhookConfiguration, WebhookHealth, WebhookTestResult } from '../types.ts'
 
 /** The one endpoint of the account. Scopes `webhooks:read` and `webhooks:write`. */
-export class Webhook {
+export class WebhookEndpoint {
   readonly #transport: Transport
 
   constructor(transport: Transport) {
