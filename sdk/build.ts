@@ -19,7 +19,7 @@ await build({
   platform: 'neutral',
   fixedExtension: true,
   dts: true,
-  // The words are in the types, where editors look for them.
+  // Comments stay in the type declarations, where editors read them.
   outputOptions: { comments: { jsdoc: false } },
   outDir: 'dist',
   tsconfig: '../tsconfig.json',

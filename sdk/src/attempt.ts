@@ -13,11 +13,11 @@ export interface Attempt {
   readonly method: string
   readonly url: URL
   readonly body: Bytes | undefined
-  /** The entity tag of what the caller has already. */
+  /** The entity tag of the version that the caller already has. */
   readonly ifNoneMatch: string | undefined
   /** Undefined: a public call. */
   readonly signer: { readonly keyId: string; readonly key: Promise<CryptoKey> } | undefined
-  /** As close to the service's clock as we know. */
+  /** Corrected by the known offset to the service's clock. */
   readonly now: () => number
   readonly fetch: typeof globalThis.fetch
   readonly timeout: number
@@ -27,8 +27,7 @@ export interface Attempt {
 const NONCE_BYTES = 16
 
 /**
- * Signs with this moment and a nonce of its own, sends once, and reads the answer to its end. There is no data when the caller has it
- * already.
+ * Signs with the current time and a new nonce, sends once, and reads the whole answer. `data` is undefined for a 304.
  */
 export async function attempt(request: Attempt): Promise<{ response: Response; data: unknown }> {
   request.signal?.throwIfAborted()
@@ -36,7 +35,7 @@ export async function attempt(request: Attempt): Promise<{ response: Response; d
   const { response, text } = await exchange(request, headers)
   const body = parse(text)
   if (response.ok && body) return { response, data: body }
-  // To anybody else a 304 is no answer: nothing at all would look like an empty catalogue.
+  // Without If-None-Match a 304 is an error: its empty body would look like an empty catalogue.
   if (response.status === 304 && request.ifNoneMatch) return { response, data: undefined }
   throw refusal(response, body, request.url)
 }
@@ -68,7 +67,7 @@ async function exchange(
 ): Promise<{ response: Response; text: string }> {
   const limit = deadline(timeout, signal)
   try {
-    // A redirect would carry the signature of one address to another.
+    // Following a redirect would send the signed headers to another host.
     const response = await fetch(url.href, {
       method,
       headers,

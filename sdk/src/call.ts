@@ -1,4 +1,4 @@
-/** A promise of the data that also gives the answer around it. */
+/** A promise of the data that can also return the HTTP response. */
 export type Call<Data> = Promise<Data> & {
   withResponse(): Promise<WithResponse<Data>>
 }
@@ -27,7 +27,7 @@ export function toCall<Data>(answer: Promise<WithResponse<Data>>): Call<Data> {
   const data = answer.then((given) => given.data)
   return Object.assign(data, {
     withResponse() {
-      // Nobody looks at the data's promise any more; its failure is told by the other one.
+      // The data's promise is no longer awaited; the failure is reported by the returned one, not as an unhandled rejection.
       data.catch(() => {})
       return answer
     },

@@ -7,7 +7,7 @@ import { Transport } from './transport.ts'
 import type { Balance, CartItem, PingResult, Quote, ServiceStatus } from './types.ts'
 import * as webhooks from './webhooks/index.ts'
 
-/** A store, as one API key sees it. Keep one for the life of the process. */
+/** A client of one store with one API key. Create it once per process. */
 export class Shopwire {
   readonly #transport: Transport
   readonly catalogue: Catalogue
@@ -24,12 +24,12 @@ export class Shopwire {
     this.webhookEndpoint = new WebhookEndpoint(this.#transport)
   }
 
-  /** How many milliseconds the store's clock is ahead of ours; 0 as long as it has not complained. */
+  /** How many milliseconds the store's clock is ahead of the local one; 0 until the store refuses a timestamp. */
   get clockOffsetMs(): number {
     return this.#transport.clockOffsetMs
   }
 
-  /** How the service and the store are. Needs no key. */
+  /** The state of the service and the store. Needs no key. */
   status(options?: CallOptions): Call<ServiceStatus> {
     return this.#transport.call('getStatus', { options })
   }

@@ -1,9 +1,10 @@
-/** A longer timer, such as Infinity, would ring at once. */
+/** The longest delay a timer takes; a longer one, such as Infinity, would fire at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1
 
 /**
- * A signal that ends with the caller's, or after so long. By hand, because AbortSignal.any and AbortSignal.timeout leave their
- * listeners and timers to the garbage collector, and some versions of Node lose the abort along with them.
+ * A signal that aborts with the caller's signal or after the timeout. Written by hand because AbortSignal.any and
+ * AbortSignal.timeout leave their listeners and timers to the garbage collector, and some versions of Node lose the
+ * abort along with them.
  */
 export function deadline(
   ms: number,

@@ -8,28 +8,28 @@ type TypesOf<Status extends number> = {
   [Type in ErrorType]: (typeof errorTypes)[Type]['status'] extends Status ? Type : never
 }[ErrorType]
 
-/** Whatever goes wrong between here and the store. Mistakes in the arguments of a call are TypeErrors instead. */
+/** Any failure between this client and the store. Wrong arguments are TypeErrors instead. */
 export class ShopwireError extends Error {
   override name = 'ShopwireError'
-  /** How often the request was sent, this time included. */
+  /** How many times the request was sent. */
   attempts = 1
-  /** Of the last answer, if there was one: tell it to the store when you ask for help. */
+  /** The X-Request-Id of the last answer, if there was one: quote it when you contact the store. */
   requestId: string | undefined
   /**
-   * True when an order may have been bought all the same: an answer was lost, or the service could not tell. Send the same
-   * cart under the same idempotency key again; it finds out and never buys twice. Always true for what `orders.wait` fails with:
-   * the order it waits for stays bought.
+   * True when an order may have been bought despite the error: an answer was lost, or the service could not say. Send
+   * the same cart under the same idempotency key again: this returns the order or places it, and never buys twice.
+   * Always true for what `orders.wait` fails with: the order it waits for stays bought.
    */
   isOutcomeUnknown = false
 }
 
-/** An answer of the service that says no. Each status has a class of its own; `type` tells the cases of one status apart. */
+/** An error answer of the service. Each status has its own class; `type` distinguishes the cases of one status. */
 export class ApiError extends ShopwireError {
   override name = 'ApiError'
   readonly status: number
   readonly type: ErrorType
   readonly headers: Headers
-  /** The page about this type, at a store that serves its documentation; not every store does. */
+  /** The documentation page of this type. It exists only at stores that serve their documentation. */
   readonly docUrl: string
   /** Seconds to wait before the next request, when the answer said so. */
   readonly retryAfter: number | undefined
@@ -45,7 +45,7 @@ export class ApiError extends ShopwireError {
   }
 }
 
-/** 400 and 405: the request breaks a rule, and will however often it is sent. */
+/** 400 and 405: the request breaks a rule; sending it again does not help. */
 export class InvalidRequestError extends ApiError {
   override name = 'InvalidRequestError'
   declare readonly type: TypesOf<400 | 405>
@@ -111,7 +111,7 @@ export class StoreUnavailableError extends ApiError {
   declare readonly type: TypesOf<503>
 }
 
-/** No answer, or only a part of one. `cause` is what fetch said. */
+/** No answer, or only a part of one. `cause` is the error of fetch. */
 export class ConnectionError extends ShopwireError {
   override name = 'ConnectionError'
 }
@@ -136,8 +136,8 @@ export class UnexpectedResponseError extends ShopwireError {
 }
 
 /**
- * `orders.wait` came to the end of its time before the order did. The order is bought, and the store goes on delivering it: the
- * webhook tells how it ends.
+ * `orders.wait` ran out of time before the order was final. The order is bought and the store continues to deliver it; a
+ * webhook event reports the result.
  */
 export class OrderPendingError extends ShopwireError {
   override name = 'OrderPendingError'
@@ -147,7 +147,7 @@ export class OrderPendingError extends ShopwireError {
 
   constructor(order: Order, waitedMs: number) {
     super(
-      `${order.id} is bought and paid, and not delivered after ${waitedMs / 1000} s. Nothing is lost and there is nothing to buy again: the webhook will tell when it is delivered or refunded, and orders.get or orders.wait can ask at any time.`,
+      `${order.id} is bought and paid, and not delivered after ${waitedMs / 1000} s. Do not buy it again: a webhook event reports when it is delivered or refunded, and orders.get and orders.wait can read it at any time.`,
     )
     this.order = order
   }
@@ -179,7 +179,7 @@ export function apiError(message: string, facts: ApiErrorFacts): ApiError {
   return new (classes[facts.status] ?? ApiError)(message, facts)
 }
 
-/** Whole seconds, the only form the service sends; a date would depend on two clocks. */
+/** Whole seconds, the only form the service sends. A date is ignored: it would depend on two clocks. */
 export function retryAfterOf(headers: Headers): number | undefined {
   const text = headers.get('retry-after')
   return text !== null && /^\d+$/.test(text) ? Number(text) : undefined

@@ -4,9 +4,9 @@ export interface Page<Row> {
 }
 
 /**
- * Every row once, over pages that shift while they are read. Rows that were added push others onto the next page, where they
- * are skipped. Rows that were taken away pull others onto the page before; so pages overlap by one row, and when that row is
- * not one we know, we go back a page.
+ * Every row once, over pages that shift while they are read. Added rows move others to the next page, where they are
+ * skipped as already seen. Removed rows move others to the previous page; so pages overlap by one row, and when that
+ * row was not seen before, the previous page is read again.
  */
 export async function* walkPages<Row extends { readonly id: string }>(
   limit: number,
@@ -34,7 +34,7 @@ export async function* walkPages<Row extends { readonly id: string }>(
     }
     const end = at + rows.length
     if (rows.length === 0 || end >= total) return
-    // A page shorter than the overlap would be read for ever.
+    // Without this, a page shorter than the overlap would be read endlessly.
     at = rows.length > overlap ? end - overlap : end
   }
 }

@@ -10,10 +10,10 @@ import {
 
 const BACKOFF_MS_FIRST = 500
 const BACKOFF_MS_MAX = 8_000
-/** As long as the longest window of the rate limit; who has to wait longer is told so instead. */
+/** The length of the rate-limit window. When a longer wait is required, the error is thrown instead. */
 const WAIT_MS_MAX = 60_000
 
-/** How long to wait before the same request goes out again; undefined: it must not. */
+/** How long to wait before the same request is sent again; undefined when it must not be. */
 export function waitBeforeRetryMs(error: ShopwireError, attempts: number): number | undefined {
   if (error instanceof ApiError) {
     const { retry } = factsOf(error)
@@ -26,7 +26,7 @@ export function waitBeforeRetryMs(error: ShopwireError, attempts: number): numbe
   return error instanceof ConnectionError ? backoffMs(attempts) : undefined
 }
 
-/** Whether the service may have done what was asked although this is how it ended. */
+/** Whether the service may have executed the request despite this error. */
 export function isAnswerLost(error: ShopwireError): boolean {
   if (error instanceof ApiError) return error.type === 'service_unavailable' || !isKnown(error.type)
   if (error instanceof UnexpectedResponseError) return error.status < 300 || error.status >= 500
@@ -42,7 +42,7 @@ export function backoffMs(attempts: number): number {
   return blurred(Math.min(BACKOFF_MS_MAX, BACKOFF_MS_FIRST * 2 ** (attempts - 1)))
 }
 
-/** Up to half of it less, so that callers that wait together do not come back together. */
+/** Subtracts up to half as jitter, so that callers that failed together do not retry together. */
 export function blurred(longestMs: number): number {
   return longestMs * (0.5 + Math.random() / 2)
 }
@@ -62,7 +62,7 @@ function isKnown(type: string): type is ErrorType {
   return Object.hasOwn(errorTypes, type)
 }
 
-/** Statuses of proxies that stand between, and of an answer that was cut short. */
+/** Statuses that proxies answer with, and of truncated answers. */
 function isPassing(status: number): boolean {
   return (status >= 200 && status < 300) || status === 408 || status === 429 || status >= 500
 }

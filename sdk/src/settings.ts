@@ -8,7 +8,10 @@ export interface ShopwireOptions {
   secret?: string | undefined
   /** The store's address, `/v1` included; otherwise SHOPWIRE_BASE_URL. */
   baseUrl?: string | undefined
-  /** Takes an `http://` address of another machine, such as an emulator in a container. Without it only this machine's are taken. */
+  /**
+   * Accepts an `http://` address of another machine, such as an emulator in a container. Loopback addresses are
+   * always accepted.
+   */
   allowHttp?: boolean | undefined
   /** Instead of the global one, for a proxy or a test. */
   fetch?: typeof globalThis.fetch | undefined
@@ -22,9 +25,9 @@ export interface ShopwireOptions {
   dangerouslyAllowBrowser?: boolean | undefined
 }
 
-/** For one call, over what the client was made with. Nothing of it is remembered. */
+/** Overrides the client's options for one call. */
 export interface CallOptions {
-  /** Ends the call, also while it waits to try again. It rejects with the signal's reason. */
+  /** Aborts the call, also while it waits for a retry. The call rejects with the signal's reason. */
   signal?: AbortSignal | undefined
   timeout?: number | undefined
   maxRetries?: number | undefined
@@ -46,7 +49,7 @@ const TIMEOUT_MS_DEFAULT = 20_000
 export function readSettings(options: ShopwireOptions): Settings {
   if (isBrowser() && !options.dangerouslyAllowBrowser) {
     throw new TypeError(
-      'This is a browser, where everybody can read the API secret and spend your balance. Call the store from your server. If you know what you do, set dangerouslyAllowBrowser.',
+      'This is a browser, where everybody can read the API secret and spend your balance. Call the store from your server. To use it in a browser regardless, set dangerouslyAllowBrowser.',
     )
   }
   return {
@@ -66,7 +69,7 @@ function need(given: string | undefined, option: string, variable: string): stri
   throw new TypeError(`No ${option}: pass it to new Shopwire({ ${option} }), or set ${variable}.`)
 }
 
-/** What a URL may carry besides its address, such as a password, is not repeated. */
+/** Error messages never repeat the parts of the URL that may hold a password or token. */
 function checkedBaseUrl(text: string, allowHttp = false): string {
   const trimmed = text.replace(/\/+$/, '')
   const url = URL.canParse(trimmed) ? new URL(trimmed) : undefined
@@ -76,7 +79,7 @@ function checkedBaseUrl(text: string, allowHttp = false): string {
   if (url.username || url.password) throw refuse('carries credentials: remove them, requests are signed')
   if (url.protocol === 'http:' && !allowHttp && !LOOPBACK.test(url.hostname)) {
     throw refuse(
-      'is http://, where everybody on the way can read links and change orders: use https://, or set allowHttp for a store with play money',
+      'is http://, which is not encrypted: anyone on the network path can read links and change orders. Use https://, or set allowHttp for a test store',
     )
   }
   if (url.protocol !== 'https:' && url.protocol !== 'http:') throw refuse('is not a web address')

@@ -8,16 +8,16 @@ export interface RequestToSign {
   timestamp: string | number
   /** As sent in `X-Api-Nonce`: 32 to 64 lower-case hex characters, used once. */
   nonce: string
-  /** The very bytes that are sent; text stands for its UTF-8 bytes. No body is zero bytes. */
+  /** Exactly the bytes that are sent; text is encoded as UTF-8. No body is zero bytes. */
   body?: string | Uint8Array | undefined
 }
 
-/** The `X-Api-Signature` of a request: 64 lower-case hex characters. It depends on its arguments and on nothing else. */
+/** The `X-Api-Signature` of a request: 64 lower-case hex characters. A pure function. */
 export async function signRequest(secret: string, request: RequestToSign): Promise<string> {
   return signWith(await hmacKey(secret), request)
 }
 
-/** The text that is signed, for looking at when a signature is refused. */
+/** The text that is signed; print it when a signature is refused. */
 export async function canonicalRequest(request: RequestToSign): Promise<string> {
   const { method, target, timestamp, nonce, body = '' } = request
   const bodySha256 = toHex(await crypto.subtle.digest('SHA-256', toBytes(body)))

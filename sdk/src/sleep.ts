@@ -1,4 +1,4 @@
-/** Ends early, with the signal's reason, when the caller gives up. */
+/** Rejects early, with the signal's reason, when the signal aborts. */
 export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason)

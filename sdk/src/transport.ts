@@ -60,7 +60,7 @@ export class Transport {
           mayBeBought = isAnswerLost(error) || (mayBeBought && !isOrderVerdict(error))
           error.isOutcomeUnknown = mayBeBought
         }
-        // The secret of a new endpoint is told once. Sent again, a lost answer would look like an endpoint that was there before.
+        // The secret of a new endpoint is returned once. After a lost answer, a retry would get the endpoint without its secret.
         if (route === 'postWebhook' && isAnswerLost(error)) throw error
         const waitMs = attempts <= maxRetries ? waitBeforeRetryMs(error, attempts) : undefined
         if (waitMs === undefined) throw error
@@ -70,7 +70,10 @@ export class Transport {
     }
   }
 
-  /** After a 503 an order is sent again only when /status says that it has a chance. Each look in vain counts as an attempt. */
+  /**
+   * After a 503 an order is sent again only when /status says that the store is open and the API operational. Each
+   * other result counts as an attempt.
+   */
   async #untilOrdersAreTaken(
     error: ShopwireError,
     attempts: number,
@@ -83,7 +86,7 @@ export class Transport {
       const status = await this.#readStatus(options)
       return status?.api === 'up' && (!isClosed || status.store === 'open')
     }
-    // A closed store stays closed for longer than anybody waits here: better to tell the caller at once.
+    // A closed store usually stays closed for longer than the retries last, so the error is thrown at once.
     if (isClosed && !(await takesOrders())) throw error
     await sleep(waitMs, options.signal)
     while (!(await takesOrders())) {
@@ -105,7 +108,7 @@ export class Transport {
   #prepare(route: RouteName, { id, query, body, ifNoneMatch, options = {} }: Wanted): Attempt {
     const { method, path, isSigned } = routes[route]
     const { baseUrl, keyId, secret, fetch, timeout, now } = this.#settings
-    // What fetch will send is what the URL parser makes of it; so that is what gets signed.
+    // fetch sends the URL as its parser normalises it, so the normalised form is signed.
     const url = new URL(
       `${baseUrl}${id === undefined ? path : path.replace('{id}', segment(id))}${queryText(query)}`,
     )
@@ -123,7 +126,7 @@ export class Transport {
     }
   }
 
-  /** Only when the service says that our clock is wrong do we believe its own. */
+  /** The clock is adjusted only when the service refuses a timestamp. */
   #learnClock(error: ShopwireError): void {
     if (!(error instanceof ApiError) || error.type !== 'timestamp_out_of_range') return
     const serverMs = Date.parse(error.headers.get('date') ?? '')
@@ -131,14 +134,15 @@ export class Transport {
   }
 }
 
-/** The service's own, or that of a proxy before it. */
+/** A 503 of the service or of a proxy in front of it. */
 function isUnavailable(error: ShopwireError): boolean {
   return 'status' in error && error.status === 503
 }
 
-/** Dots alone would be read as a step up the path, and nothing as the list. */
+/** The URL parser would resolve `.` and `..`, and an empty id would address the list. */
 function segment(id: string): string {
-  if (typeof id !== 'string' || /^\.{0,2}$/.test(id)) throw new TypeError(`${JSON.stringify(id)} is no id.`)
+  if (typeof id !== 'string' || /^\.{0,2}$/.test(id))
+    throw new TypeError(`${JSON.stringify(id)} is not an id.`)
   return encodeURIComponent(id)
 }
 

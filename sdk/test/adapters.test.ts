@@ -63,7 +63,7 @@ const adapters: Record<string, (options: webhooks.ReceiveOptions) => Promise<Pos
 }
 
 describe.each(Object.entries(adapters))('%s', (_name, start) => {
-  test('a genuine event reaches the handler once, whatever the spacing of its JSON', async () => {
+  test('passes an event with a valid signature to the handler once, whatever the spacing of its JSON', async () => {
     const onEvent = vi.fn()
     const post = await start({ secrets: [secret], once: webhooks.memoryOnce(), onEvent })
     const { body, headers } = await webhooks.sign(event, { secret })
@@ -72,7 +72,7 @@ describe.each(Object.entries(adapters))('%s', (_name, start) => {
     expect(onEvent.mock.calls.map(([one]) => one)).toEqual([event])
   })
 
-  test('a forged one is answered with 400 and the reason', async () => {
+  test('answers a wrong signature with 400 and the reason', async () => {
     const onEvent = vi.fn()
     const post = await start({ secrets: secret, onEvent })
     const { body, headers } = await webhooks.sign(event, { secret })
@@ -83,7 +83,7 @@ describe.each(Object.entries(adapters))('%s', (_name, start) => {
     expect(onEvent).not.toHaveBeenCalled()
   })
 
-  test('when the handler fails the answer is 500, so that the event comes again', async () => {
+  test('answers 500 when the handler throws, so that the store sends the event again', async () => {
     const onEvent = vi.fn().mockRejectedValueOnce(new Error('no room'))
     const post = await start({ secrets: secret, once: webhooks.memoryOnce(), onEvent })
     const { body, headers } = await webhooks.sign(event, { secret })
@@ -92,7 +92,7 @@ describe.each(Object.entries(adapters))('%s', (_name, start) => {
   })
 })
 
-describe('without a secret that is set', () => {
+describe('when no webhook secret is set', () => {
   const onEvent = () => {}
   const made: Record<string, (secrets: webhooks.Secrets) => unknown> = {
     Express: (secrets) => onExpress.webhook({ secrets, onEvent }),
@@ -104,20 +104,23 @@ describe('without a secret that is set', () => {
   const make = async (name: string, secrets: webhooks.Secrets) => made[name]?.(secrets)
   const unset = [undefined, '', ' \n', [], [undefined], [''], [undefined, '']]
 
-  test.each(Object.keys(made))('%s is not made, and says which variable is missing', async (name) => {
-    for (const secrets of unset) {
-      await expect(make(name, secrets)).rejects.toThrow(TypeError)
-      await expect(make(name, secrets)).rejects.toThrow('Set SHOPWIRE_WEBHOOK_SECRET')
-    }
-  })
+  test.each(Object.keys(made))(
+    'creating the %s adapter throws and names the missing variable',
+    async (name) => {
+      for (const secrets of unset) {
+        await expect(make(name, secrets)).rejects.toThrow(TypeError)
+        await expect(make(name, secrets)).rejects.toThrow('Set SHOPWIRE_WEBHOOK_SECRET')
+      }
+    },
+  )
 
-  test.each(Object.keys(made))('%s is made when one is set, the first or the other', async (name) => {
+  test.each(Object.keys(made))('the %s adapter is created when one of two secrets is set', async (name) => {
     for (const secrets of [secret, [secret], [secret, undefined], [secret, ''], [undefined, secret]]) {
       await make(name, secrets)
     }
   })
 
-  test('Workers: secrets that come with the request are missed there', async () => {
+  test('Workers: a secret missing from the request environment makes the request fail', async () => {
     const handle = onWorkers.webhook<{ SECRET?: string }>({ secrets: (env) => env.SECRET, onEvent })
     const { body, headers } = await webhooks.sign(event, { secret })
     const request = () => new Request('http://x/hooks', { method: 'POST', body, headers })
@@ -125,7 +128,7 @@ describe('without a secret that is set', () => {
     expect((await handle(request(), { SECRET: secret })).status).toBe(200)
   })
 
-  test('Next: building an app needs none, and a request that comes all the same is not let in', async () => {
+  test('Next: creating the route needs no secret, and a request without one is refused', async () => {
     vi.stubEnv('NEXT_PHASE', 'phase-production-build')
     onTestFinished(() => void vi.unstubAllEnvs())
     const handle = onNext.webhook({ secrets: [undefined], onEvent })
@@ -134,7 +137,7 @@ describe('without a secret that is set', () => {
   })
 })
 
-test('Express: a body that was parsed before is refused with advice, not silently', async () => {
+test('Express: an already parsed body is refused with a message that says what to do', async () => {
   const app = express()
   app.use(express.json())
   app.post('/hooks', onExpress.webhook({ secrets: secret, onEvent: () => {} }))
@@ -150,14 +153,14 @@ test('Express: a body that was parsed before is refused with advice, not silentl
 })
 
 test.each(['Express', 'Fastify', 'Hono', 'Next', 'Workers'])(
-  '%s: a body larger than any event is left unread',
+  '%s: answers 413 to a body larger than any event, without reading all of it',
   async (name) => {
     const post = await adapters[name]?.({ secrets: secret, onEvent: () => {} })
     expect((await post?.('x'.repeat(1_048_577), {}))?.status).toBe(413)
   },
 )
 
-test('Next: reading ends when there is too much, however long the body goes on', async () => {
+test('Next: stops reading an endless body at the size limit', async () => {
   let sent = 0
   const endless = new ReadableStream<Uint8Array>({
     pull: (controller) => {
@@ -180,13 +183,13 @@ test('Fastify: other routes still get parsed JSON', async () => {
   await app.close()
 })
 
-test('Workers: a server that passes something else, or nothing, along with the request takes the handler as it is', async () => {
+test('Workers: the handler also runs under servers that pass another second argument or none', async () => {
   const serve = (handler: (request: Request, info: { remoteAddr: string }) => Promise<Response>) =>
     handler(new Request('http://x/hooks', { method: 'POST', body: '{}' }), { remoteAddr: '' })
   expect((await serve(onWorkers.webhook({ secrets: secret, onEvent: () => {} }))).status).toBe(400)
 })
 
-test('Workers: only POST is taken', async () => {
+test('Workers: answers 405 to other methods than POST', async () => {
   const handle = onWorkers.webhook({ secrets: secret, onEvent: () => {} })
   expect((await handle(new Request('http://x/hooks'))).status).toBe(405)
 })
@@ -201,7 +204,7 @@ function postTo(port: number): Post {
   return (body, headers) => fetch(`http://127.0.0.1:${port}/hooks`, { method: 'POST', body, headers })
 }
 
-/** As such platforms do: what a handler throws becomes a 500. */
+/** Answers 500 when the handler throws, as these platforms do. */
 function asServer(handle: (request: Request) => Promise<Response>): Post {
   return (body, headers) =>
     handle(new Request('http://x/hooks', { method: 'POST', body, headers })).catch(

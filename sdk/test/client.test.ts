@@ -17,7 +17,7 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-describe('what is signed is what is sent', () => {
+describe('the signature matches the request as sent', () => {
   test('for any search text, id and cart', async () => {
     const server = await startServer([], undefined)
     const fetched = vi.fn(globalThis.fetch)
@@ -48,7 +48,7 @@ describe('what is signed is what is sent', () => {
     }
   })
 
-  test('every call goes to its route, and only /status goes unsigned', async () => {
+  test('every method calls its route, and only /status is unsigned', async () => {
     const { shop, server } = await openShop([], { maxRetries: 0 })
     const calls = [
       shop.status(),
@@ -83,8 +83,8 @@ describe('what is signed is what is sent', () => {
   }
 })
 
-describe('making a client', () => {
-  test('reads what it is not given from the environment', async () => {
+describe('creating a client', () => {
+  test('reads options that are not given from the environment', async () => {
     const { server } = await openShop([answer(200, examples.PingResult)])
     vi.stubEnv('SHOPWIRE_API_KEY', keyId)
     vi.stubEnv('SHOPWIRE_API_SECRET', secret)
@@ -101,7 +101,7 @@ describe('making a client', () => {
     [{ keyId, secret, baseUrl: 'https://shop.example' }, 'https://shop.example/v1'],
     [{ keyId, secret, baseUrl: 'shop.example/v1' }, 'https://shop.example/v1'],
     [{ keyId, secret, baseUrl: 'https://shop.example/v1?a=b' }, 'https://shop.example/v1'],
-  ])('%o is refused, and the message names what is missing', (options, named) => {
+  ])('throws for %o, and the message names the problem', (options, named) => {
     expect(() => new Shopwire(options)).toThrow(named)
   })
 
@@ -115,7 +115,7 @@ describe('making a client', () => {
     'https://shop.example/v1#hunter2',
     'buyer:hunter2@shop.example/v1',
     ' https://buyer:hunter2@',
-  ])('%s is refused, and the password in it is not repeated', (url) => {
+  ])('throws for %s without repeating the password', (url) => {
     const made = () => new Shopwire({ keyId, secret, baseUrl: url, allowHttp: true })
     expect(made).toThrow(TypeError)
     expect(made).toThrow('https://shop.example/v1')
@@ -128,7 +128,7 @@ describe('making a client', () => {
     'http://127.example/v1',
     'http://localhost.example/v1',
     'http://[::2]/v1',
-  ])('%s is refused unless allowHttp is set', (url) => {
+  ])('throws for %s unless allowHttp is set', (url) => {
     expect(() => new Shopwire({ keyId, secret, baseUrl: url })).toThrow('allowHttp')
     expect(new Shopwire({ keyId, secret, baseUrl: url, allowHttp: true })).toBeInstanceOf(Shopwire)
   })
@@ -139,17 +139,17 @@ describe('making a client', () => {
     'http://127.0.0.1:4010/v1',
     'http://127.8.9.1/v1',
     'http://[::1]:4010/v1',
-  ])('%s is this machine and needs no allowHttp', (url) => {
+  ])('accepts the loopback address %s without allowHttp', (url) => {
     expect(new Shopwire({ keyId, secret, baseUrl: url })).toBeInstanceOf(Shopwire)
   })
 
-  test('is refused in a browser, unless the danger is accepted', () => {
+  test('throws in a browser unless dangerouslyAllowBrowser is set', () => {
     vi.stubGlobal('window', { document: {} })
     expect(() => new Shopwire({ keyId, secret, baseUrl })).toThrow('browser')
     expect(new Shopwire({ keyId, secret, baseUrl, dangerouslyAllowBrowser: true })).toBeInstanceOf(Shopwire)
   })
 
-  test('printing it or an error of it shows no secret', async () => {
+  test('the secret is not in the printed client or in a printed error', async () => {
     const { shop } = await openShop([refuse(401, 'authentication_failed')])
     const error = await failureOf(shop.ping())
     for (const one of [shop, error]) {
@@ -160,7 +160,7 @@ describe('making a client', () => {
 })
 
 describe('arguments', () => {
-  test('an order without an idempotency key is not sent, and none is made up', async () => {
+  test('an order without an idempotency key throws and is not sent', async () => {
     const { shop, server } = await openShop([])
     for (const idempotencyKey of [undefined, '', 7]) {
       const order = { ...cart, idempotencyKey } as unknown as sdk.NewOrder
@@ -169,13 +169,13 @@ describe('arguments', () => {
     expect(server.arrived).toHaveLength(0)
   })
 
-  test.each(['', '.', '..'])('%o is no id: it would be another path', async (id) => {
+  test.each(['', '.', '..'])('throws for the id %o, which would address another path', async (id) => {
     const { shop, server } = await openShop([])
     await expect(shop.orders.get(id)).rejects.toThrow(TypeError)
     expect(server.arrived).toHaveLength(0)
   })
 
-  test('options of one call are gone with the next', async () => {
+  test('options of one call do not affect the next', async () => {
     const { shop, server } = await openShop([page, page])
     await shop.catalogue.list({ search: 'hat' }, { timeout: 5000 })
     await shop.catalogue.list()
@@ -184,7 +184,7 @@ describe('arguments', () => {
 })
 
 describe('answers', () => {
-  test('withResponse gives status, headers, request id and what is left in the windows', async () => {
+  test('withResponse returns status, headers, request id and the remaining rate limits', async () => {
     const rateLimit = { RateLimit: '"req";r=117;t=58, "orders";r=20;t=0' }
     const { shop } = await openShop([answer(200, examples.CataloguePage, { ...rateLimit, ETag: '"r42"' })])
     const { data, response, ...rest } = await shop.catalogue.list().withResponse()
@@ -197,7 +197,7 @@ describe('answers', () => {
     })
   })
 
-  test('a failure that is seen through withResponse is seen once', async () => {
+  test('a failure handled through withResponse causes no unhandled rejection', async () => {
     const unhandled = vi.fn()
     process.on('unhandledRejection', unhandled)
     const { shop } = await openShop([refuse(404, 'not_found')])
@@ -207,14 +207,14 @@ describe('answers', () => {
     expect(unhandled).not.toHaveBeenCalled()
   })
 
-  test('201 is a new order, 200 one that this key had bought before', async () => {
+  test('replayed is false for 201 and true for 200', async () => {
     const { shop } = await openShop([answer(201, examples.Order), answer(200, examples.Order)])
     expect(await shop.orders.create(cart)).toEqual({ ...examples.Order, replayed: false })
     expect(await shop.orders.create(cart)).toEqual({ ...examples.Order, replayed: true })
   })
 
   test.each(Object.entries(errorTypes))(
-    '%s has its class, type, request id and page',
+    '%s becomes an error with its class, type, request id and docUrl',
     async (type, { status }) => {
       const { shop, server } = await openShop([refuse(status, type)], { maxRetries: 0 })
       const error = (await failureOf(shop.ping())) as sdk.ApiError

@@ -21,13 +21,13 @@ beforeAll(async () => {
 
 afterAll(() => packed?.remove())
 
-describe('what is published', () => {
-  test('code, types, readme, licence, and nothing else', async () => {
+describe('the published package', () => {
+  test('contains code, types, readme, licence, and nothing else', async () => {
     const others = packed.files.filter((path) => !/^[\w-]+\.(mjs|cjs|d\.mts|d\.cts)$/.test(path))
     expect(others.sort()).toEqual(['LICENSE', 'README.md', 'package.json'])
   })
 
-  test('it depends on nothing, in its package.json or in its code', async () => {
+  test('has no dependencies in package.json and no external imports', async () => {
     const manifest = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'))
     const named = Object.keys(manifest).filter((field) => /dependencies|scripts/i.test(field))
     expect(named).toEqual([])
@@ -38,20 +38,20 @@ describe('what is published', () => {
     }
   })
 
-  test(`a program that imports it grows by less than ${GZIPPED_BYTES_MAX} bytes, gzipped`, async () => {
+  test(`adds less to a bundle than ${GZIPPED_BYTES_MAX} bytes, gzipped`, async () => {
     const code = await withImports('index.mjs')
     expect(gzipSync(code).length).toBeLessThan(GZIPPED_BYTES_MAX)
   })
 
-  test('publint has nothing to say', async () => {
+  test('passes publint', async () => {
     const { messages, pkg } = await publint({ pkgDir: installed, pack: false, strict: true })
     expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([])
   })
 
-  test('the types are not wrong, whoever resolves them', async () => {
+  test('passes are-the-types-wrong for every module resolution', async () => {
     const found = await checkPackage(createPackageFromTarballData(await readFile(packed.path)))
     if (!found.types) throw new Error('there are no types')
-    // TypeScript's oldest resolution knows no exports; no Node line that we support needs it.
+    // The node10 resolution does not support `exports`; no supported Node version needs it.
     const problems = found.problems.filter(
       (one) => !('resolutionKind' in one && one.resolutionKind === 'node10'),
     )
@@ -62,7 +62,7 @@ describe('what is published', () => {
   })
 })
 
-describe('a program that installed it', () => {
+describe('a program with the package installed', () => {
   const probe = `
     const event = await webhooks.sign({ event: 'test', data: { message: 'hi' } }, { secret: 's' })
     const { data } = await webhooks.unwrap(event.body, event.headers, { secrets: ['s'] })
@@ -79,7 +79,7 @@ describe('a program that installed it', () => {
     expect(await runCode('probe.cjs', `${imports};(async () => {${probe}})()`)).toBe('hi function function\n')
   })
 
-  test.each(doors)('finds @shopwire/sdk%s both ways', async (door) => {
+  test.each(doors)('gets the same names from @shopwire/sdk%s by import and by require', async (door) => {
     const name = JSON.stringify(`@shopwire/sdk${door}`)
     const code = `const a = Object.keys(await import(${name})).filter((key) => key !== 'default' && key !== 'module.exports').sort()
       const { createRequire } = await import('node:module')
@@ -121,7 +121,7 @@ describe('a program that installed it', () => {
     const imports = `import { ConflictError, Shopwire } from '@shopwire/sdk'; import { webhook } from '@shopwire/sdk/next'\n`
     await writeFile(join(packed.consumer, file), imports + uses)
     const tsc = join(import.meta.dirname, `../../node_modules/${compiler}/bin/tsc`)
-    // No --types: there are none to be found here.
+    // No --types: none are installed in this folder.
     const strict = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--module', 'nodenext']
     await run(process.execPath, [tsc, ...strict, ...options, file], packed.consumer)
   })
@@ -137,7 +137,7 @@ function importsOf(code: string): string[] {
   return [...matches].map(([, name = '']) => name)
 }
 
-/** A module and all that it loads, as one text. */
+/** The text of a module and of all modules it imports. */
 async function withImports(path: string, seen = new Set<string>()): Promise<string> {
   if (seen.has(path)) return ''
   seen.add(path)

@@ -10,7 +10,7 @@ type Row = { id: string }
 const rows = (...ids: number[]): Row[] => ids.map((id) => ({ id: String(id) }))
 const range = (count: number) => rows(...Array.from({ length: count }, (_, n) => n))
 
-test('every row once, in order, whatever the page size', async () => {
+test('returns every row once and in order for every page size', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(50), fc.integer({ min: 1, max: 20 }), async (count, limit) => {
       const shelf = { rows: range(count) }
@@ -19,7 +19,7 @@ test('every row once, in order, whatever the page size', async () => {
   )
 })
 
-test('rows that arrive at the front shift the pages, and nothing comes twice or is missed', async () => {
+test('rows added at the front during iteration cause no repeated and no missing rows', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.nat(50),
@@ -40,7 +40,7 @@ test('rows that arrive at the front shift the pages, and nothing comes twice or 
   )
 })
 
-test('a row that is taken away pulls the next ones back, and none of them is missed', async () => {
+test('a row removed during iteration causes no missing rows', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 5, max: 60 }),
@@ -60,7 +60,7 @@ test('a row that is taken away pulls the next ones back, and none of them is mis
   )
 })
 
-test('orders.iterate reads pages of 100 and skips what an arriving order pushed onto the next', async () => {
+test('orders.iterate reads pages of 100 and skips rows that a new order moved to the next page', async () => {
   let all = Array.from({ length: 150 }, (_, n) => ({ ...examples.OrderSummary, id: `ord_${n}` }))
   const listed: Step = (response, { target }) => {
     const query = new URL(target, 'http://x').searchParams
@@ -80,7 +80,7 @@ test('orders.iterate reads pages of 100 and skips what an arriving order pushed 
   ])
 })
 
-test('catalogue.iterate keeps its filters, and reads no more once the caller has enough', async () => {
+test('catalogue.iterate sends its filters with every page and stops reading when the caller stops', async () => {
   const listed: Step = (response) =>
     void response.end(
       JSON.stringify({ items: [examples.Item], count: 1, total: 5000, limit: 2000, offset: 0 }),
@@ -95,7 +95,7 @@ test('catalogue.iterate keeps its filters, and reads no more once the caller has
   ])
 })
 
-/** Reads a shelf to its end; `change` happens after every page. */
+/** Reads all pages of a list; `change` is called after every page. */
 async function walk(shelf: { rows: Row[] }, limit: number, change = () => {}): Promise<Row[]> {
   const seen: Row[] = []
   const readPage = async (offset: number) => {

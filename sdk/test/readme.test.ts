@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 
 const COMPILE_MS_MAX = 60_000
 
-/** What a reader has around a snippet: their own variables and functions, with the types that the text gives them. */
+/** Declarations of the variables and functions that the README's snippets use without defining them. */
 const READERS_OWN = `
 import type { Item, NewOrder, Order, webhooks as Webhooks } from '@shopwire/sdk'
 declare const app: import('express').Express
@@ -23,12 +23,12 @@ declare function topUp(): void
 declare function askAgain(): void
 declare function tryLaterWithTheSameKey(order: NewOrder): void
 declare function replaceCopy(items: readonly Item[], etag: string | undefined): Promise<void>
-declare function giveBack(cents: number): void
+declare function refundCustomer(cents: number): void
 declare function handOver(order: Order): Promise<void>
 declare function sql(text: TemplateStringsArray, ...values: unknown[]): Promise<{ handled_at: Date | null }[]>
 `
 
-describe('every snippet of the README compiles as it stands there', () => {
+describe('every snippet of the README compiles', () => {
   const readme = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8')
   const snippets = [...readme.matchAll(/^```ts\n([\s\S]*?)^```/gm)].map(([, code = '']) => code)
   let complaints: readonly string[][]
@@ -51,7 +51,7 @@ function asModule(code: string): string {
   return `${own}\n${imports}\nexport async function snippet() {\n${body}\n}`
 }
 
-/** A snippet that declares a name itself does not get the reader's. */
+/** Leaves out declarations of names that the snippet declares itself. */
 function declarationsNotIn(code: string): string {
   return READERS_OWN.split('\n')
     .filter((line) => {
@@ -61,7 +61,7 @@ function declarationsNotIn(code: string): string {
     .join('\n')
 }
 
-/** What the compiler says of each. One program for all: most of its time goes into reading the libraries. */
+/** The compiler's errors per snippet. One program for all of them, because most time goes into reading the libraries. */
 function typeErrors(modules: readonly string[]): string[][] {
   // Inside the folder, so that packages are found from where a test would find them.
   const texts = new Map(modules.map((text, n) => [join(import.meta.dirname, `snippet-${n}.ts`), text]))

@@ -17,7 +17,7 @@ const boughtBefore = answer(200, examples.Order, { 'Idempotent-Replayed': 'true'
 const open = answer(200, examples.ServiceStatus)
 const closed = answer(200, { ...examples.ServiceStatus, status: 'degraded', store: 'closed' })
 
-describe.concurrent('what is sent again', () => {
+describe.concurrent('retries', () => {
   test.each([
     ['a dropped connection', hangUp],
     ['an answer cut short', cutShort],
@@ -52,14 +52,14 @@ describe.concurrent('what is sent again', () => {
     expect(server.arrived).toHaveLength(1)
   })
 
-  test('429 waits as long as Retry-After says', async () => {
+  test('after 429 waits as long as Retry-After says', async () => {
     const { shop, server } = await openShop([refuse(429, 'rate_limited', { 'Retry-After': '1' }), balance])
     await shop.balance()
     const [first, second] = server.arrived
     expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThanOrEqual(990)
   })
 
-  test('a wait of more than a minute is left to the caller, who is told how long it is', async () => {
+  test('a Retry-After of more than a minute is not waited for: the error has retryAfter', async () => {
     const { shop, server } = await openShop([refuse(429, 'rate_limited', { 'Retry-After': '61' })])
     expect(await failureOf(shop.balance())).toMatchObject({
       name: 'RateLimitError',
@@ -69,20 +69,20 @@ describe.concurrent('what is sent again', () => {
     expect(server.arrived).toHaveLength(1)
   })
 
-  test('no more often than maxRetries allows, of the client or of the call', async () => {
+  test('retries at most maxRetries times, of the client or of the call', async () => {
     const { shop, server } = await openShop([hangUp, hangUp, hangUp, balance], { maxRetries: 1 })
     expect(await failureOf(shop.balance())).toMatchObject({ name: 'ConnectionError', attempts: 2 })
     expect(await failureOf(shop.balance({ maxRetries: 0 }))).toMatchObject({ attempts: 1 })
     expect(server.arrived).toHaveLength(3)
   })
 
-  test('never, when maxRetries is no number', async () => {
+  test('does not retry when maxRetries is not a number', async () => {
     const { shop, server } = await openShop([hangUp, balance])
     await expect(shop.balance({ maxRetries: Number.NaN })).rejects.toThrow(ConnectionError)
     expect(server.arrived).toHaveLength(1)
   })
 
-  test('every attempt has the same bytes under a nonce of its own', async () => {
+  test('every attempt has the same body and a new nonce', async () => {
     const { shop, server } = await openShop([hangUp, refuse(408, 'request_timeout'), boughtBefore])
     const order = structuredClone(cart)
     const placed = shop.orders.create(order)
@@ -94,7 +94,7 @@ describe.concurrent('what is sent again', () => {
     expect(nonces.size).toBe(3)
   })
 
-  test('a lost answer to webhook.set is not: the secret was in it', async () => {
+  test('does not retry webhookEndpoint.set after a lost answer, because the secret was in it', async () => {
     const { shop, server } = await openShop([hangUp, answer(200, examples.WebhookHealth)])
     await expect(shop.webhookEndpoint.set('https://shop.example/hook')).rejects.toThrow(ConnectionError)
     expect(server.arrived).toHaveLength(1)
@@ -105,20 +105,20 @@ describe.concurrent('orders and 503', () => {
   const unavailable = refuse(503, 'service_unavailable', { 'Retry-After': '1' })
   const storeClosed = refuse(503, 'store_closed', { 'Retry-After': '1' })
 
-  test('an order is sent again only after /status was asked', async () => {
+  test('after a 503 an order is sent again only after a request to /status', async () => {
     const { shop, server } = await openShop([unavailable, boughtBefore], { status: open })
     await shop.orders.create(cart)
     expect(server.arrived.map(({ target }) => target)).toEqual(['/v1/orders', '/v1/status', '/v1/orders'])
   })
 
-  test("the same after a proxy's 503", async () => {
+  test("after a proxy's 503 an order is sent again only after a request to /status", async () => {
     const proxied = answer(503, '<html>Unavailable</html>', { 'Retry-After': '1' })
     const { shop, server } = await openShop([proxied, boughtBefore], { status: open })
     await shop.orders.create(cart)
     expect(server.arrived.map(({ target }) => target)).toEqual(['/v1/orders', '/v1/status', '/v1/orders'])
   })
 
-  test('while the store is closed it fails at once and says that nothing was bought', async () => {
+  test('while the store is closed an order fails at once and nothing was bought', async () => {
     const { shop, server } = await openShop([storeClosed, bought], { status: closed })
     const error = (await failureOf(shop.orders.create(cart))) as StoreUnavailableError
     expect(error).toBeInstanceOf(StoreUnavailableError)
@@ -126,12 +126,12 @@ describe.concurrent('orders and 503', () => {
     expect(server.arrived.map(({ target }) => target)).toEqual(['/v1/orders', '/v1/status'])
   })
 
-  test('a store that has opened meanwhile gets the order again', async () => {
+  test('an order is sent again when the store has opened meanwhile', async () => {
     const { shop } = await openShop([storeClosed, bought], { status: open })
     expect((await shop.orders.create(cart)).replayed).toBe(false)
   })
 
-  test('while /status does not answer it is not sent, and looking counts as an attempt', async () => {
+  test('while /status does not answer an order is not sent, and each check counts as an attempt', async () => {
     const { shop, server } = await openShop([unavailable, bought], { status: hangUp, maxRetries: 1 })
     expect(await failureOf(shop.orders.create(cart))).toMatchObject({ isOutcomeUnknown: true })
     expect(server.arrived.filter(({ target }) => target === '/v1/orders')).toHaveLength(1)
@@ -144,7 +144,7 @@ describe.concurrent('orders and 503', () => {
   })
 })
 
-describe.concurrent('whether an order may have been bought', () => {
+describe.concurrent('isOutcomeUnknown of a failed order', () => {
   const once = { maxRetries: 0 }
   const limited = refuse(429, 'rate_limited', { 'Retry-After': '61' })
 
@@ -160,22 +160,22 @@ describe.concurrent('whether an order may have been bought', () => {
     expect(await failureOf(shop.orders.create(cart, once))).toMatchObject({ isOutcomeUnknown })
   })
 
-  test('a lost answer stays unknown when the next attempt is refused before the key is looked up', async () => {
+  test('stays true after a lost answer when the next attempt is refused before the key lookup', async () => {
     const { shop } = await openShop([hangUp, limited])
     expect(await failureOf(shop.orders.create(cart))).toMatchObject({ isOutcomeUnknown: true, attempts: 2 })
   })
 
-  test('a lost answer is settled when the next attempt is refused after it', async () => {
+  test('is false after a lost answer when the next attempt is refused after the key lookup', async () => {
     const { shop } = await openShop([hangUp, refuse(402, 'insufficient_funds')])
     expect(await failureOf(shop.orders.create(cart))).toMatchObject({ isOutcomeUnknown: false, attempts: 2 })
   })
 })
 
-describe.concurrent('the clock', () => {
+describe.concurrent('clock correction', () => {
   const serverMs = Date.parse('2026-11-14T12:00:00Z')
   const wrong = refuse(401, 'timestamp_out_of_range', { Date: new Date(serverMs).toUTCString() })
 
-  test('is corrected by the Date of a refusal, and stays so', async () => {
+  test('takes the offset from the Date header of a 401 timestamp_out_of_range and keeps it', async () => {
     const { shop, server } = await openShop([wrong, balance, balance], { now: () => serverMs - 300_000 })
     expect(shop.clockOffsetMs).toBe(0)
     await shop.balance()
@@ -185,7 +185,7 @@ describe.concurrent('the clock', () => {
     expect(shop.clockOffsetMs).toBe(300_000)
   })
 
-  test('is not touched by any other answer', async () => {
+  test('ignores the Date header of other answers', async () => {
     const far = { Date: new Date(serverMs).toUTCString() }
     const { shop } = await openShop([
       answer(200, examples.Balance, far),
@@ -197,7 +197,7 @@ describe.concurrent('the clock', () => {
     expect(shop.clockOffsetMs).toBe(0)
   })
 
-  test('that cannot be mended ends in an AuthenticationError after maxRetries', async () => {
+  test('throws an AuthenticationError after maxRetries when the offset does not help', async () => {
     const { shop, server } = await openShop([wrong, wrong, wrong])
     const error = await failureOf(shop.balance())
     expect(error).toBeInstanceOf(AuthenticationError)
@@ -206,7 +206,7 @@ describe.concurrent('the clock', () => {
   })
 })
 
-describe.concurrent('ending a call', () => {
+describe.concurrent('timeouts and aborts', () => {
   test.each([
     ['no answer', silence],
     ['an answer that never ends', stall],
@@ -219,12 +219,12 @@ describe.concurrent('ending a call', () => {
     expect(server.arrived).toHaveLength(2)
   })
 
-  test('no timeout at all: Infinity', async () => {
+  test('a timeout of Infinity never fires', async () => {
     const { shop } = await openShop([balance], { timeout: Number.POSITIVE_INFINITY, maxRetries: 0 })
     expect(await shop.balance()).toEqual(examples.Balance)
   })
 
-  test('abort while the answer is awaited: the reason is what the caller gave', async () => {
+  test('abort while waiting for the answer: rejects with the reason of the signal', async () => {
     const { shop, server } = await openShop([silence])
     const controller = new AbortController()
     const failure = failureOf(shop.balance({ signal: controller.signal }))
@@ -241,7 +241,7 @@ describe.concurrent('ending a call', () => {
     expect(await failure).toBe('enough')
   })
 
-  test('abort while waiting to try again', async () => {
+  test('abort while waiting for a retry', async () => {
     const { shop, server } = await openShop([refuse(429, 'rate_limited', { 'Retry-After': '60' })])
     const controller = new AbortController()
     const failure = failureOf(shop.balance({ signal: controller.signal }))
@@ -251,7 +251,7 @@ describe.concurrent('ending a call', () => {
     expect(server.arrived).toHaveLength(1)
   })
 
-  test('a signal that is over already sends nothing', async () => {
+  test('an already aborted signal sends nothing', async () => {
     const { shop, server } = await openShop([balance])
     await expect(shop.balance({ signal: AbortSignal.abort() })).rejects.toThrow()
     expect(server.arrived).toHaveLength(0)

@@ -11,7 +11,7 @@ export interface Arrived {
   readonly atMs: number
 }
 
-/** What happens to one request: an answer, or something done to its socket. */
+/** How the server treats one request: an answer, or an action on its socket. */
 export type Step = (response: ServerResponse, arrived: Arrived, socket: Socket) => void
 
 export interface ScriptedServer {
@@ -23,7 +23,7 @@ export interface ScriptedServer {
 
 const noStepLeft = refuse(500, 'internal_error')
 
-/** Plays its steps one after the other, then the last one for ever. `/status` may have an answer of its own. */
+/** Executes its steps in order and then repeats the last one. `/status` may have a separate answer. */
 export async function startServer(
   steps: readonly Step[],
   status?: Step,
@@ -66,21 +66,21 @@ export function refuse(status: number, type: string, headers: Record<string, str
   return answer(status, { error: { type, message: `${type}, in words` } }, headers)
 }
 
-/** The request was read, and nothing comes back. */
+/** Reads the request and closes the connection without an answer. */
 export const hangUp: Step = (_response, _arrived, socket) => void socket.destroy()
 
-/** The head of an answer and half of its body, then the line is cut. */
+/** Sends the head of an answer and half of its body, then closes the connection. */
 export const cutShort: Step = (response, _arrived, socket) => {
   response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': '100' })
   response.write('{"balance_cents":')
   setImmediate(() => socket.destroy())
 }
 
-/** The head of an answer, and then nothing for as long as the socket lives. */
+/** Sends the head of an answer and never its body. */
 export const stall: Step = (response) => {
   response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': '100' })
   response.write('{')
 }
 
-/** Nothing at all. */
+/** Never answers. */
 export const silence: Step = () => {}

@@ -9,11 +9,11 @@ export const cart = {
   idempotencyKey: 'order-0001',
 }
 
-// At the end of the file, because tests that wait do so side by side.
+// Closed after all tests of a file, because some of them run concurrently.
 const servers: ScriptedServer[] = []
 afterAll(() => Promise.all(servers.map((server) => server.stop())))
 
-/** A client of a server that plays the given steps. */
+/** A client of a server that executes the given steps. */
 export async function openShop(
   steps: readonly Step[],
   { status, ...options }: ShopwireOptions & { status?: Step } = {},

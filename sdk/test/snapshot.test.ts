@@ -7,7 +7,7 @@ import { openShop } from './shop.ts'
 const item = (n: number) => ({ ...examples.Item, id: String(n) })
 const known: Step = (response) => void response.writeHead(304, { ETag: '"7-0"' }).end()
 
-/** The page that was asked for, of four items, with the tag if there is one. */
+/** Answers with the requested page of four items, with an ETag if given. */
 const page = (etag?: string): Step => {
   return (response, arrived, socket) => {
     const query = new URL(arrived.target, 'http://x').searchParams
@@ -19,12 +19,12 @@ const page = (etag?: string): Step => {
 }
 const all = [1, 2, 3, 4].map(item)
 
-describe('a snapshot of the catalogue', () => {
-  test('that is known already costs one request, and is no empty list', async () => {
+describe('catalogue.snapshot', () => {
+  test('an unchanged catalogue costs one request, and the result has no items', async () => {
     const { shop, server } = await openShop([known])
     const read = await shop.catalogue.snapshot({ search: 'hat', ifNoneMatch: '"7-0"' })
     expect(read).toEqual({ unchanged: true, etag: '"7-0"' })
-    // @ts-expect-error there are no items before `unchanged` was looked at
+    // @ts-expect-error `items` does not exist before `unchanged` is checked
     expect(read.items).toBeUndefined()
     expect(server.arrived).toHaveLength(1)
     expect(server.arrived[0]).toMatchObject({
@@ -33,13 +33,13 @@ describe('a snapshot of the catalogue', () => {
     })
   })
 
-  test('an attempt that is repeated says again what is known', async () => {
+  test('a retry sends If-None-Match again', async () => {
     const { shop, server } = await openShop([hangUp, known])
     expect(await shop.catalogue.snapshot({ ifNoneMatch: '"7-0"' })).toMatchObject({ unchanged: true })
     expect(server.arrived.map(({ headers }) => headers['if-none-match'])).toEqual(['"7-0"', '"7-0"'])
   })
 
-  test('that is new comes whole, however many pages it has; only the first asks whether it is known', async () => {
+  test('a changed catalogue is read over all pages; only the first request has If-None-Match', async () => {
     const { shop, server } = await openShop([page('"8-0"'), page('"8-0"'), page('"8-0"')])
     const read = await shop.catalogue.snapshot({ limit: 2, ifNoneMatch: '"7-0"' })
     expect(read).toEqual({ unchanged: false, items: all, etag: '"8-0"' })
@@ -50,27 +50,29 @@ describe('a snapshot of the catalogue', () => {
     ])
   })
 
-  test('whose pages are of two revisions has no tag, so that the next one is read whole', async () => {
+  test('has no etag when its pages are of two revisions', async () => {
     const { shop } = await openShop([page('"8-0"'), page('"7-0"'), page('"8-0"')])
     const read = await shop.catalogue.snapshot({ limit: 2 })
     expect(read).toEqual({ unchanged: false, items: all, etag: undefined })
   })
 
-  test('has no tag either when something on the way takes it away', async () => {
+  test('has no etag when a proxy removes the header', async () => {
     const { shop } = await openShop([page()])
     expect(await shop.catalogue.snapshot()).toEqual({ unchanged: false, items: all, etag: undefined })
   })
 
-  test.each([undefined, null, ''])('who knows nothing (%o) asks for everything', async (ifNoneMatch) => {
+  test.each([undefined, null, ''])('sends no If-None-Match for %o', async (ifNoneMatch) => {
     const { shop, server } = await openShop([page('"8-0"')])
     expect(await shop.catalogue.snapshot({ ifNoneMatch })).toMatchObject({ unchanged: false, items: all })
     expect(server.arrived[0]?.headers).not.toHaveProperty('if-none-match')
   })
 })
 
-test('a 304 that nobody asked for is an error and not an answer', async () => {
+test('a 304 without If-None-Match is an UnexpectedResponseError', async () => {
   const { shop, server } = await openShop([known, known])
-  for (const call of [shop.catalogue.snapshot(), shop.catalogue.list()]) {
+  // One after the other: a call that fails before it is awaited would be an unhandled rejection.
+  for (const send of [() => shop.catalogue.snapshot(), () => shop.catalogue.list()]) {
+    const call = send()
     await expect(call).rejects.toThrow(UnexpectedResponseError)
     await expect(call).rejects.toThrow('status 304')
   }

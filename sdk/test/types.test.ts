@@ -3,10 +3,10 @@ import { schemas } from '@shopwire/contract'
 import { expect, test } from 'vitest'
 import type * as Sdk from '../src/index.ts'
 
-// The types are made by one way (OpenAPI, then text) and compared here with those made by another (the schemas themselves).
+// The published types are generated from the OpenAPI document; here they are compared with the types inferred from the schemas.
 type Same<A, B> = [Plain<A>] extends [Plain<B>] ? ([Plain<B>] extends [Plain<A>] ? true : never) : never
 
-/** Without the `undefined` that we let callers write out; what is optional stays so. */
+/** Removes the explicit `undefined` of optional properties. */
 type Plain<T> = T extends readonly (infer Element)[]
   ? Plain<Element>[]
   : T extends object
@@ -39,7 +39,7 @@ const compared = {
   WebhookTestResult: true satisfies Same<Sdk.WebhookTestResult, Contract.WebhookTestResult>,
 } as const
 
-test('every shape an answer or an event can have is published with the type the contract gives it', () => {
+test('every published type of an answer or event equals the type in the contract', () => {
   const requests = ['ErrorBody', 'OrderRequest', 'QuoteRequest', 'WebhookRequest', 'WebhookTestRequest']
   expect(Object.keys(compared).sort()).toEqual(
     Object.keys(schemas)
@@ -48,7 +48,7 @@ test('every shape an answer or an event can have is published with the type the 
   )
 })
 
-test('an error class knows which types it can have', () => {
+test('the `type` of an error class is limited to its error types', () => {
   const types: Sdk.ConflictError['type'][] = ['price_changed', 'item_unavailable', 'idempotency_conflict']
   // @ts-expect-error a rate limit is no conflict
   types.push('rate_limited')

@@ -28,7 +28,7 @@ type WebhookCase = Body & {
 }
 
 describe.each(readCases<RequestCase>('request-signing.json'))('request vector $name', (one) => {
-  test('the canonical text and the signature are what openssl says', async () => {
+  test('the canonical text and the signature are those of openssl', async () => {
     const request = { ...one, body: bytes(one) }
     expect(await canonicalRequest(request)).toBe(one.canonical)
     expect(await signRequest(one.secret, request)).toBe(one.signature)
@@ -43,15 +43,15 @@ describe.each(readCases<WebhookCase>('webhook-signing.json'))('webhook vector $n
       (error: Error) => (error instanceof webhooks.WebhookVerificationError ? error.reason : error.name),
     )
 
-  test('the signature is what openssl says', async () => {
+  test('the signature is those of openssl', async () => {
     expect(await signatureOf(one.secret, one.timestamp, one.id, bytes(one))).toBe(one.signature)
   })
 
-  test(`a receiver ${one.valid ? 'accepts' : 'refuses'} it, in whatever form it gets the headers`, async () => {
+  test(`a receiver ${one.valid ? 'accepts' : 'refuses'} it, in every form of headers`, async () => {
     const lower = Object.fromEntries(
       Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
     )
-    // An empty secret is a mistake in the receiver's settings, and told apart from a wrong signature.
+    // An empty secret is a mistake in the receiver's settings, and reported differently from a wrong signature.
     const wanted = one.name === 'event-secret-unset' ? 'TypeError' : (one.reason ?? 'accepted')
     expect(await verdict(headers)).toBe(wanted)
     expect(await verdict(lower)).toBe(wanted)

@@ -10,14 +10,14 @@ const cancelled = { ...paid, status: 'cancelled' } as const
 const isPaid = answer(200, paid)
 const isDelivered = answer(200, delivered)
 
-describe.concurrent('waiting for an order', () => {
-  test.each([delivered, cancelled])('one that is $status already costs one request', async (final) => {
+describe.concurrent('orders.wait', () => {
+  test.each([delivered, cancelled])('returns a $status order after one request', async (final) => {
     const { shop, server } = await openShop([answer(200, final)])
     expect(await shop.orders.wait(final.id)).toEqual(final)
     expect(server.arrived.map(({ target }) => target)).toEqual([`/v1/orders/${final.id}`])
   })
 
-  test('looks again until it is delivered, less and less often', async () => {
+  test('polls with growing pauses until the order is delivered', async () => {
     const { shop, server } = await openShop([isPaid, isPaid, isPaid, isPaid, isDelivered])
     const { data, requestId } = await shop.orders.wait(paid.id).withResponse()
     expect(data.links).toEqual(delivered.links)
@@ -27,14 +27,14 @@ describe.concurrent('waiting for an order', () => {
     for (const [n, pause] of pauses.entries()) expect(pause).toBeGreaterThanOrEqual((shortest[n] ?? 0) - 10)
   })
 
-  test('the type says which ends there are', async () => {
+  test('the type of the result has only the final statuses', async () => {
     const { shop } = await openShop([isDelivered])
     const { status } = await shop.orders.wait(paid.id)
-    // @ts-expect-error it would not have ended
+    // @ts-expect-error `paid` is not final
     expect(status === 'paid').toBe(false)
   })
 
-  test('when the time is up it says that the order is bought and what to rely on', async () => {
+  test('throws an OrderPendingError when the time is up, which says that the order is bought', async () => {
     const { shop, server } = await openShop([isPaid, isPaid, isPaid, isPaid, isPaid])
     const error = (await failureOf(shop.orders.wait(paid.id, { within: 1000 }))) as OrderPendingError
     expect(error).toBeInstanceOf(OrderPendingError)
@@ -44,25 +44,25 @@ describe.concurrent('waiting for an order', () => {
       requestId: 'req_test',
       isOutcomeUnknown: true,
     })
-    for (const words of [paid.id, 'is bought', 'after 1 s', 'nothing to buy again', 'webhook']) {
+    for (const words of [paid.id, 'is bought', 'after 1 s', 'Do not buy it again', 'webhook']) {
       expect(error.message).toContain(words)
     }
     expect(server.arrived.length).toBeGreaterThan(1)
   })
 
-  test('the time ends also a request that hangs', async () => {
+  test('the time limit also ends a hanging request', async () => {
     const { shop } = await openShop([isPaid, silence])
     await expect(shop.orders.wait(paid.id, { within: 1500 })).rejects.toThrow(OrderPendingError)
   })
 
-  test('an order that was never seen is not said to be paid', async () => {
+  test('the error does not say that the order is paid when it was never read', async () => {
     const { shop } = await openShop([silence])
     const error = await failureOf(shop.orders.wait(paid.id, { within: 300 }))
     expect(error).toBeInstanceOf(TimeoutError)
     expect(error).toMatchObject({ message: expect.stringContaining('could not be read within 300 ms') })
   })
 
-  test('when the account has few requests left, they are for others', async () => {
+  test('polls more slowly when few requests are left in the rate-limit window', async () => {
     const crowded = answer(200, paid, { RateLimit: '"req";r=39;t=1, "orders";r=20;t=0' })
     const { shop, server } = await openShop([crowded, isDelivered])
     await expect(shop.orders.wait(paid.id, { within: 2000 })).rejects.toThrow(OrderPendingError)
@@ -77,13 +77,13 @@ describe.concurrent('waiting for an order', () => {
     expect((third?.atMs ?? 0) - (second?.atMs ?? 0)).toBeGreaterThanOrEqual(1990)
   })
 
-  test('an outage once the order was seen puts off the next look, however long it lasts', async () => {
+  test('continues to poll through an outage after the order was read once', async () => {
     const down = [hangUp, refuse(503, 'service_unavailable', { 'Retry-After': '1' }), hangUp, hangUp]
     const { shop } = await openShop([isPaid, ...down, isDelivered], { maxRetries: 1 })
     expect((await shop.orders.wait(paid.id)).status).toBe('delivered')
   })
 
-  test('unless the caller says how often', async () => {
+  test('fails during an outage when maxRetries is given', async () => {
     const { shop, server } = await openShop([isPaid, hangUp, isDelivered])
     const failure = failureOf(shop.orders.wait(paid.id, { maxRetries: 0 }))
     expect(await failure).toMatchObject({ name: 'ConnectionError', isOutcomeUnknown: true })
@@ -93,7 +93,7 @@ describe.concurrent('waiting for an order', () => {
   test.each([
     ['an unknown id', refuse(404, 'not_found'), 'NotFoundError'],
     ['a missing scope', refuse(403, 'insufficient_scope'), 'PermissionError'],
-  ])('%s is told at once, and not as if nothing were bought', async (_name, step, name) => {
+  ])('throws at once for %s, with isOutcomeUnknown set', async (_name, step, name) => {
     const { shop, server } = await openShop([step])
     const error = await failureOf(shop.orders.wait(paid.id))
     expect(error).toBeInstanceOf(ShopwireError)
@@ -102,11 +102,11 @@ describe.concurrent('waiting for an order', () => {
   })
 })
 
-describe.concurrent('who gives up waiting', () => {
+describe.concurrent('aborting orders.wait', () => {
   test.each([
     ['in a pause', [isPaid, isPaid], 1],
     ['while an answer is awaited', [isPaid, silence], 2],
-  ])('%s gets the reason that was given', async (_name, steps, requests) => {
+  ])('%s rejects with the reason of the signal', async (_name, steps, requests) => {
     const { shop, server } = await openShop(steps)
     const controller = new AbortController()
     const failure = failureOf(shop.orders.wait(paid.id, { signal: controller.signal }))
@@ -116,7 +116,7 @@ describe.concurrent('who gives up waiting', () => {
     expect(server.arrived).toHaveLength(requests)
   })
 
-  test('beforehand sends nothing', async () => {
+  test('before the call sends nothing', async () => {
     const { shop, server } = await openShop([isDelivered])
     const failure = failureOf(shop.orders.wait(paid.id, { signal: AbortSignal.abort('enough') }))
     expect(await failure).toBe('enough')

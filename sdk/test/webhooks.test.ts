@@ -13,7 +13,7 @@ describe('unwrap', () => {
     examples.OrderCancelledEvent,
     examples.CatalogueChangedEvent,
     examples.TestEvent,
-  ])('gives $event as it was sent, from text, bytes or a buffer', async (event) => {
+  ])('returns $event as it was sent, from text, bytes or a buffer', async (event) => {
     const { body, headers } = await webhooks.sign(event, { secret })
     const bytes = new TextEncoder().encode(body)
     for (const raw of [body, bytes, Buffer.from(bytes), bytes.buffer]) {
@@ -21,7 +21,7 @@ describe('unwrap', () => {
     }
   })
 
-  test('the type of an event follows from its name', async () => {
+  test('the type of `data` follows from `event`', async () => {
     const { body, headers } = await webhooks.sign(delivered, { secret })
     const event: WebhookEvent = await webhooks.unwrap(body, headers, { secrets: [secret] })
     switch (event.event) {
@@ -42,13 +42,13 @@ describe('unwrap', () => {
     ['only the old one', [old]],
     ['both', [secret, old]],
     ['one of them in a variable that is not set', [undefined, secret]],
-  ])('while a secret rotates: %s', async (_name, secrets) => {
+  ])('accepts an event during a rotation with %s', async (_name, secrets) => {
     const { body, headers } = await webhooks.sign(delivered, { secret, previousSecret: old })
     expect(await webhooks.unwrap(body, headers, { secrets })).toEqual(delivered)
   })
 
   test.each([undefined, '', '\n', [], [undefined, '']])(
-    '%o holds no secret, and none is made of it',
+    'throws a TypeError for the secrets %o',
     async (secrets) => {
       const { body, headers } = await webhooks.sign(delivered, { secret })
       await expect(webhooks.unwrap(body, headers, { secrets })).rejects.toThrow('SHOPWIRE_WEBHOOK_SECRET')
@@ -56,7 +56,7 @@ describe('unwrap', () => {
     },
   )
 
-  test('requireSecrets leaves out what is not set and changes nothing else', () => {
+  test('requireSecrets returns only the secrets that are set, unchanged', () => {
     expect(webhooks.requireSecrets([secret, '', undefined, old])).toEqual([secret, old])
     expect(webhooks.requireSecrets(secret)).toEqual([secret])
   })
@@ -65,7 +65,7 @@ describe('unwrap', () => {
     ['parsed JSON', {}],
     ['nothing', undefined],
     ['null', null],
-  ])('%s instead of raw bytes is refused with advice', async (_name, body) => {
+  ])('throws a TypeError that says what to do for %s instead of raw bytes', async (_name, body) => {
     const { headers } = await webhooks.sign(delivered, { secret })
     const failure = webhooks.unwrap(body as string, headers, { secrets: secret })
     await expect(failure).rejects.toThrow(TypeError)
@@ -73,7 +73,7 @@ describe('unwrap', () => {
   })
 
   test.each(['not JSON', '7', 'null', '{"id":"evt_x"}'])(
-    '%s under a right signature is bad_body',
+    'refuses %s with a valid signature as bad_body',
     async (body) => {
       const { headers } = await signedText(body)
       await expect(webhooks.unwrap(body, headers, { secrets: secret })).rejects.toMatchObject({
@@ -82,12 +82,12 @@ describe('unwrap', () => {
     },
   )
 
-  test('an event of a kind that did not exist yet comes through', async () => {
+  test('returns an event of an unknown type', async () => {
     const { headers, body } = await signedText(JSON.stringify({ ...delivered, event: 'order.lost' }))
     expect(await webhooks.unwrap(body, headers, { secrets: secret })).toMatchObject({ event: 'order.lost' })
   })
 
-  test('the same header twice is bad_format', async () => {
+  test('refuses a repeated header as bad_format', async () => {
     const { body, headers } = await webhooks.sign(delivered, { secret })
     const twice = { ...headers, 'x-webhook-id': ['evt_1', 'evt_2'] }
     await expect(webhooks.unwrap(body, twice, { secrets: secret })).rejects.toMatchObject({
@@ -110,7 +110,7 @@ describe('unwrap', () => {
   }
 })
 
-test('sign makes up an id that a receiver accepts', async () => {
+test('sign generates an id that a receiver accepts', async () => {
   const { body, headers } = await webhooks.sign({ event: 'test', data: { message: 'hi' } }, { secret })
   const event = await webhooks.unwrap(body, headers, { secrets: secret })
   expect(event).toMatchObject({ id: headers['X-Webhook-Id'], event: 'test', data: { message: 'hi' } })
@@ -126,7 +126,7 @@ describe('receive', () => {
     expect(onEvent.mock.calls).toEqual([[delivered]])
   })
 
-  test('a handler that fails gets the event again', async () => {
+  test('calls the handler again after it failed', async () => {
     const onEvent = vi.fn().mockRejectedValueOnce(new Error('no room'))
     const options = { secrets: secret, once: webhooks.memoryOnce(), onEvent }
     const { body, headers } = await webhooks.sign(delivered, { secret })
@@ -134,7 +134,7 @@ describe('receive', () => {
     expect(await webhooks.receive(body, headers, options)).toBe('handled')
   })
 
-  test('a copy that comes while the event is being handled is told to come again', async () => {
+  test('returns busy for a copy that arrives while the event is being handled', async () => {
     const { promise: handled, resolve } = Promise.withResolvers<void>()
     const options = { secrets: secret, once: webhooks.memoryOnce(), onEvent: () => handled }
     const { body, headers } = await webhooks.sign(delivered, { secret })
@@ -145,7 +145,7 @@ describe('receive', () => {
     expect(await webhooks.receive(body, headers, options)).toBe('duplicate')
   })
 
-  test('nothing that is not genuine reaches the handler or the memory', async () => {
+  test('an event with a wrong signature reaches neither the handler nor `once`', async () => {
     const once = { claim: vi.fn(), settle: vi.fn() }
     const onEvent = vi.fn()
     const { body, headers } = await webhooks.sign(delivered, { secret: 'whsec_of-somebody-else' })
@@ -156,7 +156,7 @@ describe('receive', () => {
     expect(once.claim).not.toHaveBeenCalled()
   })
 
-  test('the memory forgets the oldest', async () => {
+  test('memoryOnce drops the oldest entries', async () => {
     const once = webhooks.memoryOnce({ max: 2 })
     for (const id of ['a', 'b', 'c']) {
       await once.claim(id)
@@ -183,7 +183,7 @@ describe('the latest state of an order', () => {
     expect(webhooks.latest(current, incoming)).toBe(kept)
   })
 
-  test('two orders are never compared', () => {
+  test('throws for two different orders', () => {
     expect(() => webhooks.latest(paid, { ...order, id: 'ord_other' })).toThrow(TypeError)
   })
 })

@@ -1,7 +1,7 @@
 import { type ReceiveOptions, receive } from '../webhooks/receive.ts'
 import { type HeadersLike, type RawBody, WebhookVerificationError } from '../webhooks/verify.ts'
 
-/** Far more than any event has. */
+/** No event is nearly this large. */
 const BODY_BYTES_MAX = 1_048_576
 
 export interface Answer {
@@ -9,7 +9,10 @@ export interface Answer {
   readonly body: string
 }
 
-/** What an endpoint answers. What the handler throws is left to the framework, which answers 5xx: the event comes again. */
+/**
+ * Builds the endpoint's answer. An error thrown by the handler is left to the framework, which answers 5xx, so the
+ * store sends the event again.
+ */
 export async function answerTo(
   body: RawBody,
   headers: HeadersLike,
@@ -17,7 +20,7 @@ export async function answerTo(
 ): Promise<Answer> {
   try {
     const outcome = await receive(body, headers, options)
-    // Not 2xx: the delivery under way may yet fail, and then this one is needed.
+    // Not 2xx: the delivery being handled may still fail, and then this one is needed.
     return outcome === 'busy' ? { status: 409, body: 'busy' } : { status: 200, body: outcome }
   } catch (error) {
     if (error instanceof WebhookVerificationError) return { status: 400, body: error.reason }
@@ -25,11 +28,11 @@ export async function answerTo(
   }
 }
 
-/** For everything that speaks Request and Response. */
+/** For frameworks that use the web's Request and Response. */
 export async function respondTo(request: Request, options: ReceiveOptions): Promise<Response> {
   if (request.bodyUsed) {
     throw new TypeError(
-      'The body of this request was read before. A webhook needs its raw bytes: hand over the request unread.',
+      'The body of this request was already read. A webhook signature covers its raw bytes: pass the request with its body unread.',
     )
   }
   const raw = await readRaw(chunksOf(request.body))
@@ -39,7 +42,7 @@ export async function respondTo(request: Request, options: ReceiveOptions): Prom
 
 export const TOO_LARGE: Answer = { status: 413, body: 'too large' }
 
-/** Undefined when there is more than any event has: a stranger shall not fill our memory before the signature is checked. */
+/** Undefined when the body is larger than any event: without a limit, an unauthenticated sender could fill the memory. */
 export async function readRaw(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array | undefined> {
   const kept: Uint8Array[] = []
   let length = 0
@@ -68,7 +71,7 @@ async function* chunksOf(stream: ReadableStream<Uint8Array> | null): AsyncGenera
       yield value
     }
   } finally {
-    // What was not read is not wanted; a stream that has ended or broken is none to cancel.
+    // The rest of the body is not needed. Cancelling a stream that has ended or failed throws, which is harmless here.
     await reader.cancel().catch(() => {})
   }
 }

@@ -16,8 +16,8 @@ export interface ExpressResponse {
 
 /**
  * `app.post('/hooks', webhook({ secrets, onEvent }))`, before any `express.json()`. It reads the body itself, or takes what
- * `express.raw()` left. Works with every server that follows Node's request and response; where nobody takes what the handler threw,
- * it is written to stderr and answered with 500.
+ * `express.raw()` left. Works with every server that follows Node's request and response; without a `next` function, what the
+ * handler threw is written to stderr and answered with 500.
  */
 export function webhook(
   options: ReceiveOptions,
@@ -25,15 +25,15 @@ export function webhook(
   requireSecrets(options.secrets)
   return async (request, response, next) => {
     try {
-      // Whatever a parser left there is told apart later, and a parsed object refused with advice.
+      // This may be whatever a parser left there; `rawBytes` rejects a parsed object with a message that says what to do.
       const raw = request.body === undefined ? await readRaw(request) : (request.body as RawBody)
       const { status, body } = raw === undefined ? TOO_LARGE : await answerTo(raw, request.headers, options)
       response.statusCode = status
       response.end(body)
     } catch (error) {
       if (next) return next(error)
-      // Node's own server hands over no `next`; left unanswered, one bad event would end the process.
-      // biome-ignore lint/suspicious/noConsole: nobody else is there to be told.
+      // Node's own server passes no `next`; an unhandled rejection would end the process.
+      // biome-ignore lint/suspicious/noConsole: there is no framework to report the error to.
       console.error(error)
       response.statusCode = 500
       response.end('failed')

@@ -4,7 +4,7 @@ import { requireSecrets } from '../webhooks/secrets.ts'
 import { respondTo } from './answer.ts'
 
 export interface WorkersOptions<Env, Context> extends Omit<ReceiveOptions, 'secrets' | 'onEvent' | 'once'> {
-  /** A Worker learns its secrets with the request. */
+  /** A Worker gets its secrets with each request. */
   secrets: ReceiveOptions['secrets'] | ((env: Env) => ReceiveOptions['secrets'])
   onEvent: (event: WebhookEvent, env: Env, context: Context) => unknown
   once?: ReceiveOptions['once'] | ((env: Env) => ReceiveOptions['once'])
@@ -28,7 +28,7 @@ export function webhook<Env = unknown, Context = unknown>(
   }
 }
 
-/** Only who asks for an environment or a context has to be given one. */
+/** `env` and `context` are required only when the handler's type parameters ask for them. */
 type Given<Env, Context> = unknown extends Context
   ? unknown extends Env
     ? [env?: Env, context?: Context]

@@ -10,17 +10,17 @@ export interface SnapshotQuery extends Omit<CatalogueQuery, 'offset'> {
   ifNoneMatch?: string | null | undefined
 }
 
-/** Look at `unchanged` first: only what has changed has `items`. */
+/** Check `unchanged` first: `items` exist only when it is false. */
 export type CatalogueSnapshot =
   | { readonly unchanged: true; readonly etag: string }
   | {
       readonly unchanged: false
       readonly items: Item[]
-      /** To be kept with the items. Undefined when the catalogue changed while it was read: then the next read is a whole one. */
+      /** Store it with the items. Undefined when the catalogue changed during the read: then the next snapshot reads everything. */
       readonly etag: string | undefined
     }
 
-/** What the store sells, or has sold: look at `sellable`. Scope `catalogue:read`. */
+/** The items the store sells or has sold: check `sellable`. Scope `catalogue:read`. */
 export class Catalogue {
   readonly #transport: Transport
 
@@ -37,7 +37,7 @@ export class Catalogue {
     return this.#transport.call('getCatalogueItem', { id, options })
   }
 
-  /** All items that match, each once, in pages of `limit` (as large as they get by default). */
+  /** All items that match, each once, in pages of `limit` (the maximum by default). */
   iterate(query: CatalogueQuery = {}, options?: CallOptions): AsyncGenerator<Item, void, undefined> {
     const limit = query.limit ?? CATALOGUE_LIMIT_MAX
     return walkPages(limit, query.offset ?? 0, async (offset) => {
@@ -47,8 +47,8 @@ export class Catalogue {
   }
 
   /**
-   * For a copy of your own: all items that match at once, or, for one request and no items, that nothing has changed since the
-   * `etag` of the last time.
+   * For keeping a copy of the catalogue: all items that match, or, at the cost of one request, that nothing has
+   * changed since the given `etag`.
    */
   async snapshot(
     { ifNoneMatch, ...query }: SnapshotQuery = {},
@@ -74,7 +74,7 @@ export class Catalogue {
       return { rows: data.items, total: data.total }
     })
     for await (const item of pages) items.push(item)
-    // Every page has the tag of the whole catalogue. Two tags are two catalogues, and what we have is neither.
+    // Every page has the tag of the whole catalogue. With two tags the items are a mix of two revisions, so no tag is returned.
     const [etag] = etags
     return { unchanged: false, items, etag: (etags.size === 1 && etag) || undefined }
   }

@@ -13,8 +13,8 @@ export interface NewOrder {
   /** The whole cart: all of it is bought, or nothing. */
   items: readonly CartItem[]
   /**
-   * Yours: one per purchase, stored before the first try, and the same over all retries of it. A new key is a new purchase, so
-   * nothing here ever makes one up. 8 to 100 letters, digits, `.`, `_`, `:` or `-`.
+   * Chosen by you: one per purchase, stored before the first attempt, the same for all retries. A new key is a new
+   * purchase, so the SDK never generates one. 8 to 100 letters, digits, `.`, `_`, `:` or `-`.
    */
   idempotencyKey: string
 }
@@ -24,18 +24,18 @@ export interface PlacedOrder extends Order {
   replayed: boolean
 }
 
-/** Delivered, or cancelled and refunded. It does not change any more. */
+/** Delivered, or cancelled and refunded. Both are final. */
 export interface FinalOrder extends Order {
   status: 'delivered' | 'cancelled'
 }
 
 export interface WaitOptions extends CallOptions {
-  /** Milliseconds for all of it, however many requests that takes; 60 000 by default. */
+  /** Milliseconds in total, over all requests; 60 000 by default. */
   within?: number | undefined
 }
 
 const WITHIN_MS_DEFAULT = 60_000
-/** The account's other requests come first: with fewer than these left in a minute, waiting takes its time. */
+/** With fewer requests than this left in the rate-limit window, polling slows down so that the account's other requests pass. */
 const REQUESTS_LEFT_MIN = 40
 const CROWDED_PAUSE_MS = 30_000
 
@@ -58,9 +58,10 @@ export class Orders {
   }
 
   /**
-   * Reads an order until it is final, with growing pauses; look at its `status`, for `cancelled` is an end, too. For scripts and
-   * tests, and for when an event is overdue: a webhook tells sooner and costs no requests. When the time is up it fails with an
-   * OrderPendingError. Once the order was seen, a lost answer or a 503 only puts off the next look, unless `maxRetries` is given.
+   * Reads an order until it is final, with growing pauses; check its `status`: it may be `cancelled`. For scripts and
+   * tests, and for when an event is overdue: a webhook reports sooner and costs no requests. When the time is up the
+   * call fails with an OrderPendingError. Once the order was read, a lost answer or a 503 only delays the next read,
+   * unless `maxRetries` is given.
    */
   wait(id: string, options?: WaitOptions): Call<FinalOrder> {
     return toCall(this.#wait(id, options))
@@ -71,7 +72,7 @@ export class Orders {
     return this.#transport.call('getOrders', { query, options })
   }
 
-  /** All orders, newest first, each once, in pages of `limit` (as large as they get by default). */
+  /** All orders, newest first, each once, in pages of `limit` (the maximum by default). */
   iterate(query: OrdersQuery = {}, options?: CallOptions): AsyncGenerator<OrderSummary, void, undefined> {
     const limit = query.limit ?? ORDERS_LIMIT_MAX
     return walkPages(limit, query.offset ?? 0, async (offset) => {
@@ -83,7 +84,7 @@ export class Orders {
   async #create({ items, idempotencyKey }: NewOrder, options: CallOptions | undefined) {
     if (typeof idempotencyKey !== 'string' || idempotencyKey === '') {
       throw new TypeError(
-        'orders.create needs an idempotencyKey: one per purchase, stored before the first try, the same over all retries. A key made up here would buy twice when you call again.',
+        'orders.create needs an idempotencyKey: one per purchase, stored before the first attempt, the same for all retries. A key generated here would buy twice when you call again.',
       )
     }
     const body = { items, idempotency_key: idempotencyKey }
@@ -99,7 +100,7 @@ export class Orders {
     let seen: WithResponse<Order> | undefined
     try {
       for (let looks = 1; ; looks++) {
-        // Before it was seen, trouble may be a wrong address or key, and is told at once.
+        // Before the first successful read, the cause may be a wrong address or key, so the error is thrown at once.
         const retries = maxRetries ?? (seen && Number.POSITIVE_INFINITY)
         const options = { timeout, maxRetries: retries, signal: limit.signal }
         seen = await this.#transport.send<Order>('getOrder', { id, options })
@@ -109,7 +110,8 @@ export class Orders {
     } catch (error) {
       signal?.throwIfAborted()
       const failure = limit.signal.aborted ? tooLate(id, within, seen) : error
-      // Whoever waits has bought. Taken for a refusal, a failed look would make somebody buy again.
+      // The order is already bought. Without this mark a failed read could be mistaken for a refused purchase and
+      // repeated with a new key.
       if (failure instanceof ShopwireError) failure.isOutcomeUnknown = true
       throw failure
     } finally {

@@ -3,7 +3,7 @@ import type { CallOptions } from '../settings.ts'
 import type { Transport } from '../transport.ts'
 import type { WebhookConfiguration, WebhookHealth, WebhookTestResult } from '../types.ts'
 
-/** The one endpoint of the account. Scopes `webhooks:read` and `webhooks:write`. */
+/** Manages the account's webhook endpoint; there is at most one. Scopes `webhooks:read` and `webhooks:write`. */
 export class WebhookEndpoint {
   readonly #transport: Transport
 
@@ -16,8 +16,9 @@ export class WebhookEndpoint {
   }
 
   /**
-   * Where events go; null stops them. The answer that creates an endpoint has its `secret`, once. When that answer is lost,
-   * so is the secret: this call is then not repeated but fails, and `delete` followed by `set` makes a new one.
+   * Sets the URL that events are sent to; null stops deliveries. Only the answer that creates the endpoint contains
+   * its `secret`. When that answer is lost the call fails and is not retried; call `delete`, then `set`, to get a new
+   * secret.
    */
   set(url: string | null, options?: CallOptions): Call<WebhookConfiguration> {
     return this.#transport.call('postWebhook', { body: { url }, options })

@@ -1,12 +1,12 @@
 /**
- * Remembers which events were handled. Delivery is at least once: a slow or lost answer brings the same event again. Keep it
- * where all your processes see it, such as a table with the event's id as its key.
+ * Remembers which events were handled. Delivery is at least once: after a slow or lost answer the same event is sent
+ * again. Store it where all your processes see it, such as a table keyed by event id.
  */
 export interface Once {
   /**
-   * Takes the event, in one atomic step. `first`: it is yours now. `done`: it was handled before. `busy`: another delivery of
-   * it is being handled; the store is then told to come again, because that one may yet fail. Let a claim run out after a
-   * minute or so, or a crash would keep its event for ever.
+   * Claims the event, atomically. `first`: the caller handles it. `done`: it was handled before. `busy`: another
+   * delivery of it is being handled; the store is then asked to retry, because that one may still fail. Let claims
+   * expire after about a minute, or a crash would block its event for ever.
    */
   claim(id: string): Claim | Promise<Claim>
   /** The handler returned (true), or threw (false) and the event is free again. */
@@ -17,7 +17,7 @@ export type Claim = 'first' | 'done' | 'busy'
 
 const KEPT_MAX = 10_000
 
-/** For tests, and for a single process that may handle an event again after a restart. Forgets the oldest. */
+/** For tests, and for a single process that may handle an event again after a restart. Drops the oldest entries beyond `max`. */
 export function memoryOnce({ max = KEPT_MAX }: { max?: number } = {}): Once {
   const known = new Map<string, 'done' | 'busy'>()
   return {

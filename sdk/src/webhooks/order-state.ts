@@ -10,7 +10,7 @@ export function latest<State extends OrderState>(current: State | null | undefin
   return current && !isNewer(incoming, current) ? current : incoming
 }
 
-/** Whether `incoming` says more than `current`. Delivered and cancelled are final: nothing is newer than they are. */
+/** Whether `incoming` is a later state than `current`. Delivered and cancelled are final: nothing is newer than they are. */
 export function isNewer(incoming: OrderState, current: OrderState): boolean {
   if (incoming.id !== current.id) {
     throw new TypeError(`These are two orders, ${current.id} and ${incoming.id}: neither replaces the other.`)

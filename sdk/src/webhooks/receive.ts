@@ -6,15 +6,15 @@ import type { HeadersLike, RawBody, VerifyOptions } from './verify.ts'
 export type EventHandler = (event: WebhookEvent) => unknown
 
 export interface ReceiveOptions extends VerifyOptions {
-  /** Called with every event that is genuine. The store waits 10 seconds for an answer: queue what takes longer. */
+  /** Called with every event whose signature is valid. The store waits 10 seconds for an answer: queue what takes longer. */
   onEvent: EventHandler
-  /** So that `onEvent` is called once per event. Without it, the same event may come several times. */
+  /** Makes `onEvent` run once per event. Without it, `onEvent` may get the same event several times. */
   once?: Once | undefined
 }
 
 /**
- * The whole of a receiver but its answer: 2xx for `handled` and `duplicate`, anything else for `busy`. When the handler throws,
- * so does this; answer 5xx, and the store sends the event again.
+ * Does everything a receiver does except the HTTP answer: answer 2xx for `handled` and `duplicate`, anything else for
+ * `busy`. Rethrows the handler's error; answer 5xx then, and the store sends the event again.
  */
 export async function receive(
   body: RawBody,

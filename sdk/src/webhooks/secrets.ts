@@ -1,12 +1,12 @@
-/** One, or all you hold: the new and the old while they rotate. What is not set may stand there as undefined or '', if another is. */
+/** One secret, or several during a rotation. Entries may be undefined or '' as long as one is set. */
 export type Secrets = string | undefined | readonly (string | undefined)[]
 
 /**
- * Those that are set; a TypeError when none is. Adapters call it when they are made. A receiver of your own calls it when it starts,
- * because otherwise the first event would be the one to find out.
+ * Returns the secrets that are set; throws a TypeError when none is. Adapters call it at creation. Call it when your
+ * own receiver starts, or a missing secret is noticed only with the first event.
  */
 export function requireSecrets(secrets: Secrets): string[] {
-  // An unset variable read as '' would be a key that everybody knows, and so would a line break out of an empty file.
+  // An unset variable read as '' would be a key that everybody knows, and so would a line break read from an empty file.
   const held = [secrets].flat().filter((one): one is string => typeof one === 'string' && one.trim() !== '')
   if (held.length > 0) return held
   throw new TypeError(

@@ -16,7 +16,7 @@ export interface SignedEvent {
   headers: Record<string, string>
 }
 
-/** An event as the store would send it, for testing a receiver. Left out, `id` and `created_at` are made up. */
+/** An event as the store would send it, for testing a receiver. `id` and `created_at` are generated when left out. */
 export async function sign(event: EventToSign, options: SignOptions): Promise<SignedEvent> {
   const { secret, previousSecret, timestamp = Math.floor(Date.now() / 1000) } = options
   const id = event.id ?? newEventId()
@@ -52,7 +52,7 @@ export type EventToSign = WebhookEvent extends infer Event
     : never
   : never
 
-/** Hex digits are all letters of an id's alphabet. */
+/** Hex digits are a subset of the alphabet of ids. */
 function newEventId(): string {
   return `evt_${toHex(crypto.getRandomValues(new Uint8Array(13)))}`
 }

@@ -9,8 +9,8 @@ import {
 } from './verify.ts'
 
 /**
- * Checks who sent it, then parses: the event, or a WebhookVerificationError with its reason. Switch on `event.event`, and let
- * events of a kind you do not know pass with a 2xx: new kinds may come.
+ * Verifies the signature, then parses: returns the event, or throws a WebhookVerificationError with its reason.
+ * Switch on `event.event`, and answer unknown event types with 2xx: new types may be added.
  */
 export async function unwrap(
   body: RawBody,

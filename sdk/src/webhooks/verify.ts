@@ -8,18 +8,18 @@ import {
 import { type Bytes, fromHex, hmacKey, toBytes } from '../signing.ts'
 import { requireSecrets, type Secrets } from './secrets.ts'
 
-/** The body before any parser has seen it. Text is fine when it is the very text that arrived. */
+/** The body before any parser has seen it. A string is fine when it is exactly the text that arrived. */
 export type RawBody = Uint8Array | ArrayBuffer | string
 
-/** What fetch, Node and most frameworks hand over. */
+/** The header objects of fetch, Node and most frameworks. */
 export type HeadersLike =
   | { get(name: string): string | null | undefined }
   | Readonly<Record<string, string | readonly string[] | undefined>>
 
 export interface VerifyOptions {
-  /** All you hold: one, or the new and the old while they rotate. */
+  /** The endpoint's secret, or the new and the old one during a rotation. */
   secrets: Secrets
-  /** Seconds that the event's timestamp may be away from our clock; 300 by default. */
+  /** Seconds that the event's timestamp may differ from the local clock; 300 by default. */
   tolerance?: number | undefined
   /** The clock, in milliseconds; Date.now by default. */
   now?: (() => number) | undefined
@@ -27,23 +27,23 @@ export interface VerifyOptions {
 
 /**
  * - `missing_header`: timestamp, id or signature is absent
- * - `bad_format`: one of them is not of the form the store sends
- * - `stale`: the timestamp is too far from our clock
- * - `no_match`: none of our secrets made the signature; or the body is not as it was sent
- * - `bad_body`: the signature holds, but this is no event
+ * - `bad_format`: one of them does not have the format that the store sends
+ * - `stale`: the timestamp is too far from the local clock
+ * - `no_match`: no secret matches the signature, or the body was changed
+ * - `bad_body`: the signature is valid, but the body is not an event
  */
 export type WebhookRefusal = 'missing_header' | 'bad_format' | 'stale' | 'no_match' | 'bad_body'
 
 const meanings: Readonly<Record<WebhookRefusal, string>> = {
   missing_header: `One of ${webhookHeaders.timestamp}, ${webhookHeaders.id} and ${webhookHeaders.signature} is missing.`,
-  bad_format: 'The timestamp, the id or the signature does not look like those the store sends.',
-  stale: 'The timestamp is too far from our clock. Either the event is replayed, or a clock is wrong.',
+  bad_format: 'The timestamp, the id or the signature does not have the format that the store sends.',
+  stale: 'The timestamp is too far from the local clock. Either the event is replayed, or a clock is wrong.',
   no_match:
-    'No secret fits the signature. Check that the secret is the one of this endpoint, and that the body is the bytes as they arrived.',
-  bad_body: 'The signature holds, but the body is no event.',
+    'No secret matches the signature. Check that the secret is the one of this endpoint, and that the body is the bytes as they arrived.',
+  bad_body: 'The signature is valid, but the body is not an event.',
 }
 
-/** Do not act on what arrived; answer 400. */
+/** Discard the request and answer 400. */
 export class WebhookVerificationError extends Error {
   override name = 'WebhookVerificationError'
   readonly reason: WebhookRefusal
@@ -54,7 +54,10 @@ export class WebhookVerificationError extends Error {
   }
 }
 
-/** Returns when the store sent this, and throws a WebhookVerificationError when it did not. Signatures are compared in constant time. */
+/**
+ * Returns when the event is from the store; throws a WebhookVerificationError otherwise. Signatures are compared in
+ * constant time.
+ */
 export async function verify(body: RawBody, headers: HeadersLike, options: VerifyOptions): Promise<void> {
   const bytes = rawBytes(body)
   const secrets = requireSecrets(options.secrets)
@@ -64,7 +67,7 @@ export async function verify(body: RawBody, headers: HeadersLike, options: Verif
   if (timestamp === undefined || id === undefined || signature === undefined) {
     throw new WebhookVerificationError('missing_header')
   }
-  // An id with a dot could move the border between id and body without changing the signed bytes.
+  // With a dot in the id, id and body could be split differently without changing the signed bytes.
   if (!TIMESTAMP_FORM.test(timestamp) || !EVENT_ID_FORM.test(id) || !SIGNATURE_FORM.test(signature)) {
     throw new WebhookVerificationError('bad_format')
   }
@@ -102,7 +105,7 @@ export function signedBytes(timestamp: string, id: string, body: Bytes): Bytes {
   return bytes
 }
 
-/** Undefined when absent. The same header twice is joined, and then has no form that is accepted. */
+/** Undefined when absent. A repeated header is joined with a comma, which no format accepts. */
 function readHeader(headers: HeadersLike, name: string): string | undefined {
   if (typeof headers.get === 'function') return headers.get(name) ?? undefined
   const wanted = name.toLowerCase()

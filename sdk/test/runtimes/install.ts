@@ -4,7 +4,7 @@ import { run } from '../../../packaging/pack.ts'
 
 const cache = join(import.meta.dirname, '../../../.data/runtimes')
 
-/** Runtimes that come from npm. What others than us bring out overnight must not break a test, so these have a version. */
+/** Runtimes that come from npm. Their versions are pinned, so that a new release cannot break a test. */
 export const BUN = { install: 'bun@1.4.4', program: 'bun' } as const
 export const DENO = { install: 'deno@2.9.6', program: 'deno' } as const
 
@@ -14,7 +14,7 @@ export interface Installable {
   readonly program: string
 }
 
-/** The path of the program. Installed once, it stays in `.data/runtimes`; rejects where it cannot be installed. */
+/** The path of the program. It is installed once, into `.data/runtimes`; rejects where it cannot be installed. */
 export async function installRuntime({ install, program }: Installable): Promise<string> {
   const folder = join(cache, install)
   const path = join(folder, 'node_modules/.bin', program)

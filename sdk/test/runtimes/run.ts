@@ -10,8 +10,8 @@ import { type Arrived, answer, hangUp, refuse, type Step, startServer } from '..
 import { BUN, DENO, type Installable, installRuntime } from './install.ts'
 
 /**
- * The published package on every runtime we promise: all vectors, and a few calls to a local server. Runtimes come from npm and
- * stay in `.data/runtimes`; one that cannot be installed is said to be left out. Names given as arguments choose among them.
+ * The published package on every supported runtime: all vectors, and a few calls to a local server. Runtimes come from npm and
+ * stay in `.data/runtimes`; one that cannot be installed is reported as left out. Arguments select runtimes by name.
  */
 const RUNTIMES: readonly Runtime[] = [
   { name: 'Node 22', install: 'node@22', program: 'node', args: ['main.mjs'] },
@@ -29,7 +29,7 @@ const RUNTIMES: readonly Runtime[] = [
 interface Runtime extends Installable {
   readonly name: string
   readonly args: readonly string[]
-  /** It does not end by itself but answers requests. */
+  /** It is a server: it does not exit by itself. */
   readonly serves?: boolean
 }
 
@@ -88,8 +88,8 @@ async function writePrograms(baseUrl: string): Promise<void> {
 }
 
 /**
- * A store that has a clock and a catalogue that never changes, checks signatures, loses the first answer to an order, delivers it after
- * the first look, and never tells a balance.
+ * A test store: checks signatures and timestamps, has a constant catalogue, drops the first answer to an order,
+ * delivers the order after its first read, and never answers /balance.
  */
 function store(): Step {
   const paid = answer(200, { ...examples.Order, status: 'paid' })
@@ -115,7 +115,7 @@ function isGenuine({ method, target, headers, body }: Arrived): boolean {
   return signatureMatches('smoke', { method, target, timestamp, nonce, body }, headers['x-api-signature'])
 }
 
-/** Starts it, asks it once, and ends it. */
+/** Starts the runtime as a server, sends one request, and stops it. */
 async function ask(program: string, args: readonly string[]): Promise<string> {
   const port = await freePort()
   await writeFile(join(packed.consumer, 'worker.capnp'), await workerConfig(port))
@@ -136,7 +136,7 @@ async function answerOf(child: ChildProcess, url: string): Promise<string> {
   throw new Error('it does not answer')
 }
 
-/** It has no file system: every module is named, and what the package's exports would find is said by hand. */
+/** workerd has no file system: the configuration names every module, and replaces the package's exports. */
 async function workerConfig(port: number): Promise<string> {
   const folder = 'node_modules/@shopwire/sdk'
   const files = (await readdir(join(packed.consumer, folder))).filter((file) => file.endsWith('.mjs'))

@@ -1,4 +1,4 @@
-// Runs on every runtime, so it uses nothing but the package, fetch and WebCrypto. Answers with what went wrong.
+// Runs on every runtime, so it uses nothing but the package, fetch and WebCrypto. Returns a list of failures.
 import { AuthenticationError, canonicalRequest, Shopwire, signRequest, webhooks } from '@shopwire/sdk'
 import { webhook } from '@shopwire/sdk/workers'
 
