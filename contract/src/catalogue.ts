@@ -23,7 +23,7 @@ export const Item = closed({
   currency: Currency,
   // Always null for a frame, whose preview is put together from layers.
   image: nullable(AbsoluteUri),
-  // Availability is `sellable`; the field stays for callers that read a unit count elsewhere.
+  // Always null: availability is `sellable`. The interface has the field for callers that expect a unit count.
   stock: Type.Null(),
   sellable: Type.Boolean(),
   available_until: nullable(DateTime),
@@ -42,8 +42,8 @@ export const CataloguePage = closed({
 export type CataloguePage = Static<typeof CataloguePage>
 
 /**
- * The query once decoded: numbers are numbers. It is closed because a decoder builds it from the names it knows;
- * an unknown parameter in the URL is dropped before this shape and never refused by it.
+ * The decoded query, with numbers as numbers. The object is closed because the decoder copies only the parameters it
+ * knows; unknown parameters in the URL are dropped before validation.
  */
 export const CatalogueQuery = closed({
   limit: Type.Optional(

@@ -3,13 +3,13 @@ import { closed } from './shapes.ts'
 
 /**
  * May the same request be sent again? "The same" means the same method, target and body under a new timestamp and
- * nonce; for an order it includes the idempotency key and the cart, so a yes here never buys twice.
+ * nonce; for an order it includes the idempotency key and the cart, so a retry never buys twice.
  *
  * - `no`: this request stays wrong however often it is sent. The caller needs another one.
  * - `after_change`: the request is sound, but something outside it must change first: the balance, the key or the
- *   way it signs, its scopes, the account's standing, the stock, the webhook endpoint.
+ *   way it signs, its scopes, the state of the account, the stock, the webhook endpoint.
  * - `after_wait`: nothing needs to change. Wait as long as Retry-After says, or back off when it is absent.
- * - `fresh_signature`: send it at once, signed anew. Only the signed moment was at fault.
+ * - `fresh_signature`: send it at once, signed anew. Only the timestamp or nonce was wrong.
  */
 export type Retry = 'no' | 'after_change' | 'after_wait' | 'fresh_signature'
 
@@ -30,8 +30,8 @@ export const errorTypes = freeze({
     retry: 'no',
     meaning: 'The webhook URL is not a public HTTPS address we deliver to.',
   },
-  // One type for a missing, malformed, unknown or revoked key and for a wrong signature: told apart, the answers
-  // would let a stranger find out which key ids exist.
+  // One type for a missing, malformed, unknown or revoked key and for a wrong signature: different answers would
+  // reveal which key ids exist.
   authentication_failed: {
     status: 401,
     retry: 'after_change',
@@ -62,7 +62,7 @@ export const errorTypes = freeze({
     retry: 'after_change',
     meaning: 'The account is suspended.',
   },
-  // Another account's order answers the same way, so that an id alone tells nobody whether it exists.
+  // Another account's order answers the same way, so that nobody can find out whether an id exists.
   not_found: {
     status: 404,
     retry: 'no',
@@ -109,7 +109,7 @@ export const errorTypes = freeze({
     retry: 'after_wait',
     meaning: 'Too many requests in the window. Retry-After says when the next one will be let in.',
   },
-  // Retrying is safe even for an order: an outcome we could not learn is never reported as this type.
+  // Retrying is safe even for an order: an unknown outcome is reported as service_unavailable, never as this type.
   internal_error: {
     status: 500,
     retry: 'after_wait',

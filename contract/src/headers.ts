@@ -3,7 +3,7 @@ import { NONCE_LENGTH_MAX, NONCE_LENGTH_MIN, TIMESTAMP_TOLERANCE_S } from './lim
 
 // Free of node:crypto, so that a client built on WebCrypto shares the names and forms with the service.
 
-/** As the documentation spells them. HTTP itself does not mind the case. */
+/** Spelled as in the documentation. HTTP header names are case-insensitive. */
 export const requestHeaders = {
   key: 'X-Api-Key',
   timestamp: 'X-Api-Timestamp',
@@ -11,7 +11,7 @@ export const requestHeaders = {
   signature: 'X-Api-Signature',
 } as const
 
-/** As Node's parser hands them over. */
+/** Spelled as Node's parser returns them. */
 export const requestHeadersLower = {
   key: 'x-api-key',
   timestamp: 'x-api-timestamp',
@@ -23,7 +23,7 @@ export const webhookHeaders = {
   timestamp: 'X-Webhook-Timestamp',
   id: 'X-Webhook-Id',
   signature: 'X-Webhook-Signature',
-  /** Present for a day after a rotation: the same bytes signed with the secret before it. */
+  /** Present for a day after a rotation: the same bytes signed with the previous secret. */
   previousSignature: 'X-Webhook-Signature-Previous',
 } as const
 
@@ -36,12 +36,12 @@ export const webhookHeadersLower = {
 
 export const KEY_ID_FORM = new RegExp(KEY_ID_PATTERN)
 export const EVENT_ID_FORM = new RegExp(EVENT_ID_PATTERN)
-/** Ten digits reach from 2001 to 2286. One spelling per moment, because the text as sent is what gets signed. */
+/** Ten digits reach from 2001 to 2286. Each time has only one valid spelling, because the header's text is signed as sent. */
 export const TIMESTAMP_FORM = /^[1-9][0-9]{9}$/
 export const NONCE_FORM = new RegExp(`^[0-9a-f]{${NONCE_LENGTH_MIN},${NONCE_LENGTH_MAX}}$`)
 export const SIGNATURE_FORM = /^[0-9a-f]{64}$/
 
-/** Whole seconds on both sides, and the sixtieth second still counts. */
+/** Compares whole seconds; a difference of exactly TIMESTAMP_TOLERANCE_S is in range. */
 export function timestampInRange(timestampS: number, nowMs: number): boolean {
   return Math.abs(Math.floor(nowMs / 1000) - timestampS) <= TIMESTAMP_TOLERANCE_S
 }

@@ -1,7 +1,7 @@
-// An id is opaque to a caller. Its form is fixed here because some of it carries weight: a proxy routes by the cell in
-// a key id, and an event id without a dot keeps the signed text of a webhook from being read in two ways.
+// An id is opaque to a caller. Its format is fixed here because other parts rely on it: a proxy routes by the cell in
+// a key id, and without a dot in the event id the signed text of a webhook can be split in only one way.
 
-/** Lower-case Crockford base32: no i, l, o or u, so nothing is misread or spells a word. */
+/** Lower-case Crockford base32: no i, l, o or u, so ids are not misread and spell no words. */
 const RANDOM_PART = '[0-9a-hjkmnp-tv-z]{26}'
 
 export const ORDER_ID_PATTERN = `^ord_${RANDOM_PART}$`

@@ -30,7 +30,7 @@ export const OrderRequest = closed({
 })
 export type OrderRequest = Static<typeof OrderRequest>
 
-/** Frozen at purchase: a receipt does not follow the catalogue. */
+/** Name and price at purchase: later catalogue changes do not alter an order. */
 export const OrderLine = closed({
   id: Type.String(),
   name: Type.String(),

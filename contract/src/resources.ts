@@ -19,7 +19,7 @@ import {
   WebhookTestResult,
 } from './webhook.ts'
 
-/** Every schema under the name it is published by, for whoever walks them all: a validator, OpenAPI, a test. */
+/** Every schema under its published name, for code that needs all of them: the validator, OpenAPI, tests. */
 export const schemas = {
   Balance,
   CartItem,

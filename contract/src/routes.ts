@@ -14,7 +14,7 @@ import {
   WebhookTestResult,
 } from './webhook.ts'
 
-/** In front of every path below. It is part of the signed target. */
+/** The prefix of every path below. It is part of the signed target. */
 export const BASE_PATH = '/v1'
 
 export type Route = {
@@ -35,7 +35,7 @@ export type Route = {
   readonly errors: readonly ErrorType[]
 }
 
-/** Errors that can meet any request with bytes in it, before anyone asks who sent it. */
+/** Errors that any request can get before it is authenticated. */
 const unsigned = ['invalid_request', 'request_timeout', 'payload_too_large', 'internal_error'] as const
 
 const signed = [
@@ -49,7 +49,7 @@ const signed = [
   'service_unavailable',
 ] as const
 
-/** Errors of a request that matches no row, so no row lists them. */
+/** Errors of requests that match no route. */
 export const unroutedErrors = ['not_found', 'method_not_allowed'] as const satisfies readonly ErrorType[]
 
 export const routes = [
@@ -205,7 +205,7 @@ export type RouteReply<Name extends RouteName> = Reply<
   RouteNamed<Name>['responses'][keyof RouteNamed<Name>['responses']]
 >
 
-// TSchema is an empty interface, so null must be ruled out first or it would be read as a schema.
+// TSchema is an empty interface, so null must be excluded first, or it would be taken for a schema.
 type Reply<Response> = Response extends null ? null : Response extends TSchema ? Static<Response> : never
 
 export function routeNamed<Name extends RouteName>(name: Name): RouteNamed<Name> {
@@ -215,8 +215,8 @@ export function routeNamed<Name extends RouteName>(name: Name): RouteNamed<Name>
 }
 
 /**
- * HEAD is offered where nobody signs, for uptime monitors that ask with nothing else: the headers of GET, without its body.
- * A signature names its method, so a signed HEAD would be another request to get wrong.
+ * Public routes also answer HEAD, which uptime monitors use: the headers of GET without its body. Signed routes do
+ * not, because the signature covers the method.
  */
 export function offersHead({ method, scope }: Route): boolean {
   return method === 'GET' && scope === null

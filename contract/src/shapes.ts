@@ -1,7 +1,7 @@
 import Type, { type TProperties, type TSchema } from 'typebox'
 
-// The small shapes resources are made of. No `format` keyword anywhere: Ajv knows none of them by itself, and the one
-// spelling we send is narrower than what RFC 3339 or RFC 3986 would let through.
+// Basic schemas that the resources are built from. No `format` keyword anywhere: Ajv supports none without a plugin,
+// and the service sends a narrower form than RFC 3339 and RFC 3986 allow.
 
 /** An object with these properties and no others. */
 export const closed = <Properties extends TProperties>(properties: Properties) =>

@@ -5,8 +5,8 @@ import { Order } from './order.ts'
 import { AbsoluteUri, Count, closed, DateTime, nullable } from './shapes.ts'
 
 export const WebhookRequest = closed({
-  // The schema says only what the interface says. Whether the address is public is for the URL rules, which answer
-  // webhook_url_not_allowed.
+  // The schema checks only what the interface defines as its form. Whether the address is public is checked
+  // separately and answered with webhook_url_not_allowed.
   url: nullable(Type.String({ pattern: '^https://', maxLength: WEBHOOK_URL_LENGTH_MAX })),
 })
 export type WebhookRequest = Static<typeof WebhookRequest>
@@ -15,7 +15,7 @@ export const WebhookHealth = closed({
   webhook_url: nullable(AbsoluteUri),
   /** Deliveries still waiting or being retried, not single attempts. */
   pending: Count,
-  /** Deliveries given up. */
+  /** Deliveries that were given up (dead letters). */
   failed: Count,
   last_delivered_at: nullable(DateTime),
   last_failure_at: nullable(DateTime),
@@ -80,7 +80,7 @@ export const TestEvent = closed({
 })
 export type TestEvent = Static<typeof TestEvent>
 
-/** Told apart by `event`. A member of `data` that an event does not use is left out, never null. */
+/** Distinguished by `event`. A member of `data` that an event does not use is left out, never null. */
 export const WebhookEvent = Type.Union([
   OrderAcceptedEvent,
   OrderDeliveredEvent,

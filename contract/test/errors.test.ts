@@ -27,7 +27,7 @@ test('the error types are the agreed ones, each under its status', () => {
   expect(found).toEqual(byStatus)
 })
 
-test('what can be retried follows the interface: 408 signed anew, 429 and 503 after a wait, 402 after funding', () => {
+test('retry rules follow the interface: 408 with a new signature, 429 and 503 after a wait, 402 after funding', () => {
   const retry = (type: ErrorType): Retry => errorTypes[type].retry
   expect(retry('request_timeout')).toBe('fresh_signature')
   expect(retry('timestamp_out_of_range')).toBe('fresh_signature')
@@ -39,7 +39,7 @@ test('what can be retried follows the interface: 408 signed anew, 429 and 503 af
   expect(retry('idempotency_conflict')).toBe('no')
 })
 
-test('every error type can be met somewhere: on a route, or where no route matches', () => {
+test('every error type is listed by a route or for requests that match no route', () => {
   const met = new Set<ErrorType>([
     ...(routes as readonly Route[]).flatMap((route) => route.errors),
     ...unroutedErrors,
@@ -47,7 +47,7 @@ test('every error type can be met somewhere: on a route, or where no route match
   expect([...met].sort()).toEqual(Object.keys(errorTypes).sort())
 })
 
-test('the table cannot be changed at run time', () => {
+test('the table is frozen', () => {
   expect(Object.isFrozen(errorTypes)).toBe(true)
   expect(Object.values(errorTypes).every((facts) => Object.isFrozen(facts))).toBe(true)
 })

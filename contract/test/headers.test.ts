@@ -28,7 +28,7 @@ test.each([
   ['nonce of 64', NONCE_FORM, '0f'.repeat(32)],
   ['nonce of 33', NONCE_FORM, `${'0f'.repeat(16)}0`],
   ['signature', SIGNATURE_FORM, '0f'.repeat(32)],
-])('a %s has its form', (_name, form, value) => {
+])('accepts a %s', (_name, form, value) => {
   expect(form.test(value)).toBe(true)
 })
 
@@ -49,18 +49,18 @@ test.each([
   ['nonce in upper case', NONCE_FORM, '0F'.repeat(16)],
   ['signature in upper case', SIGNATURE_FORM, '0F'.repeat(32)],
   ['signature of 63', SIGNATURE_FORM, '0f'.repeat(32).slice(1)],
-])('a %s does not pass', (_name, form, value) => {
+])('refuses a %s', (_name, form, value) => {
   expect(form.test(value)).toBe(false)
 })
 
-test('a timestamp 60 seconds away is good on both sides, one of 61 is not', () => {
+test('a timestamp 60 seconds in the past or future is in range, 61 seconds is not', () => {
   const nowMs = 1_794_700_000_000
   for (const seconds of [-60, -1, 0, 1, 60])
     expect(timestampInRange(1_794_700_000 + seconds, nowMs)).toBe(true)
   for (const seconds of [-61, 61]) expect(timestampInRange(1_794_700_000 + seconds, nowMs)).toBe(false)
 })
 
-test('the clock is cut to whole seconds before it is compared', () => {
+test('the clock is truncated to whole seconds before the comparison', () => {
   const nowMs = 1_794_700_000_999
   expect(timestampInRange(1_794_699_940, nowMs)).toBe(true)
   expect(timestampInRange(1_794_699_939, nowMs)).toBe(false)
@@ -68,6 +68,6 @@ test('the clock is cut to whole seconds before it is compared', () => {
   expect(timestampInRange(1_794_700_061, nowMs)).toBe(false)
 })
 
-test('a timestamp that is no number is never in range', () => {
+test('a timestamp that is not a number is never in range', () => {
   expect(timestampInRange(Number.NaN, 1_794_700_000_000)).toBe(false)
 })

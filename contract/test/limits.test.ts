@@ -46,23 +46,23 @@ test('the limits are the ones the interface publishes', () => {
   })
 })
 
-test('order attempts run out before requests do', () => {
+test('the limit of order attempts is below the limit of requests', () => {
   expect(limits.ORDER_ATTEMPTS_PER_WINDOW_MAX).toBeLessThan(limits.REQUESTS_PER_WINDOW_MAX)
 })
 
-test('an expected price can name any price an order could have', () => {
+test('the largest expected price covers the largest order total', () => {
   expect(limits.EXPECTED_PRICE_CENTS_MAX).toBe(limits.ORDER_TOTAL_CENTS_MAX)
 })
 
-test('a nonce outlives the window in which its request could be replayed', () => {
+test('a nonce is kept for longer than its request could be replayed', () => {
   expect(limits.NONCE_KEPT_S_MIN).toBeGreaterThan(2 * limits.TIMESTAMP_TOLERANCE_S)
 })
 
-test('a body may take its full time and its timestamp still be good', () => {
+test('the time limit for a body is below the timestamp tolerance', () => {
   expect(limits.BODY_ARRIVAL_MS_MAX / 1000).toBeLessThan(limits.TIMESTAMP_TOLERANCE_S)
 })
 
-test('the largest valid order fits into the largest body', () => {
+test('the largest valid order fits into the body limit', () => {
   const line = {
     id: '9'.repeat(limits.ITEM_ID_LENGTH_MAX),
     qty: limits.QTY_MAX,
@@ -78,7 +78,7 @@ test('the longest webhook URL fits into a body', () => {
   expect(limits.WEBHOOK_URL_LENGTH_MAX * 4).toBeLessThan(limits.BODY_BYTES_MAX)
 })
 
-test('twelve attempts end after 363 minutes, within the horizon even with all the jitter', () => {
+test('twelve attempts end after 363 minutes, and within the horizon even with maximum jitter', () => {
   const waitedS = (stretch: number) => {
     let waited = 0
     for (let attempt = 1; attempt < limits.WEBHOOK_ATTEMPTS_MAX; attempt++) {
@@ -91,10 +91,10 @@ test('twelve attempts end after 363 minutes, within the horizon even with all th
   expect(waitedS(1 + limits.WEBHOOK_JITTER_PERCENT_MAX / 100)).toBeLessThan(limits.WEBHOOK_HORIZON_S)
 })
 
-test('an attempt is over before the next one is due', () => {
+test('the timeout of an attempt is shorter than the first retry delay', () => {
   expect(limits.WEBHOOK_TIMEOUT_MS_MAX / 1000).toBeLessThan(limits.WEBHOOK_FIRST_DELAY_S)
 })
 
-test('a delivery in its last retry is still signed with the secret from before a rotation', () => {
+test('the previous secret signs for longer than the last retry takes', () => {
   expect(limits.WEBHOOK_PREVIOUS_SECRET_S).toBeGreaterThanOrEqual(limits.WEBHOOK_HORIZON_S)
 })

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { MISTAKES, matchMistake, type SignatureAttempt } from '../src/signature-mistakes/index.ts'
 import { signRequest } from '../src/signing/index.ts'
 
-// The wrong signers below are written by hand, as a caller would write them, and share nothing with the matcher.
+// The wrong signers below are written by hand, as a caller would write them, and share no code with the matcher.
 
 type Sent = Omit<SignatureAttempt, 'signature'>
 type Signer = (sent: Sent) => string
@@ -41,7 +41,7 @@ const lines = ({ method, target, timestamp, nonce, body }: Sent) => [
   sha(body),
 ]
 
-/** The right way but for what is given. */
+/** Signs correctly except for the given parts. */
 const but =
   (wrong: (sent: Sent) => Partial<Sent>): Signer =>
   (sent) =>
@@ -290,7 +290,7 @@ function pythonOrder(): string {
   return '{"items": [{"id": "123456789012345678", "qty": 2}], "idempotency_key": "order/0001"}'
 }
 
-describe('a wrong signature is traced to its mistake', () => {
+describe('finds the mistake behind a wrong signature', () => {
   test.each(CASES)('%s', (name, sent, signer) => {
     const found = matchMistake({ ...sent, signature: signer(sent) })
     expect(found?.name).toBe(name)
@@ -298,7 +298,7 @@ describe('a wrong signature is traced to its mistake', () => {
     expect(found?.fix).toMatch(/\.$/)
   })
 
-  test('with the text that was signed instead', () => {
+  test('returns the text that was signed instead', () => {
     const signature = hmac(order.secret, 'POST\r\n/v1/orders\r\n1794700000')
     expect(matchMistake({ ...order, signature })).toBeNull()
     const crlf = lines(order).join('\r\n')
@@ -307,13 +307,13 @@ describe('a wrong signature is traced to its mistake', () => {
     expect(matchMistake({ ...order, signature: upper })?.signed).toBe(lines(order).join('\n'))
   })
 
-  test('and every kind in the list has been made above', () => {
+  test('every kind of mistake is made by one of the signers above', () => {
     const made = new Set(CASES.map(([name]) => name))
     expect(MISTAKES.filter(({ name }) => !made.has(name))).toEqual([])
     expect(MISTAKES.length).toBeGreaterThanOrEqual(100)
   })
 
-  test('the mistakes among the vectors have names too, but for those that nobody could guess', () => {
+  test('finds the mistakes of the refused vectors, except the listed ones that cannot be guessed', () => {
     const { cases } = JSON.parse(
       readFileSync(join(import.meta.dirname, '../vectors/request-signing.json'), 'utf8'),
     ) as { cases: (Record<string, string> & Sent & { valid: boolean; presented: string })[] }
@@ -354,11 +354,11 @@ const sentRequests: fc.Arbitrary<Sent> = fc.record({
     fc.json().map((text) => Buffer.from(text)),
   ),
 })
-/** Trying three thousand wrong texts takes a while. */
+/** Trying three thousand wrong texts takes time. */
 const few = { numRuns: 40 }
 
-describe('whatever the request', () => {
-  test('a right signature is told nothing', () => {
+describe('for any request', () => {
+  test('returns null for a right signature', () => {
     fc.assert(
       fc.property(sentRequests, (sent) => {
         expect(matchMistake({ ...sent, signature: signRequest(sent.secret, sent) })).toBeNull()
@@ -366,7 +366,7 @@ describe('whatever the request', () => {
     )
   })
 
-  test('a random signature is told nothing', { timeout: 30_000 }, () => {
+  test('returns null for a random signature', { timeout: 30_000 }, () => {
     fc.assert(
       fc.property(sentRequests, hex(64), (sent, signature) => {
         expect(matchMistake({ ...sent, signature })).toBeNull()
@@ -375,7 +375,7 @@ describe('whatever the request', () => {
     )
   })
 
-  test('nothing that is presented is an exception', { timeout: 30_000 }, () => {
+  test('never throws, whatever is presented', { timeout: 30_000 }, () => {
     const anything = fc.string({ unit: 'binary', maxLength: 400 })
     const odd = fc.record({
       ...{ secret: anything, method: anything, target: anything, timestamp: anything, nonce: anything },
@@ -426,7 +426,7 @@ describe('whatever the request', () => {
     )
   })
 
-  test('a body written anew is recognised wherever it differs', { timeout: 30_000 }, () => {
+  test('recognises a body that was serialised again, wherever it differs', { timeout: 30_000 }, () => {
     const writers: readonly (readonly [RegExp, (value: unknown) => string])[] = [
       [/^body_/, (value) => JSON.stringify(value)],
       [/^body_/, (value) => JSON.stringify(value, null, 4)],

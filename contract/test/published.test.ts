@@ -35,7 +35,7 @@ function* walk(value: unknown, place = ''): Generator<[string, Json]> {
 const places = [...walk(document)]
 
 describe('the OpenAPI document', () => {
-  test('every route is an operation under its own name, and there is no other', () => {
+  test('the operations are exactly the routes, under their names', () => {
     const paths = document.paths as Record<string, Record<string, { operationId: string }>>
     const found = Object.entries(paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, { operationId }]) => [operationId, method.toUpperCase(), path]),
@@ -54,13 +54,13 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  test('every reference leads somewhere', () => {
+  test('every reference resolves', () => {
     for (const [place, { $ref }] of places) {
       if (typeof $ref === 'string') expect(at($ref.slice(1)), place).toBeDefined()
     }
   })
 
-  test.each(routes as readonly Route[])('$name answers with its own statuses and types, no more', (route) => {
+  test.each(routes as readonly Route[])('$name lists exactly its own statuses and error types', (route) => {
     const { responses } = document.paths[route.path][route.method.toLowerCase()]
     const statuses = route.errors.map((type) => errorTypes[type].status)
     expect(new Set(Object.keys(responses).map(Number))).toEqual(
@@ -81,7 +81,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  test('every example is what its schema accepts', () => {
+  test('every example is valid under its schema', () => {
     let count = 0
     for (const [place, { schema, examples: shown }] of places) {
       if (!schema || !shown) continue
@@ -99,13 +99,13 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  test('every error type has its example', () => {
+  test('every error type has an example', () => {
     expect(Object.keys(document.components.examples)).toEqual(Object.keys(errorTypes))
   })
 
   const published = (name: SchemaName) => name in document.components.schemas
 
-  test('published schemas are all but the queries, which are parameters', () => {
+  test('every schema is published except the queries, which are parameters', () => {
     const names = Object.keys(schemas).filter((name) => !published(name as SchemaName))
     expect(names).toEqual(['CatalogueQuery', 'OrdersQuery'])
   })
@@ -124,7 +124,7 @@ describe('the OpenAPI document', () => {
     },
   )
 
-  test('one more property is refused, as by the contract', () => {
+  test('an unknown property is refused, as in the contract', () => {
     for (const name of Object.keys(document.components.schemas) as SchemaName[]) {
       const more = { ...examples[name], surprise: 1 }
       expect(accepts(`/components/schemas/${name}`, more), name).toBe(false)
@@ -145,7 +145,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  test('there is a webhook for every event, with the headers that prove it', () => {
+  test('there is a webhook for every event, with its signature headers', () => {
     expect(Object.keys(document.webhooks).sort()).toEqual([
       'catalogue.changed',
       'order.accepted',
@@ -158,7 +158,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  test('it is the same text every time', () => {
+  test('the document is deterministic', () => {
     expect(openApiText()).toBe(openApiText())
     expect(JSON.parse(openApiText())).toEqual(document)
   })
@@ -178,7 +178,7 @@ describe('the Postman collection', () => {
     nowS?: number
   }
 
-  /** As much of Postman as the script touches; time and chance are the test's. */
+  /** The parts of Postman's API that the script uses, with a fixed time and fixed random values. */
   function run(script: string, { method, url, body, variables = {}, nowS = 1_794_700_000 }: Request) {
     const headers: Record<string, string> = {}
     const CryptoJS = require('crypto-js')
@@ -211,7 +211,7 @@ describe('the Postman collection', () => {
       cases: { [name: string]: string }[]
     }
   ).cases
-    // What Postman can send: text, an address it does not escape itself, and the nonce and time of this test.
+    // Only vectors that Postman can send: text bodies, targets it does not escape, and the fixed nonce and time.
     .filter(({ target = '' }) => /^[\x21\x24-\x26\x28-\x3b\x3d\x3f-\x5f\x61-\x7a\x7c\x7e]*$/.test(target))
     .filter(
       ({ nonce, body_utf8, method }) =>
@@ -220,11 +220,11 @@ describe('the Postman collection', () => {
         method === method?.toUpperCase(),
     )
 
-  test('there are vectors to hold it against', () => {
+  test('there are vectors to compare with', () => {
     expect(vectors.length).toBeGreaterThan(50)
   })
 
-  test.each(vectors)('it signs $name as openssl does', (one) => {
+  test.each(vectors)('the script signs $name as openssl does', (one) => {
     const headers = run(signing, {
       method: one.method ?? '',
       url: `https://shop.example${one.target}`,
@@ -240,7 +240,7 @@ describe('the Postman collection', () => {
     })
   })
 
-  test('variables are filled in before signing, and what Postman escapes is signed escaped', () => {
+  test('variables are resolved before signing, and characters that Postman escapes are signed escaped', () => {
     const variables = { base_url: 'https://shop.example/v1', key_id: 'k', secret: 's', name: "blå 'hat'" }
     const filled = run(signing, { method: 'GET', url: '{{base_url}}/catalogue?search={{name}}', variables })
     const plain = run(signing, {
@@ -251,26 +251,26 @@ describe('the Postman collection', () => {
     expect(filled).toEqual(plain)
   })
 
-  test('the public request is not signed and needs no secret; all others say what is missing', () => {
+  test('the public request is unsigned and needs no secret; the others name the missing variables', () => {
     const url = (path: string) => `http://127.0.0.1:8080/v1${path}`
     expect(run(signing, { method: 'GET', url: url('/status') })).toEqual({})
     expect(() => run(signing, { method: 'GET', url: url('/ping') })).toThrow('key_id and secret')
   })
 
-  test('a variable that changes between signing and sending is refused', () => {
+  test('a dynamic variable is refused, because it changes between signing and sending', () => {
     expect(() => run(signing, { method: 'POST', url: 'http://x/v1/quote', body: '{{$guid}}' })).toThrow(
       'dynamic',
     )
   })
 
-  test('it has every route, and ships no secret', () => {
+  test('the collection has every route and no secret', () => {
     const found = items.map(({ request }: { request: { method: string } }) => request.method)
     expect(found).toHaveLength(routes.length)
     const secret = collection.variable.find(({ key }: { key: string }) => key === 'secret')
     expect(secret).toMatchObject({ type: 'secret', value: '' })
   })
 
-  test('the request that buys says so and does not go without an idempotency key', () => {
+  test('the request that buys warns that it spends money and needs an idempotency key', () => {
     const buys = items.find(
       ({ request }: { request: { method: string; url: { raw: string } } }) =>
         request.method === 'POST' && request.url.raw.endsWith('/orders'),

@@ -20,7 +20,7 @@ test.each(names)('%s compiles under Ajv in strict mode', (name) => {
   expect(() => validator(name)).not.toThrow()
 })
 
-test.each(names)('%s is plain JSON: what is written out is what is checked', (name) => {
+test.each(names)('%s is plain JSON: it is unchanged after serialising and parsing', (name) => {
   expect(JSON.parse(JSON.stringify(schemas[name]))).toEqual(schemas[name])
   expect(JSON.stringify(schemas[name])).not.toContain('"format"')
 })
@@ -36,11 +36,11 @@ describe.each(Object.entries(samples.valid) as [SchemaName, object][])('%s', (na
     expect(accepts(sample), JSON.stringify(accepts.errors)).toBe(true)
   })
 
-  test('one more property is refused', () => {
+  test('an unknown property is refused', () => {
     expect(accepts({ ...sample, surprise: 1 })).toBe(false)
   })
 
-  test('each required property is needed, and null does not stand in for a missing value', () => {
+  test('a missing required property is refused, and null instead of it, too', () => {
     const schema = schemas[name] as { required?: string[] }
     for (const property of schema.required ?? []) {
       const { [property as never]: _left, ...rest } = sample
@@ -62,7 +62,7 @@ test.each(samples.accepted)('$schema accepts $why', ({ schema, value }) => {
   expect(accepts(value), JSON.stringify(accepts.errors)).toBe(true)
 })
 
-test('a cart that names an item twice is found out, whatever the other fields say', () => {
+test('repeatedItemId finds an item that is in the cart twice, whatever the other fields are', () => {
   const [hat, scarf] = ['123456789012345678', '223456789012345678']
   expect(repeatedItemId([{ id: hat }, { id: scarf }])).toBeNull()
   expect(repeatedItemId([{ id: hat }, { id: scarf }, { id: hat }])).toBe(hat)
@@ -81,7 +81,7 @@ test('types follow the schemas', () => {
   expectTypeOf<WebhookConfiguration['secret']>().toEqualTypeOf<string | undefined>()
 })
 
-test('an event is told apart by its name', () => {
+test("an event's type follows from its name", () => {
   const read = (event: WebhookEvent): string => {
     if (event.event === 'test') return event.data.message
     if (event.event === 'catalogue.changed') return event.data.revision

@@ -45,7 +45,7 @@ test('there are thirteen routes, and they are the published ones', () => {
   expect(all).toHaveLength(13)
 })
 
-test('every path lives under /v1', () => {
+test('every path is under /v1', () => {
   expect(BASE_PATH).toBe('/v1')
 })
 
@@ -53,7 +53,7 @@ test('route names are distinct', () => {
   expect(new Set(all.map((route) => route.name)).size).toBe(13)
 })
 
-test('every scope opens at least one route', () => {
+test('every scope is used by at least one route', () => {
   expect(new Set(all.map((route) => route.scope).filter((scope) => scope !== null))).toEqual(new Set(scopes))
 })
 

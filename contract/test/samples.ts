@@ -105,7 +105,7 @@ export const accepted: Sample[] = [
     value: { search: '🎁'.repeat(100) },
   },
   { schema: 'CatalogueQuery', why: 'an empty search', value: { search: '', category: '' } },
-  { schema: 'QuoteLine', why: 'an item nobody knows', value: { id: itemId, qty: 1, status: 'sold_out' } },
+  { schema: 'QuoteLine', why: 'an unknown item', value: { id: itemId, qty: 1, status: 'sold_out' } },
   {
     schema: 'Item',
     why: 'a frame without image and end',

@@ -50,7 +50,7 @@ const webhooks = readCases<WebhookCase>('webhook-signing.json')
 describe.each(requests)('request vector $name', (one) => {
   const parts = { ...one, body: bytes(one) }
 
-  test('the canonical text and the signature are what openssl says', () => {
+  test('the canonical text and the signature are those of openssl', () => {
     expect(canonicalRequest(parts)).toBe(one.canonical)
     expect(one.canonical.endsWith(one.body_sha256)).toBe(true)
     expect(signRequest(one.secret, parts)).toBe(one.signature)
@@ -66,7 +66,7 @@ describe.each(webhooks)('webhook vector $name', (one) => {
   const parts = { ...one, body: bytes(one) }
   const { secrets, now_s, headers } = one.receiver
 
-  test('the signature is what openssl says', () => {
+  test('the signature is those of openssl', () => {
     expect(signWebhook(one.secret, parts)).toBe(one.signature)
     expect(webhookSignatureMatches(one.secret, parts, one.signature)).toBe(true)
   })
@@ -91,7 +91,7 @@ test('there are enough vectors of both kinds, and no two share a name', () => {
   }
 })
 
-test('every refused vector says what went wrong, and every accepted one is a right signature', () => {
+test('every refused vector describes its mistake, and every accepted one has a right signature', () => {
   for (const one of [...requests, ...webhooks]) {
     expect(one.mistake !== undefined, one.name).toBe(!one.valid)
     expect(one.signature, one.name).toMatch(SIGNATURE_FORM)
@@ -110,7 +110,7 @@ test('the files hold nothing but ASCII', () => {
 
 const hasOpenssl = spawnSync('openssl', ['version']).status === 0
 
-test.skipIf(!hasOpenssl)('openssl makes the same files again, byte for byte', { timeout: 60_000 }, () => {
+test.skipIf(!hasOpenssl)('make.sh reproduces the files byte for byte', { timeout: 60_000 }, () => {
   const out = mkdtempSync(join(tmpdir(), 'vectors-'))
   try {
     execFileSync(join(folder, 'make.sh'), [out])

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes request-signing.json and webhook-signing.json from cases/. Every hash and every MAC in them comes from the
-# openssl command; strings.ts only carries text from one place to another. A mistake in our own signing code can
-# therefore never agree with itself here.
+# openssl command; strings.ts only writes its input files and collects its output. So a mistake
+# in our own signing code shows up as a difference.
 #
 #   make.sh [directory]     write both files there; without one, next to this script
 set -euo pipefail

@@ -1,4 +1,4 @@
-// The carrier between the steps of make.sh: it lays out bytes for openssl and sets what openssl answers into JSON.
+// Used between the steps of make.sh: writes the input files for openssl and puts its output into JSON.
 // It must never compute a hash or a MAC itself, or the vectors would stop being independent of our code.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -7,7 +7,7 @@ type Body = { body_utf8?: string; body_hex?: string; body_repeat?: { text: strin
 
 type Parts = Body & { method?: string; target?: string; timestamp: string; nonce?: string; id?: string }
 
-/** How a signature that must be refused comes about. Whatever is left out is as in the case itself. */
+/** How the wrong signature of a refused case is made. Fields left out are those of the case. */
 type Wrong = Partial<Parts> & {
   /** The text that gets signed, with {placeholders}. */
   message?: string
@@ -20,7 +20,7 @@ type Wrong = Partial<Parts> & {
   /** How the result is written: {hex}, {HEX}, {base64}. */
   form?: string
   take?: number
-  /** The place of one hex digit to change. */
+  /** The index of one hex digit to change. */
   flip?: number
 }
 
@@ -56,7 +56,7 @@ const kinds: Kind[] = [
 ]
 
 const [step = '', work = '', out = ''] = process.argv.slice(2)
-/** What openssl said, by list and file. */
+/** The output of openssl, by list and file. */
 const answers: Record<string, Map<string, string>> = {}
 
 function writeBodies(): void {
@@ -151,7 +151,7 @@ function allCases(): { kind: Kind; one: Case }[] {
 function casesOf(kind: Kind): Case[] {
   return kind.sources.flatMap((source) => {
     const { defaults, cases } = JSON.parse(readFileSync(join(import.meta.dirname, 'cases', source), 'utf8'))
-    // A case with a body of its own must not also keep the default one.
+    // A case that defines a body must not also keep the default one.
     return cases.map((one: Case) => ({ ...(hasBody(one) ? withoutBody(defaults) : defaults), ...one }))
   })
 }
@@ -184,7 +184,7 @@ function wrongSignature(one: Case): string {
     .slice(0, take)
 }
 
-/** The text behind a refused signature, where that text is what went wrong. */
+/** The signed text of a refused case, when the mistake is in that text. */
 function wronglySigned(kind: Kind, one: Case, canonical: string): string | undefined {
   const message = wrongMessage(kind, one)
   const text = isUtf8(message) ? message.toString('utf8') : undefined
@@ -210,7 +210,7 @@ function render(template: string, parts: Case, hashName: string): Buffer {
     template.split(/(\{\w+\})/).map((piece) => {
       const placeholder = /^\{(\w+)\}$/.exec(piece)?.[1]
       const value = placeholder === undefined ? piece : values[placeholder]
-      if (value === undefined) throw new Error(`${hashName} has nothing for ${piece}.`)
+      if (value === undefined) throw new Error(`${hashName} has no result for ${piece}.`)
       return Buffer.from(value as string)
     }),
   )

@@ -211,7 +211,7 @@ export interface QuoteLine {
   line_total_cents?: number | undefined
 }
 
-/** How the service and the store are. */
+/** The state of the service and the store. */
 export interface ServiceStatus {
   /** `degraded` when the store is closed, work piles up, or a part of the service does not answer. */
   status: 'operational' | 'degraded'
@@ -257,7 +257,7 @@ export interface WebhookConfiguration {
   secret?: string | undefined
 }
 
-/** What an endpoint receives; told apart by `event`. */
+/** What an endpoint receives; distinguished by `event`. */
 export type WebhookEvent =
   | OrderAcceptedEvent
   | OrderDeliveredEvent
@@ -265,7 +265,7 @@ export type WebhookEvent =
   | CatalogueChangedEvent
   | TestEvent
 
-/** The endpoint and how its deliveries fare. */
+/** The endpoint and the state of its deliveries. */
 export interface WebhookHealth {
   /** Where events go; null when there is no endpoint. */
   webhook_url: string | null

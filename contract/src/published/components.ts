@@ -5,14 +5,14 @@ import { schemaTexts } from './texts.ts'
 
 export type Json = { readonly [name: string]: unknown }
 
-/** Queries are published as parameters, so they are no components. */
+/** Queries are published as parameters, so they are not components. */
 const asParameters: ReadonlySet<SchemaName> = new Set(['CatalogueQuery', 'OrdersQuery'])
 
 const names = new Map<unknown, SchemaName>(
   (Object.keys(schemas) as SchemaName[]).map((name) => [schemas[name], name]),
 )
 
-/** Every schema once, in words and with an example; where one holds another, it refers to it. */
+/** Every schema once, with descriptions and an example; nested schemas are references. */
 export function schemaComponents(): Json {
   const published = [...names].filter(([, name]) => !asParameters.has(name))
   return Object.fromEntries(published.map(([schema, name]) => [name, describe(schema as Json, name)]))
@@ -58,7 +58,7 @@ function describe(schema: Json, name: SchemaName): Json {
   }
 }
 
-/** The same rule in the words that OpenAPI tools know best. What it accepts does not change; a test holds that. */
+/** Rewrites the schema into keywords that OpenAPI tools support well. It accepts the same values, which a test checks. */
 function publish(schema: unknown): Json {
   if (names.has(schema)) return schemaRef(schema)
   if (schema === DateTime) return { ...DateTime, format: 'date-time' }

@@ -68,7 +68,7 @@ const TestEvent: Of<'TestEvent'> = {
   data: { message: 'It works.' },
 }
 
-/** One full example per schema, every optional property in it. They are published, and the tests begin with them. */
+/** One full example per schema, every optional property in it. They are published, and the tests use them. */
 export const examples: { readonly [Name in SchemaName]: Of<Name> } = {
   Balance: { balance_cents: 25_000, currency: 'USD' },
   CartItem,
@@ -110,7 +110,7 @@ export const examples: { readonly [Name in SchemaName]: Of<Name> } = {
   WebhookTestResult: { ok: true, queued: true },
 }
 
-/** What a refusal of each type reads like. Only the type is promised; the message is for people. */
+/** An example message per error type. Only the type is stable; the message is for people. */
 export const errorMessages: Readonly<Record<ErrorType, string>> = {
   invalid_request: 'items[0].qty must be <= 10.',
   order_total_exceeded: `The cart costs 620000 cents; one order may cost ${ORDER_TOTAL_CENTS_MAX}. Split it into several orders.`,

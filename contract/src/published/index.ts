@@ -1,4 +1,4 @@
-// The contract as other people's tools read it. A door of its own, `@shopwire/contract/published`.
+// The contract as OpenAPI and Postman documents. Exported as `@shopwire/contract/published`.
 export type { Json } from './components.ts'
 export { examples } from './examples.ts'
 export { openApiDocument, openApiText } from './openapi.ts'

@@ -45,7 +45,7 @@ export function openApiDocument(): Json {
       examples: Object.fromEntries((Object.keys(errorTypes) as ErrorType[]).map(errorExample)),
       schemas: schemaComponents(),
     },
-    // OpenAPI has no place for what answers a request that matches no operation.
+    // OpenAPI cannot describe answers to requests that match no operation.
     'x-unmatched': Object.fromEntries(
       unmatched.map((type) => [
         errorTypes[type].status,
@@ -169,7 +169,7 @@ function refusal(route: Pick<Route, 'scope'>, types: readonly ErrorType[]): Json
     description: types.map(typeText).join('\n'),
     headers: headerRefs([
       ...always,
-      // Known once the caller is let in; what is refused before that carries none.
+      // Known only after admission; earlier refusals have no rate headers.
       ...(route.scope === null || beforeAdmission.has(status) ? [] : maybeRate),
       ...(status === 429 || status === 503 ? ['Retry-After'] : []),
       ...(status === 405 ? ['Allow'] : []),
@@ -200,7 +200,7 @@ const retryTexts: Readonly<Record<Retry, string>> = {
   fresh_signature: 'Send it again at once, signed afresh.',
 }
 
-/** What several operations answer in the same way is written once; its name is that of its types. */
+/** Answers that several operations share are written once and named after their error types. */
 function sharedResponses(): Json {
   const found: Record<string, Json> = {}
   for (const route of routes as readonly Route[]) {
@@ -230,7 +230,7 @@ function refusalKey({ scope }: Route, types: readonly ErrorType[]): string {
   return `${scope === null ? 'public' : 'signed'}.${types.join('.')}`
 }
 
-/** Also what is refused before anybody looks where a request goes: bytes that are not HTTP, a head that does not end. */
+/** Includes refusals before routing: bytes that are not HTTP, headers that do not end. */
 const unmatched = [...unroutedErrors, 'invalid_request', 'request_timeout'] as const
 
 function unmatchedResponses(): Json {
@@ -265,7 +265,7 @@ function webhook(schema: (typeof schemas.WebhookEvent.anyOf)[number]): [string, 
     tags: ['Webhooks'],
     summary,
     description: `${description}\n\n${deliveryText}`,
-    // It is we who call; what proves it is in the headers.
+    // The service is the caller here; the signature is in the headers.
     security: [],
     parameters: Object.keys(webhookHeaderTexts).map((header) => ({
       $ref: `#/components/parameters/${header}`,
@@ -308,7 +308,7 @@ const webhookHeaderTexts: Json = {
   },
   [webhookHeaders.previousSignature]: {
     required: false,
-    description: `The same bytes signed with the secret before, for ${WEBHOOK_PREVIOUS_SECRET_S / 3600} hours after a rotation.`,
+    description: `The same bytes signed with the previous secret, for ${WEBHOOK_PREVIOUS_SECRET_S / 3600} hours after a rotation.`,
     schema: { type: 'string', pattern: SIGNATURE_FORM.source },
   },
 }
@@ -361,12 +361,13 @@ const headers: Readonly<Record<string, Json>> = {
   },
   'Cache-Control': {
     required: true,
-    description: 'Answers are nobody’s to keep; only catalogue reads may be kept and asked about.',
+    description:
+      'Answers must not be cached, except catalogue reads, which may be cached and must be revalidated.',
     schema: { type: 'string', enum: ['no-store', 'private, no-cache'] },
   },
   'X-Content-Type-Options': {
     required: true,
-    description: 'The answer is what Content-Type says, whatever a browser would guess.',
+    description: 'Browsers must not guess another content type.',
     schema: { type: 'string', enum: ['nosniff'] },
   },
   'RateLimit-Policy': { required: true, ...ratePolicy },
@@ -406,7 +407,7 @@ function headerRefs(names: readonly string[]): Json {
 
 const schemes = ['key', 'timestamp', 'nonce', 'signature'] as const
 
-/** All four together. The scopes stand in each because OpenAPI lists what a credential must be good for there. */
+/** All four together. The scopes are repeated in each, where OpenAPI lists the roles a credential needs. */
 function signed(scopes: readonly string[]): Json {
   return Object.fromEntries(schemes.map((name) => [requestHeaders[name], scopes]))
 }

@@ -78,7 +78,7 @@ if (!pm.variables.get('idempotency_key')) {
   throw new Error('This request spends real money. Set idempotency_key to a value of your own for this one purchase first.')
 }`.trim()
 
-/** The parameters are listed and switched off: a request is as small as it can be until somebody wants more. */
+/** The optional parameters are listed and disabled. */
 function url({ path, query }: Route): Json {
   const shownPath = path.replace('{id}', path.startsWith('/orders') ? '{{order_id}}' : '{{item_id}}')
   const shown = query ? Object.entries(examples[nameOf(query)]) : []

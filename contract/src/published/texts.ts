@@ -22,7 +22,7 @@ import type { SchemaName, schemas } from '../resources.ts'
 import type { RouteName } from '../routes.ts'
 import type { WebhookEventName } from '../webhook.ts'
 
-// The words around the contract. Every table is typed by what it describes: a route, a field or an event without a text
+// Titles and descriptions for the published documents. The tables are typed: a route, field or event without a text
 // does not compile.
 
 export const introduction = `
@@ -65,13 +65,13 @@ sign those bytes, send those bytes. The secret itself is never sent.
 
 export type Tag = 'Service' | 'Account' | 'Catalogue' | 'Orders' | 'Webhooks'
 
-/** In the order in which a reader meets them. */
+/** In the order in which they are published. */
 export const tagTexts: Readonly<Record<Tag, string>> = {
   Service: 'Whether the shop is up and open. Public.',
   Account: 'Whose key this is, and what it can spend.',
   Catalogue: 'What is for sale, and what a cart would cost.',
   Orders: 'Buying, and reading what was bought.',
-  Webhooks: 'Where events go, and how their delivery fares.',
+  Webhooks: 'Where events are sent, and the state of their deliveries.',
 }
 
 interface RouteText {
@@ -88,7 +88,7 @@ export const routeTexts: Readonly<Record<RouteName, RouteText>> = {
     summary: 'Is the shop open?',
     description:
       'Public: signature headers are not looked at. HEAD is answered too, for monitors. Not limited: ask as often as once a second, which is how often the answer changes. A success says only that this endpoint answers; it is no estimate of delivery times.',
-    answers: { 200: 'How the service and the store are.' },
+    answers: { 200: 'The state of the service and the store.' },
   },
   getPing: {
     tag: 'Account',
@@ -149,12 +149,12 @@ export const routeTexts: Readonly<Record<RouteName, RouteText>> = {
     tag: 'Orders',
     summary: 'Read one order, with its gift links',
     description:
-      'The source of truth about an order, whatever events arrived. Another account’s order is 404, exactly as one that never was.',
+      'The source of truth about an order, whatever events arrived. Another account’s order is 404, exactly like an order that does not exist.',
     answers: { 200: 'The order as it is now.' },
   },
   getWebhook: {
     tag: 'Webhooks',
-    summary: 'Read how deliveries fare',
+    summary: 'Read the state of deliveries',
     description: 'Without an endpoint, `webhook_url` is null and the counts are 0.',
     answers: { 200: 'The endpoint and its deliveries.' },
   },
@@ -386,7 +386,7 @@ export const schemaTexts: { readonly [Name in SchemaName]: SchemaText<Name> } = 
     },
   },
   ServiceStatus: {
-    about: 'How the service and the store are.',
+    about: 'The state of the service and the store.',
     fields: {
       status: '`degraded` when the store is closed, work piles up, or a part of the service does not answer.',
       api: '`unavailable` when signed requests cannot be served.',
@@ -405,12 +405,12 @@ export const schemaTexts: { readonly [Name in SchemaName]: SchemaText<Name> } = 
     },
   },
   WebhookEvent: {
-    about: 'What an endpoint receives; told apart by `event`.',
+    about: 'What an endpoint receives; distinguished by `event`.',
     fields: { ...event, data: '' },
   },
-  WebhookHealth: { about: 'The endpoint and how its deliveries fare.', fields: health },
+  WebhookHealth: { about: 'The endpoint and the state of its deliveries.', fields: health },
   WebhookRequest: {
-    about: 'Where events shall go.',
+    about: 'Where to send events.',
     fields: {
       url: 'A public `https://` address, or null to stop. No credentials, no fragment; port 443 or from 1024 on.',
     },

@@ -15,24 +15,24 @@ export { MISTAKES, type Mistake } from './kinds.ts'
 export type SignatureAttempt = Known & {
   /** As it arrived. */
   readonly signature: string
-  /** The value of X-Api-Key; without it nobody can be told that the key id was used as the secret. */
+  /** The value of X-Api-Key; needed to detect that the key id was used as the secret. */
   readonly keyId?: string
-  /** The Host header; without it a signed URL is not recognised. */
+  /** The Host header; needed to detect that the whole URL was signed. */
   readonly host?: string
 }
 
 export interface MadeMistake extends Mistake {
-  /** The text that was signed instead of the canonical one; the same text when the mistake is not in it. */
+  /** The text that was signed instead of the canonical one; the canonical text itself when the mistake is elsewhere. */
   readonly signed: string
 }
 
 /**
- * Which common mistake makes exactly this signature; null when the signature is right, or wrong in a way that is not
- * common. Takes a few milliseconds.
+ * Finds the common mistake that produces exactly this signature; null when the signature is right, or wrong in an
+ * unknown way. Takes a few milliseconds.
  *
- * Only for the owner of the key, who may see the answer in a log or on a page. Never in an answer to the caller, and not
- * before that answer is sent: whoever can try signatures and is told what is nearly right about them, in words or by the
- * time it took, has an oracle.
+ * The result is only for the owner of the key, in a log or on a page. Never put it into an answer to the caller, and
+ * do not compute it before the answer is sent: the text, or the time it took, would be an oracle for whoever tries to
+ * forge signatures.
  */
 export function matchMistake({ signature, ...known }: SignatureAttempt): MadeMistake | null {
   const readings = readingsOf(signature)
@@ -47,12 +47,12 @@ export function matchMistake({ signature, ...known }: SignatureAttempt): MadeMis
   return { ...described(found.kinds), signed: found.plan.layout(found.plan) }
 }
 
-/** Makes a search end: about ten milliseconds. */
+/** Bounds the search to about ten milliseconds. */
 const HMACS_MAX = 3000
-/** And does so for a path of many kilobytes too. */
+/** Bounds the search for paths of many kilobytes, too. */
 const SIGNED_LENGTH_MAX = 2_000_000
 
-/** How many of a field's likeliest mistakes are tried together with those of another field. */
+/** How many of a field's likeliest mistakes are combined with those of another field. */
 const PAIRED_MAX: Readonly<Record<Field, number>> = {
   ...{ target: 14, bodyHash: 14, key: 12, layout: 8, mac: 6, method: 1, timestamp: 3, nonce: 2 },
 }
@@ -68,7 +68,7 @@ const TOGETHER: readonly Field[] = [
 ]
 const THREE_PAIRED_MAX = 6
 
-/** The answer of `judge` is undefined for no match, and otherwise what was wrong with the spelling of the signature. */
+/** `judge` returns undefined for no match, and otherwise the mistakes in the signature's encoding. */
 function search(
   known: Known,
   right: Plan,
@@ -104,17 +104,17 @@ function* candidates(known: Known, right: Plan): Generator<readonly Change[]> {
 
 interface Reading {
   readonly hex: string
-  /** A beginning of the signature only. */
+  /** Only a prefix of the signature was sent. */
   readonly isCut: boolean
   readonly kinds: readonly MistakeKind[]
 }
 
 const HEX_LENGTHS = [32, 40, 64, 96, 128]
 const CUT_LENGTH_MIN = 32
-/** Longer than any spelling of a signature; keeps the patterns below from working hard on nonsense. */
+/** Longer than any encoding of a signature; bounds the work of the patterns below. */
 const PRESENTED_LENGTH_MAX = 300
 
-/** What the header may have been meant to say. */
+/** The possible encodings of the header's value. */
 function readingsOf(presented: string): readonly Reading[] {
   if (SIGNATURE_FORM.test(presented)) return [whole(presented)]
   if (presented.length > PRESENTED_LENGTH_MAX) return []

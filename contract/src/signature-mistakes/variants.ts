@@ -2,7 +2,7 @@ import { createHash, createHmac, createSecretKey, type KeyObject } from 'node:cr
 import type { RequestParts } from '../signing/request.ts'
 import type { MistakeKind } from './kinds.ts'
 
-/** Everything that decides about a signature. Right in all fields, or wrong in some. */
+/** All inputs of a signature; each field is either right or one of its wrong variants. */
 export interface Plan {
   readonly key: string | Buffer
   readonly method: string
@@ -17,7 +17,7 @@ export interface Plan {
 
 export type Field = keyof Plan
 
-/** One mistake: one field of the plan with another value. */
+/** One mistake: another value for one field of the plan. */
 export interface Change {
   readonly kind: MistakeKind
   readonly field: Field
@@ -31,7 +31,7 @@ export interface Known extends RequestParts {
 }
 
 export function rightPlan(known: Known): Plan {
-  // One key signs a thousand texts, and preparing it costs as much as signing with it.
+  // One key signs thousands of texts, and creating the key object costs as much as one signature.
   const prepared = new Map<string | Buffer, KeyObject>()
   const keyOf = (key: string | Buffer) => {
     const found = prepared.get(key) ?? createSecretKey(Buffer.from(key))
@@ -51,7 +51,7 @@ export function rightPlan(known: Known): Plan {
   }
 }
 
-/** By field, the likeliest first. What would change nothing for this request, or the same as another, is not there. */
+/** By field, the likeliest first. Variants that have no effect on this request, or repeat another, are left out. */
 export function changesOf(known: Known, right: Plan): Readonly<Record<Field, readonly Change[]>> {
   const body = Buffer.from(known.body)
   const changes = <F extends Field>(
@@ -79,7 +79,7 @@ export function changesOf(known: Known, right: Plan): Readonly<Record<Field, rea
   }
 }
 
-/** Whoever signs Date.now() and sends whole seconds has one of a thousand texts. Too many to be combined with others. */
+/** Signing Date.now() but sending whole seconds gives one of a thousand texts: too many to combine with other mistakes. */
 export function* millisecondsOf(timestamp: string): Generator<Change> {
   if (!/^\d{10}$/.test(timestamp)) return
   for (let ms = 1; ms < 1000; ms++) {
@@ -91,7 +91,7 @@ export function* millisecondsOf(timestamp: string): Generator<Change> {
 type Variant<V> = readonly [kind: MistakeKind, value: V]
 type Line = 'method' | 'target' | 'timestamp' | 'nonce' | 'bodyHash'
 const LINES: readonly Line[] = ['method', 'target', 'timestamp', 'nonce', 'bodyHash']
-/** Four parameters have 24 orders; more would take too long, and who reorders five usually sorts them. */
+/** Four parameters have 24 orders; more would take too long, and five or more are usually sorted. */
 const REORDERED_PARAMETERS_MAX = 4
 const NESTED_MAX = 50
 
@@ -268,7 +268,7 @@ function* bodyHashes(secret: string, body: Buffer): Generator<Variant<string>> {
   yield ['body_hash_twice', hexOf('sha256', right)]
 }
 
-/** What was hashed instead of the bytes that were sent. */
+/** Texts that may have been hashed instead of the bytes that were sent. */
 function* bodies(body: Buffer, text: string): Generator<Variant<string | Buffer>> {
   if (body.length === 0) {
     yield ['body_none_as_object', '{}']
@@ -456,7 +456,7 @@ function unescaped(json: string): string {
   return json.replace(/\\u([0-9a-f]{4})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 }
 
-/** CESU-8: each half of a surrogate pair as three bytes of its own. */
+/** CESU-8: each half of a surrogate pair is encoded as three bytes. */
 function halves(text: string): Buffer {
   const bytes = text.split('').flatMap((unit) => {
     const code = unit.charCodeAt(0)
@@ -468,7 +468,7 @@ function halves(text: string): Buffer {
   return Buffer.from(bytes)
 }
 
-/** Undefined also for what nests deeper than any body of ours: writing it again must not exhaust the stack. */
+/** Also undefined for bodies nested deeper than the service accepts: serialising them could exhaust the stack. */
 function parsed(text: string): unknown {
   let depth = 0
   let deepest = 0

@@ -5,8 +5,8 @@ import { sameSignature } from './compare.ts'
 export type RequestParts = {
   readonly method: string
   /**
-   * Path and query as on the request line. Node hands over a target byte by byte (latin1), so a target with raw
-   * non-ASCII bytes must be refused or turned back into UTF-8 before it comes here.
+   * Path and query as on the request line. Node decodes the target as latin1, so a target with raw non-ASCII bytes
+   * must be refused or converted back to UTF-8 before this call.
    */
   readonly target: string
   readonly timestamp: string
@@ -16,8 +16,8 @@ export type RequestParts = {
 }
 
 /**
- * The secret as shown to its owner, or the KeyObject made of it with `createSecretKey(secret, 'utf8')`. Keep the
- * KeyObject of a busy key: it saves preparing the key on every request.
+ * The secret as shown to its owner, or the KeyObject made of it with `createSecretKey(secret, 'utf8')`. Cache the
+ * KeyObject of a frequently used key: creating it costs about as much as signing.
  */
 export type SigningKey = string | KeyObject
 
@@ -30,7 +30,7 @@ export function signRequest(key: SigningKey, parts: RequestParts): string {
   return createHmac('sha256', key).update(canonicalRequest(parts)).digest('hex')
 }
 
-/** Constant time in the signature. Whatever a caller presents is an answer, never an exception. */
+/** Compares in constant time. Never throws, whatever is presented. */
 export function signatureMatches(key: SigningKey, parts: RequestParts, presented: unknown): boolean {
   return sameSignature(presented, () => createHmac('sha256', key).update(canonicalRequest(parts)).digest())
 }

@@ -23,7 +23,7 @@ export function webhookSignatureMatches(key: SigningKey, parts: WebhookParts, pr
 export type WebhookDelivery = {
   /** All secrets the receiver holds: one, or two while it rotates. */
   readonly secrets: readonly string[]
-  /** Keyed in lower case, as Node hands them over. */
+  /** Names in lower case, as Node returns them. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   /** The raw bytes, before any JSON parser has seen them. */
   readonly body: Uint8Array
@@ -35,8 +35,8 @@ export type WebhookVerdict =
   | { readonly ok: false; readonly reason: 'missing_header' | 'bad_format' | 'stale' | 'no_match' }
 
 /**
- * What a receiver does before it parses anything. During a rotation our service signs twice, and the receiver may
- * know either secret, so any of its secrets may match either signature.
+ * Verifies a delivery; a receiver does this before it parses the body. During a rotation the service signs with both
+ * secrets and the receiver may hold either, so any of its secrets may match either signature.
  */
 export function verifyWebhook({ secrets, headers, body, nowS }: WebhookDelivery): WebhookVerdict {
   const timestamp = headers[webhookHeadersLower.timestamp]
@@ -44,7 +44,7 @@ export function verifyWebhook({ secrets, headers, body, nowS }: WebhookDelivery)
   const signature = headers[webhookHeadersLower.signature]
   if (timestamp === undefined || id === undefined || signature === undefined) return refused('missing_header')
   if (!hasForm(timestamp, TIMESTAMP_FORM)) return refused('bad_format')
-  // An id with a dot could move the border between id and body without changing the signed bytes.
+  // With a dot in the id, id and body could be split differently without changing the signed bytes.
   if (!hasForm(id, EVENT_ID_FORM)) return refused('bad_format')
   if (!hasForm(signature, SIGNATURE_FORM)) return refused('bad_format')
   if (!(Math.abs(nowS - Number(timestamp)) <= WEBHOOK_RECEIVER_TOLERANCE_S)) return refused('stale')
