@@ -95,6 +95,28 @@ export default {
       to: { path: '^emulator/', dependencyTypesNot: ['type-only'] },
     },
     {
+      name: 'commands-go-through-operations',
+      severity: 'error',
+      comment:
+        'A command parses its arguments, calls operations/ and prints. Add the read to operations/reads.ts, or the action to one of its ' +
+        '*-actions.ts files; then the browser console has it too. Types may be imported, and the format of a catalogue file: it touches no data.',
+      from: { path: '^service/src/admin/' },
+      to: {
+        path: '^service/src/',
+        pathNot: '^service/src/((admin|operations|platform)/|catalogue/import-file\\.ts$)',
+        dependencyTypesNot: ['type-only'],
+      },
+    },
+    {
+      name: 'commands-hold-no-database',
+      severity: 'error',
+      comment:
+        'admin/ never sees a connection, not even its type: a statement there would run without an actor and an audit record. ' +
+        'Put it into operations/ and call it through CommandContext.',
+      from: { path: '^service/src/admin/' },
+      to: { path: '^service/src/platform/db\\.ts$' },
+    },
+    {
       name: 'bin-is-the-top',
       severity: 'error',
       comment: 'bin/ wires things together and is imported by nobody. Put shared code into src/.',

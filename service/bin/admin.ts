@@ -6,6 +6,7 @@ import { runAdmin } from '../src/admin/program.ts'
 import { configReference, describeConfig, loadConfig, loadSchemaUrl } from '../src/config.ts'
 import { actorOf, currentLogin } from '../src/operations/actor.ts'
 import { createOperator, type OperatorDeps } from '../src/operations/operator.ts'
+import { createReads } from '../src/operations/reads.ts'
 import { readRules } from '../src/operations/verify.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import { verifiedKeyring } from '../src/platform/key-checks.ts'
@@ -60,8 +61,8 @@ const patientDb = once(() => {
 
 process.exitCode = await runAdmin(
   {
-    deps,
-    patientDb,
+    reads: () => createReads(deps().db),
+    patientReads: () => createReads(patientDb()),
     operator: (actor) =>
       createOperator(deps(), actorOf(actor ?? config().SHOPWIRE_ACTOR, currentLogin(), isDevelopment())),
     migrate: (report) => migrate(loadSchemaUrl('migrate'), MIGRATIONS, report),
@@ -73,6 +74,7 @@ process.exitCode = await runAdmin(
     configReference,
     isDevelopment,
     encryptionKeys: () => config().encryption,
+    nowMs: systemClock.nowMs,
     pause: (ms) => sleep(ms),
     out: (text) => process.stdout.write(text),
     err: (text) => process.stderr.write(text),

@@ -1,21 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CommandContext } from '../src/admin/command-context.ts'
 import { runAdmin } from '../src/admin/program.ts'
+import { createReads } from '../src/operations/reads.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import { schemaMismatch } from '../src/platform/migrate.ts'
 import { MIGRATIONS } from '../src/wiring.ts'
 import type { Shop } from './shop.ts'
 
 /** Runs a command line of the operator on this shop, inside this process. */
-export async function runAdminOn({ db, keyring, admission, operator }: Shop, ...args: string[]) {
+export async function runAdminOn({ db, operator }: Shop, ...args: string[]) {
   let out = ''
   let err = ''
   const context = {
-    deps: () => ({ db, keyring, clock: systemClock, cell: 'c1', admission: async () => admission }),
+    reads: () => createReads(db),
     operator: () => operator,
     schemaMismatch: () =>
       schemaMismatch((text) => db.many({ text, values: [], name: 'schema_version' }), MIGRATIONS),
     isDevelopment: () => false,
+    nowMs: systemClock.nowMs,
     pause: (ms: number) => sleep(ms),
     out: (text: string) => {
       out += text

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
-import { type Account, getAccount, listAccounts } from '../accounts/account.ts'
-import { type Recorded, readBalance, readStatement, type Transfer } from '../ledger/transfer.ts'
-import { showAccount } from '../operations/operator.ts'
+import type { Account } from '../accounts/account.ts'
+import type { Recorded, Transfer } from '../ledger/transfer.ts'
 import { printable } from '../platform/plain-text.ts'
 import type { CommandContext } from './command-context.ts'
 import { keyTable } from './keys.ts'
@@ -32,8 +31,7 @@ export function accountCommands(program: Command, context: CommandContext): void
     .option('--after <id>', 'continue after this account', '')
     .description('accounts in order of creation')
     .action(async ({ limit, after }: { limit: number; after: string }, command: Command) => {
-      const { db } = context.deps()
-      const rows = await listAccounts(db, limit, after)
+      const rows = await context.reads().listAccounts(limit, after)
       const next = rows.length === limit ? rows.at(-1)?.id : undefined
       print(command, context, { accounts: rows, next: next ?? null }, () => {
         const text = table(
@@ -50,7 +48,7 @@ export function accountCommands(program: Command, context: CommandContext): void
     .argument('<account>')
     .description('balance, keys and last movements')
     .action(async (id: string, _options, command: Command) => {
-      const shown = await showAccount(context.deps().db, id)
+      const shown = await context.reads().showAccount(id)
       print(command, context, shown, () =>
         [
           describeAccount(shown.account, shown.balance_cents),
@@ -68,13 +66,9 @@ export function accountCommands(program: Command, context: CommandContext): void
     .option('--limit <n>', 'how many', parseLimit, 50)
     .option('--before <seq>', 'continue before this line', parseSeq, Number.MAX_SAFE_INTEGER)
     .description('every movement with the balance after it, newest first')
-    .action(async (id: string, { limit, before }: { limit: number; before: number }, command: Command) => {
-      const { db } = context.deps()
-      await getAccount(db, id)
-      const transfers = await readStatement(db, id, limit, before)
-      print(command, context, { balance_cents: await readBalance(db, id), transfers }, () =>
-        statement(transfers),
-      )
+    .action(async (id: string, paging: { limit: number; before: number }, command: Command) => {
+      const read = await context.reads().readStatement(id, paging)
+      print(command, context, read, () => statement(read.transfers))
     })
 
   accounts

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { type ItemType, itemTypes } from '@shopwire/contract'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { compareCatalogue, type Difference, type ImportOptions, objectionTo } from '../catalogue/import.ts'
+import type { Difference, ImportOptions } from '../catalogue/import.ts'
 import {
   columns,
   type FileFormat,
@@ -10,15 +10,8 @@ import {
   readCatalogueFile,
   writeCatalogueFile,
 } from '../catalogue/import-file.ts'
-import {
-  everyItem,
-  type FieldChange,
-  type ItemRow,
-  listItems,
-  readRevision,
-  showItem,
-} from '../catalogue/item.ts'
-import { SERVED_AT_ONCE_MAX, SERVED_WITHIN_MS } from '../catalogue/live-catalogue.ts'
+import type { FieldChange, ItemRow } from '../catalogue/item.ts'
+import { servedWithinMs } from '../operations/reads.ts'
 import { refuse } from '../platform/trouble.ts'
 import type { CommandContext } from './command-context.ts'
 import { parseDollars, parseLimit } from './parse.ts'
@@ -72,12 +65,11 @@ function importCommand(catalogue: Command, context: CommandContext): void {
       const { items, warnings } = readCatalogueFile(await readInput(file), flags.format)
       for (const warning of warnings) context.err(`Warning: ${warning}\n`)
       const options = importOptions(flags, context)
-      const difference = await compareCatalogue(context.deps().db, items, options)
-      const refused = objectionTo(difference, options) ?? null
+      const { difference, refused } = await context.reads().compareCatalogue(items, options)
       if (!isJson) context.out(`${printableLines(describeDifference(difference, Boolean(flags.all)))}\n`)
 
       if (flags.dryRun) {
-        const { revision } = await readRevision(context.deps().db)
+        const revision = await context.reads().readRevision()
         const json = { applied: false, dry_run: true, revision, ...jsonOf(difference), refused, warnings }
         return print(command, context, json, () =>
           [...(refused ? [`It would be refused: ${refused}`] : []), 'Dry run: nothing was changed.'].join(
@@ -162,9 +154,9 @@ function changesIn(difference: Difference): number {
 
 /** Who reads an item once the command has returned sees the change. False when that would take too long to wait for. */
 async function untilServed({ pause }: CommandContext, changes: number): Promise<boolean> {
-  if (changes >= SERVED_AT_ONCE_MAX) return false
-  if (changes > 0) await pause(SERVED_WITHIN_MS)
-  return true
+  const ms = servedWithinMs(changes)
+  if (ms) await pause(ms)
+  return ms !== undefined
 }
 
 function jsonOf(difference: Difference) {
@@ -225,22 +217,22 @@ function exportCommand(catalogue: Command, context: CommandContext): void {
     .addOption(formatOption('what to write').default('json'))
     .description('write the whole catalogue in a form that import reads back; --json is the same as JSON')
     .action(async ({ format }: { format: FileFormat }, command: Command) => {
-      const { db } = context.deps()
-      const before = await readRevision(db)
+      const reads = context.reads()
+      const before = await reads.readRevision()
       const isJson = Boolean(command.optsWithGlobals().json)
       let count = 0
       async function* counted() {
-        for await (const items of everyItem(db)) {
+        for await (const items of reads.everyItem()) {
           count += items.length
           yield items
         }
       }
       for await (const piece of writeCatalogueFile(counted(), isJson ? 'json' : format)) context.out(piece)
-      const after = await readRevision(db)
+      const after = await reads.readRevision()
       if (count === 0) context.err(`${NO_ITEMS}\n`)
-      if (after.revision !== before.revision) {
+      if (after !== before) {
         context.err(
-          `Warning: the catalogue changed while it was written (revision ${before.revision} → ${after.revision}); export it again for one moment's picture.\n`,
+          `Warning: the catalogue changed while it was written (revision ${before} → ${after}); export it again for one moment's picture.\n`,
         )
       }
     })
@@ -266,7 +258,7 @@ function listCommand(catalogue: Command, context: CommandContext): void {
     .description('items in the order of their ids')
     .action(async ({ search, type, notForSale, limit, after }: Flags, command: Command) => {
       const filter = { search: search?.normalize('NFC'), type, is_for_sale: notForSale ? false : undefined }
-      const items = await listItems(context.deps().db, filter, limit, after)
+      const items = await context.reads().listItems(filter, limit, after)
       const next = items.length === limit ? items.at(-1)?.id : undefined
       const isNarrowed = search !== undefined || type !== undefined || notForSale || after !== ''
       print(command, context, { items, next: next ?? null }, () => {
@@ -299,7 +291,7 @@ function showCommand(catalogue: Command, context: CommandContext): void {
     .argument('<item>')
     .description('all about one item, and whether it can be bought now')
     .action(async (id: string, _options, command: Command) => {
-      const { item, obstacles } = await showItem(context.deps().db, id)
+      const { item, obstacles } = await context.reads().showItem(id)
       const sellable = obstacles.length === 0
       print(command, context, { item, sellable, obstacles }, () =>
         [

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type DatabaseState, nameIdentity, readDatabaseState } from '../platform/database-identity.ts'
+import { type DatabaseState, nameIdentity } from '../platform/database-identity.ts'
 import type { CommandContext } from './command-context.ts'
 import { day, print } from './print.ts'
 
@@ -12,7 +12,7 @@ export function databaseCommands(program: Command, context: CommandContext): voi
     .command('status')
     .description('the identity that was confirmed, and the present one')
     .action(async (_options, command: Command) => {
-      const state = await readDatabaseState(context.deps().db)
+      const state = await context.reads().showDatabase()
       print(command, context, { ...state, identity: nameIdentity(state.present) }, () => describe(state))
     })
 

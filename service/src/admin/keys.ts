@@ -1,6 +1,6 @@
 import { scopes as allScopes } from '@shopwire/contract'
 import type { Command } from 'commander'
-import { type ApiKey, listKeys } from '../accounts/api-key.ts'
+import type { ApiKey } from '../accounts/api-key.ts'
 import { printable } from '../platform/plain-text.ts'
 import type { CommandContext } from './command-context.ts'
 import { day, print, table } from './print.ts'
@@ -42,7 +42,7 @@ export function keyCommands(program: Command, context: CommandContext): void {
     .argument('<account>')
     .description('keys of an account, revoked ones too')
     .action(async (account_id: string, _options, command: Command) => {
-      const rows = await listKeys(context.deps().db, account_id)
+      const rows = await context.reads().listKeys(account_id)
       print(command, context, { keys: rows }, () => keyTable(rows))
     })
 

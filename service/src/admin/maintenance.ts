@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import type { Command } from 'commander'
-import { countSealed } from '../operations/sealed-columns.ts'
-import { listActions } from '../platform/audit.ts'
 import type { UnopenedRow } from '../platform/rewrap.ts'
 import type { CommandContext } from './command-context.ts'
 import { parseLimit } from './parse.ts'
@@ -47,7 +45,7 @@ export function maintenanceCommands(program: Command, context: CommandContext): 
     .description('how many secrets and links are under which key')
     .action(async (_options, command: Command) => {
       const { keys, activeId } = context.encryptionKeys()
-      const counts = await countSealed(context.patientDb())
+      const counts = await context.patientReads().countSealed()
       const ids = [...new Set([...keys.keys(), ...counts.map(({ kek_id }) => kek_id)])]
       const rows = ids.map((id) => ({
         id,
@@ -98,7 +96,7 @@ export function maintenanceCommands(program: Command, context: CommandContext): 
     .option('--limit <n>', 'how many', parseLimit, 50)
     .description('who did what, newest first')
     .action(async ({ target, limit }: { target?: string; limit: number }, command: Command) => {
-      const actions = await listActions(context.deps().db, target, limit)
+      const actions = await context.reads().listActions(target, limit)
       print(command, context, { actions }, () =>
         table(
           ['TIME (UTC)', 'ACTOR', 'ACTION', 'TARGET', 'DETAILS'],

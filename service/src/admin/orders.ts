@@ -1,12 +1,9 @@
 import { type CartItem, OrderRequest, repeatedItemId } from '@shopwire/contract'
 import { Ajv } from 'ajv'
 import { type Command, InvalidArgumentError } from 'commander'
-import { getAccount } from '../accounts/account.ts'
-import { findOrder, readWholeOrder } from '../orders/find-order.ts'
 import type { OrderLineRow, OrderRow } from '../orders/queries.ts'
-import { listOrders } from '../orders/read-orders.ts'
-import { type RefundRule, readRefundRule } from '../orders/refund-rule.ts'
-import { listWaiting, type WaitingOrder } from '../orders/waiting.ts'
+import type { RefundRule } from '../orders/refund-rule.ts'
+import type { WaitingOrder } from '../orders/waiting.ts'
 import { printable } from '../platform/plain-text.ts'
 import { refuse } from '../platform/trouble.ts'
 import type { CommandContext } from './command-context.ts'
@@ -24,9 +21,7 @@ export function orderCommands(program: Command, context: CommandContext): void {
     .option('--offset <n>', 'skip so many', parseCount, 0)
     .description('an account’s orders, newest first')
     .action(async (account: string, paging: { limit: number; offset: number }, command: Command) => {
-      const { db } = context.deps()
-      await getAccount(db, account)
-      const page = await listOrders(db, account, paging)
+      const page = await context.reads().listOrders(account, paging)
       print(command, context, page, () =>
         table(
           ['ORDER', 'TIME (UTC)', 'STATUS', 'TOTAL'],
@@ -41,10 +36,9 @@ export function orderCommands(program: Command, context: CommandContext): void {
     .option('--limit <n>', 'how many', parseLimit, 50)
     .description('paid orders without their links, oldest first, and why')
     .action(async ({ limit }: { limit: number }, command: Command) => {
-      const { db } = context.deps()
-      const [rows, rule] = await Promise.all([listWaiting(db, limit), readRefundRule(db)])
-      print(command, context, { orders: rows, refund_rule: rule }, () =>
-        [waitingTable(rows), ...describeHold(rule)].join('\n'),
+      const waiting = await context.reads().listWaiting(limit)
+      print(command, context, waiting, () =>
+        [waitingTable(waiting.orders), ...describeHold(waiting.refund_rule)].join('\n'),
       )
     })
 
@@ -54,8 +48,7 @@ export function orderCommands(program: Command, context: CommandContext): void {
     .option('--reveal-links', 'print the links too; the audit log remembers that you looked')
     .description('an order with its lines')
     .action(async (id: string, { revealLinks }: { revealLinks?: true }, command: Command) => {
-      const { db } = context.deps()
-      const order = await readWholeOrder(db, await findOrder(db, id))
+      const order = await context.reads().showOrder(id)
       const links = revealLinks ? await context.operator().revealLinks(id) : undefined
       print(command, context, { ...order, ...(links && { links }) }, () =>
         [describeOrder(order), ...(links ? ['', ...links] : [])].join('\n'),
@@ -134,7 +127,7 @@ export function orderCommands(program: Command, context: CommandContext): void {
         }
         const rule =
           Object.keys(wanted).length === 0
-            ? await readRefundRule(context.deps().db)
+            ? await context.reads().readRefundRule()
             : await context.operator().setRefundRule(wanted)
         print(command, context, rule, () => [describeRule(rule), ...describeHold(rule)].join('\n'))
       },

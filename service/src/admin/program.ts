@@ -1,5 +1,5 @@
 import { Command, CommanderError, Option } from 'commander'
-import { AdmissionMismatchError } from '../access/admission-in-use.ts'
+import { AdmissionMismatchError } from '../operations/operator.ts'
 import { UNCONFIRMED_CODE } from '../platform/database-identity.ts'
 import { Refusal, Unavailable } from '../platform/trouble.ts'
 import { accountCommands } from './accounts.ts'

@@ -1,10 +1,6 @@
 import type { Command } from 'commander'
-import {
-  listStoreWindows,
-  readStoreState,
-  type StoreState,
-  type StoreWindow,
-} from '../catalogue/store-state.ts'
+import type { StoreState, StoreWindow } from '../catalogue/store-state.ts'
+import type { OperatorReads } from '../operations/reads.ts'
 import { printable } from '../platform/plain-text.ts'
 import { refuse } from '../platform/trouble.ts'
 import type { CommandContext } from './command-context.ts'
@@ -18,8 +14,7 @@ export function storeCommands(program: Command, context: CommandContext): void {
     .command('show')
     .description('open or closed, since when and why')
     .action(async (_options, command: Command) => {
-      const { db } = context.deps()
-      const [state, windows] = await Promise.all([readStoreState(db), listStoreWindows(db)])
+      const { state, windows } = await context.reads().showStore()
       print(command, context, { ...state, windows }, () =>
         [describeStore(state), ...whyClosedNow(state), windowTable(windows)].join('\n'),
       )
@@ -30,8 +25,7 @@ export function storeCommands(program: Command, context: CommandContext): void {
     .description('take orders; a planned window that has begun still keeps the store closed (store unplan)')
     .action(async (_options, command: Command) => {
       await context.operator().setStore(true, null)
-      const { db } = context.deps()
-      const [state, windows] = await Promise.all([readStoreState(db), listStoreWindows(db)])
+      const { state, windows } = await context.reads().showStore()
       const closing = windows.filter(({ closes_at }) => closes_at <= state.now)
       print(command, context, { ...state, windows: closing }, () =>
         state.is_open_now ? describeStore(state) : 'The store opens when what keeps it closed has ended.',
@@ -58,7 +52,7 @@ export function storeCommands(program: Command, context: CommandContext): void {
     .description('close for a while, ahead of time; it opens again by itself')
     .action(
       async (options: { from?: string; until?: string; for?: number; reason: string }, command: Command) => {
-        const times = readWindow(options, context.deps().clock.nowMs())
+        const times = readWindow(options, context.nowMs())
         const window = await context.operator().planWindow({ ...times, reason: options.reason })
         print(
           command,
@@ -107,7 +101,9 @@ function readWindow(options: { from?: string; until?: string; for?: number }, no
   throw refuse('invalid_request', 'Say when it ends: --until <time> or --for <duration>.')
 }
 
-function whyClosedNow(state: Awaited<ReturnType<typeof readStoreState>>): string[] {
+type StoreNow = Awaited<ReturnType<OperatorReads['showStore']>>['state']
+
+function whyClosedNow(state: StoreNow): string[] {
   if (!state.is_database_confirmed)
     return ['It takes no orders: this database is not confirmed. See "shopwire-admin database status".']
   return state.is_open && !state.is_open_now ? ['A planned window keeps it closed right now.'] : []

@@ -1,14 +1,8 @@
 import type { Command } from 'commander'
+import { SUPPLIER_TIMEOUT_MS_DEFAULT } from '../operations/supply-actions.ts'
 import { refuse } from '../platform/trouble.ts'
 import type { Loaded } from '../supply/pool.ts'
-import {
-  type ItemSupply,
-  requestId,
-  selectOpenRequests,
-  selectSetAside,
-  selectSupplies,
-} from '../supply/queries.ts'
-import { listSuppliers, SUPPLIER_TIMEOUT_MS_DEFAULT } from '../supply/suppliers.ts'
+import type { ItemSupply } from '../supply/queries.ts'
 import type { CommandContext } from './command-context.ts'
 import { parseCount, parseDuration, parseLimit, parseText } from './parse.ts'
 import { day, NotAsAsked, print, table } from './print.ts'
@@ -26,7 +20,7 @@ export function supplyCommands(program: Command, context: CommandContext): void 
     .option('--after <item>', 'continue after this item', '')
     .description('items with a source of their own; all others are delivered by hand')
     .action(async ({ limit, after }: { limit: number; after: string }, command: Command) => {
-      const rows = await selectSupplies(context.deps().db, after, limit)
+      const rows = await context.reads().listSupplies(limit, after)
       print(command, context, { items: rows }, () => levels(rows))
     })
 
@@ -89,7 +83,7 @@ function poolCommands(program: Command, context: CommandContext) {
     .option('--after <item>', 'continue after this item', '')
     .description('how many links are left per item')
     .action(async ({ low, limit, after }: { low?: true; limit: number; after: string }, command: Command) => {
-      const rows = await selectSupplies(context.deps().db, after, limit)
+      const rows = await context.reads().listSupplies(limit, after)
       const pools = rows.filter((row) => row.source === 'pool' || row.pool_left > 0)
       const shown = low ? pools.filter((row) => stateOf(row) !== 'ok') : pools
       print(command, context, { pools: shown }, () => levels(shown))
@@ -100,7 +94,7 @@ function poolCommands(program: Command, context: CommandContext) {
     .option('--limit <n>', 'how many', parseLimit, 200)
     .description('links that could not be decrypted when they were to be sold')
     .action(async ({ limit }: { limit: number }, command: Command) => {
-      const rows = await selectSetAside(context.deps().db, limit)
+      const rows = await context.reads().listSetAside(limit)
       print(command, context, { links: rows }, () =>
         table(
           ['ITEM', 'POOL LINK', 'ENCRYPTION KEY', 'LOADED (UTC)', 'SET ASIDE (UTC)'],
@@ -176,7 +170,7 @@ function supplierCommands(program: Command, context: CommandContext) {
     .command('list')
     .description('all suppliers')
     .action(async (_options, command: Command) => {
-      const rows = await listSuppliers(context.deps().db)
+      const rows = await context.reads().listSuppliers()
       print(command, context, { suppliers: rows }, () =>
         table(
           ['SUPPLIER', 'STATE', 'TIMEOUT', 'URL'],
@@ -210,18 +204,11 @@ function supplierCommands(program: Command, context: CommandContext) {
     .option('--limit <n>', 'how many', parseLimit, 50)
     .description('requests that were sent and whose links never came: compare them with the supplier’s bill')
     .action(async ({ limit }: { limit: number }, command: Command) => {
-      const rows = await selectOpenRequests(context.deps().db, limit)
+      const rows = await context.reads().listOpenRequests(limit)
       print(command, context, { requests: rows }, () =>
         table(
           ['REQUEST', 'SUPPLIER', 'QTY', 'ASKED', 'LAST (UTC)', 'ERROR'],
-          rows.map((r) => [
-            requestId(r),
-            r.supplier,
-            String(r.qty),
-            `${r.attempts}×`,
-            day(r.last_at),
-            r.error ?? '',
-          ]),
+          rows.map((r) => [r.id, r.supplier, String(r.qty), `${r.attempts}×`, day(r.last_at), r.error ?? '']),
           'Everything that was asked for was given or refused.',
         ),
       )

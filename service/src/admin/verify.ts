@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type Finding, verifyData } from '../operations/verify.ts'
+import type { Finding } from '../operations/verify.ts'
 import { refuse } from '../platform/trouble.ts'
 import type { CommandContext } from './command-context.ts'
 import { print, table } from './print.ts'
@@ -23,9 +23,9 @@ export function verifyCommand(program: Command, context: CommandContext): void {
           `There is no rule ${wanted}. There are ${all.map(({ id }) => id).join(', ')}.`,
         )
       }
-      const findings = await verifyData(context.patientDb(), rules, ({ id, what }) =>
-        context.err(`${id}  ${what}\n`),
-      )
+      const findings = await context
+        .patientReads()
+        .verify(rules, ({ id, what }) => context.err(`${id}  ${what}\n`))
       const violated = findings.filter(({ violations }) => violations > 0)
       print(command, context, { ok: violated.length === 0, rules: findings }, () => describe(findings))
       if (violated.length > 0) {

@@ -1,13 +1,5 @@
 import type { Command } from 'commander'
-import { getAccount } from '../accounts/account.ts'
-import {
-  countRecoverable,
-  type LoggedDelivery,
-  listAttempts,
-  listDeliveries,
-} from '../webhooks/delivery-log.ts'
-import { readHealth } from '../webhooks/endpoint.ts'
-import { listNotices } from '../webhooks/notices.ts'
+import type { LoggedDelivery } from '../webhooks/delivery-log.ts'
 import type { CommandContext } from './command-context.ts'
 import { parseInstant, parseLimit } from './parse.ts'
 import { day, print, table } from './print.ts'
@@ -20,9 +12,7 @@ export function webhookCommands(program: Command, context: CommandContext): void
     .argument('<account>')
     .description('where an account’s events go, and how that goes')
     .action(async (account: string, _options, command: Command) => {
-      const { db } = context.deps()
-      await getAccount(db, account)
-      const health = await readHealth(db, account)
+      const health = await context.reads().showWebhook(account)
       print(command, context, health, () =>
         health.webhook_url === null
           ? 'No endpoint. The account sets one with POST /webhook.'
@@ -40,9 +30,7 @@ export function webhookCommands(program: Command, context: CommandContext): void
     .option('--limit <n>', 'how many', parseLimit, 50)
     .description('deliveries, newest first')
     .action(async (account: string, { limit }: { limit: number }, command: Command) => {
-      const { db } = context.deps()
-      await getAccount(db, account)
-      const deliveries = await listDeliveries(db, account, limit)
+      const deliveries = await context.reads().listDeliveries(account, limit)
       print(command, context, { deliveries }, () => deliveryTable(deliveries))
     })
 
@@ -52,7 +40,7 @@ export function webhookCommands(program: Command, context: CommandContext): void
     .argument('<event>')
     .description('every attempt to deliver an event')
     .action(async (account: string, event: string, _options, command: Command) => {
-      const attempts = await listAttempts(context.deps().db, account, event)
+      const attempts = await context.reads().listAttempts(account, event)
       print(command, context, { attempts }, () =>
         table(
           ['ROUND', 'N', 'TIME (UTC)', 'TOOK', 'STATUS', 'ERROR', 'ADDRESS'],
@@ -76,7 +64,7 @@ export function webhookCommands(program: Command, context: CommandContext): void
     .option('--limit <n>', 'how many', parseLimit, 20)
     .description('what the account’s owner should hear of: endpoints that fail, events that were given up')
     .action(async (account: string, { limit }: { limit: number }, command: Command) => {
-      const notices = await listNotices(context.deps().db, account, limit)
+      const notices = await context.reads().listNotices(account, limit)
       print(command, context, { notices }, () =>
         table(
           ['TIME (UTC)', 'KIND', 'DETAILS'],
@@ -105,13 +93,11 @@ export function webhookCommands(program: Command, context: CommandContext): void
     .description('send the events of a time that nobody ever accepted')
     .action(
       async (account: string, options: { from: string; until: string; apply?: true }, command: Command) => {
-        const { db } = context.deps()
-        await getAccount(db, account)
         const range = {
           from: new Date(parseInstant(options.from)),
           until: new Date(parseInstant(options.until)),
         }
-        const found = await countRecoverable(db, account, range.from, range.until)
+        const found = await context.reads().countRecoverable(account, range)
         const sent = options.apply ? await context.operator().recoverEvents(account, range) : 0
         print(command, context, { ...found, sent }, () => {
           if (found.events === 0) return 'Every event of that time was accepted or is on its way.'

@@ -12,6 +12,8 @@ import { giveUpRequests, type ItemSupply, requestId } from '../supply/queries.ts
 import { createSupplier, pauseSupplier, type Supplier } from '../supply/suppliers.ts'
 import type { Act } from './act.ts'
 
+export { SUPPLIER_TIMEOUT_MS_DEFAULT } from '../supply/suppliers.ts'
+
 /** Where links come from, as an operator arranges it. */
 export function supplyActions(db: Db, keyring: Keyring, vault: LinkVault, clock: Clock, act: Act) {
   return {

@@ -10,6 +10,7 @@ import { compareCatalogue, importCatalogue } from '../../src/catalogue/import.ts
 import { type FileFormat, fileFormats, readCatalogueFile } from '../../src/catalogue/import-file.ts'
 import { type ItemFacts, selectItem, selectRevision } from '../../src/catalogue/queries.ts'
 import { createOperator } from '../../src/operations/operator.ts'
+import { createReads } from '../../src/operations/reads.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { sql } from '../../src/platform/db.ts'
 import { openTestDatabase, type TestDatabase } from '../../testing/database.ts'
@@ -694,7 +695,7 @@ async function adminOn({ db }: TestDatabase, ...args: string[]) {
   const context = {
     schemaMismatch: async () => undefined,
     operator: () => operator(db),
-    deps: () => ({ db }),
+    reads: () => createReads(db),
     out: (text: string) => {
       stdout += text
     },

@@ -1,0 +1,120 @@
+import { getAccount, listAccounts } from '../accounts/account.ts'
+import { listKeys } from '../accounts/api-key.ts'
+import { compareCatalogue, type ImportOptions, objectionTo } from '../catalogue/import.ts'
+import { everyItem, type ItemFacts, listItems, readRevision, showItem } from '../catalogue/item.ts'
+import { SERVED_AT_ONCE_MAX, SERVED_WITHIN_MS } from '../catalogue/live-catalogue.ts'
+import { listStoreWindows, readStoreState } from '../catalogue/store-state.ts'
+import { readBalance, readStatement } from '../ledger/transfer.ts'
+import { findOrder, readWholeOrder } from '../orders/find-order.ts'
+import { listOrders } from '../orders/read-orders.ts'
+import { readRefundRule } from '../orders/refund-rule.ts'
+import { listWaiting } from '../orders/waiting.ts'
+import { listActions } from '../platform/audit.ts'
+import { readDatabaseState } from '../platform/database-identity.ts'
+import type { Db } from '../platform/db.ts'
+import { requestId, selectOpenRequests, selectSetAside, selectSupplies } from '../supply/queries.ts'
+import { listSuppliers } from '../supply/suppliers.ts'
+import { countRecoverable, listAttempts, listDeliveries } from '../webhooks/delivery-log.ts'
+import { readHealth } from '../webhooks/endpoint.ts'
+import { listNotices } from '../webhooks/notices.ts'
+import { countSealed } from './sealed-columns.ts'
+import { type Rule, verifyData } from './verify.ts'
+
+export type OperatorReads = ReturnType<typeof createReads>
+
+/**
+ * What an operator may look at. Nothing is changed and nothing secret is revealed, so no actor is named and nothing is audited. A
+ * read that reveals a link is an action: `revealLinks` of the operator.
+ */
+export function createReads(db: Db) {
+  return {
+    listAccounts: (limit: number, after: string) => listAccounts(db, limit, after),
+
+    async showAccount(account_id: string) {
+      const account = await getAccount(db, account_id)
+      const [balance_cents, keys, transfers] = await Promise.all([
+        readBalance(db, account_id),
+        listKeys(db, account_id),
+        readStatement(db, account_id, 10),
+      ])
+      return { account, balance_cents, keys, transfers }
+    },
+
+    async readStatement(account_id: string, { limit, before }: { limit: number; before: number }) {
+      await getAccount(db, account_id)
+      const transfers = await readStatement(db, account_id, limit, before)
+      return { balance_cents: await readBalance(db, account_id), transfers }
+    },
+
+    listKeys: (account_id: string) => listKeys(db, account_id),
+
+    /** What an import would change, and why it would be refused. */
+    async compareCatalogue(items: ReadonlyMap<string, ItemFacts>, options: ImportOptions) {
+      const difference = await compareCatalogue(db, items, options)
+      return { difference, refused: objectionTo(difference, options) ?? null }
+    },
+
+    readRevision: async () => (await readRevision(db)).revision,
+    everyItem: () => everyItem(db),
+    listItems: (filter: Parameters<typeof listItems>[1], limit: number, after: string) =>
+      listItems(db, filter, limit, after),
+    showItem: (item_id: string) => showItem(db, item_id),
+
+    async showStore() {
+      const [state, windows] = await Promise.all([readStoreState(db), listStoreWindows(db)])
+      return { state, windows }
+    },
+
+    listSupplies: (limit: number, after: string) => selectSupplies(db, after, limit),
+    listSetAside: (limit: number) => selectSetAside(db, limit),
+    listSuppliers: () => listSuppliers(db),
+
+    /** Requests that were sent to a supplier and have no final answer. */
+    async listOpenRequests(limit: number) {
+      const requests = await selectOpenRequests(db, limit)
+      return requests.map((request) => ({ id: requestId(request), ...request }))
+    },
+
+    async listOrders(account_id: string, paging: { limit: number; offset: number }) {
+      await getAccount(db, account_id)
+      return listOrders(db, account_id, paging)
+    },
+
+    async listWaiting(limit: number) {
+      const [orders, refund_rule] = await Promise.all([listWaiting(db, limit), readRefundRule(db)])
+      return { orders, refund_rule }
+    },
+
+    showOrder: async (order_id: string) => readWholeOrder(db, await findOrder(db, order_id)),
+    readRefundRule: () => readRefundRule(db),
+
+    async showWebhook(account_id: string) {
+      await getAccount(db, account_id)
+      return readHealth(db, account_id)
+    },
+
+    async listDeliveries(account_id: string, limit: number) {
+      await getAccount(db, account_id)
+      return listDeliveries(db, account_id, limit)
+    },
+
+    listAttempts: (account_id: string, event_id: string) => listAttempts(db, account_id, event_id),
+    listNotices: (account_id: string, limit: number) => listNotices(db, account_id, limit),
+
+    async countRecoverable(account_id: string, { from, until }: { from: Date; until: Date }) {
+      await getAccount(db, account_id)
+      return countRecoverable(db, account_id, from, until)
+    },
+
+    showDatabase: () => readDatabaseState(db),
+    listActions: (target: string | undefined, limit: number) => listActions(db, target, limit),
+    countSealed: () => countSealed(db),
+    verify: (rules: readonly Rule[], progress: (rule: Rule) => void) => verifyData(db, rules, progress),
+  }
+}
+
+/** The time in which every API process serves a change of so many items. Undefined: longer than anybody should wait for it. */
+export function servedWithinMs(changes: number): number | undefined {
+  if (changes >= SERVED_AT_ONCE_MAX) return undefined
+  return changes > 0 ? SERVED_WITHIN_MS : 0
+}
