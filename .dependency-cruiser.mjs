@@ -15,13 +15,14 @@ const WORKSPACES = {
   contract: [],
   docs: ['contract'],
   engines: [],
+  harness: ['contract', 'engines'],
   service: ['contract'],
   sdk: ['contract'],
   cli: ['contract', 'sdk', 'emulator'],
   emulator: ['contract', 'engines', 'service'],
   examples: ['sdk'],
-  e2e: ['contract', 'engines', 'proof', 'sdk', 'emulator', 'cli'],
-  proof: ['contract', 'engines'],
+  e2e: ['contract', 'engines', 'harness', 'proof', 'sdk', 'emulator', 'cli'],
+  proof: ['contract', 'engines', 'harness'],
   tools: ['contract', 'engines'],
 }
 

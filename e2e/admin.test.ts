@@ -1,7 +1,13 @@
 import { readdir } from 'node:fs/promises'
+import {
+  type Ended,
+  runProgram,
+  type Settings,
+  START_MS_MAX,
+  type System,
+  startSystem,
+} from '@shopwire/harness'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Ended, runProgram, type Settings } from './support/program.ts'
-import { START_MS_MAX, type System, startSystem } from './support/system.ts'
 
 const NOBODY = 'acct_00000000000000000000000000'
 const NO_KEY = 'key_c1_00000000000000000000000000'

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { until } from '@shopwire/engines'
+import { limitless, startSystem } from '@shopwire/harness'
 import { expect, onTestFinished, test } from 'vitest'
 import { newOrder } from './support/buyer.ts'
 import { connect } from './support/connection.ts'
-import { limitless, openShop } from './support/shop.ts'
-import { startSystem } from './support/system.ts'
+import { openShop } from './support/shop.ts'
 
 const run = promisify(execFile)
 const DISK = '256m'

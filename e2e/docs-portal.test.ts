@@ -4,11 +4,11 @@ import type { Server } from 'node:http'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { AxeBuilder } from '@axe-core/playwright'
+import { startSystem } from '@shopwire/harness'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ROOT } from './support/code-blocks.ts'
 import { serveSite } from './support/static-site.ts'
-import { startSystem } from './support/system.ts'
 
 /** The portal as it is built, in a browser, under the policy that docs/hosting-the-docs.md gives. SHOPWIRE_SHOTS=folder keeps pictures. */
 const CHROMIUM = process.env.SHOPWIRE_CHROMIUM ?? '/usr/bin/chromium'

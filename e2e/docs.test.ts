@@ -5,11 +5,10 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join, posix } from 'node:path'
 import { promisify } from 'node:util'
 import { verifyWebhook } from '@shopwire/contract/signing'
+import { START_MS_MAX, type System, startSystem, startWorker, type WorkerProcess } from '@shopwire/harness'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type CodeBlock, codeBlocks, ROOT, readPages } from './support/code-blocks.ts'
-import { type ServerProcess, startWorker } from './support/server-process.ts'
 import { type Harness, harnesses, receiverHarnesses } from './support/signing-harness.ts'
-import { START_MS_MAX, type System, startSystem } from './support/system.ts'
 
 /** What the pages say must be true: code in them is run, links in them lead somewhere. */
 const pages = await readPages()
@@ -73,7 +72,7 @@ describe('webhook receivers accept and refuse deliveries as the vectors say', as
 
 describe('examples work against a running store', () => {
   let system: System
-  let worker: ServerProcess
+  let worker: WorkerProcess
   let folder: string
   let env: Record<string, string>
 

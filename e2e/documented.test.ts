@@ -1,9 +1,9 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { requestBytes } from '@shopwire/harness'
 import { expect, test } from 'vitest'
 import { exchange } from './support/connection.ts'
 import { type Exchanged, undocumented } from './support/documented.ts'
-import { requestBytes } from './support/signed-request.ts'
 
 const headers = {
   'x-request-id': 'req_01k9zq3v7m8n4p2r6s0t5w1x9y',

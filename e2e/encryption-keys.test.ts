@@ -1,8 +1,6 @@
+import { newEncryptionKey, runProgram, START_MS_MAX, type System, startSystem } from '@shopwire/harness'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { runProgram } from './support/program.ts'
-import { newEncryptionKey } from './support/settings.ts'
 import { openShop } from './support/shop.ts'
-import { START_MS_MAX, type System, startSystem } from './support/system.ts'
 
 const ANY_PORT = { SHOPWIRE_PORT: '0', SHOPWIRE_HEALTH_PORT: '0' }
 

@@ -5,10 +5,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { provisionDatabase, startPostgres, until } from '@shopwire/engines'
+import { ownerSettings, START_MS_MAX, settingsFor, startWorker, type WorkerProcess } from '@shopwire/harness'
 import { expect, test } from 'vitest'
-import { type ServerProcess, startWorker } from './support/server-process.ts'
-import { ownerSettings, settingsFor } from './support/settings.ts'
-import { START_MS_MAX } from './support/system.ts'
 
 /**
  * docs/first-day.md is what an operator sees who starts from an empty database. Here the same commands are run, and the page
@@ -124,11 +122,11 @@ test('docs/first-day.md shows exactly what its commands print', { timeout: START
 /** Runs the steps; the worker begins where the page first waits for it. */
 async function play(
   shell: (command: string) => Promise<string>,
-  startTheWorker: () => Promise<ServerProcess>,
+  startTheWorker: () => Promise<WorkerProcess>,
 ): Promise<string> {
   const names = new Map<string, string>()
   const parts: string[] = []
-  let worker: ServerProcess | undefined
+  let worker: WorkerProcess | undefined
   try {
     for (const step of STEPS) {
       if (typeof step === 'string') {

@@ -3,11 +3,10 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { type Key, START_MS_MAX, type System, sign, startSystem } from '@shopwire/harness'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Connection, connect } from './support/connection.ts'
 import { tally } from './support/load.ts'
-import { type Key, sign } from './support/signed-request.ts'
-import { START_MS_MAX, type System, startSystem } from './support/system.ts'
 
 /**
  * Forged requests, with random key ids and with one that exists, as fast as an attacker with one machine may send them. Honest

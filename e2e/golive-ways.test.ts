@@ -3,7 +3,7 @@ import { type Emulator, startEmulator } from '@shopwire/emulator'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type BrokenWay, brokenWays, type Way } from './support/broken-ways.ts'
 import { failuresOf, PREVIOUS_SECRET, SECRET } from './support/golive.ts'
-import { startHandmadeShop } from './support/handmade-shop.ts'
+import { startHandmadeIntegration } from './support/handmade-integration.ts'
 
 const START_MS_MAX = 120_000
 /** Enough for a good shop; a broken one is waited for as long as this. */
@@ -95,7 +95,13 @@ async function drive(
 ): Promise<GoliveReport> {
   const { accountId, key } = await emulator.createAccount()
   const { baseUrl, url } = emulator
-  const shop = await startHandmadeShop({ baseUrl, key, secrets: [SECRET, PREVIOUS_SECRET], way, isQueued })
+  const shop = await startHandmadeIntegration({
+    baseUrl,
+    key,
+    secrets: [SECRET, PREVIOUS_SECRET],
+    way,
+    isQueued,
+  })
   try {
     return await runGolive({
       emulator: url,

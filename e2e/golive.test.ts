@@ -10,11 +10,11 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { codeBlocks, readPages } from './support/code-blocks.ts'
 import { EXAMPLES, startProgram } from './support/example.ts'
 import { failuresOf, PREVIOUS_SECRET, RUN_MS_MAX, SECRET } from './support/golive.ts'
-import { startHandmadeShop } from './support/handmade-shop.ts'
+import { startHandmadeIntegration } from './support/handmade-integration.ts'
 import { readXml } from './support/xml.ts'
 
 const ROOT = new URL('..', import.meta.url)
-const PAGE_SHOP = fileURLToPath(new URL('./support/page-shop.ts', import.meta.url))
+const PAGE_INTEGRATION = fileURLToPath(new URL('./support/page-integration.ts', import.meta.url))
 const START_MS_MAX = 120_000
 const SECRETS = { SHOPWIRE_WEBHOOK_SECRET: SECRET, SHOPWIRE_WEBHOOK_SECRET_PREVIOUS: PREVIOUS_SECRET }
 
@@ -54,7 +54,7 @@ test.runIf(process.env.SHOPWIRE_LONG)('the code on the docs pages passes every s
   onTestFinished(() => rm(folder, { recursive: true }))
   const blocks = (await readPages()).flatMap(codeBlocks)
   for (const { marks, code } of blocks) if (marks.file) await writeFile(join(folder, marks.file), code)
-  const urls = await startShop(folder, PAGE_SHOP, folder)
+  const urls = await startShop(folder, PAGE_INTEGRATION, folder)
   const { stdout } = await golive(['--json', ...argumentsFor(urls)])
   const report = JSON.parse(stdout) as GoliveReport
   expect(failuresOf(report)).toEqual([])
@@ -64,7 +64,7 @@ test.runIf(process.env.SHOPWIRE_LONG)('the code on the docs pages passes every s
 test('skips what the shop does not offer, says how to fix what fails, and JUnit lists both', async () => {
   const { accountId, key } = await emulator.createAccount()
   const { baseUrl } = emulator
-  const shop = await startHandmadeShop({ baseUrl, key, secrets: [SECRET], way: 'key-from-cart' })
+  const shop = await startHandmadeIntegration({ baseUrl, key, secrets: [SECRET], way: 'key-from-cart' })
   const folder = await mkdtemp(join(tmpdir(), 'shopwire-golive-'))
   onTestFinished(async () => {
     await shop.stop()
@@ -116,7 +116,7 @@ test('names the setting to fix when the shop buys elsewhere or with a wrong secr
     [{ baseUrl, key: { ...key, secret: `${key.secret}x` } }, 'Your request was refused'],
     [{ baseUrl, key: emulator.key }, 'which is not one of this account'],
   ] as const) {
-    const shop = await startHandmadeShop({ ...settings, secrets: [SECRET] })
+    const shop = await startHandmadeIntegration({ ...settings, secrets: [SECRET] })
     const args = ['--emulator', emulator.url, '--account', accountId, '--only', 'plain', '--patience', '3']
     const { code, stdout } = await golive(['--buy', shop.urls.buy, ...args])
     await shop.stop()

@@ -1,9 +1,7 @@
+import { newEncryptionKey, type System, sign, startSystem } from '@shopwire/harness'
 import { expect, test } from 'vitest'
 import { exchange } from './support/connection.ts'
 import { startLoad, tally } from './support/load.ts'
-import { newEncryptionKey } from './support/settings.ts'
-import { sign } from './support/signed-request.ts'
-import { type System, startSystem } from './support/system.ts'
 
 test('threat 65: the encryption key is rotated under load, one process after the other, and no call fails', async ({
   annotate,

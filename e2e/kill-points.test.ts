@@ -1,13 +1,19 @@
 import type { OrderRequest } from '@shopwire/contract'
+import {
+  type ApiProcess,
+  limitless,
+  type System,
+  type SystemOptions,
+  startApi,
+  startSystem,
+} from '@shopwire/harness'
 import { expect, type TestContext, test } from 'vitest'
 import { type Buyer, newOrder, unlessLost } from './support/buyer.ts'
 import { type Answer, connect } from './support/connection.ts'
 import { outcomeOf, tally } from './support/load.ts'
 import { type PostgresProxy, startPostgresProxy, type Trap } from './support/postgres-proxy.ts'
 import { keepReserve } from './support/reserve.ts'
-import { type Api, startApi } from './support/server-process.ts'
-import { limitless, openShop, type Shop } from './support/shop.ts'
-import { type System, type SystemOptions, startSystem } from './support/system.ts'
+import { openShop, type Shop } from './support/shop.ts'
 
 const IS_LONG = process.env.SHOPWIRE_LONG === '1'
 const KILLS = IS_LONG ? 200 : process.env.SHOPWIRE_E2E_SHORT === '1' ? 25 : 50
@@ -63,7 +69,7 @@ async function killApis(context: TestContext, how: Trap['how']) {
 }
 
 interface Victim {
-  readonly api: Api
+  readonly api: ApiProcess
   readonly proxy: PostgresProxy
 }
 

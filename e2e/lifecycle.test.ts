@@ -1,13 +1,18 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { until } from '@shopwire/engines'
+import {
+  type Key,
+  openSession,
+  runProgram,
+  type Settings,
+  type System,
+  sign,
+  startSystem,
+} from '@shopwire/harness'
 import { expect, type TestContext, test } from 'vitest'
 import { type Answer, type Connection, ConnectionLost, connect, exchange } from './support/connection.ts'
 import { startLoad, tally } from './support/load.ts'
-import { runProgram, type Settings } from './support/program.ts'
-import { openSession } from './support/psql.ts'
-import { type Key, sign } from './support/signed-request.ts'
-import { type System, startSystem } from './support/system.ts'
 
 const SOON_MS = 20_000
 

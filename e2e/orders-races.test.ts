@@ -1,14 +1,20 @@
 import type { OrderRequest } from '@shopwire/contract'
 import { until } from '@shopwire/engines'
+import {
+  limitless,
+  newLinks,
+  openSession,
+  ownerSettings,
+  runProgram,
+  START_MS_MAX,
+  type System,
+  startSystem,
+} from '@shopwire/harness'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Buyer, newOrder } from './support/buyer.ts'
 import { type Answer, type Connection, connect } from './support/connection.ts'
 import { outcomeOf, tally } from './support/load.ts'
-import { runProgram } from './support/program.ts'
-import { openSession } from './support/psql.ts'
-import { ownerSettings } from './support/settings.ts'
-import { limitless, newLinks, openShop, type Shop } from './support/shop.ts'
-import { START_MS_MAX, type System, startSystem } from './support/system.ts'
+import { openShop, type Shop } from './support/shop.ts'
 
 const COPIES = 64
 const KEYS = process.env.SHOPWIRE_LONG === '1' ? 200 : 60

@@ -1,10 +1,8 @@
 import { until } from '@shopwire/engines'
+import { ageMemory, type Key, requestBytes, type System, sign, startSystem } from '@shopwire/harness'
 import { expect, type TestContext, test } from 'vitest'
-import { ageMemory } from './support/admission-memory.ts'
 import { type Answer, exchange } from './support/connection.ts'
 import { describeAftermath, expectHeld, sufferLoss } from './support/loss.ts'
-import { type Key, requestBytes, sign } from './support/signed-request.ts'
-import { type System, startSystem } from './support/system.ts'
 
 const ANSWERS_MS_MAX = 30_000
 const STATUS_MS_MAX = 20_000

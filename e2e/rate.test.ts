@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RATE_WINDOW_S, REQUESTS_PER_WINDOW_MAX } from '@shopwire/contract'
+import { type Key, START_MS_MAX, type System, sign, startSystem } from '@shopwire/harness'
 import { afterAll, beforeAll, test } from 'vitest'
 import { type Answer, connect, exchange } from './support/connection.ts'
 import { type Outcome, startLoad, tally } from './support/load.ts'
-import { type Key, sign } from './support/signed-request.ts'
-import { START_MS_MAX, type System, startSystem } from './support/system.ts'
 
 /** Long enough to see two windows end; the short form sees one. */
 const FLOOD_MS = process.env.SHOPWIRE_E2E_SHORT === '1' ? 65_000 : 130_000

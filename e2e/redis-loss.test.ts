@@ -1,11 +1,17 @@
 import { type Redis, until } from '@shopwire/engines'
+import {
+  ageMemory,
+  type Key,
+  START_MS_MAX,
+  type System,
+  type SystemOptions,
+  sign,
+  startSystem,
+} from '@shopwire/harness'
 import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest'
-import { ageMemory } from './support/admission-memory.ts'
 import { exchange } from './support/connection.ts'
 import { type Outcome, tally } from './support/load.ts'
 import { describeAftermath, expectHeld, sufferLoss } from './support/loss.ts'
-import { type Key, sign } from './support/signed-request.ts'
-import { START_MS_MAX, type System, type SystemOptions, startSystem } from './support/system.ts'
 
 const SERVED_MS_MAX = 30_000
 const UNLIMITED = { SHOPWIRE_REQUESTS_PER_MINUTE: '100000' }

@@ -1,10 +1,18 @@
+import {
+  admissionKinds,
+  ageMemory,
+  type Key,
+  nowS,
+  type SignedRequest,
+  START_MS_MAX,
+  type System,
+  type Systems,
+  sign,
+  startSystems,
+} from '@shopwire/harness'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ageMemory } from './support/admission-memory.ts'
 import { connect } from './support/connection.ts'
 import { outcomeOf, tally } from './support/load.ts'
-import { type Key, nowS, type SignedRequest, sign } from './support/signed-request.ts'
-import { admissionKinds, START_MS_MAX, type System } from './support/system.ts'
-import { type Systems, startSystems } from './support/systems.ts'
 
 const COPIES = 200
 

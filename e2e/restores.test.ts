@@ -15,14 +15,19 @@ import {
   temporaryParent,
   until,
 } from '@shopwire/engines'
+import {
+  capture,
+  runProgram,
+  type Settings,
+  spawnProgram,
+  startApi,
+  startSupplier,
+  startSystem,
+} from '@shopwire/harness'
 import { expect, onTestFinished, test } from 'vitest'
 import { newOrder } from './support/buyer.ts'
 import { connect } from './support/connection.ts'
-import { capture, runProgram, type Settings, spawnProgram } from './support/program.ts'
-import { startApi } from './support/server-process.ts'
 import { openShop } from './support/shop.ts'
-import { startSupplier } from './support/supplier.ts'
-import { startSystem } from './support/system.ts'
 
 const SOON_MS = 30_000
 /** A worker asks for jobs ten times a second: it would have taken one up by now. */

@@ -1,10 +1,8 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
+import { type Key, START_MS_MAX, type System, sign, spawnProgram, startSystem } from '@shopwire/harness'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Connection, connect } from './support/connection.ts'
-import { spawnProgram } from './support/program.ts'
-import { type Key, sign } from './support/signed-request.ts'
-import { START_MS_MAX, type System, startSystem } from './support/system.ts'
 
 /**
  * The command that revokes is killed after its commit and before Redis has heard of it. Its Redis is a socket that takes

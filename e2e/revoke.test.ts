@@ -1,11 +1,17 @@
 import { until } from '@shopwire/engines'
+import {
+  admissionKinds,
+  type Key,
+  runProgram,
+  START_MS_MAX,
+  type System,
+  type Systems,
+  sign,
+  startSystems,
+} from '@shopwire/harness'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exchange } from './support/connection.ts'
 import { type Load, type Outcome, startLoad, tally } from './support/load.ts'
-import { runProgram } from './support/program.ts'
-import { type Key, sign } from './support/signed-request.ts'
-import { admissionKinds, START_MS_MAX, type System } from './support/system.ts'
-import { type Systems, startSystems } from './support/systems.ts'
 
 const CONNECTIONS_PER_API = 8
 /** How many requests each process must have answered before the change, and after it. */

@@ -1,16 +1,22 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '@shopwire/engines'
+import {
+  capture,
+  limitless,
+  openSession,
+  ownerSettings,
+  START_MS_MAX,
+  type System,
+  spawnProgram,
+  startSystem,
+} from '@shopwire/harness'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Buyer, newOrder } from './support/buyer.ts'
 import { type Connection, connect } from './support/connection.ts'
 import { type Outcome, outcomeOf, tally } from './support/load.ts'
 import { makeNextRelease, type NextRelease } from './support/next-release.ts'
-import { capture, spawnProgram } from './support/program.ts'
-import { openSession } from './support/psql.ts'
-import { ownerSettings } from './support/settings.ts'
-import { limitless, openShop, type Shop } from './support/shop.ts'
-import { START_MS_MAX, type System, startSystem } from './support/system.ts'
+import { openShop, type Shop } from './support/shop.ts'
 
 const IS_LONG = process.env.SHOPWIRE_LONG === '1'
 const ORDERS_PER_S = 100

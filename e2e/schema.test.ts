@@ -1,9 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { type Postgres, type ProvisionedDatabase, provisionDatabase, startPostgres } from '@shopwire/engines'
+import { type Ended, ownerSettings, psql, runProgram, settingsFor } from '@shopwire/harness'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Ended, runProgram } from './support/program.ts'
-import { psql } from './support/psql.ts'
-import { ownerSettings, settingsFor } from './support/settings.ts'
 
 let postgres: Postgres
 

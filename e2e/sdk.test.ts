@@ -1,9 +1,9 @@
+import { newLinks, START_MS_MAX, type System, startSystem } from '@shopwire/harness'
 import { checkInvariants } from '@shopwire/proof/invariants'
 import { InsufficientFundsError, OrderPendingError, Shopwire, type ShopwireOptions } from '@shopwire/sdk'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type CuttingProxy, startCuttingProxy } from './support/cutting-proxy.ts'
-import { newLinks, openShop, type Shop } from './support/shop.ts'
-import { START_MS_MAX, type System, startSystem } from './support/system.ts'
+import { openShop, type Shop } from './support/shop.ts'
 
 const PRICE_CENTS = 500
 const BALANCE_CENTS = 2_000

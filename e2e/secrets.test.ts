@@ -1,9 +1,17 @@
 import { until } from '@shopwire/engines'
+import {
+  dump,
+  type Key,
+  nowS,
+  requestBytes,
+  type SignedRequest,
+  START_MS_MAX,
+  type System,
+  sign,
+  startSystem,
+} from '@shopwire/harness'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ConnectionLost, exchange } from './support/connection.ts'
-import { dump } from './support/psql.ts'
-import { type Key, nowS, requestBytes, type SignedRequest, sign } from './support/signed-request.ts'
-import { START_MS_MAX, type System, startSystem } from './support/system.ts'
 
 const REQUESTS_PER_MINUTE = 40
 const REDIS_PASSWORD = 'redis-password-of-the-secrets-test'

@@ -1,12 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '@shopwire/engines'
+import {
+  limitless,
+  type System,
+  startSupplier,
+  startSystem,
+  startWorker,
+  type WorkerProcess,
+} from '@shopwire/harness'
 import { expect, type TestContext, test } from 'vitest'
 import { type Buyer, newOrder } from './support/buyer.ts'
 import { type PostgresProxy, startPostgresProxy, type Trap } from './support/postgres-proxy.ts'
-import { type ServerProcess, startWorker } from './support/server-process.ts'
-import { limitless, openShop, type Shop } from './support/shop.ts'
-import { startSupplier } from './support/supplier.ts'
-import { type System, startSystem } from './support/system.ts'
+import { openShop, type Shop } from './support/shop.ts'
 
 const IS_LONG = process.env.SHOPWIRE_LONG === '1'
 const KILLS = IS_LONG ? 200 : process.env.SHOPWIRE_E2E_SHORT === '1' ? 25 : 50
@@ -116,7 +121,7 @@ async function openStore({
 }
 
 interface Victim {
-  readonly worker: ServerProcess
+  readonly worker: WorkerProcess
   readonly proxy: PostgresProxy
 }
 

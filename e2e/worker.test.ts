@@ -1,11 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '@shopwire/engines'
+import {
+  limitless,
+  type System,
+  startSupplier,
+  startSystem,
+  startWorker,
+  type WorkerProcess,
+} from '@shopwire/harness'
 import { expect, type TestContext, test } from 'vitest'
 import { type Buyer, newOrder } from './support/buyer.ts'
-import { type ServerProcess, startWorker } from './support/server-process.ts'
-import { limitless, openShop, type Shop } from './support/shop.ts'
-import { startSupplier } from './support/supplier.ts'
-import { type System, startSystem } from './support/system.ts'
+import { openShop, type Shop } from './support/shop.ts'
 
 const SOON_MS = 60_000
 const LOOK_EVERY_MS = 200
@@ -147,7 +152,7 @@ async function startWorkerFor(
   { onTestFinished }: TestContext,
   { settings }: System,
   changed = {},
-): Promise<ServerProcess> {
+): Promise<WorkerProcess> {
   const worker = await startWorker({ ...settings, ...changed })
   onTestFinished(async () => {
     const crash = worker.crash()
@@ -185,7 +190,7 @@ async function linksOf({ ports }: System, buyer: Buyer, ids: readonly string[]):
   return orders.flatMap(({ links }) => links)
 }
 
-async function deliveredBy({ healthUrl }: ServerProcess): Promise<number> {
+async function deliveredBy({ healthUrl }: WorkerProcess): Promise<number> {
   const metrics = await (await fetch(`${healthUrl}/metrics`)).text()
   return Number(/^shopwire_orders_delivered_total (\d+)$/m.exec(metrics)?.[1])
 }

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '@shopwire/engines'
+import { startWorker, type WorkerProcess } from '@shopwire/harness'
 import { describe, expect } from 'vitest'
 import { startPostgresProxy, type Trap } from '../support/postgres-proxy.ts'
-import { type ServerProcess, startWorker } from '../support/server-process.ts'
 import type { Received } from './receiver.ts'
 import { type Rig, SOON_MS, type Subscription, test } from './rig.ts'
 
@@ -86,7 +86,7 @@ test(`threat 58: with a worker killed every two seconds during ${FLOOD.events} e
   })()
   let kills = 0
   for (const workers = [rig.worker, second]; performance.now() < untilMs; kills += 1) {
-    const victim = workers[kills % 2] as ServerProcess
+    const victim = workers[kills % 2] as WorkerProcess
     await sleep(KILL_EVERY_MS)
     await victim.kill('SIGKILL')
     await victim.start()

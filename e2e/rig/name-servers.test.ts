@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sign } from '@shopwire/harness'
 import { describe, expect } from 'vitest'
 import { exchange } from '../support/connection.ts'
-import { sign } from '../support/signed-request.ts'
 import { type Customer, HERE, type Rig, type Subscription, test, timeDelivery } from './rig.ts'
 
 const IS_LONG = process.env.SHOPWIRE_LONG === '1'

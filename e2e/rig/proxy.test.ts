@@ -2,9 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { until } from '@shopwire/engines'
+import { startSupplier, startWorker } from '@shopwire/harness'
 import { expect } from 'vitest'
-import { startWorker } from '../support/server-process.ts'
-import { startSupplier } from '../support/supplier.ts'
 import { HERE, ITEM, SOON_MS, test } from './rig.ts'
 
 test('with an egress proxy events arrive, and the proxy is asked only for addresses the SSRF guard has checked', async ({

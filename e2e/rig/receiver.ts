@@ -1,11 +1,11 @@
-import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { createServer, type ServerOptions } from 'node:https'
+import type { ServerOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { webhookHeadersLower } from '@shopwire/contract'
 import { verifyWebhook } from '@shopwire/contract/signing'
 import type { Certificate } from '@shopwire/engines'
+import { startHttpServer } from '@shopwire/harness'
 import type { Journal } from '@shopwire/proof/invariants'
 
 export interface Received {
@@ -45,8 +45,7 @@ export async function startReceiver(
   let secrets: string[] = []
   let manner: Manner = ({ response }) => response.writeHead(204).end()
 
-  const server = createServer(
-    { ...place.certificate, minVersion: 'TLSv1.2', ...tls },
+  const server = await startHttpServer(
     async (request, response) => {
       const atMs = Date.now()
       const body = await buffer(request).catch(() => undefined)
@@ -71,13 +70,13 @@ export async function startReceiver(
       manner({ got, request, response, wire: wires.get(request.socket.remotePort ?? 0) as Socket })
       noteAnswer()
     },
+    {
+      host: place.address,
+      port: place.port,
+      tls: { ...place.certificate, ...tls },
+      onConnection: (wire) => void wires.set(wire.remotePort ?? 0, wire),
+    },
   )
-  server.on('connection', (wire: Socket) => {
-    wires.set(wire.remotePort ?? 0, wire)
-  })
-  server.on('tlsClientError', () => {})
-  server.listen(place.port, place.address)
-  await once(server, 'listening')
   return {
     origin: place.origin,
     received,
@@ -88,10 +87,6 @@ export async function startReceiver(
     behaves(how: Manner) {
       manner = how
     },
-    async close() {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
+    close: server.close,
   }
 }

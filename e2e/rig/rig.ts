@@ -2,13 +2,19 @@ import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:net'
 import type { OrderRequest } from '@shopwire/contract'
 import { createAuthority, type DnsStub, PUBLIC_ADDRESSES, startDnsStub, until } from '@shopwire/engines'
+import {
+  type Key,
+  LIMITLESS,
+  limitless,
+  type System,
+  sign,
+  startSystem,
+  startWorker,
+  type WorkerProcess,
+} from '@shopwire/harness'
 import { checkInvariants, Journal } from '@shopwire/proof/invariants'
 import { test as base, expect } from 'vitest'
 import { type Answer, exchange } from '../support/connection.ts'
-import { type ServerProcess, startWorker } from '../support/server-process.ts'
-import { LIMITLESS, limitless } from '../support/shop.ts'
-import { type Key, sign } from '../support/signed-request.ts'
-import { type System, startSystem } from '../support/system.ts'
 import { type Receiver, type ReceiverOptions, startReceiver } from './receiver.ts'
 
 /** Runs in a network where these two are on this machine and names are looked up in the stub. */
@@ -20,7 +26,7 @@ export const ITEM = '10000000000000001'
 /** A shop whose customers have servers on a public internet. All files share one; each ends with `expectAllHolds`. */
 export interface Rig {
   readonly system: System
-  readonly worker: ServerProcess
+  readonly worker: WorkerProcess
   readonly dns: DnsStub
   readonly inside: Inside
   openAccount(): Promise<Customer>

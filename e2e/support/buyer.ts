@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { ORDERS_LIMIT_MAX, type OrderRequest } from '@shopwire/contract'
 import { until } from '@shopwire/engines'
+import { type Key, sign } from '@shopwire/harness'
 import type { Journal } from '@shopwire/proof/invariants'
 import { type Answer, type Connection, ConnectionLost, connect } from './connection.ts'
-import { type Key, sign } from './signed-request.ts'
 
 /** An account as its own server sees it: it signs, it sends, and it writes down what came back. */
 export interface Buyer {

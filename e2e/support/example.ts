@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { capture, ENDS_WITH_PARENT } from '@shopwire/harness'
 import { onTestFinished } from 'vitest'
-import { capture } from './program.ts'
 
 export const EXAMPLES = fileURLToPath(new URL('../../examples/', import.meta.url))
-const ENDS_WITH_US = fileURLToPath(new URL('./ends-with-parent.ts', import.meta.url))
 
 export interface ExampleOptions {
   readonly env: Readonly<Record<string, string>>
@@ -34,7 +33,7 @@ export function startExample(args: readonly string[], options: ExampleOptions): 
 }
 
 export function startProgram(args: readonly string[], options: ExampleOptions): RunningExample {
-  const imports = options.isTypedTo ? [] : ['--import', ENDS_WITH_US]
+  const imports = options.isTypedTo ? [] : ['--import', ENDS_WITH_PARENT]
   return startCommand(process.execPath, [...imports, ...args], options)
 }
 

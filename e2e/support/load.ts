@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { SignedRequest } from '@shopwire/harness'
 import { type Answer, type Connection, ConnectionLost, connect } from './connection.ts'
-import type { SignedRequest } from './signed-request.ts'
 
 /** What one request of the load came to. */
 export interface Outcome {

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '@shopwire/engines'
+import { type Key, nowS, type SignedRequest, type System, sign } from '@shopwire/harness'
 import { expect } from 'vitest'
 import { ConnectionLost, exchange } from './connection.ts'
 import { type Outcome, outcomeOf, tally } from './load.ts'
-import { type Key, nowS, type SignedRequest, sign } from './signed-request.ts'
-import type { System } from './system.ts'
 
 /** Something is taken away while an attacker holds requests that had just been accepted. */
 export interface Loss {

@@ -1,15 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import {
-  createServer as createHttpServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type ServerResponse,
-} from 'node:http'
-import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { startHttpServer } from '@shopwire/harness'
 import { Mismatch } from './expect.ts'
 import { webhookFault } from './signer.ts'
 
@@ -81,14 +74,9 @@ export async function startReceiver({ host, port, cert, key, url }: ReceiverOpti
     const { status, headers: sent = {} } = inbox.answer(event)
     response.writeHead(status, sent).end()
   }
-  const server =
-    cert === undefined || key === undefined
-      ? createHttpServer(receive)
-      : createServer({ cert, key, minVersion: 'TLSv1.2' }, receive)
-  server.on('tlsClientError', () => {})
-  server.listen(port, host)
-  await once(server, 'listening')
-  const at = port === 0 ? `${url}:${(server.address() as AddressInfo).port}` : url
+  const tls = cert !== undefined && key !== undefined ? { cert, key } : undefined
+  const server = await startHttpServer(receive, { host, port, tls })
+  const at = port === 0 ? `${url}:${server.port}` : url
   return {
     open() {
       const path = `/inbox/${randomBytes(9).toString('hex')}`
@@ -96,11 +84,7 @@ export async function startReceiver({ host, port, cert, key, url }: ReceiverOpti
       inboxes.set(path, inbox)
       return inboxOf(`${at.replace(/\/$/, '')}${path}`, inbox)
     },
-    async close() {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
+    close: server.close,
   }
 }
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { startSupplier } from '@shopwire/harness'
 import { expect, test } from 'vitest'
 import { createOperator } from '../src/operations/operator.ts'
 import { SEALED_COLUMNS } from '../src/operations/sealed-columns.ts'
@@ -26,7 +27,6 @@ import { deleteOldEvents } from '../src/webhooks/retention.ts'
 import { openTestDatabase } from '../testing/database.ts'
 import { itemOf } from '../testing/items.ts'
 import { LOCK_ORDER, recordLocks, tablesLockedBy } from '../testing/lock-order.ts'
-import { startSupplier } from '../testing/supplier.ts'
 
 const DAY_MS = 86_400_000
 const LEASE_MS = 60_000

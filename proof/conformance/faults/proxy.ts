@@ -1,8 +1,7 @@
-import { once } from 'node:events'
-import { createServer as createHttp, request as httpRequest, type IncomingMessage } from 'node:http'
-import { createServer as createHttps, request as httpsRequest } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import { request as httpsRequest } from 'node:https'
 import { buffer } from 'node:stream/consumers'
+import { startHttpServer } from '@shopwire/harness'
 import { canonical, hmac, newNonce, nowS, type Parts, signRequest } from '../signer.ts'
 
 export interface Asked {
@@ -37,7 +36,7 @@ export interface Proxy {
 /** Stands between the kit and a right server, and makes it a wrong one. */
 export async function startProxy(service: string, wrong: Wrong): Promise<Proxy> {
   const { host, pathname } = new URL(service)
-  const server = createHttp(async (incoming, response) => {
+  const server = await startHttpServer(async (incoming, response) => {
     const asked = await askedOf(incoming)
     const path = asked.target
     const told =
@@ -49,12 +48,7 @@ export async function startProxy(service: string, wrong: Wrong): Promise<Proxy> 
     response.writeHead(told.status, told.headers.flat())
     response.end(told.status === 304 ? undefined : told.body)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${pathname}`,
-    close: () => closed(server),
-  }
+  return { url: `http://127.0.0.1:${server.port}${pathname}`, close: server.close }
 }
 
 /** Stands in front of the receiver, under the same certificate. */
@@ -63,7 +57,7 @@ export async function startReceiverProxy(
   receiver: { host: string; port: number },
   wrong: Wrong,
 ): Promise<Proxy> {
-  const server = createHttps({ cert, key }, async (incoming, response) => {
+  const receive = async (incoming: IncomingMessage, response: ServerResponse) => {
     const event = await askedOf(incoming)
     wrong.event?.(event)
     setHeader(event, 'content-length', String(event.body.length))
@@ -72,19 +66,9 @@ export async function startReceiverProxy(
       event.body,
     )
     response.writeHead(told.status, told.headers.flat()).end(told.body)
-  })
-  server.listen(0, receiver.host)
-  await once(server, 'listening')
-  return {
-    url: `https://${receiver.host}:${(server.address() as AddressInfo).port}`,
-    close: () => closed(server),
   }
-}
-
-async function closed(server: ReturnType<typeof createHttp> | ReturnType<typeof createHttps>) {
-  server.closeAllConnections()
-  server.close()
-  await once(server, 'close')
+  const server = await startHttpServer(receive, { host: receiver.host, tls: { cert, key } })
+  return { url: `https://${receiver.host}:${server.port}`, close: server.close }
 }
 
 async function askedOf(incoming: IncomingMessage): Promise<Asked> {

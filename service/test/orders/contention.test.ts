@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { startSupplier } from '@shopwire/harness'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createOperator } from '../../src/operations/operator.ts'
@@ -22,7 +23,6 @@ import { type Attempt, recordAttempts } from '../../src/webhooks/queries.ts'
 import { INVARIANTS } from '../../src/wiring.ts'
 import { itemOf, putItems } from '../../testing/items.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
-import { startSupplier } from '../../testing/supplier.ts'
 import { startWorker } from '../../testing/worker.ts'
 
 const STRESS_MS = process.env.SHOPWIRE_LONG ? 20_000 : 5_000

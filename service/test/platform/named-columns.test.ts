@@ -1,10 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises'
+import { startSupplier } from '@shopwire/harness'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { selectOpenRequests } from '../../src/supply/queries.ts'
 import { asSuperuser } from '../../testing/database.ts'
 import { itemOf, putItems } from '../../testing/items.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
-import { startSupplier } from '../../testing/supplier.ts'
 import { startWorker } from '../../testing/worker.ts'
 
 const SOURCES = new URL('../../src/', import.meta.url)

@@ -3,10 +3,10 @@ import { createServer, type Server } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import { type AddressInfo, connect } from 'node:net'
 import { createAuthority } from '@shopwire/engines'
+import { startSupplier } from '@shopwire/harness'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { operatorFetch } from '../../src/platform/operator-fetch.ts'
 import { askSupplier } from '../../src/supply/ask-supplier.ts'
-import { startSupplier } from '../../testing/supplier.ts'
 
 const ASK = { id: 'ord_1-1', sku: 'ring', qty: 1 }
 

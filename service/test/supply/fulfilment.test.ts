@@ -1,3 +1,4 @@
+import { startSupplier } from '@shopwire/harness'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createRefundRule } from '../../src/orders/refund-rule.ts'
 import { systemClock } from '../../src/platform/clock.ts'
@@ -5,7 +6,6 @@ import { sql } from '../../src/platform/db.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { itemOf, putItems, untilFollowed } from '../../testing/items.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
-import { startSupplier } from '../../testing/supplier.ts'
 import { startWorker } from '../../testing/worker.ts'
 
 let shop: Shop

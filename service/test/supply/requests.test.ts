@@ -1,3 +1,4 @@
+import { startSupplier } from '@shopwire/harness'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { EXIT } from '../../src/admin/program.ts'
 import { createFulfilment } from '../../src/orders/fulfil.ts'
@@ -12,7 +13,6 @@ import type { SupplierRequest } from '../../src/supply/queries.ts'
 import { runAdminOn } from '../../testing/admin.ts'
 import { itemOf, putItems } from '../../testing/items.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
-import { startSupplier } from '../../testing/supplier.ts'
 
 let shop: Shop
 beforeAll(async () => {

@@ -1,4 +1,4 @@
-/** A shop made of the code on the pages, in the folder that is its argument. Run as a program: that code reads the environment. */
+/** An integration made of the code on the pages of docs/, in the folder that is its argument. Run as a program: that code reads the environment. */
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -41,11 +41,11 @@ const server = createServer(async (request, response) => {
   const { url = '' } = request
   if (url === '/hooks') return void receiver.emit('request', request, response)
   const text = Buffer.concat(await request.toArray()).toString()
-  if (url === '/buy') return void say(response, await settle(open(JSON.parse(text))))
-  if (url !== '/reconcile') return void tellState(response, rows.get(url.slice('/purchases/'.length)))
+  if (url === '/buy') return void send(response, await settle(open(JSON.parse(text))))
+  if (url !== '/reconcile') return void sendState(response, rows.get(url.slice('/purchases/'.length)))
   const isSettled = async (id: string) => (orders.get(id)?.status ?? 'paid') !== 'paid'
   await reconcile({ isSettled, take: async (order: Order) => keep(order) }, Date.now() - HOUR_MS)
-  say(response, 200)
+  send(response, 200)
 })
 
 function open({
@@ -79,15 +79,15 @@ function keep(order: Order): void {
   if ((orders.get(order.id)?.status ?? 'paid') === 'paid') orders.set(order.id, order)
 }
 
-function tellState(response: ServerResponse, row: Row | undefined): void {
-  if (!row) return void say(response, 404)
+function sendState(response: ServerResponse, row: Row | undefined): void {
+  if (!row) return void send(response, 404)
   const order = orders.get(row.order_id ?? '')
   const status = order?.status ?? (row.isRefused ? 'failed' : 'pending')
   const handled = [...events.values()].filter((id) => id === row.order_id).length
-  say(response, 200, { status, links: order?.links, handled })
+  send(response, 200, { status, links: order?.links, handled })
 }
 
-function say(response: ServerResponse, status: number, body?: object): void {
+function send(response: ServerResponse, status: number, body?: object): void {
   response.writeHead(status).end(body && JSON.stringify(body))
 }
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { ProvisionedDatabase } from '@shopwire/engines'
 import type { Settings } from './program.ts'
 
-/** What every process of one installation shares. The owner's login is added only for those who migrate. */
+/** What every process of one system shares. The owner's login is added only for programs that migrate. */
 export function settingsFor({ appUrl }: ProvisionedDatabase, overrides: Settings = {}): Settings {
   return {
     SHOPWIRE_ENV: 'development',
@@ -22,4 +22,11 @@ export function ownerSettings({ ownerUrl }: ProvisionedDatabase): Settings {
 
 export function newEncryptionKey(id: string): string {
   return `${id}:${randomBytes(32).toString('base64')}`
+}
+
+/** More than any run sends in a minute: races and benchmarks must not run into the rate limits. */
+export const LIMITLESS = 1_000_000
+export const limitless: Settings = {
+  SHOPWIRE_REQUESTS_PER_MINUTE: String(LIMITLESS),
+  SHOPWIRE_ORDER_ATTEMPTS_PER_MINUTE: String(LIMITLESS),
 }

@@ -8,7 +8,7 @@ import { findPostgres, until } from '@shopwire/engines'
 const REPLY_MS_MAX = 20_000
 const QUIET = ['--no-psqlrc', '--quiet', '--tuples-only', '--no-align', '--set', 'ON_ERROR_STOP=1']
 
-/** Runs one statement in a session of its own and gives back its rows as text. */
+/** Runs one statement in a session of its own and returns its rows as text. */
 export async function psql(url: string, statement: string): Promise<string> {
   const { stdout } = await promisify(execFile)(postgresTool('psql'), [...QUIET, '--command', statement, url])
   return stdout.trim()

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { requestHeaders } from '@shopwire/contract'
-import { signRequest } from '@shopwire/contract/signing'
+import { type SigningKey, signRequest } from '@shopwire/contract/signing'
 
 export interface Key {
   readonly id: string
   readonly secret: string
 }
 
-/** A request as it goes over the wire. Whoever has these bytes can send them again, which is the point of many tests. */
+/** A request as it goes over the wire. Whoever has these bytes can send them again, which many tests do. */
 export interface SignedRequest {
   readonly bytes: Buffer
   readonly timestamp: number
@@ -26,17 +26,28 @@ export function sign(
   method: string,
   target: string,
   body = '',
-  { timestamp = nowS(), nonce = randomBytes(16).toString('hex') }: SigningOptions = {},
+  { timestamp = nowS(), nonce = newNonce() }: SigningOptions = {},
 ): SignedRequest {
+  const headers = signedHeaders(key, method, target, body, { timestamp, nonce })
+  const signature = headers[requestHeaders.signature]
+  return { bytes: requestBytes(method, target, headers, body), timestamp, nonce, signature }
+}
+
+/** The four headers of a signed request, for a client of one's own. */
+export function signedHeaders(
+  { id, secret }: { readonly id: string; readonly secret: SigningKey },
+  method: string,
+  target: string,
+  body = '',
+  { timestamp = nowS(), nonce = newNonce() }: SigningOptions = {},
+) {
   const parts = { method, target, timestamp: String(timestamp), nonce, body: Buffer.from(body) }
-  const signature = signRequest(key.secret, parts)
-  const headers = {
-    [requestHeaders.key]: key.id,
+  return {
+    [requestHeaders.key]: id,
     [requestHeaders.timestamp]: parts.timestamp,
     [requestHeaders.nonce]: nonce,
-    [requestHeaders.signature]: signature,
+    [requestHeaders.signature]: signRequest(secret, parts),
   }
-  return { bytes: requestBytes(method, target, headers, body), timestamp, nonce, signature }
 }
 
 /** Without a signature, for the public endpoint and for what must be refused. */
@@ -57,4 +68,8 @@ export function requestBytes(
 
 export function nowS(): number {
   return Math.floor(Date.now() / 1000)
+}
+
+export function newNonce(): string {
+  return randomBytes(16).toString('hex')
 }

@@ -1,8 +1,8 @@
 import type { System } from './system.ts'
 
 /**
- * For two minutes after its memory began, the service writes every nonce to the database as well. A system lives most of its
- * life later than that, and a test has no time to wait: this dates the beginning back, as if those minutes had passed.
+ * For two minutes after its memory of nonces began, the service writes every nonce to the database as well. A system runs most
+ * of its time later than that, and a test has no time to wait: this dates the beginning back, as if those minutes had passed.
  */
 export async function ageMemory({ query, redis, cluster }: System): Promise<void> {
   await query('update admission_memory set lost_at = 0')

@@ -1,11 +1,10 @@
 import { createHash, createHmac, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { startHttpServer } from '@shopwire/harness'
 import type { Way } from './broken-ways.ts'
 
-export interface HandmadeShopOptions {
+export interface HandmadeIntegrationOptions {
   readonly baseUrl: string
   readonly key: { readonly id: string; readonly secret: string }
   readonly secrets: readonly string[]
@@ -59,7 +58,7 @@ const FINAL = [
 ]
 
 /** An integration written without the SDK, as people do. It can be broken in one way at a time, and is right otherwise. */
-export async function startHandmadeShop(options: HandmadeShopOptions) {
+export async function startHandmadeIntegration(options: HandmadeIntegrationOptions) {
   const { baseUrl, key, secrets, way, isQueued = false } = options
   const is = (...ways: Way[]) => way !== undefined && ways.includes(way)
   const purchases = new Map<string, Purchase>()
@@ -292,7 +291,7 @@ export async function startHandmadeShop(options: HandmadeShopOptions) {
     return { status: 200, body: { status, links: order?.links.length ?? 0, handled } }
   }
 
-  const server = createServer(async (request, response) => {
+  const server = await startHttpServer(async (request, response) => {
     const { status, body } = await answer(request).catch(() => ({ status: 500, body: undefined }))
     response.writeHead(status).end(body === undefined ? '' : JSON.stringify(body))
   })
@@ -306,9 +305,7 @@ export async function startHandmadeShop(options: HandmadeShopOptions) {
     return state(url.slice('/purchases/'.length))
   }
 
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const url = `http://127.0.0.1:${server.port}`
   return {
     urls: {
       buy: `${url}/buy`,
@@ -316,10 +313,6 @@ export async function startHandmadeShop(options: HandmadeShopOptions) {
       state: `${url}/purchases/{purchase}`,
       reconcile: `${url}/reconcile`,
     },
-    async stop() {
-      server.close()
-      server.closeAllConnections()
-      await once(server, 'close')
-    },
+    stop: server.close,
   }
 }

@@ -1,0 +1,47 @@
+export { ageMemory } from './admission-memory.ts'
+export { type Item, newItem, newLinks } from './goods.ts'
+export { type HttpServer, startHttpServer } from './http-server.ts'
+export { limitConcurrency } from './limit-concurrency.ts'
+export { type AccountOptions, createOperator, dollars, type Operator } from './operator.ts'
+export { familyCpuMs } from './process-usage.ts'
+export {
+  capture,
+  ENDS_WITH_PARENT,
+  type Ended,
+  type ProgramName,
+  runProgram,
+  type Settings,
+  type SpawnOptions,
+  spawnProgram,
+} from './program.ts'
+export { dump, openSession, psql } from './psql.ts'
+export {
+  type ApiProcess,
+  type ServerProcess,
+  startApi,
+  startScript,
+  startWorker,
+  type WorkerProcess,
+} from './server-process.ts'
+export { LIMITLESS, limitless, newEncryptionKey, ownerSettings, settingsFor } from './settings.ts'
+export {
+  type Key,
+  newNonce,
+  nowS,
+  requestBytes,
+  type SignedRequest,
+  sign,
+  signedHeaders,
+} from './signed-request.ts'
+export { type Supplier, type SupplierAsk, startSupplier } from './supplier.ts'
+export {
+  type AdmissionKind,
+  admissionKinds,
+  START_MS_MAX,
+  type System,
+  type SystemOptions,
+  type Systems,
+  startSystem,
+  startSystems,
+  superuserUrl,
+} from './system.ts'

@@ -1,0 +1,86 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+
+/** The service's programs, started as an operator starts them: nothing of `service/` is imported. */
+export type ProgramName = 'api' | 'worker' | 'admin' | 'migrate'
+
+/** Environment variables. */
+export type Settings = Readonly<Record<string, string>>
+
+export interface Ended {
+  /** Null when a signal ended it. */
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface SpawnOptions {
+  /** Runs as another user, which only root can do. */
+  readonly uid?: number | undefined
+  /** A file descriptor that takes stdout, for a process whose output would cost the parent time to read. */
+  readonly stdout?: number | undefined
+  /** Options of node itself. */
+  readonly nodeArgs?: readonly string[]
+}
+
+export interface ProgramOptions extends SpawnOptions {
+  /** The folder of another release of the service. */
+  readonly release?: URL
+}
+
+const PROGRAM_MS_MAX = 60_000
+/** A short command spends half of its time compiling its source; git ignores this folder. */
+const COMPILE_CACHE = fileURLToPath(new URL('../../.data/compile-cache', import.meta.url))
+const THIS_RELEASE = new URL('../../service/', import.meta.url)
+/** For `node --import`: ends that process when the pipe to its stdin closes. */
+export const ENDS_WITH_PARENT = fileURLToPath(new URL('./ends-with-parent.ts', import.meta.url))
+
+/** Runs a program until it exits. */
+export async function runProgram(
+  name: ProgramName,
+  args: readonly string[],
+  settings: Settings,
+  options: ProgramOptions = {},
+): Promise<Ended> {
+  const child = spawnProgram(name, args, settings, options)
+  const stdout = capture(child, 'stdout')
+  const stderr = capture(child, 'stderr')
+  const overdue = setTimeout(() => child.kill('SIGKILL'), PROGRAM_MS_MAX)
+  const [code] = (await once(child, 'close')) as [number | null]
+  clearTimeout(overdue)
+  return { code, stdout: stdout(), stderr: stderr() }
+}
+
+export function spawnProgram(
+  name: ProgramName,
+  args: readonly string[],
+  settings: Settings,
+  { release = THIS_RELEASE, ...options }: ProgramOptions = {},
+): ChildProcess {
+  return spawnScript(fileURLToPath(new URL(`bin/${name}.ts`, release)), args, settings, options)
+}
+
+/**
+ * Runs a file with node, in a process that ends with this one. Of our own environment it gets the PATH only: any other
+ * variable could override a setting of the test, and the service refuses SHOPWIRE_ variables it does not know.
+ */
+export function spawnScript(
+  file: string,
+  args: readonly string[],
+  settings: Settings,
+  { uid, stdout, nodeArgs = [] }: SpawnOptions = {},
+): ChildProcess {
+  return spawn(process.execPath, ['--import', ENDS_WITH_PARENT, ...nodeArgs, file, ...args], {
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILE_CACHE, ...settings },
+    stdio: ['pipe', stdout ?? 'pipe', 'pipe'],
+    ...(uid !== undefined && { uid }),
+  })
+}
+
+/** Collects what a process prints; the returned function gives all of it so far. */
+export function capture(child: ChildProcess, stream: 'stdout' | 'stderr'): () => string {
+  const chunks: Buffer[] = []
+  child[stream]?.on('data', (chunk: Buffer) => chunks.push(chunk))
+  return () => Buffer.concat(chunks).toString('utf8')
+}

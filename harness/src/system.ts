@@ -1,0 +1,176 @@
+import {
+  type Postgres,
+  type ProvisionedDatabase,
+  provisionDatabase,
+  type Redis,
+  type RedisCluster,
+  startPostgres,
+  startRedis,
+  startRedisCluster,
+} from '@shopwire/engines'
+import { createOperator, type Operator } from './operator.ts'
+import { runProgram, type Settings, type SpawnOptions } from './program.ts'
+import { psql } from './psql.ts'
+import {
+  type ApiProcess,
+  type ServerProcess,
+  startApi,
+  startWorker,
+  type WorkerProcess,
+} from './server-process.ts'
+import { ownerSettings, settingsFor } from './settings.ts'
+
+export const admissionKinds = ['postgres', 'redis', 'redis-cluster'] as const
+export type AdmissionKind = (typeof admissionKinds)[number]
+
+/** For hooks: starting several systems at once on a busy machine takes long. */
+export const START_MS_MAX = 180_000
+
+export interface SystemOptions {
+  readonly admission: AdmissionKind
+  /** How many API processes; one by default. */
+  readonly apis?: number
+  /** Replicas per master of a Redis Cluster. */
+  readonly replicas?: 0 | 1
+  /** Settings of the programs, over the usual ones. */
+  readonly settings?: Settings
+  readonly redisSettings?: Settings
+  /** Whether commits reach the disk, as in production. */
+  readonly durable?: boolean
+  /** Where PostgreSQL keeps its data, instead of a folder of its own. */
+  readonly postgresDir?: string
+  /** Uses the database of another system and leaves it running: most of a start is making a database. */
+  readonly sharing?: System | undefined
+  /** A PostgreSQL that is running already and is left running, for several systems on one server. */
+  readonly postgres?: Postgres
+  readonly databaseName?: string
+}
+
+/** A whole installation: private engines, a migrated database, API processes, and the operator's command. */
+export interface System extends Operator {
+  readonly admission: AdmissionKind
+  /** Those it began with. */
+  readonly apis: readonly ApiProcess[]
+  readonly ports: readonly number[]
+  readonly postgres: Postgres
+  readonly database: ProvisionedDatabase
+  /** Of the system's database, for looking at it with all rights. */
+  readonly superuserUrl: string
+  readonly redis: Redis | undefined
+  readonly cluster: RedisCluster | undefined
+  /** What all programs are started with; an operator's change is a change here and a restart. */
+  settings: Settings
+  /** One more process with these settings and the changed ones. It ends with the system at the latest. */
+  startApi(changed?: Settings, options?: SpawnOptions): Promise<ApiProcess>
+  startWorker(changed?: Settings, options?: SpawnOptions): Promise<WorkerProcess>
+  /** Has stop() end another process too. */
+  owns<Process extends ServerProcess>(process: Process): Process
+  /** Rows as text, asked as superuser. */
+  query(statement: string): Promise<string>
+  /** Ends the processes and the engines. Fails when a process ended without having been asked to. */
+  stop(): Promise<void>
+}
+
+export async function startSystem(options: SystemOptions): Promise<System> {
+  const { admission, sharing } = options
+  const [base, redis, cluster] = await Promise.all([
+    sharing ?? startBase(options),
+    admission === 'redis' ? startRedis({ settings: options.redisSettings ?? {} }) : undefined,
+    admission === 'redis-cluster'
+      ? startRedisCluster({ masters: 3, replicasPerMaster: options.replicas ?? 0 })
+      : undefined,
+  ])
+  const { postgres, database, superuserUrl } = base
+  const isPostgresOurs = !sharing && !options.postgres
+  const urls = cluster?.urls ?? (redis && [redis.url])
+  const apis: ApiProcess[] = []
+  const processes: ServerProcess[] = []
+  const owns = <Process extends ServerProcess>(process: Process) => {
+    processes.push(process)
+    return process
+  }
+  const system: System = {
+    ...createOperator(() => ({ ...system.settings, ...ownerSettings(database) })),
+    admission,
+    apis,
+    get ports() {
+      return apis.map(({ port }) => port)
+    },
+    postgres,
+    database,
+    superuserUrl,
+    redis,
+    cluster,
+    settings: {
+      ...base.settings,
+      SHOPWIRE_ADMISSION: admission,
+      ...(urls && { SHOPWIRE_REDIS_URLS: urls.join(',') }),
+      ...options.settings,
+    },
+    owns,
+    startApi: async (changed, how) => owns(await startApi({ ...system.settings, ...changed }, how)),
+    startWorker: async (changed, how) => owns(await startWorker({ ...system.settings, ...changed }, how)),
+    query: (statement) => psql(superuserUrl, statement),
+    async stop() {
+      const crashes = processes.flatMap((process) => process.crash() ?? [])
+      await Promise.all(processes.map((process) => process.pid() !== undefined && process.kill('SIGKILL')))
+      await Promise.all([isPostgresOurs ? postgres.stop() : undefined, redis?.stop(), cluster?.stop()])
+      if (crashes.length > 0) throw new Error(`a process ended by itself:\n${crashes.join('\n')}`)
+    },
+  }
+  try {
+    const starts = Array.from({ length: options.apis ?? 1 }, () => system.startApi())
+    apis.push(...(await Promise.all(starts)))
+  } catch (error) {
+    await system.stop()
+    throw error
+  }
+  return system
+}
+
+/** One system of every kind of admission, side by side. */
+export interface Systems {
+  of(admission: AdmissionKind): System
+  stop(): Promise<void>
+}
+
+export async function startSystems(options: Omit<SystemOptions, 'admission' | 'sharing'>): Promise<Systems> {
+  const [postgres, redis, cluster] = await Promise.all([
+    startSystem({ ...options, admission: 'postgres' }),
+    startSystem({ ...options, admission: 'redis' }),
+    startSystem({ ...options, admission: 'redis-cluster' }),
+  ])
+  const byKind = { postgres, redis, 'redis-cluster': cluster }
+  return {
+    of: (admission) => byKind[admission],
+    async stop() {
+      await Promise.all([postgres.stop(), redis.stop(), cluster.stop()])
+    },
+  }
+}
+
+/** A PostgreSQL with a migrated database, and the settings that belong to it. */
+async function startBase({
+  durable = false,
+  postgresDir,
+  databaseName = 'shopwire',
+  ...options
+}: SystemOptions) {
+  const postgres =
+    options.postgres ?? (await startPostgres({ durable, ...(postgresDir && { dir: postgresDir }) }))
+  try {
+    const database = await provisionDatabase(postgres, databaseName)
+    const settings = settingsFor(database)
+    const migrated = await runProgram('migrate', [], { ...settings, ...ownerSettings(database) })
+    if (migrated.code !== 0) throw new Error(`the database was not migrated:\n${migrated.stderr}`)
+    return { postgres, database, settings, superuserUrl: superuserUrl(postgres, databaseName) }
+  } catch (error) {
+    if (!options.postgres) await postgres.stop()
+    throw error
+  }
+}
+
+/** Of any database on the server, with all rights. */
+export function superuserUrl(postgres: Postgres, database: string): string {
+  return postgres.superuserUrl.replace(/[^/]*$/, database)
+}
