@@ -40,14 +40,17 @@ test.for([
   ['no answer', V4],
   ['NXDOMAIN', V6],
   ['no answer', V6],
-] as const)('when the other family answers with %s, returns %s without a long wait', async ([trouble, address]) => {
-  const other = address === V4 ? 6 : 4
-  const silence = trouble === 'no answer' ? 'SILENCE' : trouble
-  dns.set('half.example.net', (_n, family) => (family === other ? silence : [address]))
-  const [found, ms] = await timed(lookUp('half.example.net', 'a'))
-  expect(found).toEqual([address])
-  expect(ms).toBeLessThan(LOOKUP_MS_MAX - 500)
-})
+] as const)(
+  'when the other family answers with %s, returns %s without a long wait',
+  async ([trouble, address]) => {
+    const other = address === V4 ? 6 : 4
+    const silence = trouble === 'no answer' ? 'SILENCE' : trouble
+    dns.set('half.example.net', (_n, family) => (family === other ? silence : [address]))
+    const [found, ms] = await timed(lookUp('half.example.net', 'a'))
+    expect(found).toEqual([address])
+    expect(ms).toBeLessThan(LOOKUP_MS_MAX - 500)
+  },
+)
 
 test('distinguishes a name that does not exist or has no address from a name server that gives no answer', async () => {
   dns.set('empty.example.net', [])
