@@ -10,7 +10,7 @@ export interface AdmissionState {
   /** As if the last minute had passed; nonces and refusals stay. */
   emptyWindows(account_id: string): Promise<void>
   /** As a crash does. */
-  forgetAll(account_id: string): Promise<void>
+  loseAll(account_id: string): Promise<void>
   close(): void
 }
 
@@ -29,7 +29,7 @@ function inDatabase(superuserUrl: string): AdmissionState {
         `update admission_windows set requests = '{}', orders = '{}' where account_id = $1`,
         account_id,
       )),
-    forgetAll: async () => void (await run('truncate spent_nonces, admission_windows')),
+    loseAll: async () => void (await run('truncate spent_nonces, admission_windows')),
     close: () => {},
   }
 }
@@ -56,7 +56,7 @@ function inRedis(kind: AdmissionKind): AdmissionState {
         await each(`shopwire:{${account_id}}:${window}`, (node, names) => node.del(names))
       }
     },
-    forgetAll: (account_id) => each(`shopwire:{${account_id}}:*`, (node, names) => node.del(names)),
+    loseAll: (account_id) => each(`shopwire:{${account_id}}:*`, (node, names) => node.del(names)),
     close: () => {
       for (const node of nodes) node.disconnect()
     },

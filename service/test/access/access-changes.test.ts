@@ -42,14 +42,14 @@ async function newAccountWithKey() {
   return { account_id: account.id, key }
 }
 
-/** As after a request: read, and vouched for by a memory. */
+/** The state after a request: the key is read and confirmed by the admission store. */
 async function remember(key_id: string) {
   const known = await keys.read(key_id)
   if (known) known.epoch = 'an epoch'
   expect(keys.cached(key_id)).toBeDefined()
 }
 
-test('a revocation and a suspension that nobody announced outdate remembered keys and are announced', async () => {
+test('a revocation and a suspension that were not announced invalidate cached keys and are announced', async () => {
   const [one, other] = [await newAccountWithKey(), await newAccountWithKey()]
   await remember(one.key.id)
   await remember(other.key.id)
@@ -65,7 +65,7 @@ test('a revocation and a suspension that nobody announced outdate remembered key
   expect(keys.cached(other.key.id)).toBeUndefined()
 })
 
-test('a key that is read after the change is remembered again', async () => {
+test('a key that is read after the change is cached again', async () => {
   const { account_id, key } = await newAccountWithKey()
   await remember(key.id)
   await shop.db.transaction((tx) => setAccountStatus(tx, account_id, 'suspended'))
@@ -95,7 +95,7 @@ test('a change that was made early and committed late is not missed', async () =
   expect(keys.cached(late.key.id)).toBeUndefined()
 })
 
-test('an announcement that fails is made again, and remembered keys are outdated meanwhile', async () => {
+test('a failed announcement is repeated, and cached keys are invalidated meanwhile', async () => {
   announcingFails = true
   const { account_id, key } = await newAccountWithKey()
   await remember(key.id)
@@ -106,7 +106,7 @@ test('an announcement that fails is made again, and remembered keys are outdated
   await expect.poll(() => announced).toEqual([[account_id, 2]])
 })
 
-test('a change that is rolled back leaves nothing, and old ones are removed', async () => {
+test('a change that is rolled back leaves nothing, and old changes are deleted', async () => {
   const { account_id } = await newAccountWithKey()
   const rows = () =>
     shop.db.many(sql`select access_version from access_changes where account_id = ${account_id}`)

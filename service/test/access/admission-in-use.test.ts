@@ -9,25 +9,25 @@ import { sql } from '../../src/platform/db.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
 
 let shop: Shop
-let heard: string[]
+let announced: string[]
 beforeAll(async () => {
   shop = await openShop()
 })
 afterAll(() => shop.close())
 
 const announcing = (kind: 'postgres' | 'redis') => {
-  heard = []
-  const memory = { announce: async (account_id: string) => void heard.push(account_id) }
-  return withMismatchCheck(memory as unknown as Admission, shop.db, kind).announce('acct_x', 2)
+  announced = []
+  const admission = { announce: async (account_id: string) => void announced.push(account_id) }
+  return withMismatchCheck(admission as unknown as Admission, shop.db, kind).announce('acct_x', 2)
 }
 
-test('a command with the settings of the API processes has told them', async () => {
+test('announce succeeds when the command uses the same store as the API processes', async () => {
   await noteAdmissionInUse(shop.db, 'redis')
   await announcing('redis')
-  expect(heard).toEqual(['acct_x'])
+  expect(announced).toEqual(['acct_x'])
 })
 
-test('one with other settings says that nobody has heard, and what to set', async () => {
+test('announce with another store throws AdmissionMismatchError, which names the settings to change', async () => {
   await noteAdmissionInUse(shop.db, 'redis')
   await expect(announcing('postgres')).rejects.toThrow(AdmissionMismatchError)
   await expect(announcing('postgres')).rejects.toThrow(
@@ -35,7 +35,7 @@ test('one with other settings says that nobody has heard, and what to set', asyn
   )
 })
 
-test('processes that have not been seen for a while run no more', async () => {
+test('API processes that have not been seen for a while are ignored', async () => {
   await noteAdmissionInUse(shop.db, 'postgres')
   await shop.db.run(
     sql`update admission_in_use set seen_at = now() - interval '6 minutes' where kind = 'redis'`,

@@ -7,10 +7,10 @@ import { type AdmissionState, admissionState } from '../../testing/admission-sta
 import { openTestDatabase, type TestDatabase } from '../../testing/database.ts'
 import { type AdmissionKind, admissionKinds, createAdmission } from '../../testing/shop.ts'
 
-/** With Redis a nonce that is witnessed is judged twice, and those under way meanwhile are written down as well. */
+/** With Redis a nonce recorded in the database is checked twice, and concurrent ones are recorded too. */
 const IN_FLIGHT_MAX = 50
 
-/** One suite for every place admission can live: whatever holds for one must hold for all. */
+/** One suite for every kind of admission store: all have to behave the same. */
 describe.each(admissionKinds)('admission in %s', (kind: AdmissionKind) => {
   let database: TestDatabase
   let admission: Admission
@@ -20,7 +20,7 @@ describe.each(admissionKinds)('admission in %s', (kind: AdmissionKind) => {
     database = await openTestDatabase()
     state = admissionState(kind, database)
     admission = createAdmission(kind, database.db)
-    // A second client stands for a second process: nothing may be decided in a process's own memory.
+    // A second client acts as a second process: no decision may depend on state of one process.
     other = createAdmission(kind, database.db)
     await admission.open()
     await other.open()
@@ -50,7 +50,7 @@ describe.each(admissionKinds)('admission in %s', (kind: AdmissionKind) => {
     Promise.all(attempts.map((attempt, n) => (n % 2 === 0 ? admission : other).admit(attempt)))
   const count = (verdicts: Verdict[], kind: Verdict['kind']) => verdicts.filter((v) => v.kind === kind).length
 
-  test('a nonce admits once, on whichever process it arrives first', async () => {
+  test('a nonce admits one request, on whichever process it arrives first', async () => {
     const attempt = await newAttempt()
     const verdicts = await admitMany(Array.from({ length: 50 }, () => attempt))
     expect(count(verdicts, 'admitted')).toBe(1)
@@ -71,7 +71,7 @@ describe.each(admissionKinds)('admission in %s', (kind: AdmissionKind) => {
     )
   })
 
-  test('120 requests of an account fit into a minute, over all processes, and the 121st waits', async () => {
+  test('an account gets 120 requests a minute over all processes, and the 121st is limited', async () => {
     const { account_id } = await newAttempt()
     const attempts = await Promise.all(Array.from({ length: 150 }, () => newAttempt({ account_id })))
     const verdicts = await admitMany(attempts)
@@ -87,7 +87,7 @@ describe.each(admissionKinds)('admission in %s', (kind: AdmissionKind) => {
     }
   })
 
-  test('a limited request has spent its nonce all the same', async () => {
+  test('a limited request has spent its nonce', async () => {
     const { account_id } = await newAttempt()
     await admitMany(await Promise.all(Array.from({ length: 120 }, () => newAttempt({ account_id }))))
     const late = await newAttempt({ account_id })
@@ -95,7 +95,7 @@ describe.each(admissionKinds)('admission in %s', (kind: AdmissionKind) => {
     expect((await admission.admit(late)).kind).toBe('replayed')
   })
 
-  /** Requests of one account until its window is full, and then so many that are refused. */
+  /** Sends requests of one account until its window is full, and then this many that are refused. */
   async function refusedAttempts(many: number, wanted: Partial<Attempt> = {}) {
     const { account_id } = await newAttempt()
     const max = wanted.isOrder ? 20 : 120
@@ -112,14 +112,14 @@ describe.each(admissionKinds)('admission in %s', (kind: AdmissionKind) => {
     return { account_id, attempts }
   }
 
-  test('of 5,000 refused requests no more nonces are written down than the limit allows requests', {
+  test('of 5,000 refused requests no more nonces are recorded than the request limit', {
     timeout: 120_000,
   }, async () => {
     const { account_id } = await refusedAttempts(5_000)
     expect(await state.nonces(account_id)).toBeLessThanOrEqual(120 + 120 + IN_FLIGHT_MAX)
   })
 
-  test('a refused request is never admitted, whether its nonce was written down or not', async () => {
+  test('a refused request is never admitted later, whether its nonce was recorded or not', async () => {
     const { account_id, attempts } = await refusedAttempts(200)
     await state.emptyWindows(account_id)
     const again = await admitMany(attempts)
@@ -129,7 +129,7 @@ describe.each(admissionKinds)('admission in %s', (kind: AdmissionKind) => {
     expect(count(again, 'limited')).toBe(200 - replayed)
   })
 
-  test('whoever waits as long as it was told after many refusals, and signs anew, is admitted', async () => {
+  test('after many refusals, a request signed again after the reported wait is admitted', async () => {
     const { account_id, attempts } = await refusedAttempts(200)
     await state.emptyWindows(account_id)
     const last = attempts.at(-1) as Attempt
@@ -141,7 +141,7 @@ describe.each(admissionKinds)('admission in %s', (kind: AdmissionKind) => {
     expect((await admission.admit(fresh)).kind).toBe('admitted')
   })
 
-  test('many refused orders hold up orders signed until then, and nothing else', async () => {
+  test('many refused orders block orders signed until then, and no other requests', async () => {
     const { account_id, attempts } = await refusedAttempts(200, { isOrder: true })
     await state.emptyWindows(account_id)
     const { signed_at } = attempts.at(-1) as Attempt
@@ -152,7 +152,7 @@ describe.each(admissionKinds)('admission in %s', (kind: AdmissionKind) => {
     expect(await kindOf({ isOrder: true, signed_at: signed_at + 1 })).toBe('admitted')
   })
 
-  test('refused requests that were signed ahead leave no more rows where no crash can forget them', async () => {
+  test('refused requests that were signed ahead add no more durable rows than the limit', async () => {
     const { account_id } = await refusedAttempts(400, { signed_at: nowS() + 40 })
     const rows = await database.db.many(sql`
       select nonce from witnessed_nonces where account_id = ${account_id}`)
@@ -162,7 +162,7 @@ describe.each(admissionKinds)('admission in %s', (kind: AdmissionKind) => {
     expect(refusals).toHaveLength(1)
   })
 
-  test('20 order attempts fit into a minute and count as requests too; reads go on', async () => {
+  test('an account gets 20 order attempts a minute, which count as requests too; reads are still admitted', async () => {
     const { account_id } = await newAttempt()
     const orders = await Promise.all(
       Array.from({ length: 25 }, () => newAttempt({ account_id, isOrder: true })),
@@ -177,13 +177,13 @@ describe.each(admissionKinds)('admission in %s', (kind: AdmissionKind) => {
     })
   })
 
-  test('one account at its limit does not touch another', async () => {
+  test('an account at its limit does not affect another account', async () => {
     const { account_id } = await newAttempt()
     await admitMany(await Promise.all(Array.from({ length: 121 }, () => newAttempt({ account_id }))))
     expect((await admission.admit(await newAttempt())).kind).toBe('admitted')
   })
 
-  test('a changed access version is noticed on the very next request, on every process', async () => {
+  test('a changed access version is noticed by the next request on every process', async () => {
     const attempt = await newAttempt()
     const first = await admission.admit(attempt)
     expect(first.kind).toBe('admitted')
@@ -196,7 +196,7 @@ describe.each(admissionKinds)('admission in %s', (kind: AdmissionKind) => {
     expect((await admission.admit(await newAttempt({ ...again, access_version: 2 }))).kind).toBe('admitted')
   })
 
-  test('a changed access version spends nothing', async () => {
+  test('a request with an outdated access version spends no nonce and is not counted', async () => {
     const attempt = await newAttempt()
     await database.db.run(sql`update accounts set access_version = 2 where id = ${attempt.account_id}`)
     await admission.announce(attempt.account_id, 2)
@@ -207,7 +207,7 @@ describe.each(admissionKinds)('admission in %s', (kind: AdmissionKind) => {
     })
   })
 
-  test('a nonce signed ahead of the clock is written where no crash can forget it', async () => {
+  test('a nonce signed ahead of the clock is recorded durably', async () => {
     const ahead = await newAttempt({ signed_at: nowS() + 30 })
     expect((await admission.admit(ahead)).kind).toBe('admitted')
     const rows = await database.db.many(sql`select 1 from witnessed_nonces where nonce = ${ahead.nonce}`)

@@ -8,7 +8,7 @@ import type { Db, Statement } from '../../src/platform/db.ts'
 import { Refusal } from '../../src/platform/trouble.ts'
 import { openShop, type Shop, signedHeaders, type TestKey } from '../../testing/shop.ts'
 
-/** Forged requests are answered in full and cost the database a bounded number of reads, however many there are. */
+/** Forged requests get 401 and cost the database a bounded number of reads, however many there are. */
 const FLOOD_MS = process.env.SHOPWIRE_LONG ? 10_000 : 2_000
 const SENDERS = 400
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => shop.close())
 
-/** The real database, counting the statements that look for keys. */
+/** The real database, counting the statements that look up keys. */
 function countingAccess() {
   const reads = { statements: 0, ids: 0, idsMost: 0, underWay: 0, underWayMost: 0 }
   const db = {
@@ -67,7 +67,7 @@ test.each([
   ['random key ids', () => randomId],
   ['one known key id', (known: TestKey) => () => known.id],
 ])(
-  'a flood with %s stays within the stated reads, all of it gets 401, and an honest caller comes in',
+  'a flood with %s stays within the limit of reads, all of it gets 401, and a valid caller is admitted',
   async (_, idsOf) => {
     const { access, reads } = countingAccess()
     const known = await shop.makeKey()
@@ -84,7 +84,7 @@ test.each([
       }
     })
     await sleep(FLOOD_MS / 2)
-    // Neither of them has been here before; the second did not exist when the flood began.
+    // This process has cached neither key; the second did not exist when the flood began.
     const other = await shop.operator.createAccount('Other')
     const honest = await Promise.all([
       shop.makeKey().then((key) => send(access, key)),
@@ -106,7 +106,7 @@ test.each([
   },
 )
 
-test('a key works at once although its id was asked for a moment before it was created', async () => {
+test('a key works at once although its id was looked up just before it was created', async () => {
   const { access } = countingAccess()
   for (let n = 0; n < 20; n += 1) {
     const guessing = send(access, { id: randomId(), secret: 'sk_nobody' })

@@ -42,7 +42,7 @@ afterAll(async () => {
   await authority.remove()
 })
 
-/** What NODE_EXTRA_CA_CERTS does for a process that starts. */
+/** Has the effect of NODE_EXTRA_CA_CERTS at the start of a process. */
 async function trustAuthority() {
   tls.setDefaultCACertificates([...trustedBefore, await readFile(authority.file, 'utf8')])
 }
@@ -82,7 +82,7 @@ async function attempt() {
   }
 }
 
-describe('a Redis Cluster that takes nothing but TLS and asks for a password', () => {
+describe('a Redis Cluster with TLS and a password', () => {
   let cluster: RedisCluster
   beforeAll(async () => {
     await trustAuthority()
@@ -91,7 +91,7 @@ describe('a Redis Cluster that takes nothing but TLS and asks for a password', (
       settings: {
         requirepass: PASSWORD,
         masterauth: PASSWORD,
-        // A certificate for a name must be enough, as with most hosted clusters.
+        // A certificate for a host name must be enough, as with most hosted clusters.
         'cluster-announce-hostname': 'localhost',
         'cluster-preferred-endpoint-type': 'hostname',
       },
@@ -104,7 +104,7 @@ describe('a Redis Cluster that takes nothing but TLS and asks for a password', (
     `rediss://:${encodeURIComponent(password)}@${host}:${cluster.nodes[0]?.port}`
 
   test.each(['127.0.0.1', 'localhost'])(
-    'admits on every node when one URL with %s, the password and rediss:// is given',
+    'admits on every node when given one rediss:// URL with %s and the password',
     async (host) => {
       const admission = admissionAt([urlWith(PASSWORD, host)], true)
       await admission.open()
@@ -117,7 +117,7 @@ describe('a Redis Cluster that takes nothing but TLS and asks for a password', (
     },
   )
 
-  test('takes a user name as well', async () => {
+  test('accepts a user name as well', async () => {
     await Promise.all(
       cluster.nodes.map((node) => node.command('ACL', 'SETUSER', 'shop', 'on', '>of its own', '~*', '+@all')),
     )
@@ -126,7 +126,7 @@ describe('a Redis Cluster that takes nothing but TLS and asks for a password', (
     )
   })
 
-  test.each(['wrong', ''])('refuses to start with the password "%s", and says why', async (password) => {
+  test.each(['wrong', ''])('fails the start with the password "%s", and says why', async (password) => {
     const error = await openedWith([urlWith(password)], true)
     expect(error).not.toBeInstanceOf(Unavailable)
     expect(String(error)).toMatch(
@@ -134,7 +134,7 @@ describe('a Redis Cluster that takes nothing but TLS and asks for a password', (
     )
   })
 
-  test('refuses to start when the certificate is from an unknown authority, and says why', async () => {
+  test('fails the start when the certificate is from an unknown authority, and says why', async () => {
     tls.setDefaultCACertificates(trustedBefore)
     const error = await openedWith([urlWith(PASSWORD)], true)
     await trustAuthority()
@@ -143,7 +143,7 @@ describe('a Redis Cluster that takes nothing but TLS and asks for a password', (
   })
 })
 
-test('a single Redis with a wrong password refuses the start too; one that is away is waited for', async () => {
+test('a single Redis with a wrong password fails the start too; one that is down is waited for', async () => {
   const redis = await startRedis({ settings: { requirepass: PASSWORD } })
   expect(await openedWith([redis.url], false)).toBe('opened')
   expect(String(await openedWith([redis.url.replace(/:[^:@]*@/, ':wrong@')], false))).toMatch(/WRONGPASS/)

@@ -14,8 +14,8 @@ import { itemOf, putItems } from '../../testing/items.ts'
 import { openShop, type Shop, type TestKey } from '../../testing/shop.ts'
 
 /**
- * Every set of scopes against every mounted route (threats row 33). The routes come from the service's own list and the
- * expectations from the contract's table, so a route that is mounted tomorrow is in here tomorrow.
+ * Every set of scopes against every mounted route (threat 33). The routes come from the service's own list and the expectations
+ * from the contract's table, so a new route is tested without a change here.
  */
 const subsets: Scope[][] = Array.from({ length: 2 ** scopes.length }, (_, bits) =>
   scopes.filter((_scope, n) => bits & (1 << n)),
@@ -43,7 +43,7 @@ describe('64 sets of scopes against every mounted route', () => {
   })
   afterAll(() => shop.close())
 
-  /** Neither our code nor the schema lets one exist; should one ever come to be, it must open nothing. */
+  /** Neither our code nor the schema allows such a key; if one existed, it must be refused everywhere. */
   async function keyWithoutScopes(): Promise<TestKey> {
     const key = await shop.makeKey(['account:read'])
     await asSuperuser(async (client) => {
@@ -53,11 +53,11 @@ describe('64 sets of scopes against every mounted route', () => {
     return key
   }
 
-  test('a key without any scope cannot exist', async () => {
+  test('a key without any scope cannot be created', async () => {
     await expect(shop.makeKey([])).rejects.toThrow(/at least one scope/)
   })
 
-  test.each(mounted)('%s lets in exactly the keys its row names', async (name) => {
+  test.each(mounted)('%s accepts exactly the scopes of the contract', async (name) => {
     const route: Route = routeNamed(name)
     const variants = route.body === undefined ? [undefined] : bodies[name]
     expect(variants, `add a valid body for ${name} to this test`).toBeDefined()
@@ -74,7 +74,7 @@ describe('64 sets of scopes against every mounted route', () => {
             key,
             ...(body && { body }),
           })
-          // Whoever may ask is answered by the business: not found, nothing to test, too many already.
+          // An authorised request gets the answer of the endpoint: not found, nothing to test, too many already.
           const isRight = isAllowed ? ![401, 403].includes(status) && status < 500 : status === 403
           const isNamed = isAllowed || answer.error.type === 'insufficient_scope'
           return isRight && isNamed ? undefined : { subset, status, answer }

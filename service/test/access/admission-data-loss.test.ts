@@ -9,8 +9,8 @@ import { asSuperuser, openTestDatabase, type TestDatabase } from '../../testing/
 import { createAdmission } from '../../testing/shop.ts'
 
 /**
- * What the memory does when it has forgotten. Losing it for real (kill, flush, failover) is in e2e/; here the marks it
- * leaves are set by hand, so that every second can be looked at without waiting for it.
+ * What the admission store does after it lost its data. Real losses (kill, flush, failover) are in e2e/; here their traces are
+ * written by hand, so that every second can be tested without waiting for it.
  */
 const nowS = () => Math.floor(Date.now() / 1000)
 
@@ -19,12 +19,12 @@ interface Rig {
   database: TestDatabase
   account_id: string
   state: AdmissionState
-  /** Makes the memory begin this many seconds ago; negative: in the future. */
+  /** Moves the loss of data to this many seconds ago; negative: into the future. */
   loseMemory(secondsAgo: number): Promise<void>
   purgeTo(second: number): Promise<void>
 }
 
-describe.each(['postgres', 'redis'] as const)('the memory of admission in %s', (kind) => {
+describe.each(['postgres', 'redis'] as const)('the admission store in %s', (kind) => {
   let rig: Rig
   let close: () => Promise<void>
   beforeAll(async () => {
@@ -33,14 +33,14 @@ describe.each(['postgres', 'redis'] as const)('the memory of admission in %s', (
     await admission.open()
     const { id: account_id } = await database.db.transaction((tx) => createAccount(tx, 'Caller', Date.now()))
     const redis = new Redis(inject('redisUrl'))
-    const memoryKey = `shopwire:memory:{${tagsBySlot()[slotOf(account_id)]}}`
+    const slotStateKey = `shopwire:memory:{${tagsBySlot()[slotOf(account_id)]}}`
     const setMark = (field: 'lost_at' | 'purged_to', second: number) =>
       kind === 'postgres'
         ? asSuperuser(
             (client) => client.query(`update admission_memory set ${field} = $1`, [second]),
             database.superuserUrl,
           )
-        : redis.hset(memoryKey, field, second)
+        : redis.hset(slotStateKey, field, second)
     rig = {
       admission,
       database,
@@ -68,13 +68,13 @@ describe.each(['postgres', 'redis'] as const)('the memory of admission in %s', (
     epoch: undefined,
   })
 
-  test('right after a loss nobody is admitted, for a second or two', async () => {
+  test('admits no request for a second or two after a loss', async () => {
     await rig.loseMemory(-1)
     expect((await rig.admission.admit(attempt(nowS()))).kind).toBe('warming')
     expect((await rig.admission.admit(attempt(nowS() + 30))).kind).toBe('warming')
   })
 
-  test('what was signed at or before the loss stays refused, what was signed after it passes', async () => {
+  test('refuses requests signed at or before the loss, and admits those signed after it', async () => {
     await rig.loseMemory(10)
     const lostAt = nowS() - 10
     expect((await rig.admission.admit(attempt(lostAt - 20))).kind).toBe('forgotten')
@@ -82,7 +82,7 @@ describe.each(['postgres', 'redis'] as const)('the memory of admission in %s', (
     expect((await rig.admission.admit(attempt(lostAt + 3))).kind).toBe('admitted')
   })
 
-  test('within two minutes of a loss nonces are spent in the database as well', async () => {
+  test('spends nonces in the database too within two minutes of a loss', async () => {
     await rig.loseMemory(100)
     const late = attempt(nowS())
     expect((await rig.admission.admit(late)).kind).toBe('admitted')
@@ -93,7 +93,7 @@ describe.each(['postgres', 'redis'] as const)('the memory of admission in %s', (
     expect(rows).toHaveLength(1)
   })
 
-  test('long after a loss they are not', async () => {
+  test('no longer writes nonces to the database when the loss is long ago', async () => {
     await rig.loseMemory(130)
     const late = attempt(nowS())
     expect((await rig.admission.admit(late)).kind).toBe('admitted')
@@ -104,37 +104,37 @@ describe.each(['postgres', 'redis'] as const)('the memory of admission in %s', (
     expect(rows).toHaveLength(0)
   })
 
-  test('a key read under another memory must be read again: its revocation may have been forgotten', async () => {
+  test('makes a key of another epoch be read again, because its revocation may be lost', async () => {
     await rig.loseMemory(200)
     const first = await rig.admission.admit(attempt(nowS()))
     const epoch = first.kind === 'admitted' ? first.epoch : undefined
     expect(epoch).toBeDefined()
     await rig.loseMemory(150)
     const verdict = await rig.admission.admit({ ...attempt(nowS()), epoch })
-    // The database compares access versions directly and has no second copy to distrust.
+    // PostgreSQL compares access versions with the account's row and has no second copy that could be lost.
     expect(verdict.kind).toBe(kind === 'postgres' ? 'admitted' : 'changed')
   })
 
   test.each([
     ['signed ahead of the clock', 30, 1_000],
     ['sent within two minutes of an earlier loss', 0, 60],
-  ])('requests that were refused and %s stay refused after a loss', async (_, aheadS, lossAgoS) => {
-    await rig.state.forgetAll(rig.account_id)
+  ])('keeps refusing, after a loss, requests that were refused and %s', async (_, aheadS, lossAgoS) => {
+    await rig.state.loseAll(rig.account_id)
     await rig.database.asOwner('truncate witnessed_nonces, witnessed_refusals')
     await rig.loseMemory(lossAgoS)
     const signed_at = nowS() + aheadS
     const sent = Array.from({ length: 120 + 120 + 40 }, () => attempt(signed_at))
     for (const each of sent) await rig.admission.admit(each)
     const refused = sent.slice(120)
-    await rig.state.forgetAll(rig.account_id)
-    // The latest loss that does not cover them by itself.
+    await rig.state.loseAll(rig.account_id)
+    // The latest loss that does not cover them already.
     await rig.loseMemory(nowS() - Math.min(signed_at, nowS()) + 1)
     const after: string[] = []
     for (const each of refused) after.push((await rig.admission.admit(each)).kind)
     expect(after).toEqual([...Array(120).fill('replayed'), ...Array(40).fill('limited')])
   })
 
-  test('a clock that steps back does not open the door to purged nonces (row 18)', async () => {
+  test('threat 18: after a clock step back, purged nonces are still refused', async () => {
     await rig.loseMemory(1_000)
     const purgedTo = nowS() + 30
     await rig.purgeTo(purgedTo)
@@ -144,7 +144,7 @@ describe.each(['postgres', 'redis'] as const)('the memory of admission in %s', (
   })
 })
 
-describe('PostgreSQL notices a loss by itself', () => {
+describe('PostgreSQL detects a loss of data', () => {
   let database: TestDatabase
   beforeAll(async () => {
     database = await openTestDatabase()
@@ -158,11 +158,11 @@ describe('PostgreSQL notices a loss by itself', () => {
       database.superuserUrl,
     )
 
-  test('a fresh database has forgotten nothing', async () => {
+  test('a new database reports no loss', async () => {
     expect(await check()).toMatchObject({ lost_at: '0', was_lost: false })
   })
 
-  test('emptied tables, as after a crash or on a promoted standby, begin a new memory', async () => {
+  test('emptied tables, as after a crash or on a promoted standby, start a new epoch', async () => {
     await asSuperuser((client) => client.query('truncate admission_memory'), database.superuserUrl)
     const found = await check()
     expect(found).toMatchObject({ was_lost: true })
@@ -170,7 +170,7 @@ describe('PostgreSQL notices a loss by itself', () => {
     expect(await check()).toMatchObject({ was_lost: false, lost_at: found.lost_at })
   })
 
-  test('a memory that belongs to another start of the server begins anew', async () => {
+  test('state of an earlier start of the server starts a new epoch', async () => {
     await asSuperuser(
       (client) =>
         client.query(`update admission_memory set server_started_at = now() - interval '1 day', lost_at = 0`),
@@ -179,7 +179,7 @@ describe('PostgreSQL notices a loss by itself', () => {
     expect(await check()).toMatchObject({ was_lost: true })
   })
 
-  test('purging moves the floor first and forgets only what is below it', async () => {
+  test('purging raises purged_to first and deletes only nonces below it', async () => {
     const old = nowS() - 700
     const counts = await asSuperuser(async (client) => {
       await client.query(
@@ -188,8 +188,8 @@ describe('PostgreSQL notices a loss by itself', () => {
       )
       const { rows: purged } = await client.query('select purge_nonces($1) as n', [old + 100])
       const { rows: left } = await client.query(`select nonce from spent_nonces where account_id = 'a'`)
-      const { rows: memory } = await client.query('select purged_to from admission_memory')
-      return { purged: purged[0].n, left: left.map((row) => row.nonce), floor: memory[0].purged_to }
+      const { rows: state } = await client.query('select purged_to from admission_memory')
+      return { purged: purged[0].n, left: left.map((row) => row.nonce), floor: state[0].purged_to }
     }, database.superuserUrl)
     expect(counts).toEqual({ purged: '1', left: ['new'], floor: String(old + 100) })
   })
