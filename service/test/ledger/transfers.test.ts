@@ -23,7 +23,7 @@ const adjustOnce = (account_id: string, change_cents: number, reference: string)
     adjust(tx, account_id, { change_cents, reference, note: 'test' }, Date.now()),
   )
 
-/** The money rules that hold already; the full set lives with the invariants. */
+/** The balance rules; the full set is in the invariants. */
 async function expectBooksToBalance() {
   const wrong = await database.db.many(sql`
     with signed as (
@@ -45,7 +45,7 @@ async function expectBooksToBalance() {
   expect(wrong).toEqual([])
 }
 
-test('funding raises the balance and writes one line with the balance after it', async () => {
+test('funding raises the balance and writes one transfer with the balance after it', async () => {
   const { id } = await newAccount()
   await fundOnce(id, 1_000, 'a')
   await fundOnce(id, 250, 'b')
@@ -57,7 +57,7 @@ test('funding raises the balance and writes one line with the balance after it',
   ])
 })
 
-test('the same reference twice is the same money, even when both arrive at once', async () => {
+test('the same reference twice is booked once, even when both arrive at the same time', async () => {
   const { id } = await newAccount()
   const recorded = await Promise.all(Array.from({ length: 10 }, () => fundOnce(id, 500, 'wire-7')))
   expect(recorded.filter(({ isNew }) => isNew)).toHaveLength(1)
@@ -71,7 +71,7 @@ test('the same reference with another amount is refused', async () => {
   await expect(fundOnce(id, 501, 'wire-8')).rejects.toMatchObject({ type: 'invalid_request' })
 })
 
-test('a reference that has credited one account is refused for another, naming transfer, account and time', async () => {
+test('a reference that has credited one account is refused for another, with transfer, account and time', async () => {
   const [first, second] = [await newAccount(), await newAccount()]
   const { transfer } = await fundOnce(first.id, 500, 'wire-9')
   const refused = await fundOnce(second.id, 500, 'wire-9').catch((error) => error)
@@ -97,7 +97,7 @@ test('a reference that has credited one account is refused for another, naming t
   await expectBooksToBalance()
 })
 
-test('of ten fundings at once with one reference to ten accounts exactly one is booked', async () => {
+test('ten concurrent fundings of ten accounts with one reference: exactly one is booked', async () => {
   const accounts = await Promise.all(Array.from({ length: 10 }, newAccount))
   const tries = await Promise.allSettled(accounts.map(({ id }) => fundOnce(id, 500, 'wire-10')))
   expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
@@ -108,7 +108,7 @@ test('of ten fundings at once with one reference to ten accounts exactly one is 
   expect(balances.reduce((sum, cents) => sum + cents)).toBe(500)
 })
 
-test('an adjustment may take all there is and not a cent more', async () => {
+test('an adjustment may take the whole balance and not a cent more', async () => {
   const { id } = await newAccount()
   await fundOnce(id, 300, 'x')
   await expect(adjustOnce(id, -301, 'y')).rejects.toMatchObject({ type: 'insufficient_funds' })
@@ -117,7 +117,7 @@ test('an adjustment may take all there is and not a cent more', async () => {
   await expectBooksToBalance()
 })
 
-test('fifty withdrawals racing for money for ten: exactly ten succeed', async () => {
+test('fifty withdrawals race for the money of ten: exactly ten succeed', async () => {
   const { id } = await newAccount()
   await fundOnce(id, 1_000, 'pot')
   const tries = await Promise.allSettled(
@@ -128,16 +128,16 @@ test('fifty withdrawals racing for money for ten: exactly ten succeed', async ()
   await expectBooksToBalance()
 })
 
-test.each([0, -1, 1.5, Number.NaN, 100_000_000_01])('%s cents cannot be funded', async (amount) => {
+test.each([0, -1, 1.5, Number.NaN, 100_000_000_01])('funding %s cents is refused', async (amount) => {
   const { id } = await newAccount()
   await expect(fundOnce(id, amount, 'odd')).rejects.toMatchObject({ type: 'invalid_request' })
 })
 
-test('an account that does not exist is not found', async () => {
+test('an unknown account gives not_found', async () => {
   await expect(fundOnce('acct_none', 1, 'r')).rejects.toMatchObject({ type: 'not_found' })
 })
 
-test('any row of fundings and adjustments leaves the balance a model says', async () => {
+test('any sequence of fundings and adjustments gives the balance of the model', async () => {
   const move = fc.record({
     cents: fc.integer({ min: -2_000, max: 2_000 }).filter((n) => n !== 0),
     ref: fc.nat(5),
@@ -174,7 +174,7 @@ test('any row of fundings and adjustments leaves the balance a model says', asyn
   await expectBooksToBalance()
 })
 
-test('the application cannot change or remove a transfer or an audit row (row 70)', async () => {
+test('threat 70: the application role cannot change or delete a transfer or an audit row', async () => {
   const { id } = await newAccount()
   await fundOnce(id, 100, 'fixed')
   for (const table of ['transfers', 'audit_log']) {
@@ -196,7 +196,7 @@ test('the application cannot change or remove a transfer or an audit row (row 70
   }
 })
 
-test('the schema itself refuses a balance below zero and a transfer without two sides', async () => {
+test('the schema refuses a balance below zero and a transfer without two sides', async () => {
   const { id } = await newAccount()
   const attempt = (text: string, values: unknown[]) =>
     asSuperuser((client) => client.query(text, values), database.superuserUrl)

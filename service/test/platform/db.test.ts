@@ -162,9 +162,9 @@ async function makeGermanLocale(): Promise<string> {
 }
 
 async function severityOfAWarning(client: pg.Client) {
-  const heard = once(client, 'notice')
+  const noticed = once(client, 'notice')
   await client.query(`do $$ begin raise warning 'x'; end $$`)
-  const [{ severity }] = await heard
+  const [{ severity }] = await noticed
   return severity as string
 }
 

@@ -42,7 +42,7 @@ beforeEach(async () => {
 })
 
 const sendTest = () => shop.call('POST', '/v1/webhook/test', { key, body: '{}' })
-/** One turn of a worker, a little later or much later. */
+/** One pass of a worker at the given time. */
 async function work(laterMs = 1_000) {
   const nowMs = Date.now() + laterMs
   const deliver = createDelivery({
@@ -76,8 +76,8 @@ const eventIds = async () =>
     )
   ).map(({ id }) => id)
 
-describe('the log', () => {
-  test('shows where events go, each delivery, and each attempt; never what was said', async () => {
+describe('the delivery log', () => {
+  test('shows the endpoint, each delivery and each attempt; never a body', async () => {
     await sendTest()
     sent = FAILED
     await work()
@@ -92,7 +92,7 @@ describe('the log', () => {
     expect((await admin('log', account_id, '--json')).out).not.toContain('message')
   })
 
-  test('has something to say where there is nothing', async () => {
+  test('prints a message when there is nothing to list', async () => {
     const other = (await shop.operator.createAccount('Quiet')).id
     expect((await admin('show', other)).out).toContain('POST /webhook')
     expect((await admin('log', other)).out).toContain('No event')
@@ -100,8 +100,8 @@ describe('the log', () => {
   })
 })
 
-describe('sending again', () => {
-  test('one event: the same id and bytes, a round of its own', async () => {
+describe('sending events again', () => {
+  test('one event: the same id and bytes, in a new round of attempts', async () => {
     await sendTest()
     await work()
     const [event = ''] = await eventIds()
@@ -113,7 +113,7 @@ describe('sending again', () => {
     expect((await admin('resend', account_id, 'evt_nothing')).code).toBe(EXIT.notFound)
   })
 
-  test('a time range: counted first, then only what nobody accepted', async () => {
+  test('a time range: counted first, then only events that were not accepted', async () => {
     await sendTest()
     await work()
     await sendTest()
@@ -139,7 +139,7 @@ describe('sending again', () => {
     expect((await admin('recover', account_id, ...range, '--apply')).out).toMatch(/^Every event/)
   })
 
-  test('events of an endpoint that is gone go to the one of today', async () => {
+  test('events of an ended endpoint are sent to the current one', async () => {
     await sendTest()
     await shop.call('DELETE', '/v1/webhook', { key })
     const range = ['--from', '2020-01-01T00:00:00Z', '--until', '2099-01-01T00:00:00Z', '--apply']
@@ -159,7 +159,7 @@ describe('notices', () => {
     await work()
   }
 
-  test('an endpoint that fails is told of once per step, and again after it had recovered', async () => {
+  test('a failing endpoint gives one notice per threshold, and again after it recovered', async () => {
     expect((await admin('notices', account_id)).out).toContain('Nothing to tell')
     await fail(9)
     expect(await notices()).toEqual([])
@@ -176,7 +176,7 @@ describe('notices', () => {
     expect(latest.details.percent).toBe(50)
   })
 
-  test('events that are given up are one piece of news an hour', async () => {
+  test('events that are given up give one notice an hour', async () => {
     await fail(3)
     await shop.database.asOwner(`update deliveries set attempts = 11 where account_id = '${account_id}'`)
     await work(3_700_000)
@@ -185,7 +185,7 @@ describe('notices', () => {
   })
 })
 
-describe('a new secret', () => {
+describe('a rotated secret', () => {
   const isSignedWith = (key: string, n: number) => {
     const { headers = {}, body = '' } = got[n] ?? {}
     const lower = Object.fromEntries(
@@ -202,7 +202,7 @@ describe('a new secret', () => {
     return { current: check(current), either: check(lower) }
   }
 
-  test('signs at once; the old one signs beside it for a day, and no longer', async () => {
+  test('signs at once; the old one also signs for a day, and no longer', async () => {
     const rotated = await admin('rotate-secret', account_id)
     const fresh = /whsec_\S+/.exec(rotated.out)?.[0] ?? ''
     await sendTest()
@@ -218,7 +218,7 @@ describe('a new secret', () => {
     expect(isSignedWith(fresh, 1)).toEqual({ current: true, either: true })
   })
 
-  test('twice in a row leaves one old secret, the newer', async () => {
+  test('rotated twice, leaves only the newer of the old secrets', async () => {
     const first = /whsec_\S+/.exec((await admin('rotate-secret', account_id)).out)?.[0] ?? ''
     await admin('rotate-secret', account_id)
     await sendTest()
@@ -232,7 +232,7 @@ describe('a new secret', () => {
   })
 })
 
-describe('a change of the catalogue', () => {
+describe('a catalogue change', () => {
   const revision = async () =>
     (await shop.db.one<{ revision: number }>(sql`select revision from catalogue_state`)).revision
   const told = async () =>
@@ -245,7 +245,7 @@ describe('a change of the catalogue', () => {
     while ((await announceCatalogue(shop.db, await revision(), nowMs)) === ANNOUNCE_CHUNK);
   }
 
-  test('is told to every endpoint, many changes at once, at most once a minute', async () => {
+  test('queues one event per endpoint for many changes, at most once a minute', async () => {
     let nowMs = Date.now() + 3_600_000
     await announce(nowMs)
     const before = (await told()).length
@@ -265,7 +265,7 @@ describe('a change of the catalogue', () => {
     })
   })
 
-  test('reaches thousands in chunks, each once', async () => {
+  test('is queued for thousands of endpoints in chunks, once each', async () => {
     await shop.database.asOwner(`
       insert into accounts (id, name, created_at) select 'acct_many' || lpad(n::text, 5, '0'), 'x', now() from generate_series(1, 1300) n;
       insert into webhook_endpoints (account_id, id, url, set_by, created_at)

@@ -6,7 +6,7 @@ import { createMetrics } from '../../src/platform/metrics.ts'
 import { createWorker } from '../../src/worker-program.ts'
 import { openTestDatabase } from '../../testing/database.ts'
 
-test('a revision that a failover took back is not announced, so the one that gets its number will be', async () => {
+test('a revision that a failover rolled back is not announced, so the later one with its number is', async () => {
   const database = await openTestDatabase()
   let looks = 0
   const db: Db = {
@@ -22,7 +22,7 @@ test('a revision that a failover took back is not announced, so the one that get
     SHOPWIRE_ENCRYPTION_KEYS: DEVELOPMENT_ENCRYPTION_KEY,
   })
   const worker = createWorker(config, { log: createLog('silent'), metrics: createMetrics('test'), db })
-  /** The look that began last is over when the one after it begins. */
+  /** The previous poll has ended when the next one starts. */
   const nextLooks = (count: number) => {
     const wanted = looks + count
     return expect.poll(() => looks, { timeout: 20_000 }).toBeGreaterThanOrEqual(wanted)

@@ -12,8 +12,8 @@ import { itemOf, putItems } from '../../testing/items.ts'
 import { openShop, type Shop, type TestKey } from '../../testing/shop.ts'
 
 /**
- * What is sent, and when. Time is ours here, so the receiver is a function; whom the real line dials and whom it never dials
- * is tested from outside, on real sockets.
+ * What is sent, and when. Tests control the time, so the receiver is a function; which addresses the real client connects to is
+ * tested from outside, on real sockets.
  */
 const ITEM = '10000000000000001'
 const URL_HERE = 'https://93.184.216.34/hook'
@@ -83,7 +83,7 @@ const work = (job: Job) =>
     random: () => 0,
   })(job)
 
-/** The job of this account's endpoint, in our hands for the rest of the test. */
+/** Claims the job of this account's endpoint for the rest of the test. */
 async function takeJob(): Promise<Job> {
   const jobs = (
     await Promise.all(
@@ -103,12 +103,12 @@ const isGenuine = ({ headers, body, atMs }: Got, secrets = [secret]) =>
 const byEvent = (a: { event: string }, b: { event: string }) => a.event.localeCompare(b.event)
 
 describe('an event', () => {
-  test('arrives signed, with its id in header and body, and the order as it was', async () => {
+  test('is delivered signed, with its id in header and body, and the order as it was at that time', async () => {
     const id = await buy()
     await shop.operator.deliverOrder(id, [`https://gift.example/${id}`])
     expect(await work(await takeJob())).toEqual({ kind: 'done' })
     expect(got.map((each) => isGenuine(each))).toEqual([true, true])
-    // Both are under way at once; which is first is open.
+    // Both are sent concurrently, in either order.
     const [accepted, delivered] = got.map(({ body }) => JSON.parse(body)).sort(byEvent)
     expect(accepted).toMatchObject({
       event: 'order.accepted',
@@ -124,7 +124,7 @@ describe('an event', () => {
     expect((await health()).last_delivered_at).not.toBeNull()
   })
 
-  test('of a test says so and carries no order', async () => {
+  test('of type test says so and has no order', async () => {
     await shop.call('POST', '/v1/webhook/test', { key, body: '{}' })
     nowMs = Date.now() + 1_000
     await work(await takeJob())
@@ -136,7 +136,7 @@ describe('an event', () => {
     })
   })
 
-  test('is sealed where it is kept', async () => {
+  test('is stored sealed', async () => {
     const id = await buy()
     await shop.operator.deliverOrder(id, [`https://gift.example/${id}`])
     await work(await takeJob())
@@ -147,8 +147,8 @@ describe('an event', () => {
   })
 })
 
-describe('the schedule', () => {
-  test('twelve attempts: at once, after a minute, doubling to an hour; the same id and bytes, a fresh signature each', async () => {
+describe('the retry schedule', () => {
+  test('makes twelve attempts: at once, after a minute, doubling to an hour; the same id and bytes, a fresh signature each', async () => {
     await buy()
     answer = async () => FAILED
     const job = await takeJob()
@@ -158,7 +158,7 @@ describe('the schedule', () => {
       const end = await work(job)
       expect(end.kind).toBe('again')
       const waitMs = end.kind === 'again' ? end.waitMs : 0
-      // A second early there is nothing to do.
+      // A second early nothing is due.
       nowMs += waitMs - 1_000
       await work(job)
       expect(got).toHaveLength(n)
@@ -184,7 +184,7 @@ describe('the schedule', () => {
     })
   })
 
-  test('stops after 24 hours, however few attempts there were', async () => {
+  test('ends after 24 hours, however few attempts were made', async () => {
     await buy()
     answer = async () => FAILED
     const job = await takeJob()
@@ -196,7 +196,7 @@ describe('the schedule', () => {
     expect(await health()).toMatchObject({ pending: 0, failed: 1 })
   })
 
-  test('a success on a later attempt ends it', async () => {
+  test('ends with a success on a later attempt', async () => {
     await buy()
     answer = async () => (got.length < 3 ? FAILED : ACCEPTED)
     const job = await takeJob()
@@ -213,7 +213,7 @@ describe('the schedule', () => {
     ])
   })
 
-  test('one event that fails does not hold up the next', async () => {
+  test('one failing event does not delay the next', async () => {
     await buy()
     await buy()
     const failing = new Set<string>()
@@ -227,7 +227,7 @@ describe('the schedule', () => {
     expect((await health()).pending).toBe(1)
   })
 
-  test('an event that comes while another waits for its answer does not wait with it', async () => {
+  test('an event that arrives while another waits for its answer does not wait for it', async () => {
     await buy()
     const bothHaveBeenSent = Promise.withResolvers<void>()
     answer = async () => {
@@ -240,7 +240,7 @@ describe('the schedule', () => {
     expect(got).toHaveLength(2)
   })
 
-  test('an event that we cannot put together is tried again like any other, and holds up nobody', async () => {
+  test('an event whose body cannot be composed is retried like any other, and delays no other', async () => {
     await buy()
     await shop.database.asOwner(
       `update events set body_sealed = 'nonsense', body_kek_id = 'test' where account_id = '${account_id}'`,
@@ -251,7 +251,7 @@ describe('the schedule', () => {
     expect(await health()).toMatchObject({ pending: 1, last_error: 'internal' })
   })
 
-  test('no more than four attempts are under way at once', async () => {
+  test('makes at most four attempts at once', async () => {
     for (let n = 0; n < 10; n += 1) await buy()
     let atOnce = 0
     let most = 0
@@ -269,7 +269,7 @@ describe('the schedule', () => {
   })
 })
 
-test('health is always true: after success, failure, giving up, and a change of URL', async () => {
+test('health is correct after success, failure, giving up, and a change of URL', async () => {
   const at = () => new Date(nowMs).toISOString()
   const nothing = { pending: 0, failed: 0, last_delivered_at: null, last_failure_at: null, last_error: null }
   expect(await health()).toEqual({ webhook_url: URL_HERE, ...nothing })
@@ -288,7 +288,7 @@ test('health is always true: after success, failure, giving up, and a change of 
   const failedOnce = { last_delivered_at, last_failure_at: at(), last_error: 'http_500' }
   expect(await health()).toEqual({ webhook_url: URL_HERE, pending: 2, failed: 0, ...failedOnce })
 
-  // One is accepted after all, the other never.
+  // One is accepted in the end, the other never.
   const [first] = got.slice(-2).map(({ headers }) => headers[webhookHeaders.id])
   answer = async () =>
     got.at(-1)?.headers[webhookHeaders.id] === first ? ACCEPTED : { ...FAILED, error: 'timeout' }
@@ -307,8 +307,8 @@ test('health is always true: after success, failure, giving up, and a change of 
   expect(await health()).toEqual({ webhook_url: null, ...nothing })
 })
 
-describe('nothing more is sent', () => {
-  test('once the URL has changed: the old job ends without a word', async () => {
+describe('no more deliveries', () => {
+  test('once the URL has changed: the old job ends without a request', async () => {
     await buy()
     const job = await takeJob()
     await configure('https://93.184.216.35/other')
@@ -316,7 +316,7 @@ describe('nothing more is sent', () => {
     expect(got).toEqual([])
   })
 
-  test('to an endpoint that ends while its events go out', async () => {
+  test('to an endpoint that ends while its events are being sent', async () => {
     for (let n = 0; n < 30; n += 1) await buy()
     let sentWhenAnswered = 0
     answer = async () => {
@@ -332,7 +332,7 @@ describe('nothing more is sent', () => {
     expect(await health()).toMatchObject({ webhook_url: null, pending: 0 })
   })
 
-  test('while the account is suspended; afterwards it is', async () => {
+  test('while the account is suspended; they resume afterwards', async () => {
     await buy()
     await shop.operator.suspendAccount(account_id, 'test')
     const job = await takeJob()
@@ -343,7 +343,7 @@ describe('nothing more is sent', () => {
     expect(got).toHaveLength(1)
   })
 
-  test('the 24 hours run on during a suspension', async () => {
+  test('the 24 hours keep counting during a suspension', async () => {
     await buy()
     await shop.operator.suspendAccount(account_id, 'test')
     const job = await takeJob()
@@ -356,7 +356,7 @@ describe('nothing more is sent', () => {
   })
 })
 
-test('two workers with one event in hand count one attempt between them', async () => {
+test('two workers that hold the same event record one attempt', async () => {
   await buy()
   const bothHaveSent = Promise.withResolvers<void>()
   answer = async () => {

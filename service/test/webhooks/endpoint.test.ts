@@ -58,11 +58,11 @@ const states = async () =>
   ).map(({ state }) => state)
 
 describe('an endpoint', () => {
-  test('is nothing at first', async () => {
+  test('is null at first', async () => {
     expect(await read()).toEqual(NOTHING)
   })
 
-  test('comes with a secret when it is made, and never again', async () => {
+  test('returns a secret when it is created, and never again', async () => {
     const made = await set(HERE)
     expect(made.body).toEqual({
       ...NOTHING,
@@ -74,7 +74,7 @@ describe('an endpoint', () => {
     expect([again.status, 'secret' in again.body]).toEqual([200, false])
   })
 
-  test('another URL keeps the secret and cancels what was queued, in the same commit', async () => {
+  test('set to another URL keeps the secret and cancels queued deliveries, in the same commit', async () => {
     await set(HERE)
     await buy()
     await buy()
@@ -90,7 +90,7 @@ describe('an endpoint', () => {
     expect(secrets).toBe(1)
   })
 
-  test('the same URL again keeps what is queued', async () => {
+  test('set to the same URL again keeps queued deliveries', async () => {
     await set(HERE)
     await buy()
     expect((await set(HERE)).body.pending).toBe(1)
@@ -112,12 +112,12 @@ describe('an endpoint', () => {
     },
   )
 
-  test.each(['null', 'DELETE'])('%s without an endpoint is fine', async (how) => {
+  test.each(['null', 'DELETE'])('%s without an endpoint succeeds', async (how) => {
     const stopped = how === 'null' ? await set(null) : await shop.call('DELETE', '/v1/webhook', { key })
     expect([stopped.status, stopped.body]).toEqual([200, NOTHING])
   })
 
-  test('what happened before it was set is not delivered', async () => {
+  test('does not get events from before it was set', async () => {
     await buy()
     await set(HERE)
     expect((await read()).pending).toBe(0)
@@ -128,7 +128,7 @@ describe('an endpoint', () => {
     expect((await shop.call('GET', '/v1/webhook')).body).toEqual(NOTHING)
   })
 
-  test('set from two places at once is one endpoint with one secret', async () => {
+  test('set by two concurrent requests is one endpoint with one secret', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, (_, n) => set(n % 2 ? HERE : THERE)))
     expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200))
     expect(answers.filter(({ body }) => 'secret' in body)).toHaveLength(1)
@@ -138,7 +138,7 @@ describe('an endpoint', () => {
     expect(live).toBe(1)
   })
 
-  test('every kind of order event is queued in the commit that makes it true', async () => {
+  test('every kind of order event is queued in the commit of its change', async () => {
     await set(HERE)
     const [delivered, cancelled] = [await buy(), await buy()]
     await shop.operator.deliverOrder(delivered, [`https://gift.example/${delivered}`])
@@ -158,7 +158,7 @@ describe('an endpoint', () => {
 })
 
 describe('scopes', () => {
-  test('a URL needs orders:read beside webhooks:write, null does not', async () => {
+  test('setting a URL needs orders:read and webhooks:write; null needs webhooks:write only', async () => {
     const writer = await shop.makeKey(['webhooks:write'], account_id)
     expect(await set(HERE, writer)).toMatchObject({ status: 403, type: 'insufficient_scope' })
     expect((await set(null, writer)).status).toBe(200)
@@ -176,7 +176,7 @@ describe('a test event', () => {
     expect([status, body.error.type]).toEqual([409, 'webhook_not_configured'])
   })
 
-  /** As if that much time had passed for everything that is queued. */
+  /** Ages everything that is queued by this much time. */
   const passSeconds = (seconds: number) =>
     shop.db.run(sql`
       update deliveries
@@ -191,7 +191,7 @@ describe('a test event', () => {
     for (let n = 0; n < 10; n += 1) expect((await send()).body).toEqual({ ok: true, queued: true })
   }
 
-  test('is refused with 429 after ten within a minute that were not accepted, and queued after Retry-After', async () => {
+  test('gets 429 after ten unaccepted tests within a minute, and is queued after Retry-After', async () => {
     await set(HERE)
     await sendTen()
     const eleventh = await send()
@@ -208,7 +208,7 @@ describe('a test event', () => {
     expect((await send()).body).toEqual({ ok: true, queued: true })
   })
 
-  test('takes the place of the oldest when ten wait already', async () => {
+  test('replaces the oldest when ten are pending', async () => {
     await set(HERE)
     await sendTen()
     await passSeconds(60)
@@ -217,7 +217,7 @@ describe('a test event', () => {
     expect(await read()).toMatchObject({ pending: 10, failed: 0 })
   })
 
-  test('leaves order events that wait alone', async () => {
+  test('does not replace pending order events', async () => {
     await set(HERE)
     const body = JSON.stringify({ items: [{ id: ITEM }], idempotency_key: 'beside-tests' })
     expect((await shop.call('POST', '/v1/orders', { key, body })).status).toBe(201)
@@ -238,14 +238,14 @@ describe('a test event', () => {
     }
   })
 
-  test('is refused for the eleventh of many at once', async () => {
+  test('is refused for the eleventh of many concurrent requests', async () => {
     await set(HERE)
     const statuses = (await Promise.all(Array.from({ length: 20 }, send))).map(({ status }) => status)
     expect(statuses.sort()).toEqual([...Array(10).fill(200), ...Array(10).fill(429)])
   })
 })
 
-describe('what cannot receive events', () => {
+describe('URLs that cannot receive events', () => {
   test.each([
     'https://127.0.0.1/',
     'https://10.1.2.3/',
@@ -296,7 +296,7 @@ describe('what cannot receive events', () => {
   })
 
   test.each(['http://93.184.216.34/', 'HTTPS://93.184.216.34/', 'ftp://x', '', 5, true, {}])(
-    '%j is not even the form of one',
+    '%j is refused as invalid_request',
     async (url) => {
       expect(await set(url)).toMatchObject({ status: 400, type: 'invalid_request' })
     },
@@ -307,7 +307,7 @@ describe('what cannot receive events', () => {
     ['https://93.184.216.34:443/a b', 'https://93.184.216.34/a%20b'],
     ['https://[2606:2800:220:1:248:1893:25c8:1946]/x', 'https://[2606:2800:220:1:248:1893:25c8:1946]/x'],
     ['https://93.184.216.34:1024/', 'https://93.184.216.34:1024/'],
-  ])('%s can, and is kept as it will be dialled', async (url, kept) => {
+  ])('%s is accepted and stored normalised', async (url, kept) => {
     expect((await set(url)).body.webhook_url).toBe(kept)
   })
 })

@@ -20,7 +20,7 @@ beforeEach(async () => {
   expect((await shop.call('POST', '/v1/webhook', { key, body })).status).toBe(200)
 })
 
-/** An event of so many days ago. */
+/** Inserts an event of this many days ago. */
 const record = (daysAgo: number) =>
   shop.db.transaction((tx) => recordEvent(tx, { account_id, type: 'test' }, Date.now() - daysAgo * DAY_MS))
 const settle = (state: string) =>
@@ -34,7 +34,7 @@ const count = () =>
            (select count(*) from deliveries where account_id = ${account_id}) as deliveries`)
 const forget = () => deleteOldEvents(shop.db, new Date(Date.now() - 90 * DAY_MS))
 
-test('events past their time go, with deliveries and attempts; younger ones stay', async () => {
+test('events past their retention are deleted with deliveries and attempts; newer ones stay', async () => {
   await record(91)
   await record(89)
   await settle('delivered')
@@ -48,7 +48,7 @@ test('events past their time go, with deliveries and attempts; younger ones stay
   expect(Math.round((Date.now() - kept_since.getTime()) / DAY_MS)).toBe(90)
 })
 
-test('what is still on its way stays, however old', async () => {
+test('an event with a pending delivery stays, however old', async () => {
   await record(400)
   expect(await forget()).toBe(0)
   expect(await count()).toEqual({ events: 1, deliveries: 1 })
@@ -56,7 +56,7 @@ test('what is still on its way stays, however old', async () => {
   expect(await forget()).toBe(1)
 })
 
-test('several workers at once remove everything once, in chunks', async () => {
+test('several concurrent workers delete everything once, in chunks', async () => {
   await shop.db.run(sql`
     insert into events (account_id, id, type, created_at)
     select ${account_id}, 'evt_old_' || n, 'test', now() - interval '200 days' from generate_series(1, ${DELETE_CHUNK + 5}) n`)

@@ -22,13 +22,13 @@ test('without jitter the waits are 1, 2, 4, 8, 16 and 32 minutes, then an hour e
   expect(minutes).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60])
 })
 
-test('with all the jitter the waits are a tenth longer, and an hour where that is the ceiling', () => {
+test('with maximum jitter the waits are a tenth longer, and never longer than an hour', () => {
   const minutes = Array.from({ length: WEBHOOK_ATTEMPTS_MAX - 1 }, (_, n) => waitS(n + 1, ALMOST_ONE) / 60)
   const expected = [1.1, 2.2, 4.4, 8.8, 17.6, 35.2, 60, 60, 60, 60, 60]
   for (const [n, minute] of minutes.entries()) expect(minute).toBeCloseTo(expected[n] as number, 6)
 })
 
-test('after every failure and for every jitter: never shorter than promised, never longer than an hour', () => {
+test('for every failure and every jitter, the wait is never shorter than documented and never longer than an hour', () => {
   fc.assert(
     fc.property(failures, random, (n, drawn) => {
       const s = waitS(n, drawn)
@@ -40,7 +40,7 @@ test('after every failure and for every jitter: never shorter than promised, nev
   )
 })
 
-test('there is no attempt after the last one, nor one past the horizon', () => {
+test('no attempt follows the last one, and none is past the horizon', () => {
   expect(nextAttemptMs(WEBHOOK_ATTEMPTS_MAX, NOW_MS, NOW_MS, 0)).toBeUndefined()
   const createdMs = NOW_MS - WEBHOOK_HORIZON_S * 1000
   expect(nextAttemptMs(1, NOW_MS, createdMs, 0)).toBeUndefined()

@@ -4,7 +4,7 @@ import { guardedLines } from '../../src/platform/guarded-client.ts'
 import { AddressBlocked, bare, checkedAddresses, isPublicAddress } from '../../src/platform/public-address.ts'
 import { checkWebhookUrl } from '../../src/webhooks/url-rules.ts'
 
-/** 10,000 ways to write an address inside (threats row 51): none is let in, and none is dialled if it got in. */
+/** Threat 51: 10,000 spellings of internal addresses. None is accepted, and none would be dialled if it were. */
 const FORMS = 10_000
 const OWNER = 'acct_1'
 
@@ -72,7 +72,7 @@ const form = fc
   .tuple(inside, fc.constantFrom(...spellings), fc.constantFrom(...wrappers))
   .map(([quad, spell, wrap]) => wrap(spell(quad as Quad)))
 
-test(`${FORMS} spellings of an address inside: refused when registered, and not dialled either`, async () => {
+test(`${FORMS} spellings of internal addresses are refused at registration, and not dialled either`, async () => {
   await fc.assert(
     fc.asyncProperty(form, async (url) => {
       await expect(checkWebhookUrl(url, OWNER)).rejects.toMatchObject({ type: 'webhook_url_not_allowed' })
@@ -85,7 +85,7 @@ test(`${FORMS} spellings of an address inside: refused when registered, and not 
   )
 })
 
-test('the line itself blocks an address inside, and says nothing but that', async () => {
+test('the client blocks an internal address and reports only `blocked`', async () => {
   for (const url of ['https://127.0.0.1:1/', 'https://[::1]:1/', 'https://[::ffff:7f00:1]:1/']) {
     const line = guardedLines()(url, {
       totalMsMax: 1_000,
@@ -104,7 +104,7 @@ test('the line itself blocks an address inside, and says nothing but that', asyn
 
 describe('public addresses', () => {
   test.each(['93.184.216.34', '8.8.8.8', '1.1.1.1', '2606:2800:220:1::1', '2a00:1450:4001::5e'])(
-    '%s is one',
+    '%s is public',
     (address) => {
       expect(isPublicAddress(address)).toBe(true)
     },
@@ -120,7 +120,7 @@ describe('public addresses', () => {
     '100::1',
     '3fff::1',
     '2001:db8::1',
-  ])('%j is none', (address) => {
+  ])('%j is not public', (address) => {
     expect(isPublicAddress(address)).toBe(false)
   })
 })
