@@ -70,7 +70,7 @@ describe('orders', () => {
     expect(twice).toMatchObject({ code: EXIT.usage, err: expect.stringContaining('stands twice') })
   })
 
-  test('what waits says why; delivered by hand it is no longer there', async () => {
+  test('a waiting order is listed with its reason; delivered by hand it is no longer listed', async () => {
     const id = await bought(`${byHand}:2`)
     await expect
       .poll(async () => (await admin('orders', 'waiting')).out)
@@ -127,7 +127,7 @@ describe('orders', () => {
     expect((await admin('accounts', 'show', shop.account.id, '--json')).json().balance_cents).toBe(before)
   })
 
-  test('cancelling says where the money went, and is final', async () => {
+  test('cancelling prints the refund and is final', async () => {
     const id = await bought(byHand)
     expect((await admin('orders', 'cancel', id, '--reason', 'sold out')).out).toBe(
       `Cancelled ${id}; $2.50 went back to ${shop.account.id}.\n`,
@@ -140,9 +140,12 @@ describe('orders', () => {
     expect((await admin('orders', 'show', id)).out).toContain('cancelled')
   })
 
-  test.each(['ord_00000000000000000000000000', 'nonsense', ''])('there is no order "%s"', async (id) => {
-    expect((await admin('orders', 'show', id)).code).toBe(EXIT.notFound)
-  })
+  test.each(['ord_00000000000000000000000000', 'nonsense', ''])(
+    'exits 4 for the unknown order "%s"',
+    async (id) => {
+      expect((await admin('orders', 'show', id)).code).toBe(EXIT.notFound)
+    },
+  )
 })
 
 describe('funding', () => {
@@ -177,7 +180,7 @@ describe('funding', () => {
 })
 
 describe('pools', () => {
-  test('are loaded from a file, filled orders go out, levels tell', async () => {
+  test('are loaded from a file, waiting orders are delivered, and levels are shown', async () => {
     const links = ['https://gift.example/p1', 'https://gift.example/p2', 'https://gift.example/p1']
     const loaded = await admin('pool', 'load', pooled, await fileOf(...links))
     expect(loaded.out).toMatch(/Loaded 2 links; the pool of \d+ holds 2\.\nLeft out 1, .* line 3\./)
@@ -203,7 +206,7 @@ describe('pools', () => {
     expect(some.code).toBe(EXIT.ok)
   })
 
-  test('a bad line is named by its number, never shown', async () => {
+  test('an invalid line is reported by its number, and its text is never shown', async () => {
     const file = await fileOf('https://gift.example/good', 'ftp://gift.example/secret')
     const refused = await admin('pool', 'load', pooled, file)
     expect(refused).toMatchObject({ code: EXIT.usage, err: expect.stringContaining('Line 2 is not a link') })
@@ -214,7 +217,7 @@ describe('pools', () => {
 })
 
 describe('suppliers, windows, rules', () => {
-  test('a supplier needs TLS, shows its secret once, and can be paused', async () => {
+  test('a supplier needs TLS, its secret is shown once, and it can be paused', async () => {
     expect((await admin('suppliers', 'create', 'plain', 'http://acme.example/')).code).toBe(EXIT.usage)
     const made = await admin('suppliers', 'create', 'acme', 'https://acme.example/links')
     expect(made.out).toMatch(/Secret {2}sup_[\w-]{43}/)
@@ -278,7 +281,7 @@ describe('suppliers, windows, rules', () => {
     })
   })
 
-  test('store open exits 5 on a database that nobody has confirmed, and does not say that the store is open', async () => {
+  test('store open exits 5 on an unconfirmed database, and does not print that the store is open', async () => {
     await shop.database.asOwner('update database_identity set timeline = timeline + 1')
     const refused = await admin('store', 'open')
     await shop.database.asOwner('update database_identity set timeline = timeline - 1')
@@ -286,7 +289,7 @@ describe('suppliers, windows, rules', () => {
     expect(refused.err).toContain('not confirmed')
   })
 
-  test('exits 5 when a window that is over is called off', async () => {
+  test('calling off a window that has ended exits 5', async () => {
     const { id } = (await admin('store', 'plan', '--for', '1h', '--reason', 'x', '--json')).json()
     await shop.database.asOwner(
       `update store_windows set closes_at = now() - interval '2h', opens_at = now() - interval '1h' where id = '${id}'`,

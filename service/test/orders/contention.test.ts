@@ -26,7 +26,7 @@ import { openShop, type Shop } from '../../testing/shop.ts'
 import { startWorker } from '../../testing/worker.ts'
 
 const STRESS_MS = process.env.SHOPWIRE_LONG ? 20_000 : 5_000
-/** Far below the time after which a lock is given up; far above what anything here takes on a busy machine. */
+/** Far below the lock timeout; far above what anything here takes on a busy machine. */
 const PROMPT_MS = 1_500
 const HERE = 'https://93.184.216.34/hook'
 const limits = { requestsMax: 1_000_000, ordersMax: 1_000_000 }
@@ -40,7 +40,7 @@ const itemIds = (n: number) => Array.from({ length: n }, () => `3${String(number
 const linksOf = (n: number) => Array.from({ length: n }, () => `https://gift.example/contended-${number()}`)
 const pick = <Thing>(things: readonly Thing[]) => things[Math.floor(Math.random() * things.length)] as Thing
 
-describe('while somebody holds the supply row of an item', () => {
+describe('while a transaction holds the supply row of an item', () => {
   let shop: Shop
   let worker: ReturnType<typeof startWorker>
   beforeAll(async () => {
@@ -52,7 +52,7 @@ describe('while somebody holds the supply row of an item', () => {
     await shop.close()
   })
 
-  /** An account with money, an endpoint and one event on its way. */
+  /** An account with money, an endpoint and one pending event. */
   async function newAccount() {
     const { id } = await shop.operator.createAccount('Contended')
     await shop.operator.fundAccount(id, { amount_cents: 10_000, reference: `opening ${id}` })
@@ -98,11 +98,11 @@ describe('while somebody holds the supply row of an item', () => {
   test.each([
     ['a cancellation', (id: string) => shop.operator.cancelOrder(id, 'test')],
     ['a delivery', (id: string) => shop.operator.retryOrder(id)],
-  ])('%s waits for it, and the webhooks and orders of other accounts do not', async (_what, begin) => {
+  ])('%s waits for it; webhooks and orders of other accounts do not', async (_what, begin) => {
     const [stuck, free] = itemIds(2) as [string, string]
     await putItems(shop.db, [itemOf(stuck), itemOf(free)])
     await shop.operator.loadPool(stuck, linksOf(1))
-    // Attempts are recorded in the order of the accounts: one that waits for the second would hold the first.
+    // Attempts are recorded in the order of the accounts: one that waits for the second account would hold the first.
     const [first, second] = [await newAccount(), await newAccount()]
     const order = await buy(second, stuck)
     await expect
@@ -130,12 +130,12 @@ describe('while somebody holds the supply row of an item', () => {
   })
 })
 
-test(`${STRESS_MS / 1000} s of loads, deliveries, cancellations, leases, attempts and endpoint changes meet no deadlock`, {
+test(`${STRESS_MS / 1000} s of loads, deliveries, cancellations, leases, attempts and endpoint changes cause no deadlock`, {
   timeout: STRESS_MS + 60_000,
 }, async () => {
   const shop = await openShop({ limits })
   const { name } = await shop.db.one<{ name: string }>(sql`select current_database() as name`)
-  // Found at once, not after a second: a circle costs the test nothing and is counted all the same.
+  // Detected at once instead of after a second: a deadlock does not slow the test down and is still counted.
   await shop.database.asOwner(`alter database ${name} set deadlock_timeout = '20ms'`)
   const db = openDatabase(
     {
@@ -195,7 +195,7 @@ test(`${STRESS_MS / 1000} s of loads, deliveries, cancellations, leases, attempt
         concurrency: 6,
         failingMax: 6,
         log,
-        // Soon again: what waits is what collides.
+        // Due again soon, because waiting jobs are what collides.
         work: async (job) => {
           const end = await fulfil(job)
           return end.kind === 'again' ? { ...end, waitMs: 50 } : end
@@ -225,7 +225,7 @@ test(`${STRESS_MS / 1000} s of loads, deliveries, cancellations, leases, attempt
 
   const done = { bought: 0, loaded: 0, cancelled: 0, byHand: 0, kept: 0, moved: 0, announced: 0 }
   const endMs = performance.now() + STRESS_MS
-  /** Over and over until the time is up. What the shop refuses, such as the second end of an order, is part of it. */
+  /** Repeats until the time is up. Refusals, such as ending an order twice, are expected. */
   async function over(what: keyof typeof done, pauseMs: number, work: () => Promise<unknown>) {
     while (performance.now() < endMs) {
       try {
@@ -281,7 +281,7 @@ test(`${STRESS_MS / 1000} s of loads, deliveries, cancellations, leases, attempt
   await supplier.close()
   const delivered = await db.many(sql`select from orders where status = 'delivered'`)
   const findings = await verifyData(db, await readRules(INVARIANTS), () => {})
-  // A connection that ends hands in what it has counted.
+  // A connection reports its statistics when it ends.
   await db.close()
   const { deadlocks } = await shop.db.one<{ deadlocks: number }>(
     sql`select deadlocks from pg_stat_database where datname = ${name}`,

@@ -6,7 +6,7 @@ import { openShop, type Shop, type TestKey } from '../../testing/shop.ts'
 
 /**
  * The shop against a model of a few dozen lines: whatever a caller and an operator do, in whatever order, both give the same
- * answers and end with the same balances. The model knows nothing of SQL, locks or HTTP.
+ * answers and end with the same balances. The model contains no SQL, locks or HTTP.
  */
 const RUNS = process.env.SHOPWIRE_LONG ? 20_000 : 2_000
 const COMMANDS_MAX = 14
@@ -35,14 +35,14 @@ interface Real {
   readonly key: TestKey
   readonly account_id: string
   readonly itemIds: readonly string[]
-  /** Of the orders, in the order they were bought. */
+  /** In the order they were bought. */
   readonly orderIds: string[]
   references: number
 }
 interface CartLine {
   readonly item: number
   readonly qty: number
-  /** What the caller expects: nothing, the price the model knows, or some other one. */
+  /** The caller's expected price: none, the one the model knows, or another one. */
   readonly expects: 'nothing' | 'current' | 'other'
 }
 
@@ -73,11 +73,11 @@ async function newWorld(): Promise<{ model: Model; real: Real }> {
   return { model, real: { key, account_id: account.id, itemIds, orderIds: [], references: 0 } }
 }
 
-/** Lines with the price each one expects, or null. */
+/** Lines with their expected price, or null. */
 function expectations(model: Model, cart: readonly CartLine[]) {
   return cart.map(({ item, qty, expects }) => {
     const { price } = model.items[item] as ModelItem
-    // A price of nothing cannot be expected: the contract begins at one cent.
+    // The contract's expected price starts at one cent, so zero cannot be expected.
     const expected =
       expects === 'nothing'
         ? null
@@ -304,14 +304,14 @@ const commands = [
   fc.constant(new LookAround()),
 ]
 
-test(`${RUNS} sequences of what callers and operators do end as the model says`, {
+test(`${RUNS} sequences of actions of callers and operators end as the model says`, {
   timeout: 1_800_000,
 }, async () => {
   const seen = new Map<string, number>()
   await fc.assert(
     fc.asyncProperty(fc.commands(commands, { maxCommands: COMMANDS_MAX, size: '+1' }), async (sequence) => {
       const world = await newWorld()
-      // Most purchases should be possible: somebody who never has money never gets far.
+      // Most purchases should be possible: a sequence without money tests little.
       await new Fund(1_000).run(world.model, world.real)
       try {
         await fc.asyncModelRun(() => world, sequence)
@@ -323,7 +323,7 @@ test(`${RUNS} sequences of what callers and operators do end as the model says`,
     }),
     { numRuns: RUNS, ...(process.env.SHOPWIRE_SEED && { seed: Number(process.env.SHOPWIRE_SEED) }) },
   )
-  // A model test that never gets anywhere would pass as well.
+  // Otherwise a run in which nothing succeeds would pass as well.
   for (const status of ['paid', 'delivered', 'cancelled']) expect(seen.get(status)).toBeGreaterThan(RUNS / 20)
   const { wrong } = await shop.db.one<{ wrong: number }>(sql`
     select count(*) as wrong

@@ -56,7 +56,7 @@ const drain = async () =>
   })
 
 describe('a purchase', () => {
-  test('answers 201 with the whole order and takes exactly its total', async () => {
+  test('returns 201 with the whole order and takes exactly its total', async () => {
     const before = await balance()
     const { status, body, headers } = await buy([
       { id: two, qty: 3 },
@@ -90,7 +90,7 @@ describe('a purchase', () => {
     expect(rows).toEqual({ debits: 1, events: 1, jobs: 1 })
   })
 
-  test('of something that costs nothing still leaves its one debit', async () => {
+  test('of an item that costs nothing still writes one debit', async () => {
     const { status, body } = await buy([{ id: free, qty: 10 }])
     expect([status, body.total_cents]).toEqual([201, 0])
     const { debits } = await shop.db.one<{ debits: number }>(
@@ -99,7 +99,7 @@ describe('a purchase', () => {
     expect(debits).toBe(1)
   })
 
-  test('keeps its receipt when the catalogue moves on', async () => {
+  test('keeps its lines and prices when the catalogue changes', async () => {
     const { body } = await buy([{ id: two }])
     await putItems(shop.db, [itemOf(two, { name: 'Renamed', price_cents: 201 })])
     expect((await shop.call('GET', `/v1/orders/${body.id}`)).body.lines).toEqual(body.lines)
@@ -107,10 +107,10 @@ describe('a purchase', () => {
   })
 })
 
-describe('nothing is bought, nothing is charged and the key stays free when', () => {
+describe('nothing is bought or charged and the key stays unused when', () => {
   test.each([
     ['an item is not for sale', [{ id: dollar }, { id: gone }], 409, 'item_unavailable', gone],
-    ['nobody knows an item', [{ id: UNKNOWN }], 409, 'item_unavailable', UNKNOWN],
+    ['an item is unknown', [{ id: UNKNOWN }], 409, 'item_unavailable', UNKNOWN],
     ['a price differs', [{ id: dollar, expected_price_cents: 99 }], 409, 'price_changed', dollar],
     [
       'both are wrong',
@@ -119,7 +119,7 @@ describe('nothing is bought, nothing is charged and the key stays free when', ()
       'item_unavailable',
       gone,
     ],
-    ['it costs too much', [{ id: dear, qty: 3 }], 400, 'order_total_exceeded', '750000'],
+    ['the total is too high', [{ id: dear, qty: 3 }], 400, 'order_total_exceeded', '750000'],
     [
       'too much at another price',
       [{ id: dear, qty: 3, expected_price_cents: 1 }],
@@ -128,7 +128,7 @@ describe('nothing is bought, nothing is charged and the key stays free when', ()
       dear,
     ],
     ['the balance is too low', [{ id: dear }], 402, 'insufficient_funds', '250000'],
-    ['an item stands twice', [{ id: dollar }, { id: dollar }], 400, 'invalid_request', dollar],
+    ['an item is in the cart twice', [{ id: dollar }, { id: dollar }], 400, 'invalid_request', dollar],
   ])('%s', async (_why, items, status, type, mentioned) => {
     const before = await balance()
     const refused = await buy(items)
@@ -139,7 +139,7 @@ describe('nothing is bought, nothing is charged and the key stays free when', ()
     expect(later.status).toBe(201)
   })
 
-  test('the store is closed; that comes before anything about the cart', async () => {
+  test('the store is closed, which is checked before the cart', async () => {
     await shop.operator.setStore(false, 'stocktaking')
     const refused = await buy([{ id: gone }])
     expect([refused.status, refused.type, refused.headers.get('retry-after')]).toEqual([
@@ -151,7 +151,7 @@ describe('nothing is bought, nothing is charged and the key stays free when', ()
     expect((await buy([{ id: dollar }], { idempotency_key: refused.idempotency_key })).status).toBe(201)
   })
 
-  test('a refusal for lack of money does not tell a write-only key how much there is', async () => {
+  test('insufficient_funds does not reveal the balance to a write-only key', async () => {
     const key = await shop.makeKey(['orders:write'])
     const { body } = await buy([{ id: dear }], { key })
     expect(body.error.message).not.toContain(String(await balance()))
@@ -159,7 +159,7 @@ describe('nothing is bought, nothing is charged and the key stays free when', ()
 })
 
 describe('the same key again', () => {
-  test('answers 200 with the order as it stands, marked as a replay, for no money', async () => {
+  test('returns 200 with the order as it is now, marked as a replay, and takes no money', async () => {
     const first = await buy([{ id: dollar, qty: 2 }])
     const before = await balance()
     const again = await buy([{ id: dollar, qty: 2 }], { idempotency_key: first.idempotency_key })
@@ -168,7 +168,7 @@ describe('the same key again', () => {
     expect(await balance()).toBe(before)
   })
 
-  test('spacing, order of lines and of members, and a qty of one left out make no difference', async () => {
+  test('white space, order of lines and members, and an omitted qty of one make no difference', async () => {
     const { idempotency_key, body } = await buy([
       { id: dollar, qty: 1 },
       { id: two, expected_price_cents: 200 },
@@ -192,7 +192,7 @@ describe('the same key again', () => {
     ['an expected price more', [{ id: dollar, expected_price_cents: 100 }]],
     ['a line more', [{ id: dollar }, { id: two }]],
     ['an item that is not for sale', [{ id: gone }]],
-  ])('with %s is a conflict', async (_what, items) => {
+  ])('with %s returns 409', async (_what, items) => {
     const { idempotency_key } = await buy([{ id: dollar }])
     const before = await balance()
     const other = await buy(items, { idempotency_key })
@@ -200,13 +200,13 @@ describe('the same key again', () => {
     expect(await balance()).toBe(before)
   })
 
-  test('keys are told apart by case', async () => {
+  test('keys are case-sensitive', async () => {
     const lower = await buy([{ id: dollar }], { idempotency_key: 'case-sensitive' })
     const upper = await buy([{ id: dollar }], { idempotency_key: 'Case-Sensitive' })
     expect([lower.status, upper.status, lower.body.id === upper.body.id]).toEqual([201, 201, false])
   })
 
-  test('replays whatever has changed since: store closed, price, sale, balance', async () => {
+  test('replays after any change: store closed, price, sale, balance', async () => {
     const first = await buy([{ id: dollar, expected_price_cents: 100 }])
     await shop.operator.setStore(false, 'test')
     await putItems(shop.db, [itemOf(dollar, { price_cents: 5, is_for_sale: false })])
@@ -220,7 +220,7 @@ describe('the same key again', () => {
     await fund(20_000)
   })
 
-  test('belongs to the account, whichever of its keys signs; another account has its own', async () => {
+  test('belongs to the account, whichever of its keys signs; another account has separate keys', async () => {
     const first = await buy([{ id: dollar }])
     const rotated = await shop.makeKey()
     const again = await buy([{ id: dollar }], { idempotency_key: first.idempotency_key, key: rotated })
@@ -236,7 +236,7 @@ describe('the same key again', () => {
 })
 
 describe('the balance', () => {
-  test('is spent to the last cent and not one further', async () => {
+  test('is spent to the last cent and no further', async () => {
     await drain()
     await fund(199)
     expect((await buy([{ id: two }])).type).toBe('insufficient_funds')
@@ -249,11 +249,11 @@ describe('the balance', () => {
   })
 })
 
-describe('a key that ends while its order is on the way', () => {
-  test('buys nothing: the access version is asked again below the lock', async () => {
+describe('a key that is revoked while its order is under way', () => {
+  test('buys nothing: place_order re-checks the access version under the account lock', async () => {
     const key = await shop.makeKey()
     expect((await buy([{ id: dollar }], { key })).status).toBe(201)
-    // Past the operator, so that admission still vouches for the old access version: only the order itself can notice.
+    // Directly in the database, so that admission still confirms the old access version and only place_order can notice.
     await shop.database.asOwner(`update api_keys set revoked_at = now() where id = '${key.id}'`)
     await shop.database.asOwner(
       `update accounts set access_version = access_version + 1 where id = '${shop.account.id}'`,
@@ -264,7 +264,7 @@ describe('a key that ends while its order is on the way', () => {
     expect(await balance()).toBe(before)
   })
 
-  test('a key whose account changed in some other way is let in again', async () => {
+  test('buys after the access version changed for another reason: the key is read again', async () => {
     const key = await shop.makeKey()
     expect((await buy([{ id: dollar }], { key })).status).toBe(201)
     await shop.database.asOwner(
@@ -275,7 +275,7 @@ describe('a key that ends while its order is on the way', () => {
 })
 
 describe('reading orders', () => {
-  test('newest first, as summaries, with the true total on every page', async () => {
+  test('newest first, as summaries, with the correct total on every page', async () => {
     const other = await shop.operator.createAccount('Reader')
     await shop.operator.fundAccount(other.id, { amount_cents: 5_000, reference: other.id })
     const key = await shop.makeKey(undefined, other.id)
@@ -294,13 +294,13 @@ describe('reading orders', () => {
   })
 
   test.each(['limit=0', 'limit=101', 'offset=1000001', 'limit=05', 'limit=1.0'])(
-    '%s is refused',
+    'returns 400 for %s',
     async (query) => {
       expect((await shop.call('GET', `/v1/orders?${query}`)).status).toBe(400)
     },
   )
 
-  test('another account’s order and one that never was look the same', async () => {
+  test('another account’s order and an unknown order give the same 404', async () => {
     const { body } = await buy([{ id: dollar }])
     const other = await shop.operator.createAccount('Stranger')
     const key = await shop.makeKey(undefined, other.id)

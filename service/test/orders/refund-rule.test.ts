@@ -24,7 +24,7 @@ beforeEach(async () => {
   await shop.operator.setRefundRule({ cancel_after_ms: HOUR_MS })
 })
 
-/** Orders that the rule finds overdue. */
+/** Makes this many orders that are overdue. */
 async function overdue(count: number) {
   for (let n = 0; n < count; n += 1) {
     placed += 1
@@ -88,13 +88,13 @@ describe('with a limit of 3 an hour', () => {
     expect((await admin('refunds', 'rule', '--per-hour', '0')).code).toBe(EXIT.usage)
   })
 
-  test('two workers at once refund 3 together', async () => {
+  test('two concurrent workers refund 3 in total', async () => {
     await overdue(8)
     const refunded = await Promise.all([worker().apply(), worker().apply()])
     expect(refunded.reduce((sum, n) => sum + n, 0)).toBe(3)
   })
 
-  test('exactly 3 in one hour stop nothing, and another hour brings another 3', async () => {
+  test('exactly 3 in one hour do not stop the rule, and the next hour allows another 3', async () => {
     await overdue(3)
     let ownMs = 0
     const { apply } = worker({ monotonicMs: () => ownMs })
@@ -106,7 +106,7 @@ describe('with a limit of 3 an hour', () => {
     expect((await admin('refunds', 'rule')).out).not.toContain('STOPPED')
   })
 
-  test('a database clock that jumps an hour ahead after every refund brings no more than 3 in an hour of the process', async () => {
+  test('a database clock that steps an hour ahead after every refund allows no more than 3 in an hour of the process', async () => {
     await overdue(8)
     const { apply } = worker()
     await shop.database.asOwner(`create function jump() returns trigger language plpgsql as $$
@@ -120,7 +120,7 @@ describe('with a limit of 3 an hour', () => {
     }
   })
 
-  test('a clock that was set back opens no new hour', async () => {
+  test('a clock step back does not start a new hour', async () => {
     await overdue(5)
     await shop.database.asOwner(
       `update refund_rule set window_started_at = now() + interval '3 days', window_count = 2`,
@@ -133,7 +133,7 @@ test.each([
   ['ahead', 1],
   ['behind', -1],
 ])(
-  'nothing is refunded while the clock of the worker is six minutes %s, and it is said once',
+  'nothing is refunded while the clock of the worker is six minutes %s, which is logged once',
   async (_, sign) => {
     await overdue(2)
     let apartMs = sign * 360_000

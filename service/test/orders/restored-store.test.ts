@@ -23,9 +23,9 @@ import { call, openShop, type Shop } from '../../testing/shop.ts'
 import { startWorker } from '../../testing/worker.ts'
 
 const [pooled, supplied] = ['10000000000000001', '10000000000000002'] as const
-/** A worker asks for jobs ten times a second: it would have taken one up by now. */
+/** A worker claims jobs ten times a second: it would have started one by now. */
 const QUIET_MS = 1_500
-/** Within the caller's limit. */
+/** Below the caller's rate limit. */
 const CALMLY = { interval: 300 }
 const run = promisify(execFile)
 
@@ -41,7 +41,7 @@ afterAll(() => shop.close())
 
 const cart = (id: string, idempotency_key: string) => JSON.stringify({ items: [{ id }], idempotency_key })
 
-/** The whole store over another database, in this process; what it sends to callers is kept. */
+/** The whole store on another database, in this process; what it sends to callers is recorded. */
 async function openStoreOn(databaseUrl: string) {
   const config = loadConfig({
     ...settings,
@@ -105,7 +105,7 @@ test('a dump restored into another server delivers, sends and sells nothing unti
     const ask = (method: string, path: string, body?: string) =>
       call(restored.port, shop.key, method, path, body === undefined ? {} : { body })
     const orderStatus = async () => (await ask('GET', `/v1/orders/${bought.body.id}`)).body.status
-    // The memory of admission begins anew with the copy, and lets nobody in for a second or two.
+    // The admission store starts a new epoch with the copy and admits nobody for a second or two.
     await expect.poll(orderStatus, CALMLY).toBe('paid')
     await sleep(QUIET_MS)
     expect(restored.received).toEqual([])
@@ -154,12 +154,12 @@ test('a dump restored into another server delivers, sends and sells nothing unti
   }
 }, 60_000)
 
-test('the store goes on, unconfirmed by anybody, on the server it was made on', async () => {
+test('on the server where the database was created, the store works without a confirmation', async () => {
   const { out, code } = await runAdminOn(shop, 'database', 'status')
   expect([code, out.includes('They are the same')]).toEqual([0, true])
 })
 
-test('a supplier that answers after the database became another one delivers nothing until it is confirmed', async () => {
+test('links of a supplier that answers after the database identity changed are not delivered until it is confirmed', async () => {
   const supplier = await startSupplier('slow')
   const { secret } = await shop.operator.createSupplier({
     name: 'slow',
@@ -187,7 +187,7 @@ test('a supplier that answers after the database became another one delivers not
   try {
     await expect.poll(() => supplier.asked.length).toBe(2)
     const asked = supplier.asked.length
-    // As a failover to another timeline looks to those who are connected.
+    // What a failover to another timeline looks like to connected clients.
     await shop.database.asOwner('update database_identity set timeline = timeline + 1')
     release()
     await expect

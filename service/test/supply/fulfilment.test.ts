@@ -67,7 +67,7 @@ const poolLeft = async (item: string) =>
   ).left
 
 describe('from a pool', () => {
-  test('links arrive one per unit, in the order of the lines, oldest first; each is sold once', async () => {
+  test('links are delivered one per unit, in the order of the lines, oldest first; each is sold once', async () => {
     const [first, second] = [await newItem(), await newItem()]
     const [ofFirst, ofSecond] = [linksOf(3), linksOf(3)]
     await shop.operator.loadPool(first, ofFirst)
@@ -85,7 +85,7 @@ describe('from a pool', () => {
     expect((await read(again)).links).toEqual([ofFirst[1]])
   })
 
-  test('a link this store has ever held is never taken in again', async () => {
+  test('a link that this store has ever held is not loaded again', async () => {
     const item = await newItem()
     const links = linksOf(2)
     expect(await shop.operator.loadPool(item, links)).toEqual({ loaded: 2, known: [], pool_left: 2 })
@@ -100,7 +100,7 @@ describe('from a pool', () => {
     expect(await shop.operator.loadPool(await newItem(), links)).toMatchObject({ loaded: 0, known: [1, 2] })
   })
 
-  test('another spelling of a link is the same link', async () => {
+  test('another spelling of a link counts as the same link', async () => {
     const item = await newItem()
     const [link = ''] = linksOf(1)
     const spelled = link.replace('https://gift.example/', 'https://GIFT.example:443/')
@@ -110,7 +110,7 @@ describe('from a pool', () => {
     })
   })
 
-  test('links that a cancellation returns go to the order that has waited for them', async () => {
+  test('links returned by a cancellation go to the order that waits for them', async () => {
     const item = await newItem()
     await shop.operator.loadPool(item, linksOf(1))
     const greedy = await buy({ id: item, qty: 2 })
@@ -122,7 +122,7 @@ describe('from a pool', () => {
     await untilStatus(modest, 'delivered')
   })
 
-  test('the last link takes the item from the shelves in the same commit; new ones put it back', async () => {
+  test('taking the last link makes the item unavailable in the same commit; new links make it available', async () => {
     const item = await newItem()
     await shop.operator.loadPool(item, linksOf(1))
     expect(await isSellable(item)).toBe(true)
@@ -137,7 +137,7 @@ describe('from a pool', () => {
     expect(await isSellable(item)).toBe(true)
   })
 
-  test('a pool that is short keeps the order paid with its part put by, and loading it delivers', async () => {
+  test('an order with too few links stays paid and keeps those it has; loading the pool delivers it', async () => {
     const item = await newItem()
     const [early, late] = [linksOf(1), linksOf(2)]
     await shop.operator.loadPool(item, early)
@@ -149,7 +149,7 @@ describe('from a pool', () => {
     expect((await read(id)).links).toEqual([...early, ...late])
   })
 
-  test('falling below the mark is warned of once', async () => {
+  test('falling below the warning level is logged once', async () => {
     const item = await newItem()
     await shop.operator.loadPool(item, linksOf(4))
     await shop.operator.chooseSource(item, { warn_below: 3 })
@@ -158,7 +158,7 @@ describe('from a pool', () => {
     expect(warnings.map((line) => JSON.parse(line).pool_left)).toEqual([2])
   })
 
-  test('what is in the database is unreadable, and no link is ever logged', async () => {
+  test('links are unreadable in the database and never logged', async () => {
     const item = await newItem()
     const [link = ''] = linksOf(1)
     await shop.operator.loadPool(item, [link])
@@ -173,7 +173,7 @@ describe('from a pool', () => {
 })
 
 describe('by hand', () => {
-  test('links are shown to an operator only once the order is delivered', async () => {
+  test('an operator sees links only once the order is delivered', async () => {
     const [pooled, byHand] = [await newItem(), await newItem()]
     await shop.operator.loadPool(pooled, linksOf(1))
     const id = await buy({ id: pooled }, { id: byHand })
@@ -181,7 +181,7 @@ describe('by hand', () => {
     await expect(shop.operator.revealLinks(id)).rejects.toThrow(/paid; it has no links to show/)
   })
 
-  test('the order waits, says so, and is delivered with exactly the links it lacks', async () => {
+  test('the order waits with a note, and is delivered with exactly the links it lacks', async () => {
     const [pooled, byHand] = [await newItem(), await newItem()]
     const [own] = linksOf(1) as [string]
     await shop.operator.loadPool(pooled, [own])
@@ -206,7 +206,7 @@ describe('by hand', () => {
 })
 
 describe('cancelling', () => {
-  test('gives all the money back in the same commit, once, with a reason', async () => {
+  test('refunds the whole order in the same commit, once, with a reason', async () => {
     const item = await newItem()
     const before = await balance()
     const id = await buy({ id: item, qty: 5 })
@@ -224,7 +224,7 @@ describe('cancelling', () => {
     expect(reason).toBe('out of stock')
   })
 
-  test('puts links that were waiting for the rest back into their pool', async () => {
+  test('returns links already assigned to the order to their pool', async () => {
     const [pooled, byHand] = [await newItem(), await newItem()]
     const links = linksOf(2)
     await shop.operator.loadPool(pooled, links)
@@ -238,7 +238,7 @@ describe('cancelling', () => {
     expect((await read(next)).links.toSorted()).toEqual(links.toSorted())
   })
 
-  test('happens by itself once an order has waited for longer than the rule says', async () => {
+  test('happens automatically once an order has waited for longer than the refund rule allows', async () => {
     const item = await newItem()
     const id = await buy({ id: item })
     await untilNote(id, /by hand/)
@@ -281,7 +281,7 @@ describe('from a supplier', () => {
     return { item, first, second, close }
   }
 
-  test('it is asked, signed, by our order and line, and its links are delivered', async () => {
+  test('the supplier gets a signed request with our order and line, and its links are delivered', async () => {
     const { item, first, close } = await suppliedItem()
     const id = await buy({ id: await newItemWithPool() }, { id: item, qty: 2 })
     await untilStatus(id, 'delivered')
@@ -300,11 +300,15 @@ describe('from a supplier', () => {
 
   test.each([
     ['fails', { status: 500 }, /http_500/],
-    ['makes no sense', { status: 200, body: { links: ['https://gift.example/only-one'] } }, /bad_reply/],
-    ['gives no links but texts', { status: 200, body: { links: ['a', 'b'] } }, /bad_reply/],
-    ['is still at work', { status: 202 }, /being_made/],
+    [
+      'answers with the wrong number of links',
+      { status: 200, body: { links: ['https://gift.example/only-one'] } },
+      /bad_reply/,
+    ],
+    ['answers with texts that are not links', { status: 200, body: { links: ['a', 'b'] } }, /bad_reply/],
+    ['answers 202', { status: 202 }, /being_made/],
     ['redirects', { status: 302 }, /http_302/],
-  ])('that %s is asked again with the same id until it gives', async (_what, answer, note) => {
+  ])('that %s is asked again with the same id until it answers with links', async (_what, answer, note) => {
     const { item, first, close } = await suppliedItem()
     first.answers(() => answer)
     const id = await buy({ id: item, qty: 2 })
@@ -317,7 +321,7 @@ describe('from a supplier', () => {
     await close()
   })
 
-  test('that hangs is left after its time limit', async () => {
+  test('that hangs is given up after its time limit', async () => {
     const { item, first, close } = await suppliedItem({ timeout_ms: 200 })
     first.answers(() => ({ status: 200, hangs: true }))
     const id = await buy({ id: item })
@@ -327,7 +331,7 @@ describe('from a supplier', () => {
     await close()
   })
 
-  test('whose answer was lost gives the same links again; none is delivered twice', async () => {
+  test('whose answer was lost returns the same links again; none is delivered twice', async () => {
     const { item, first, close } = await suppliedItem({ timeout_ms: 300 })
     first.answers((ask) => ({ ...first.give(ask), hangs: true }))
     const id = await buy({ id: item, qty: 3 })
@@ -338,7 +342,7 @@ describe('from a supplier', () => {
     await close()
   })
 
-  test('that has nothing hands over to the fallback at once', async () => {
+  test('that has none in stock is followed by the fallback at once', async () => {
     const { item, first, second, close } = await suppliedItem({ withFallback: true })
     first.answers(() => ({ status: 409 }))
     const id = await buy({ id: item })
@@ -356,7 +360,7 @@ describe('from a supplier', () => {
     await close()
   })
 
-  test('that keeps failing is left alone: new orders go to its fallback, those it was asked for wait for it', async () => {
+  test('that keeps failing is skipped: new orders go to its fallback, orders it was asked for wait for it', async () => {
     const { item, first, second, close } = await suppliedItem({ withFallback: true })
     first.answers(() => ({ status: 503 }))
     const ids = [await buy({ id: item }), await buy({ id: item }), await buy({ id: item })]
@@ -372,7 +376,7 @@ describe('from a supplier', () => {
     await close()
   })
 
-  test('that gives a link we sold before gives nothing', async () => {
+  test('that returns a link we sold before has delivered nothing', async () => {
     const { item, first, close } = await suppliedItem()
     const [link = ''] = linksOf(1)
     first.answers(() => ({ status: 200, body: { links: [link] } }))
@@ -386,12 +390,12 @@ describe('from a supplier', () => {
     await close()
   })
 
-  test('asked for one line fills the pool when a load has filled that line meanwhile', async () => {
+  test('asked for a line that a load has filled meanwhile: its links go to the pool', async () => {
     const { item: first, first: slow, close } = await suppliedItem()
     const other = await newItem()
     await shop.operator.chooseSource(other, { supplier: slow.name })
     const byHand = await newItem()
-    // While the first line is asked for, the second one's pool is loaded: settling the first takes from it.
+    // While the supplier is asked for the first line, the pool of the second is loaded: settling the first line takes from it.
     slow.answers(async (ask) => {
       if (ask.id.endsWith('-1')) await shop.operator.loadPool(other, linksOf(1))
       return slow.give(ask)
@@ -404,7 +408,7 @@ describe('from a supplier', () => {
     await close()
   })
 
-  test('is not asked for the rest of an order that has come to its end', async () => {
+  test('is not asked for the rest of an order that has ended', async () => {
     const { item, first, close } = await suppliedItem()
     const other = await newItem()
     await shop.operator.chooseSource(other, { supplier: first.name })
@@ -418,7 +422,7 @@ describe('from a supplier', () => {
     await close()
   })
 
-  test('that is still making them is waited for, not passed over', async () => {
+  test('that answers 202 is waited for instead of the fallback', async () => {
     const { item, first, second, close } = await suppliedItem({ withFallback: true })
     first.answers(() => ({ status: 202 }))
     const id = await buy({ id: item })
@@ -432,7 +436,7 @@ describe('from a supplier', () => {
     await close()
   })
 
-  test('stays on record as asked until its links are in our rows', async () => {
+  test('has its request recorded as asked until its links are stored', async () => {
     const { item, first, close } = await suppliedItem()
     const states: string[] = []
     first.answers(async (ask) => {
@@ -448,7 +452,7 @@ describe('from a supplier', () => {
     await close()
   })
 
-  test('that gives one new and one old link has given one; the rest comes from the fallback', async () => {
+  test('that returns one new and one old link has delivered one; the rest comes from the fallback', async () => {
     const { item, first, second, close } = await suppliedItem({ withFallback: true })
     const [old = '', fresh1 = ''] = linksOf(2)
     first.answers(() => ({ status: 200, body: { links: [old] } }))
@@ -461,7 +465,7 @@ describe('from a supplier', () => {
     await close()
   })
 
-  test('is sent the sku of the first asking; after a refusal another request begins', async () => {
+  test('gets the sku of the first request; after a refusal a new request is made', async () => {
     const { item, first, close } = await suppliedItem()
     first.answers(() => ({ status: 500 }))
     const id = await buy({ id: item })
@@ -481,7 +485,7 @@ describe('from a supplier', () => {
     await close()
   })
 
-  test('whose links come after the order was cancelled has filled the pool', async () => {
+  test('whose links arrive after the order was cancelled: they go to the pool', async () => {
     const { item, first, close } = await suppliedItem()
     first.answers(async (ask) => {
       await shop.operator.cancelOrder(ask.id.replace(/-1$/, ''), 'changed my mind')

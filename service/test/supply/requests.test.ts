@@ -26,7 +26,7 @@ const next = () => {
   return count
 }
 
-/** An item that comes from a supplier of its own, and a second one behind it. */
+/** An item from a supplier made for it, with a second one as fallback. */
 async function suppliedItem(timeout_ms = 5_000) {
   const [first, second] = [await startSupplier(`first-${next()}`), await startSupplier(`second-${count}`)]
   for (const supplier of [first, second]) {
@@ -49,19 +49,19 @@ async function buy(id: string, qty = 1) {
   return bought.kind === 'bought' ? bought.order.id : bought.order_id
 }
 
-/** One worker process: its own circuit breakers. */
+/** One worker process, with its own circuit breakers. */
 function newWorker() {
   const { db, keyring, vault } = shop
   const obtain = createObtainer({ db, keyring, clock, asksMax: 4, fetch })
   const log = createLog('silent')
   const fulfil = createFulfilment({ db, vault, clock, log, metrics: createMetrics('test'), obtain })
-  /** Does the job, and says when it is due again. */
+  /** Runs the job and returns when it is due again. */
   async function work(job: Job) {
     const end = await fulfil(job)
     if (end.kind !== 'done') await postponeJob(db, job, end)
     return end
   }
-  /** Takes the order up at once, whenever it is due, and no other. */
+  /** Claims this order's job at once, due or not, and no other. */
   async function take(order: string, leaseMs = 60_000): Promise<Job> {
     await shop.database.asOwner(
       `update jobs set run_at = case when subject = '${order}' then now() else 'infinity' end`,
@@ -80,7 +80,7 @@ const requestsOf = (order: string) =>
 const statusOf = async (order: string) =>
   (await shop.db.one<{ status: string }>(sql`select status from orders where id = ${order}`)).status
 
-test('a refusal that reaches a worker after its lease was taken over changes nothing: the request stays open under the next worker', async () => {
+test('a refusal that arrives after the lease was taken over changes nothing: the request stays open under the next worker', async () => {
   const { item, first, second, close } = await suppliedItem()
   const [stale, current] = [newWorker(), newWorker()]
   const refuse = Promise.withResolvers<void>()
@@ -109,7 +109,7 @@ test('a refusal that reaches a worker after its lease was taken over changes not
   await close()
 })
 
-test('links that reach a worker after another one has delivered them change nothing: the request stays given', async () => {
+test('links that arrive after another worker has delivered them change nothing: the request stays given', async () => {
   const { item, first, close } = await suppliedItem()
   const [stale, current] = [newWorker(), newWorker()]
   const answer = Promise.withResolvers<void>()
@@ -133,7 +133,7 @@ test('links that reach a worker after another one has delivered them change noth
   await close()
 })
 
-test('an order that has ended and lost its job while a request is open gets the job back, and the links go to the pool', async () => {
+test('an ended order that lost its job while a request is open gets the job back, and the links go to the pool', async () => {
   const { item, first, close } = await suppliedItem()
   const worker = newWorker()
   first.answers(() => ({ status: 202 }))
@@ -159,7 +159,7 @@ const poolLeft = async (item: string) =>
 const sellersOf = (order: string, ...suppliers: Awaited<ReturnType<typeof startSupplier>>[]) =>
   suppliers.filter((supplier) => supplier.sold().some((id) => id.startsWith(order))).map(({ name }) => name)
 
-test('the first supplier refuses, the fallback says 202: only the fallback is asked again, and it alone has sold', async () => {
+test('the first supplier refuses, the fallback answers 202: only the fallback is asked again, and only it has sold', async () => {
   const { item, first, second, close } = await suppliedItem()
   const worker = newWorker()
   first.answers(() => ({ status: 409 }))
@@ -178,7 +178,7 @@ test('the first supplier refuses, the fallback says 202: only the fallback is as
   await close()
 })
 
-test('the first supplier says 202 and its circuit breaker opens: the order waits, and the first alone has sold', async () => {
+test('the first supplier answers 202 and its circuit breaker opens: the order waits, and only the first has sold', async () => {
   const { item, first, second, close } = await suppliedItem()
   const worker = newWorker()
   first.answers(() => ({ status: 202 }))
@@ -197,7 +197,7 @@ test('the first supplier says 202 and its circuit breaker opens: the order waits
   await close()
 })
 
-test('the first supplier makes links and its answers are lost, for six orders: each is sold by one supplier in the end', async () => {
+test('the first supplier makes links and its answers are lost, for six orders: each order is sold by exactly one supplier', async () => {
   const { item, first, second, close } = await suppliedItem(100)
   const worker = newWorker()
   first.answers((ask) => ({ ...first.give(ask), hangs: true }))
@@ -213,12 +213,12 @@ test('the first supplier makes links and its answers are lost, for six orders: e
     expect(await statusOf(order)).toBe('delivered')
     expect(sellersOf(order, first, second)).toHaveLength(1)
   }
-  // After five failures the breaker is open: what was never sent to the first goes to the fallback at once.
+  // After five failures the breaker is open: requests never sent to the first supplier go to the fallback at once.
   expect([first.sold().length, second.sold().length]).toEqual([5, 1])
   await close()
 })
 
-test('a supplier that nobody can connect to has received nothing: the fallback is asked at once', async () => {
+test('when no connection to a supplier can be made, it has received nothing: the fallback is asked at once', async () => {
   const { item, first, second } = await suppliedItem()
   await first.close()
   const order = await buy(item)
@@ -230,7 +230,7 @@ test('a supplier that nobody can connect to has received nothing: the fallback i
   await second.close()
 })
 
-test('a supplier that may have received an earlier request is waited for when nobody can connect to it any more', async () => {
+test('a supplier that may have received an earlier request is waited for when no connection can be made any more', async () => {
   const { item, first, second } = await suppliedItem()
   const worker = newWorker()
   first.answers(() => ({ status: 500 }))
@@ -243,7 +243,7 @@ test('a supplier that may have received an earlier request is waited for when no
   await second.close()
 })
 
-test('an open request is settled first, also with a supplier that is paused and that the item no longer comes from', async () => {
+test('an open request is settled first, even with a supplier that is paused and no longer configured for the item', async () => {
   const { item, first, second, close } = await suppliedItem()
   const worker = newWorker()
   first.answers(() => ({ status: 202 }))
@@ -268,7 +268,7 @@ test.each([
     (order: string) => shop.operator.deliverOrder(order, [`https://gift.example/by-hand-${next()}`]),
   ],
 ])(
-  'what an order was asked for before it was %s is collected into the pool, and then its job is gone',
+  'links requested before the order was %s are collected into the pool, and then its job is deleted',
   async (_how, end) => {
     const { item, first, second, close } = await suppliedItem()
     const worker = newWorker()
@@ -288,7 +288,7 @@ test.each([
   },
 )
 
-test('the job of a cancelled order is gone once its supplier has refused', async () => {
+test('the job of a cancelled order is deleted once its supplier has refused', async () => {
   const { item, first, second, close } = await suppliedItem()
   const worker = newWorker()
   first.answers(() => ({ status: 202 }))

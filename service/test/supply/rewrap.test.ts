@@ -9,7 +9,7 @@ import { createLinkVault } from '../../src/supply/gift-link.ts'
 import { itemOf, putItems } from '../../testing/items.ts'
 import { call, openShop } from '../../testing/shop.ts'
 
-test('links, supplier secrets and our own keys move to a new encryption key, and the old one can go', async () => {
+test('links, supplier secrets and our own keys are rewrapped under a new encryption key, and the old one can be removed', async () => {
   const [old, next] = [randomBytes(32), randomBytes(32)]
   const shop = await openShop({ keyring: openKeyring(localKeks(new Map([['old', old]]), 'old')) })
   const item = '10000000000000001'
@@ -50,7 +50,7 @@ test('links, supplier secrets and our own keys move to a new encryption key, and
   const onlyNext = createLinkVault(shop.db, openKeyring(localKeks(new Map([['next', next]]), 'next')))
   const order = { account_id: shop.account.id, id: bought.body.id as string }
   expect(await openLinks(shop.db, onlyNext, order)).toEqual([link])
-  // The fingerprints still recognise what came in under the old key.
+  // The fingerprints still recognise links that came in under the old key.
   expect(await operator.loadPool(item, [link])).toMatchObject({ loaded: 0, known: [1] })
   await shop.close()
 })

@@ -47,7 +47,7 @@ const pool = async () => ({
     )
   ).map(({ id }) => id),
 })
-/** Flips a bit of the last byte of the first links of the pool; done twice, they are as before. */
+/** Flips a bit of the last byte of the first links of the pool; doing it twice restores them. */
 const damage = (n: number) =>
   shop.database.asOwner(
     `update pool_links
@@ -71,7 +71,7 @@ test('a damaged link is set aside and reported, and the order is delivered with 
   expect(await worker.metrics.registry.metrics()).toContain('shopwire_pool_links_set_aside_total 1')
   expect((await runAdminOn(shop, 'pool', 'set-aside')).out).toContain(String(aside[0]))
   expect(await broken()).toEqual([])
-  // Known for ever, also while it is set aside.
+  // A duplicate even while it is set aside.
   expect(await shop.operator.loadPool(item, [String(links[0])])).toMatchObject({ loaded: 0 })
 
   await damage(1)
@@ -82,7 +82,7 @@ test('a damaged link is set aside and reported, and the order is delivered with 
   expect([await pool(), await broken()]).toEqual([{ left: 4, aside: [] }, []])
 })
 
-test('three damaged links are set aside at once; the item is taken from sale when no other is left', async () => {
+test('three damaged links are set aside at once; the item becomes unavailable when no other is left', async () => {
   await damage(3)
   const order = await buy(3)
   await expect.poll(() => linksOf(order)).toEqual(links.slice(3))
@@ -116,7 +116,7 @@ test.each([
   expect(await broken()).toEqual([])
 })
 
-test('pool check sets aside all damaged links, however many; pool restore puts back only those that open again', async () => {
+test('pool check sets aside all damaged links; pool restore puts back only those that can be decrypted again', async () => {
   await damage(5)
   const order = await buy()
   const checked = await runAdminOn(shop, 'pool', 'check', item)
