@@ -31,7 +31,7 @@ import { LOCK_ORDER, recordLocks, tablesLockedBy } from '../testing/lock-order.t
 const DAY_MS = 86_400_000
 const LEASE_MS = 60_000
 
-test('every transaction locks rows in the documented order, and every statement that locks is among those tried', async () => {
+test('every transaction locks rows in the documented order, and every locking statement in the sources was run', async () => {
   const database = await openTestDatabase()
   const { db, violations, ran } = await recordLocks(database.db)
   const [old, next] = [randomBytes(32), randomBytes(32)]
@@ -53,7 +53,7 @@ test('every transaction locks rows in the documented order, and every statement 
   const metrics = createMetrics('test')
   const obtain = createObtainer({ db, keyring, clock, asksMax: 4, fetch })
   const fulfil = createFulfilment({ db, vault, clock, log, metrics, obtain })
-  /** Takes up every order that is due, once. */
+  /** Claims every order that is due, once. */
   async function fulfilAll() {
     const jobs = await claimJobs(db, FULFIL_QUEUE, false, 50, LEASE_MS)
     await extendLeases(db, FULFIL_QUEUE, jobs, LEASE_MS)
@@ -133,7 +133,7 @@ test('every transaction locks rows in the documented order, and every statement 
   await db.transaction((tx) => queueTest(tx, account_id, clock.nowMs()))
   await configure('https://93.184.216.34/b')
 
-  // Orders to both of their ends.
+  // Orders to both final states.
   async function buy(...items: { id: string; qty?: number }[]) {
     count += 1
     const request = { items, idempotency_key: `lock-order-${count}` }
@@ -162,7 +162,7 @@ test('every transaction locks rows in the documented order, and every statement 
   supplier.answers(() => ({ status: 409 }))
   await operator.retryOrder(slow)
   await fulfilAll()
-  // A load fills the line while the supplier is at work on it: its links go to the pool, and wake whoever waits for them.
+  // A load fills the line while the supplier is asked for it: its links go to the pool and wake waiting orders.
   supplier.answers(async (ask) => {
     await operator.loadPool(supplied, links(2))
     return supplier.give(ask)
@@ -182,7 +182,7 @@ test('every transaction locks rows in the documented order, and every statement 
   expect(await createRefundRule({ db, vault, clock, log, metrics })()).toBe(1)
   await operator.releaseRefundRule()
 
-  // Events on their way.
+  // Deliveries of events.
   await deliverAll()
   answer = { error: 'http_500', status: 500, remote_address: '93.184.216.34' }
   for (let n = 0; n < 10; n += 1) await db.transaction((tx) => queueTest(tx, account_id, clock.nowMs()))
@@ -228,14 +228,14 @@ test('every transaction locks rows in the documented order, and every statement 
   expect(lockingStatements().filter(({ text }) => !ran.has(text))).toEqual([])
 })
 
-test('ARCHITECTURE names the tables in the order of the list', () => {
+test('ARCHITECTURE lists the tables in the order of LOCK_ORDER', () => {
   const text = readFileSync(new URL('../../ARCHITECTURE.md', import.meta.url), 'utf8')
   const [, section = ''] = /^## Locks\n(.*?)^## /ms.exec(text) ?? []
   const [, list = ''] = /^1\. (.*?)\n\n/ms.exec(section) ?? []
   expect([...list.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual(LOCK_ORDER)
 })
 
-test('the tables a statement locks are read from its text', () => {
+test('the tables that a statement locks are read from its text', () => {
   expect(tablesLockedBy('select a from orders o where not exists (select from jobs) for update')).toEqual([
     'orders',
   ])
@@ -250,7 +250,7 @@ test('the tables a statement locks are read from its text', () => {
   expect(tablesLockedBy('select sell($1)', functions)).toEqual(['pool_links', 'orders'])
 })
 
-/** Every statement in the sources that locks rows, with its file. Admission has tables of its own and one statement at a time. */
+/** Every locking statement in the sources, with its file. Admission is left out: it has its own tables and locks one statement at a time. */
 function lockingStatements(): { file: string; text: string }[] {
   const sources = new URL('../src/', import.meta.url)
   return readdirSync(sources, { recursive: true, encoding: 'utf8' })
@@ -261,7 +261,7 @@ function lockingStatements(): { file: string; text: string }[] {
     .filter(({ text }) => tablesLockedBy(text).length > 0)
 }
 
-/** The texts as the `sql` tag makes them: each value is its number. */
+/** The texts as the `sql` tag makes them: each value becomes its number. */
 function statementsIn(source: string): string[] {
   return source
     .split('sql`')

@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { errorTypes } from '@shopwire/contract'
 import { expect, test } from 'vitest'
 
-/** Everything that a person may be told: sources of what runs, and pages. */
+/** Everything that a person may read: sources of what runs, and pages. */
 const SOURCES = [
   '{service,emulator,cli}/{src,bin}/**/*.ts',
   '{contract,sdk}/src/**/*.ts',
@@ -17,18 +17,18 @@ const sources = globSync(SOURCES, { cwd: ROOT.pathname }).map((path) => ({
   text: readFileSync(new URL(path, ROOT), 'utf8'),
 }))
 
-/** There is no dashboard: an operator has `shopwire-admin`, a caller asks the store. */
+/** No dashboard exists: operators use `shopwire-admin`, callers ask the store. */
 const DASHBOARD_ALLOWED: Readonly<Record<string, string>> = {
   'docs/conformance.md': 'repeats the sentences of the interface, which has one',
 }
 
-test('no message sends anybody to a dashboard', () => {
+test('no message refers to a dashboard', () => {
   expect(sources.length).toBeGreaterThan(300)
   const naming = sources.filter(({ text }) => /dashboard/i.test(text)).map(({ path }) => path)
   expect(naming).toEqual(Object.keys(DASHBOARD_ALLOWED))
 })
 
-test('every page of the docs that the sources name is there, with its heading', () => {
+test('every page of the docs that the sources name exists, with its heading', () => {
   const named = sources
     .filter(({ path }) => path.endsWith('.ts'))
     .flatMap(({ path, text }) =>
@@ -43,7 +43,7 @@ test('every page of the docs that the sources name is there, with its heading', 
 test('every error type and the list of signature mistakes have the page that the SDK and the command line link to', () => {
   const pages = Object.keys(errorTypes).map((type) => `reference/errors/${type}.md`)
   expect([...pages, 'reference/signature-mistakes.md'].filter((page) => !isThere(page))).toEqual([])
-  // What these links are made of; a change there has to be followed here.
+  // How these links are built; a change there has to be repeated here.
   expect(textOf('sdk/src/attempt.ts')).toMatch(/\/docs\/reference\/errors\/\$\{encodeURIComponent\(type\)\}`/)
   expect(textOf('cli/src/doctor/signature.ts')).toContain('/docs/reference/signature-mistakes`')
 })

@@ -11,13 +11,13 @@ import { openKeyringFrom } from '../src/wiring.ts'
 import { openTestDatabase } from '../testing/database.ts'
 import { call } from '../testing/shop.ts'
 
-/** The emulator lets webhooks go to http://localhost. These hold that no real store can be brought to do so. */
+/** The emulator allows webhooks to http://localhost. These tests make sure that no real store can be configured to do so. */
 const service = join(import.meta.dirname, '..')
 
-/** Whatever a setting might be called or given that would loosen a rule somewhere. */
+/** Values of a setting that might loosen a rule. */
 const TEMPTING = ['true', '1', 'development', 'emulator', '*', 'http://localhost:1', 'off', 'debug']
 
-test('the programs of a real store hand over their configuration and no part of their own', async () => {
+test('the programs of a real store pass their configuration and replace no part', async () => {
   const api = await readFile(join(service, 'bin/api.ts'), 'utf8')
   const worker = await readFile(join(service, 'bin/worker.ts'), 'utf8')
   expect(api).toContain('createApi(config, { log, metrics, db })')
@@ -25,7 +25,7 @@ test('the programs of a real store hand over their configuration and no part of 
   for (const text of [api, worker]) expect(text).not.toMatch(/embedded|process\.env/)
 })
 
-test('nobody but the configuration reads the environment', async () => {
+test('only the configuration module reads the environment', async () => {
   const files = await readdir(service, { recursive: true })
   const code = files.filter((path) => /^(src|bin)\/.*\.ts$/.test(path))
   expect(code.length).toBeGreaterThan(50)
@@ -39,7 +39,7 @@ test('nobody but the configuration reads the environment', async () => {
   expect(readers).toEqual(['src/config.ts'])
 })
 
-test('no setting makes the API take a webhook URL that is not public HTTPS', async () => {
+test('no setting makes the API accept a webhook URL that is not public HTTPS', async () => {
   const database = await openTestDatabase()
   const { db } = database
   try {
@@ -77,7 +77,7 @@ test('no setting makes the API take a webhook URL that is not public HTTPS', asy
   }
 }, 60_000)
 
-/** Environments in which every setting stands at something other than its default, as far as the configuration lets it. */
+/** Environments in which every setting has a value other than its default, as far as the configuration allows. */
 function loosened(): Record<string, string>[] {
   const least = {
     SHOPWIRE_ENV: 'development',
@@ -86,7 +86,7 @@ function loosened(): Record<string, string>[] {
     SHOPWIRE_DATABASE_URL: 'postgres://nobody:x@127.0.0.1/none',
     SHOPWIRE_ENCRYPTION_KEYS: DEVELOPMENT_ENCRYPTION_KEY,
   }
-  // Would move the listener, need another server, or run the account or its sockets into a limit.
+  // Would move the listener, need another server, or reach a limit of the account or its sockets.
   const fixed = new Set([
     ...Object.keys(least),
     'SHOPWIRE_ADMISSION',
@@ -104,7 +104,7 @@ function loosened(): Record<string, string>[] {
         loadConfig({ ...env, [name]: value })
         env[name] = value
       } catch {
-        // Not a value of this setting.
+        // Not a valid value of this setting.
       }
     }
     return env

@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => shop.close())
 
-test('several keys of an account live side by side, and revoking one leaves the others', async () => {
+test('an account can have several keys, and revoking one leaves the others valid', async () => {
   const [old, fresh] = [await shop.makeKey(), await shop.makeKey()]
   expect((await shop.call('GET', '/v1/ping', { key: old })).status).toBe(200)
   expect((await shop.call('GET', '/v1/ping', { key: fresh })).status).toBe(200)
@@ -18,7 +18,7 @@ test('several keys of an account live side by side, and revoking one leaves the 
   expect((await shop.call('GET', '/v1/ping', { key: fresh })).status).toBe(200)
 })
 
-test('a revocation holds on a process that has just used the key', async () => {
+test('a revoked key is refused by a process that has just used it', async () => {
   const key = await shop.makeKey()
   const second = await shop.secondApi()
   expect((await shop.call('GET', '/v1/ping', { key })).status).toBe(200)
@@ -29,7 +29,7 @@ test('a revocation holds on a process that has just used the key', async () => {
   await second.close()
 })
 
-test('a revoked key, an unknown key and a wrong signature get the very same answer', async () => {
+test('a revoked key, an unknown key and a wrong signature get the same answer', async () => {
   const revoked = await shop.makeKey()
   await shop.operator.revokeKey(revoked.id)
   const answers = await Promise.all([
@@ -41,12 +41,12 @@ test('a revoked key, an unknown key and a wrong signature get the very same answ
   expect(answers[0]?.body.error.type).toBe('authentication_failed')
 })
 
-test('a secret is stored sealed, and only its own row opens it', async () => {
+test('a secret is stored sealed, and opens only for its own row', async () => {
   const key = await shop.makeKey()
   const [row, other] = [await findLiveKey(shop.db, key.id), await findLiveKey(shop.db, shop.key.id)]
   expect(row?.secret_sealed.includes(key.secret)).toBe(false)
   expect(row && (await openSecret(shop.keyring, row))).toBe(key.secret)
-  // Row 64: a ciphertext moved to another row is worth nothing.
+  // Threat 64: a ciphertext moved to another row does not open.
   const swapped = row && other && { ...row, secret_sealed: other.secret_sealed }
   await expect(openSecret(shop.keyring, swapped as NonNullable<typeof row>)).rejects.toThrow()
 })
@@ -56,7 +56,7 @@ test('lists never show a secret', async () => {
   expect(JSON.stringify(keys)).not.toMatch(/secret|sk_/)
 })
 
-test('revoking twice keeps the first moment', async () => {
+test('revoking twice keeps the first time', async () => {
   const key = await shop.makeKey()
   const first = await shop.operator.revokeKey(key.id)
   const second = await shop.operator.revokeKey(key.id)
@@ -69,7 +69,7 @@ test('an unknown scope is refused with the list of known ones', async () => {
   )
 })
 
-test('suspension holds on the very next request and ends with resume', async () => {
+test('a suspension applies to the next request and ends with resume', async () => {
   const account = await shop.operator.createAccount('Suspect')
   const key = await shop.makeKey(['account:read'], account.id)
   expect((await shop.call('GET', '/v1/ping', { key })).status).toBe(200)
@@ -79,7 +79,7 @@ test('suspension holds on the very next request and ends with resume', async () 
   expect((await shop.call('GET', '/v1/ping', { key })).status).toBe(200)
 })
 
-test('a key reaches only its own account', async () => {
+test('a key reads only its own account', async () => {
   const rich = await shop.operator.createAccount('Rich')
   await shop.operator.fundAccount(rich.id, { amount_cents: 777, reference: 'r' })
   const key = await shop.makeKey(['account:read'], rich.id)
@@ -90,7 +90,7 @@ test('a key reaches only its own account', async () => {
   expect((await shop.call('GET', '/v1/balance')).body.balance_cents).toBe(25_000)
 })
 
-test('every action leaves one audit row, and none of them holds a secret', async () => {
+test('every action writes one audit row, and none contains a secret', async () => {
   const before = await shop.db.one<{ n: number }>(sql`select count(*) as n from audit_log`)
   const account = await shop.operator.createAccount('Audited')
   const { key, secret } = await shop.operator.createKey(account.id, 'k', ['account:read'])

@@ -3,7 +3,7 @@ import { EXIT } from '../../src/admin/program.ts'
 import { runAdminOn } from '../../testing/admin.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
 
-/** Clears the screen, forges a line, turns the direction, and does it all in one character of the upper control set. */
+/** Clears the screen, forges a line, changes the text direction, and uses one character of the upper control set. */
 const HOSTILE = 'wire\u001b[2J\r\nforged line\u202egnp\u009b1A'
 const ESCAPED = 'wire\\u001b[2J\\u000d\\u000aforged line\\u202egnp\\u009b1A'
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
@@ -17,7 +17,7 @@ afterAll(() => shop.close())
 const admin = (...args: string[]) => runAdminOn(shop, ...args)
 const quoted = `'${HOSTILE}'`
 
-test('what came from data is printed with its control and direction characters spelled out', async () => {
+test('values from data are printed with control and direction characters escaped', async () => {
   const { id } = shop.account
   await shop.database.asOwner(
     `update transfers set reference = ${quoted}; update accounts set name = ${quoted}; update api_keys set name = ${quoted};
@@ -40,7 +40,7 @@ test('what came from data is printed with its control and direction characters s
   }
 })
 
-test('--json prints the same values, and nothing that acts on a terminal', async () => {
+test('--json prints the same values, without characters that act on a terminal', async () => {
   const { out, json } = await admin('accounts', 'statement', shop.account.id, '--json')
   expect(json().transfers[0].reference).toBe(HOSTILE)
   expect(out).not.toMatch(ACTIVE)

@@ -5,7 +5,7 @@ const person = { uid: 1000, name: 'alice' }
 const root = { uid: 0, name: 'root' }
 const nameless = { uid: 54_321, name: undefined }
 
-test('names the login, or the name that was given with the login beside it', () => {
+test('is the login, or the given name together with the login', () => {
   expect(actorOf(undefined, person, false)).toBe('cli:alice')
   expect(actorOf('alice', person, false)).toBe('cli:alice')
   expect(actorOf('bob', person, false)).toBe('cli:bob (login alice)')
@@ -13,7 +13,7 @@ test('names the login, or the name that was given with the login beside it', () 
   expect(actorOf('nightly-import', nameless, false)).toBe('cli:nightly-import')
 })
 
-test('production refuses root and a user id without a name unless somebody is named; development does not', () => {
+test('production refuses root and a user id without a name unless an actor is given; development does not', () => {
   for (const [login, why] of [
     [root, /root may be anybody/],
     [nameless, /user id 54321 has no name/],

@@ -36,7 +36,7 @@ const quote = async (...items: object[]) => {
   return { status, body }
 }
 
-test('a cart that can be bought is ok, line by line in the order asked', async () => {
+test('a cart that can be bought is ok, line by line in the order sent', async () => {
   const { body } = await quote({ id: free }, { id: dollar, qty: 3, expected_price_cents: 100 })
   expect(body).toEqual({
     ok: true,
@@ -56,19 +56,19 @@ test('a cart that can be bought is ok, line by line in the order asked', async (
   })
 })
 
-test('another price than expected is price_changed, and still counts', async () => {
+test('a price other than expected is price_changed, and still counts', async () => {
   const { body } = await quote({ id: dollar, qty: 2, expected_price_cents: 99 })
   expect([body.ok, body.total_cents, body.lines[0].status]).toEqual([false, 200, 'price_changed'])
 })
 
-test('a price of nothing differs from every price that can be expected', async () => {
+test('a price of zero differs from every price that can be expected', async () => {
   const { body } = await quote({ id: free, expected_price_cents: 1 })
   expect(body.lines[0].status).toBe('price_changed')
 })
 
 test.each([
   ['taken from sale', gone],
-  ['past its end', over],
+  ['whose sale has ended', over],
   ['without supply', unsupplied],
 ])('an item %s is sold_out, with its unit price and no line total, and adds nothing', async (_why, id) => {
   const { body } = await quote({ id, expected_price_cents: 1 }, { id: dollar })
@@ -82,7 +82,7 @@ test.each([
   })
 })
 
-test('the line totals of a quote add up to its total, whatever the lines are', async () => {
+test('the line totals add up to the total, whatever the lines', async () => {
   const { body } = await quote(
     { id: dollar, qty: 2 },
     { id: dear, expected_price_cents: 1 },
@@ -96,7 +96,7 @@ test('the line totals of a quote add up to its total, whatever the lines are', a
   expect(body.total_cents).toBe(250_200)
 })
 
-test('a quantity and an expected price written as decimals without a fraction are taken as whole numbers', async () => {
+test('a qty and an expected price written as 1.0 are read as integers', async () => {
   const answer = await shop.call('POST', '/v1/quote', {
     body: `{"items":[{"id":"${dollar}","qty":2.0,"expected_price_cents":100.00}]}`,
   })
@@ -105,7 +105,7 @@ test('a quantity and an expected price written as decimals without a fraction ar
   expect(answer.body.lines[0].qty).toBe(2)
 })
 
-test('an id nobody knows is sold_out, without name and prices', async () => {
+test('an unknown id is sold_out, without name and prices', async () => {
   const { body } = await quote({ id: UNKNOWN })
   expect(body).toEqual({
     ok: false,
@@ -115,18 +115,18 @@ test('an id nobody knows is sold_out, without name and prices', async () => {
   })
 })
 
-describe('the most one order may cost', () => {
-  test('500000 cents pass, one more does not', async () => {
+describe('the highest total of one order', () => {
+  test('500000 cents are accepted, one more is refused', async () => {
     expect((await quote({ id: dear, qty: 2 })).body.total_cents).toBe(500_000)
     const { status, body } = await quote({ id: dear, qty: 2 }, { id: dollar })
     expect([status, body.error.type]).toEqual([400, 'order_total_exceeded'])
   })
 
-  test('what cannot be bought does not count towards it', async () => {
+  test('lines that cannot be bought do not count', async () => {
     expect((await quote({ id: dear, qty: 2 }, { id: gone, qty: 10 })).status).toBe(200)
   })
 
-  test('the largest cart there can be is added up without losing a cent', async () => {
+  test('the largest possible cart is added up without losing a cent', async () => {
     const items = Array.from({ length: 25 }, (_, n) =>
       itemOf(String(2 * 10 ** 16 + n * 16), { price_cents: 100_000_000 }),
     )
@@ -136,7 +136,7 @@ describe('the most one order may cost', () => {
   })
 })
 
-test('quotes spend nothing and go on while the store is closed', async () => {
+test('quotes spend nothing and work while the store is closed', async () => {
   await shop.operator.setStore(false, 'test')
   expect((await quote({ id: dollar })).status).toBe(200)
   expect((await shop.call('GET', '/v1/balance')).body.balance_cents).toBe(25_000)
