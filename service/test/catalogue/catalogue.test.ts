@@ -23,7 +23,7 @@ const list = async (query = '') => {
   return { status, body, headers, ids: body?.items?.map(({ id }: { id: string }) => id) as string[] }
 }
 
-test('an empty catalogue is a page without items', async () => {
+test('an empty catalogue returns a page without items', async () => {
   const { status, body } = await list()
   expect([status, body]).toEqual([200, { items: [], count: 0, total: 0, limit: 100, offset: 0 }])
 })
@@ -44,14 +44,14 @@ describe('with items', () => {
     ),
   )
 
-  test('pages are of the contract’s shape and ordered by number, not by text', async () => {
+  test('pages have the contract’s shape and are ordered by number, not by text', async () => {
     const { body, ids } = await list()
     expect(isPage(body), JSON.stringify(isPage.errors)).toBe(true)
     expect(ids).toEqual([zeros, short, nine, ten])
     expect([body.count, body.total]).toEqual([4, 4])
   })
 
-  test('limit and offset cut the same order; past the end there is nothing', async () => {
+  test('limit and offset page through one order; past the end the page is empty', async () => {
     expect((await list('?limit=2&offset=1')).ids).toEqual([short, nine])
     const past = await list('?offset=1000000')
     expect([past.status, past.ids, past.body.count, past.body.total]).toEqual([200, [], 0, 4])
@@ -66,7 +66,7 @@ describe('with items', () => {
     'limit=1e2',
     'limit=',
     'offset=-1',
-  ])('%s is refused, not bent into range', async (query) => {
+  ])('returns 400 for %s instead of clamping it', async (query) => {
     const { status, body } = await list(`?${query}`)
     expect([status, body.error.type]).toEqual([400, 'invalid_request'])
   })
@@ -106,11 +106,11 @@ describe('with items', () => {
     [`search=${'x'.repeat(101)}`, 400],
     [`search=${encodeURIComponent('😀'.repeat(100))}`, 200],
     [`category=${encodeURIComponent('😀'.repeat(101))}`, 400],
-  ])('%# a filter keeps its bounds, counted in characters', async (query, status) => {
+  ])('%# the length of a filter is limited, counted in characters', async (query, status) => {
     expect((await list(`?${query}`)).status).toBe(status)
   })
 
-  test('one item, as in the list', async () => {
+  test('one item is the same as in the list', async () => {
     const { status, body } = await shop.call('GET', `/v1/catalogue/${ten}`)
     expect(isItem(body), JSON.stringify(isItem.errors)).toBe(true)
     expect([status, body]).toEqual([
@@ -130,18 +130,21 @@ describe('with items', () => {
     ])
   })
 
-  test.each(['nothing', '12345', '%31000000000000000000', `${ten}0`])('no item is called %s', async (id) => {
-    const { status, body } = await shop.call('GET', `/v1/catalogue/${id}`)
-    expect([status, body.error.type]).toEqual([404, 'not_found'])
-  })
+  test.each(['nothing', '12345', '%31000000000000000000', `${ten}0`])(
+    'returns 404 for the id %s',
+    async (id) => {
+      const { status, body } = await shop.call('GET', `/v1/catalogue/${id}`)
+      expect([status, body.error.type]).toEqual([404, 'not_found'])
+    },
+  )
 
-  test('unsellable items are listed as such', async () => {
+  test('items that cannot be bought are listed as unavailable', async () => {
     expect((await shop.call('GET', `/v1/catalogue/${zeros}`)).body.sellable).toBe(false)
   })
 })
 
 describe('a change', () => {
-  test('reaches another process within a second, and no page mixes two revisions', async () => {
+  test('is served by another process within a second, and no page mixes two revisions', async () => {
     const second = await shop.secondApi()
     const waitsMs: number[] = []
     for (let n = 0; n < 5; n += 1) {
@@ -150,7 +153,7 @@ describe('a change', () => {
       await untilFollowed(second.catalogue, revision)
       waitsMs.push(performance.now() - changedMs)
     }
-    // The middle one of five: a machine that stands still for a second is not what is tested.
+    // The median of five, so that one stall of the machine does not fail the test.
     expect(waitsMs.sort((a, b) => a - b)[2]).toBeLessThan(1_000)
     await second.close()
   })
@@ -170,7 +173,7 @@ describe('a change', () => {
     await second.close()
   })
 
-  test('gives another entity tag; the old one gets the new items, the new one 304', async () => {
+  test('gives another entity tag; the old tag returns the new items, the new tag 304', async () => {
     const first = await list()
     const tag = first.headers.get('etag') ?? ''
     expect(first.headers.get('cache-control')).toBe('private, no-cache')
@@ -185,13 +188,13 @@ describe('a change', () => {
     expect((await known(tag)).status).toBe(200)
   })
 
-  test('takes the place of what was remembered of a search', async () => {
+  test('replaces cached search results', async () => {
     expect((await list('?search=newcomer')).ids).toEqual([])
     await put(itemOf('88888888888888888', { name: 'Newcomer' }))
     expect((await list('?search=newcomer')).ids).toEqual(['88888888888888888'])
   })
 
-  test('a sale ends at its instant by the database’s clock, and the tag says so', async () => {
+  test('a sale ends by the database’s clock, and the entity tag changes', async () => {
     const id = '66666666666666666'
     const endsMs = Date.now() + 700
     await put(itemOf(id, { available_until: new Date(endsMs) }))
@@ -206,7 +209,7 @@ describe('a change', () => {
     expect(after.headers.get('etag')).not.toBe(before.headers.get('etag'))
   })
 
-  test('of many thousand items arrives whole', async () => {
+  test('of many thousand items is served as a whole', async () => {
     const many = Array.from({ length: 25_000 }, (_, n) =>
       itemOf(String(5 * 10 ** 17 + n * 64), { name: `Bulk ${n}` }),
     )

@@ -50,7 +50,7 @@ describe('a file', () => {
     ['negative', '"-12345678901234567"', 'must be 17 to 20 digits and nothing else'],
     ['empty', '""', 'the id is missing'],
     ['null', 'null', 'the id is missing'],
-  ])('in JSON is refused for an id that is not one: %s', (_what, id, reason) => {
+  ])('in JSON is refused for an invalid id: %s', (_what, id, reason) => {
     const good = JSON.stringify(jsonItem('11111111111111111'))
     const text = `[${good},{"id":${id},"name":"a","type":"frame","collection":"c","price_cents":1}]`
     expect(complaint(text)).toContain(`item 2: `)
@@ -68,13 +68,13 @@ describe('a file', () => {
     ['"""123456789012345678"""', 'apostrophe'],
     ['1234567890123456', 'has 16 digits'],
     ['', 'the id is missing'],
-  ])('in CSV is refused for an id that is not one: %s', (id, reason) => {
+  ])('in CSV is refused for an invalid id: %s', (id, reason) => {
     const text = `${HEADER}\n11111111111111111,a,frame,c,1,,,\n${id},a,frame,c,1,,,\n`
     expect(complaint(text)).toContain('line 3: ')
     expect(complaint(text)).toContain(reason)
   })
 
-  test('with ids that a spreadsheet rounded is refused when they are many, and only then', () => {
+  test('with ids that a spreadsheet may have rounded is refused when there are many, and only then', () => {
     const rounded = ['123456789012345000', '223456789012345000', '323456789012345000']
     const exact = (count: number) =>
       Array.from({ length: count }, (_, n) => `4${String(n + 1).padStart(17, '0')}1`)
@@ -87,12 +87,12 @@ describe('a file', () => {
     ])
     expect(read(file([...exact(40), ...rounded])).warnings).toHaveLength(1)
     expect(read(file(exact(5))).warnings).toEqual([])
-    // Leading zeros are not significant: nothing was rounded here.
+    // Leading zeros are not significant digits: nothing was rounded here.
     expect(read(file(['00000000000000001', '00000000000000020'])).warnings).toEqual([])
     expect(read(JSON.stringify(rounded.map((id) => jsonItem(id)))).warnings).toEqual([])
   })
 
-  test('that names an id twice is refused with both places', () => {
+  test('with an id twice is refused, naming both places', () => {
     const [id, other] = ['11111111111111111', '22222222222222222']
     const csv = `${HEADER}\n${[id, other, id].map((each) => `${each},a,frame,c,1,,,`).join('\n')}`
     expect(complaint(csv)).toContain(`line 4: the id ${id} stands in line 2 already`)
@@ -166,7 +166,7 @@ describe('a file', () => {
   test.each([
     ['a price in scientific notation', '[{"price_cents":1e2}]', 'must be whole cents'],
     ['a member twice', '[{"id":"1","id":"2"}]', 'The name "id" stands twice'],
-    ['an item that is none', '[7]', 'item 1: is not an object'],
+    ['an item that is not an object', '[7]', 'item 1: is not an object'],
     ['no list', '{"things":[]}', 'expected the name "items" at line 1'],
     ['more than the list', '{"items":[],"more":1}', 'expected "}" at line 1'],
     [
@@ -174,7 +174,7 @@ describe('a file', () => {
       '[]\n[]',
       'expected one JSON value and nothing after it at line 2, character 1',
     ],
-    ['a cut file', '[{"id":"11111111111111111"', 'expected "," or "}"'],
+    ['a truncated file', '[{"id":"11111111111111111"', 'expected "," or "}"'],
     ['depth', `[${'['.repeat(20)}`, 'more than 8 levels'],
   ])('that is not strict JSON is refused: %s', (_what, text, reason) => {
     expect(complaint(text)).toContain(reason)
@@ -186,7 +186,7 @@ describe('a file', () => {
       'id,name,type,collection,prices',
       'the column "prices" is unknown; did you mean "price_cents"?',
     ],
-    ['an unknown column like none', `${HEADER},colour`, 'the column "colour" is unknown.'],
+    ['an unknown column unlike any other', `${HEADER},colour`, 'the column "colour" is unknown.'],
     ['a missing column', 'id,name,type', 'the header lacks collection, price_cents'],
     ['a column twice', `${HEADER},name`, 'the column "name" stands twice'],
     ['semicolons', HEADER.replaceAll(',', ';'), 'Save the file with commas'],
@@ -205,14 +205,14 @@ describe('a file', () => {
     expect(complaint(text)).toContain(reason)
   })
 
-  test('that is no UTF-8, or empty, is refused', () => {
+  test('that is not UTF-8, or is empty, is refused', () => {
     expect(complaint(Buffer.from(HEADER, 'utf16le'), 'csv')).toContain('the column')
     expect(complaint(Buffer.from('\ufeffid', 'utf16le'))).toContain('not UTF-8')
     expect(complaint(Buffer.from(`${HEADER}\n11111111111111111,é`, 'latin1'))).toContain('not UTF-8')
     expect(complaint(' \n')).toContain('The file is empty')
   })
 
-  test('is refused with all its problems at once, the first fifty in words', () => {
+  test('is refused with all its problems at once, the first fifty in full', () => {
     const lines = Array.from({ length: 60 }, (_, n) => `${n},,frame,c,1.99,,,`)
     const told = complaint(`${HEADER}\n${lines.join('\n')}`)
     expect(told).toMatch(/^The file has 180 problems; nothing was changed\./)
@@ -220,7 +220,7 @@ describe('a file', () => {
     expect(told).toMatch(/\n {2}and 130 more$/)
   })
 
-  test('may begin with a byte order mark, end lines either way and quote what it likes', () => {
+  test('may start with a byte order mark, use either line end and quote any field', () => {
     const csv = `\ufeff${HEADER}\r\n11111111111111111," a ""b"", c ",frame,e\u0301,5,,2026-12-31T18:00:00-05:00,FALSE\r\n,,,,,,,\r\n\r\n`
     const wanted = itemOf('11111111111111111', {
       ...{ name: 'a "b", c', type: 'frame', collection: 'é', price_cents: 5, is_for_sale: false },
@@ -233,7 +233,7 @@ describe('a file', () => {
     expect(is_for_sale).toBe(false)
   })
 
-  test('may leave out what has a default, and name its columns in any order', () => {
+  test('may omit columns that have a default, and name its columns in any order', () => {
     const wanted = itemOf('11111111111111111', { name: 'a', collection: 'c', price_cents: 0 })
     expect([
       ...read('price_cents,type,id,collection,name\n0,decoration,11111111111111111,c,a').items.values(),
@@ -247,7 +247,7 @@ describe('a file', () => {
 describe('an import', () => {
   const [one, two, three] = ['11111111111111111', '22222222222222222', '33333333333333333'] as const
 
-  test('adds, changes, takes from sale and puts back, under one revision', async () => {
+  test('adds, changes, takes from sale and puts back on sale, in one revision', async () => {
     await putItems(database.db, [itemOf(one), itemOf(two), itemOf(three, { is_for_sale: false })])
     const { revision: before } = await selectRevision(database.db)
     const fresh = '44444444444444444'
@@ -288,7 +288,7 @@ describe('an import', () => {
     })
   })
 
-  test('made again changes nothing and makes no revision', async () => {
+  test('repeated changes nothing and creates no revision', async () => {
     const file = await fileOf([
       itemOf(one),
       itemOf(two, { available_until: new Date('2030-01-01T00:00:00Z') }),
@@ -301,7 +301,7 @@ describe('an import', () => {
     expect(await selectRevision(database.db)).toMatchObject({ revision: 2 })
   })
 
-  test('as a dry run shows the same and changes nothing, the revision and the audit log neither', async () => {
+  test('as a dry run prints the same and changes nothing, not even the revision or the audit log', async () => {
     await putItems(database.db, [itemOf(one), itemOf(two)])
     const [before, state] = [await everything(), await selectRevision(database.db)]
     const file = await fileOf([itemOf(one, { price_cents: 1 }), itemOf(three)])
@@ -323,7 +323,7 @@ describe('an import', () => {
     expect(await lastAction()).toBe(undefined)
   })
 
-  test('of a part leaves alone what it does not name, and takes from sale what it says', async () => {
+  test('with --partial leaves items it does not name, and takes from sale those it says', async () => {
     await putItems(database.db, [itemOf(one), itemOf(two)])
     const file = await fileOf([itemOf(two, { is_for_sale: false }), itemOf(three)])
     const { json } = await admin('catalogue', 'import', file, '--partial', '--json')
@@ -335,14 +335,14 @@ describe('an import', () => {
     expect((await everything()).map(({ is_for_sale }) => is_for_sale)).toEqual([true, false, true])
   })
 
-  test('keeps what it does not know about: supply stays as it was', async () => {
+  test('does not change has_supply', async () => {
     await putItems(database.db, [itemOf(one)])
     await database.asOwner(`update items set has_supply = false where id = '${one}'`)
     await admin('catalogue', 'import', await fileOf([itemOf(one, { price_cents: 5 })]))
     expect(await selectItem(database.db, one)).toMatchObject({ price_cents: 5, has_supply: false })
   })
 
-  test('that would empty the shop is refused until the operator says so', async () => {
+  test('that would take most items from sale is refused until the operator confirms it', async () => {
     const many = Array.from({ length: 20 }, (_, n) => itemOf(`1000000000000000${n + 10}1`))
     await putItems(database.db, many)
     const before = await everything()
@@ -357,7 +357,7 @@ describe('an import', () => {
     const refused = await admin('catalogue', 'import', less)
     expect(refused.code).toBe(EXIT.usage)
     expect(refused.stderr).toMatch(/would take 11 of the 20 items .*--partial.*--allow-removals/)
-    // The same guard behind the lock, where a shop that changed since the look is seen.
+    // The same check under the lock, which sees a shop that changed since the comparison.
     const operation = operator().importCatalogue(new Map(), 'test', {
       isPartial: false,
       allowRemovals: false,
@@ -371,7 +371,7 @@ describe('an import', () => {
     expect((await everything()).filter(({ is_for_sale }) => is_for_sale)).toHaveLength(9)
   })
 
-  test('of a few removals is no emergency, however small the shop', async () => {
+  test('that removes a few items needs no confirmation, however small the shop', async () => {
     await putItems(
       database.db,
       Array.from({ length: 9 }, (_, n) => itemOf(`1000000000000000${n}1`)),
@@ -380,7 +380,7 @@ describe('an import', () => {
     expect((await everything()).filter(({ is_for_sale }) => is_for_sale)).toHaveLength(0)
   })
 
-  test('of a file with problems changes nothing and tells them all, with exit code 2', async () => {
+  test('of a file with problems changes nothing, prints all of them and exits 2', async () => {
     await putItems(database.db, [itemOf(one)])
     const before = await everything()
     const file = join(folder, 'wrong.csv')
@@ -397,7 +397,7 @@ describe('an import', () => {
     expect(await everything()).toEqual(before)
   })
 
-  test('shows twenty lines of a kind, and all of them when asked', async () => {
+  test('prints twenty lines of a kind, and all of them with --all', async () => {
     const file = await fileOf(Array.from({ length: 25 }, (_, n) => itemOf(`1000000000000000${n + 10}1`)))
     const short = await admin('catalogue', 'import', file, '--dry-run')
     expect(short.stdout).toMatch(/^Added: 25\n( {2}1.*\n){20} {2}and 5 more \(--all shows them\)\nChanged: 0/)
@@ -405,7 +405,7 @@ describe('an import', () => {
     expect(long.stdout).toMatch(/^Added: 25\n( {2}1.*\n){25}Changed: 0/)
   })
 
-  test('works on what the shop is when its turn comes, and two at once take turns', async () => {
+  test('compares with the shop under the lock; two concurrent imports run one after the other', async () => {
     const imports = [itemOf(one), itemOf(one, { price_cents: 5 })].map((item) =>
       operator().importCatalogue(new Map([[one, item]]), 'test', { isPartial: false, allowRemovals: false }),
     )
@@ -417,7 +417,7 @@ describe('an import', () => {
   })
 
   const size = IS_LONG ? 1_000_000 : 200_000
-  test(`of ${size} items, new, unchanged and taken away, ends in time`, { timeout: 300_000 }, async () => {
+  test(`of ${size} items, new, unchanged and removed, ends in time`, { timeout: 300_000 }, async () => {
     const lines = Array.from(
       { length: size },
       (_, n) =>
@@ -468,7 +468,7 @@ describe('export', () => {
     })
     .map((each): ItemFacts => (each.type === 'frame' ? { ...each, image: null } : each))
 
-  test('is read back by import as the very same items, in both formats', { timeout: 120_000 }, async () => {
+  test('is read back by import as the same items, in both formats', { timeout: 120_000 }, async () => {
     const items = fc.uniqueArray(item, { selector: ({ id }) => id, maxLength: 12 })
     await fc.assert(
       fc.asyncProperty(items, fc.constantFrom(...fileFormats), async (generated, format) => {
@@ -486,7 +486,7 @@ describe('export', () => {
     )
   })
 
-  test.each(fileFormats)('as %s goes to an empty shop and back', async (format) => {
+  test.each(fileFormats)('as %s survives a round trip through an empty shop', async (format) => {
     const items = [
       itemOf('00000000000000001', {
         name: 'a "b", c',
@@ -512,7 +512,7 @@ describe('export', () => {
     }
   })
 
-  test('of nothing is a file too, and says what to do', async () => {
+  test('of an empty catalogue is a valid file, and the command says what to do', async () => {
     expect(await admin('catalogue', 'export', '--format', 'csv')).toMatchObject({
       stdout: `${HEADER}\n`,
       stderr: expect.stringContaining('No items yet.'),
@@ -569,7 +569,7 @@ describe('one item', () => {
     })
   })
 
-  test('is changed under one revision, with old and new told and audited', async () => {
+  test('is changed in one revision; old and new values are printed and audited', async () => {
     const args = [
       '--price',
       '1.99',
@@ -600,7 +600,7 @@ describe('one item', () => {
     expect((await admin('catalogue', 'set', one, '--price', '1.99')).stdout).toContain('stays at revision 4')
   })
 
-  test('that is not there is told with exit code 4', async () => {
+  test('that does not exist exits 4', async () => {
     for (const args of [
       ['show', NOTHING],
       ['set', NOTHING, '--price', '1.00'],
@@ -622,7 +622,7 @@ describe('one item', () => {
     ['list', '--limit', '0'],
     ['export', '--format', 'xml'],
     ['import'],
-  ])('%s %s %s %s that cannot be meant is refused with exit code 2', async (...args) => {
+  ])('%s %s %s %s is invalid and exits 2', async (...args) => {
     const before = await everything()
     expect(await admin('catalogue', ...args.filter((arg) => arg !== undefined))).toMatchObject({
       code: EXIT.usage,
@@ -632,7 +632,7 @@ describe('one item', () => {
   })
 })
 
-test('an empty catalogue says what to do next', async () => {
+test('an empty catalogue prints what to do next', async () => {
   expect((await admin('catalogue', 'list')).stdout).toMatch(
     /^No items yet\. .*catalogue import <file> --dry-run\n$/,
   )
@@ -691,7 +691,7 @@ function admin(...args: string[]) {
 
 async function adminOn({ db }: TestDatabase, ...args: string[]) {
   let [stdout, stderr] = ['', '']
-  // Only what the catalogue's commands ask for: the rest of the context must not be needed.
+  // Only what the catalogue commands use: they must not need the rest of the context.
   const context = {
     schemaMismatch: async () => undefined,
     operator: () => operator(db),
@@ -702,7 +702,7 @@ async function adminOn({ db }: TestDatabase, ...args: string[]) {
     err: (text: string) => {
       stderr += text
     },
-    // No API server follows here.
+    // No API process runs here.
     pause: async () => {},
   } as unknown as CommandContext
   const code = await runAdmin(context, args)
