@@ -7,7 +7,7 @@ import { schemaMismatch } from '../src/platform/migrate.ts'
 import { MIGRATIONS } from '../src/wiring.ts'
 import type { Shop } from './shop.ts'
 
-/** Runs a command line of the operator on this shop, inside this process. */
+/** Runs an operator's command line on this shop, inside this process. */
 export async function runAdminOn({ db, operator }: Shop, ...args: string[]) {
   let out = ''
   let err = ''

@@ -3,13 +3,13 @@ import { inject } from 'vitest'
 import { asSuperuser, type TestDatabase } from './database.ts'
 import type { AdmissionKind } from './shop.ts'
 
-/** What a memory of admission holds of one account, looked at and changed past the service. */
+/** The state of the admission store for one account, read and changed directly. */
 export interface AdmissionState {
-  /** How many nonces are written down. */
+  /** How many nonces are recorded. */
   nonces(account_id: string): Promise<number>
-  /** As if the last minute had passed; nonces and refusals stay. */
+  /** As if a minute had passed; nonces and refusals stay. */
   emptyWindows(account_id: string): Promise<void>
-  /** As a crash does. */
+  /** Loses the data as a crash does. */
   loseAll(account_id: string): Promise<void>
   close(): void
 }

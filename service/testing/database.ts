@@ -10,12 +10,12 @@ export interface TestDatabase {
   readonly appUrl: string
   readonly ownerUrl: string
   readonly superuserUrl: string
-  /** Past the application's rights, to bring about what it could not. */
+  /** With the owner's rights, to set up states that the application role cannot. */
   asOwner(statement: string): Promise<void>
   close(): Promise<void>
 }
 
-/** A database of one's own, migrated, empty, and gone afterwards. `db` works as the application role. */
+/** A new, migrated, empty database, dropped on close. `db` uses the application role. */
 export async function openTestDatabase({ isEmpty = false } = {}): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`
   await asSuperuser((client) =>

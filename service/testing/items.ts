@@ -3,7 +3,7 @@ import type { LiveCatalogue } from '../src/catalogue/live-catalogue.ts'
 import { type ItemFacts, nextRevision, upsertItems } from '../src/catalogue/queries.ts'
 import type { Db } from '../src/platform/db.ts'
 
-/** An item worth a dollar, for sale, with whatever a test cares about put on top. */
+/** An item for sale at a dollar, with the given facts changed. */
 export function itemOf(id: string, facts: Partial<ItemFacts> = {}): ItemFacts {
   return {
     id,
@@ -18,7 +18,7 @@ export function itemOf(id: string, facts: Partial<ItemFacts> = {}): ItemFacts {
   }
 }
 
-/** Puts items on the shelves and answers with the new revision. */
+/** Stores items and returns the new revision. */
 export function putItems(db: Db, items: readonly ItemFacts[]): Promise<number> {
   return db.transaction(async (tx) => {
     const { revision } = await nextRevision(tx, new Date())

@@ -1,8 +1,8 @@
 import { type Db, type Queryable, type Statement, statement, type Tx } from '../src/platform/db.ts'
 
 /**
- * The order in which transactions lock rows, table by table; ARCHITECTURE.md says why. A table that is locked by nobody but
- * for one statement at a time still has its place, so that the next statement finds it.
+ * The order in which transactions lock rows, table by table; ARCHITECTURE.md says why. A table that is only ever locked by single
+ * statements has its place too, for the next statement that locks it.
  */
 export const LOCK_ORDER = [
   'refund_rule',
@@ -35,24 +35,24 @@ export const LOCK_ORDER = [
 ] as const
 
 export interface LockRecorder {
-  /** Runs everything as the database underneath, and watches. */
+  /** Runs everything on the database given, and records locks. */
   readonly db: Db
-  /** What was locked out of order, in words; a table that is not in the list counts. */
+  /** Locks out of order, described; a table that is not in the list counts. */
   readonly violations: string[]
   /** The text of every statement that ran. */
   readonly ran: Set<string>
 }
 
 /**
- * Watches which tables each transaction locks, in which order. A table may be locked again later only in rows that the
- * transaction holds already. What a database function locks is read from its source.
+ * Records which tables each transaction locks, in which order. A table may be locked again later only in rows that the transaction
+ * already holds. What a database function locks is read from its source.
  */
 export async function recordLocks(db: Db): Promise<LockRecorder> {
   const functions = await readFunctions(db)
   const violations: string[] = []
   const ran = new Set<string>()
 
-  /** `held` says how many rows of a table the transaction has locked or written; only inside one. */
+  /** `held` returns how many rows of a table the transaction has locked or written; only inside one. */
   function watched(inner: Queryable, held?: (table: string) => Promise<number>): Queryable {
     let [last, lastTable] = [-1, '']
     async function around<Result>(of: Statement, run: () => Promise<Result>): Promise<Result> {
@@ -96,7 +96,7 @@ export async function recordLocks(db: Db): Promise<LockRecorder> {
   }
 }
 
-/** Tables in whose rows a statement locks, in the order of its text. */
+/** Tables whose rows a statement locks, in the order of its text. */
 export function tablesLockedBy(text: string, functions: ReadonlyMap<string, string> = new Map()): string[] {
   const words: string[] =
     text
@@ -106,7 +106,7 @@ export function tablesLockedBy(text: string, functions: ReadonlyMap<string, stri
   const isNamed = (n: number) => words[n + 1] === 'as' && ['(', 'materialized'].includes(words[n + 2] ?? '')
   const named = new Set(words.filter((_, n) => isNamed(n)))
   const locked: string[] = []
-  // What a parenthesis, or the text itself, selects from.
+  // The table that each open parenthesis, or the text itself, selects from.
   const from: (string | undefined)[] = [undefined]
   for (const [n, word] of words.entries()) {
     const [before, next = '', after = ''] = [words[n - 1], words[n + 1], words[n + 2]]

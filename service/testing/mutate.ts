@@ -1,7 +1,7 @@
-/** A sequence that a seed decides, so that what broke once can be broken again. */
+/** A random sequence determined by its seed, so that a failure can be reproduced. */
 export type Random = () => number
 
-/** mulberry32: small, fast, and good enough to choose what to break next. */
+/** mulberry32: small, fast, and random enough to choose mutations. */
 export function randomFrom(seed: number): Random {
   let state = seed >>> 0
   return () => {
@@ -53,7 +53,7 @@ const changes: readonly Change[] = [
   (random, bytes) => changeNumber(random, bytes),
 ]
 
-/** A few small changes: bytes, ranges, whole lines, numbers, and the given words, which are those that hurt. */
+/** Makes a few small changes: bytes, ranges, whole lines, numbers, and inserts of the given words. */
 export function mutate(random: Random, original: Buffer, words: readonly string[]): Buffer {
   let bytes = original
   for (let n = 1 + below(random, CHANGES_MAX); n > 0; n -= 1)
@@ -65,7 +65,7 @@ function replace(bytes: Buffer, at: number, length: number, by: Buffer): Buffer 
   return Buffer.concat([bytes.subarray(0, at), by, bytes.subarray(at + length)])
 }
 
-/** One line removed, doubled or moved elsewhere. */
+/** One line removed, doubled or moved. */
 function shuffleLines(random: Random, bytes: Buffer): Buffer {
   const lines = bytes.toString('latin1').split('\r\n')
   const [line = ''] = lines.splice(below(random, lines.length), 1)

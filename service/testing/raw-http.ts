@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { createConnection, type Socket } from 'node:net'
 
-/** One answer, read as a strict client reads it: a status line, headers, exactly Content-Length bytes. */
+/** One answer, parsed strictly: a status line, headers, exactly Content-Length bytes. */
 export interface RawAnswer {
   readonly status: number
-  /** Names in lower case. A name that came twice is joined by ", ". */
+  /** Names in lower case. Repeated headers are joined by ", ". */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
@@ -12,11 +12,11 @@ export interface RawAnswer {
 export type RawLine = Awaited<ReturnType<typeof openLine>>
 
 interface ReadOptions {
-  /** An answer to HEAD names a length and has no body. */
+  /** An answer to HEAD has a length and no body. */
   readonly isHead?: boolean
 }
 
-/** HTTP by hand: what goes out is exactly the bytes given, when they are given. */
+/** A raw HTTP connection: sends exactly the bytes given, when they are given. */
 export async function openLine(port: number, localAddress = '127.0.0.1') {
   const socket = createConnection({ port, host: '127.0.0.1', localAddress, noDelay: true })
   await once(socket, 'connect')
@@ -29,7 +29,7 @@ export async function openLine(port: number, localAddress = '127.0.0.1') {
     send(bytes: string | Uint8Array) {
       socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)
     },
-    /** Says that nothing more will come, and still listens. */
+    /** Closes the sending side and keeps reading. */
     endSending: () => void socket.end(),
     /** The next answer; undefined when the connection ended without one. */
     async next(options: ReadOptions = {}): Promise<RawAnswer | undefined> {
@@ -44,7 +44,7 @@ export async function openLine(port: number, localAddress = '127.0.0.1') {
         await incoming.change()
       }
     },
-    /** Every answer that is still to come, up to the end of the connection. */
+    /** All remaining answers, up to the end of the connection. */
     async rest(options: ReadOptions = {}): Promise<RawAnswer[]> {
       const answers: RawAnswer[] = []
       for (;;) {
@@ -57,7 +57,7 @@ export async function openLine(port: number, localAddress = '127.0.0.1') {
   }
 }
 
-/** Sends the bytes and listens until the server closes. */
+/** Sends the bytes and reads until the server closes. */
 export async function converse(
   port: number,
   bytes: string | Uint8Array,
@@ -72,7 +72,7 @@ export async function converse(
   }
 }
 
-/** The single answer to a request after which the server closes, or after which we ask it to. */
+/** The single answer to a request, after which the server closes or is asked to. */
 export async function ask(
   port: number,
   bytes: string | Uint8Array,
@@ -91,7 +91,7 @@ export async function ask(
 
 export type HeaderList = Readonly<Record<string, string>> | readonly (readonly [string, string])[]
 
-/** A request as bytes. Nothing is added but the Host header, and nothing is checked. */
+/** A request as bytes. Only the Host header is added, and nothing is checked. */
 export function requestBytes(
   method: string,
   target: string,

@@ -2,7 +2,7 @@ import { type ErrorType, errorTypes } from '@shopwire/contract'
 import { expect } from 'vitest'
 import type { RawAnswer } from './raw-http.ts'
 
-/** Checks that an answer is this refusal and nothing but the contract's shape, and returns its message. */
+/** Checks that an answer is this refusal in exactly the contract's shape, and returns its message. */
 export function expectRefusal(answer: RawAnswer | undefined, type: ErrorType): string {
   expect({ type: typeOf(answer), status: answer?.status, faults: faultsOf(answer) }).toEqual({
     type,
@@ -12,9 +12,9 @@ export function expectRefusal(answer: RawAnswer | undefined, type: ErrorType): s
   return JSON.parse(answer?.body ?? '').error.message
 }
 
-/** What every answer must have, a refusal by the parser included; empty when nothing is amiss. */
+/** Checks what every answer must have, including a refusal by the parser; empty when nothing is wrong. */
 export function faultsOf(answer: RawAnswer | undefined, { isHead = false } = {}): string[] {
-  if (!answer) return ['there is no answer']
+  if (!answer) return ['no answer']
   const { headers, status, body } = answer
   const faults: string[] = []
   const must = (isTrue: boolean, fault: string) => void (isTrue || faults.push(fault))

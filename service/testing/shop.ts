@@ -29,7 +29,7 @@ export interface ShopOptions {
   readonly limits?: Partial<AdmissionLimits>
   readonly clock?: Clock
   readonly keyring?: Keyring
-  /** Mounted besides or instead of the real ones: a way to drive a part of the edge that no real endpoint uses yet. */
+  /** Mounted in addition to or instead of the real ones, to test parts of the edge that no real endpoint uses. */
   readonly endpoints?: (db: Db) => Endpoint[]
   /** Instead of the usual ones. */
   readonly publicFiles?: PublicFiles
@@ -50,7 +50,7 @@ export interface Answered {
 
 export type Shop = Awaited<ReturnType<typeof openShop>>
 
-/** A whole shop behind a real port: real database, real admission, one account with money and a key with all scopes. */
+/** A whole shop on a real port: real database, real admission store, one account with money and a key with all scopes. */
 export async function openShop(options: ShopOptions = {}) {
   const database = await openTestDatabase()
   const { db } = database
@@ -88,7 +88,7 @@ export async function openShop(options: ShopOptions = {}) {
     port: api.port,
     metrics: api.metrics,
     makeKey,
-    /** Another process's view of the same shop: its own memory of keys and items, its own port. */
+    /** A second API process of the same shop: its own caches of keys and items, its own port. */
     async secondApi() {
       const own = liveCatalogue(db, () => {})
       await own.open()
@@ -178,7 +178,7 @@ export function createAdmission(
   })
 }
 
-/** A test's own endpoint takes the place of the real one of that name. */
+/** An endpoint of a test replaces the real one of that name. */
 function mountedFor(deps: EndpointDeps, options: ShopOptions): Endpoint[] {
   const own = options.endpoints?.(deps.db) ?? []
   return [...allEndpoints(deps).filter(({ name }) => own.every((endpoint) => endpoint.name !== name)), ...own]

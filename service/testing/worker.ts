@@ -8,7 +8,7 @@ import { operatorFetch } from '../src/platform/operator-fetch.ts'
 import { createObtainer } from '../src/supply/obtain.ts'
 import type { Shop } from './shop.ts'
 
-/** The work of a worker process, inside this one. */
+/** Runs a worker inside this process. */
 export function startWorker({ db, keyring, vault }: Shop, logTo?: { write(line: string): void }) {
   const log = logTo ? createLog('debug', logTo) : createLog('silent')
   const metrics = createMetrics('test')

@@ -10,7 +10,7 @@ afterAll(() => shop.close())
 
 const NOSNIFF = 'x-content-type-options'
 
-test('every answer forbids guessing its content type: 200, 304, refusals, public files', async () => {
+test('every answer has X-Content-Type-Options: nosniff: 200, 304, refusals, public files', async () => {
   const url = `http://127.0.0.1:${shop.port}`
   const { headers } = await shop.call('GET', '/v1/catalogue')
   const known = { 'if-none-match': headers.get('etag') ?? '' }
@@ -32,7 +32,7 @@ test.each([
   ['a line that is not HTTP', 'nonsense\r\n\r\n'],
   ['a CONNECT', 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n'],
   ['headers without end', `GET /v1/status HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`],
-])('so does the refusal of %s on the socket', async (_, bytes) => {
+])('the refusal of %s on the socket has it too', async (_, bytes) => {
   const answer = await ask(shop.port, bytes)
   expect(answer).toMatchObject({ status: 400, headers: { [NOSNIFF]: 'nosniff' } })
 })

@@ -13,7 +13,7 @@ import { openLine, requestBytes } from '../../testing/raw-http.ts'
 
 const MAX = 5
 
-/** An edge with one public route and nothing behind it: connections are counted before anyone signs anything. */
+/** An edge with one public route and nothing behind it: connections are counted before any authentication. */
 async function listen(
   connectionsPerAddressMax: number,
   body: Promise<string> = Promise.resolve(''),
@@ -36,7 +36,7 @@ async function listen(
   return { edge, metrics, port: (edge.server.address() as AddressInfo).port }
 }
 
-describe('row 36: one address may not take all the connections', () => {
+describe('threat 36: one address may not take all the connections', () => {
   let edge: FastifyInstance
   let port: number
   const accepted: Socket[] = []
@@ -51,7 +51,7 @@ describe('row 36: one address may not take all the connections', () => {
     return (await line.next())?.status
   }
 
-  test(`past ${MAX} connections the next ones are closed, until one of the first is gone`, async () => {
+  test(`beyond ${MAX} connections new ones are closed, until one of the first has ended`, async () => {
     const first = await Promise.all(Array.from({ length: MAX }, () => openLine(port)))
     expect(await Promise.all(first.map(notFound))).toEqual(first.map(() => 404))
     const surplus = await Promise.all(Array.from({ length: 3 }, () => openLine(port)))
@@ -70,7 +70,7 @@ describe('row 36: one address may not take all the connections', () => {
     for (const line of [...others, next, elsewhere]) line.close()
   })
 
-  test('0 means that nobody is counted', async () => {
+  test('0 means no limit', async () => {
     const open = await listen(0)
     const lines = await Promise.all(Array.from({ length: 50 }, () => openLine(open.port)))
     expect(await Promise.all(lines.map(notFound))).toEqual(lines.map(() => 404))
@@ -80,12 +80,12 @@ describe('row 36: one address may not take all the connections', () => {
 })
 
 describe('all addresses together', () => {
-  test(`past ${MAX} connections the next ones are closed and counted, until one of the first is gone`, async () => {
+  test(`beyond ${MAX} connections new ones are closed and counted, until one of the first has ended`, async () => {
     const { edge, metrics, port } = await listen(0, Promise.resolve(''), MAX)
     const accepted: Socket[] = []
     edge.server.on('connection', (socket) => accepted.push(socket))
     const refused = async () => (await metrics.connectionsRefused.get()).values
-    // Half a request each, from addresses of their own.
+    // Half a request each, from different addresses.
     const half = requestBytes('GET', '/v1/nothing').subarray(0, 20)
     const first = await Promise.all(Array.from({ length: MAX }, (_, n) => openLine(port, `127.0.0.${n + 1}`)))
     for (const line of first) line.send(half)
@@ -106,7 +106,7 @@ describe('all addresses together', () => {
   })
 })
 
-describe('whose address it is', () => {
+describe('the client address', () => {
   const request = (forwarded?: string) =>
     ({
       socket: { remoteAddress: '10.0.0.9' },
@@ -122,13 +122,13 @@ describe('whose address it is', () => {
     [1, '', '10.0.0.9'],
     [1, undefined, '10.0.0.9'],
     [1, '6.6.6.6,  ', '10.0.0.9'],
-  ])('behind %i proxies, X-Forwarded-For "%s" means %s', (hops, forwarded, address) => {
+  ])('behind %i proxies, X-Forwarded-For "%s" gives %s', (hops, forwarded, address) => {
     expect(addressReader(hops)(request(forwarded))).toBe(address)
   })
 })
 
 describe('while the server is closing', () => {
-  test('a request that is already in is answered in our words, and so is the one behind it', async () => {
+  test('a request that has arrived gets our answer, and so does the one behind it', async () => {
     const { promise: body, resolve: release } = Promise.withResolvers<string>()
     const { edge, port } = await listen(0, body)
     const line = await openLine(port)
@@ -139,21 +139,21 @@ describe('while the server is closing', () => {
     const answers = await line.rest()
     await closed
     expect(answers[0]?.status).toBe(200)
-    // Whether there is time for the second is open; if it is answered, then as always.
+    // There may be no time for the second; if it is answered, then as usual.
     for (const { status, headers } of answers.slice(1)) {
       expect([status, headers['content-type']]).toEqual([404, 'application/json; charset=utf-8'])
     }
     line.close()
   })
 
-  test('a request that comes in on a busy connection is answered in our words', async () => {
+  test('a request that arrives on a busy connection gets our answer', async () => {
     const { promise: body, resolve: release } = Promise.withResolvers<string>()
     const { edge, port } = await listen(0, body)
     const [busy, other] = [await openLine(port), await openLine(port)]
     const inside = once(edge.server, 'request')
     busy.send(requestBytes('GET', '/v1/status'))
     await inside
-    // Half a request keeps the other connection from being idle; the answer to the one before says that it has arrived.
+    // Half a request keeps the other connection busy; the answer to the one before shows that it has arrived.
     const bytes = requestBytes('GET', '/v1/nothing')
     other.send(Buffer.concat([bytes, bytes.subarray(0, 10)]))
     await other.next()
@@ -170,8 +170,8 @@ describe('while the server is closing', () => {
   })
 })
 
-describe('a caller that does not take its answer', () => {
-  // Twenty seconds without progress, noticed at the next look: too long for every run.
+describe('a caller that does not read its answer', () => {
+  // Twenty seconds without progress, noticed at the next check: too long for every run.
   test.runIf(process.env.SHOPWIRE_LONG)(
     'is let go after a minute at most',
     async () => {
@@ -200,6 +200,6 @@ test.each([
   ['fe80::1%eth0', 'fe80:0:0:0::/64'],
   ['::1', '0:0:0:0::/64'],
   ['', ''],
-])('%s is counted as %s', (address, counted) => {
+])('%s counts as %s', (address, counted) => {
   expect(neighbourhood(address)).toBe(counted)
 })

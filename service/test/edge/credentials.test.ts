@@ -11,7 +11,7 @@ const NOW_S = Math.floor(Date.now() / 1000)
 const NONCE = 'a'.repeat(32)
 
 let shop: Shop
-/** Stands still, so that "sixty seconds ago" is exactly that. The last millisecond still belongs to its second. */
+/** Stopped, so that "sixty seconds ago" is exact. The last millisecond still belongs to its second. */
 let nowMs = NOW_S * 1000 + 999
 beforeAll(async () => {
   shop = await openShop({ clock: { nowMs: () => nowMs } })
@@ -25,14 +25,14 @@ interface Parts {
   readonly signature: string
 }
 
-/** Signs a ping correctly over whatever timestamp and nonce are given: only the form can be wrong. */
+/** Signs a ping correctly over the given timestamp and nonce: only their form can be wrong. */
 function sign(given: Partial<Parts> = {}, key: TestKey = shop.key): Parts {
   const { timestamp = String(NOW_S), nonce = randomBytes(16).toString('hex') } = given
   const parts = { method: 'GET', target: '/v1/ping', timestamp, nonce, body: new Uint8Array() }
   return { key: key.id, timestamp, nonce, signature: signRequest(key.secret, parts), ...given }
 }
 
-/** Header values are bytes; text beyond ASCII goes out as UTF-8. */
+/** Header values are bytes; text beyond ASCII is sent as UTF-8. */
 const bytesOf = (text: string) => Buffer.from(text).toString('latin1')
 
 const headerList = (parts: Parts): [string, string][] => [
@@ -45,7 +45,7 @@ const headerList = (parts: Parts): [string, string][] => [
 const ping = (headers: readonly [string, string][]) =>
   ask(shop.port, requestBytes('GET', '/v1/ping', headers))
 
-async function remembered() {
+async function admissionRows() {
   const rows = await shop.db.many<{ nonces: number; witnessed: number; windows: number }>(sql`
     select (select count(*) from spent_nonces) as nonces,
            (select count(*) from witnessed_nonces) as witnessed,
@@ -53,7 +53,7 @@ async function remembered() {
   return rows[0]
 }
 
-/** The keys, the accounts and the nonces are out of reach for as long as `work` takes. */
+/** Locks the tables of keys, accounts and nonces for as long as `work` takes. */
 const withoutDatabase = (work: () => Promise<void>) =>
   asSuperuser(async (client) => {
     await client.query('begin')
@@ -64,14 +64,14 @@ const withoutDatabase = (work: () => Promise<void>) =>
     await client.query('rollback')
   }, shop.database.superuserUrl)
 
-describe('row 20: sixty seconds on either side of our clock', () => {
+describe('threat 20: timestamps within sixty seconds of our clock', () => {
   test.each([
     [0, 999],
     [-60, 999],
     [60, 999],
     [-60, 0],
     [60, 0],
-  ])('a timestamp %i s off passes, at %i ms into our second', async (off, ms) => {
+  ])('a timestamp %i s off is accepted, at %i ms into our second', async (off, ms) => {
     nowMs = NOW_S * 1000 + ms
     const answer = await ping(headerList(sign({ timestamp: String(NOW_S + off) })))
     expect(answer.status).toBe(200)
@@ -83,18 +83,18 @@ describe('row 20: sixty seconds on either side of our clock', () => {
     [-61, 999],
     [61, 999],
   ])(
-    'a timestamp %i s off is refused, at %i ms into our second, and the message gives our clock',
+    'a timestamp %i s off is refused, at %i ms into our second, and the message contains our time',
     async (off, ms) => {
       nowMs = NOW_S * 1000 + ms
-      const before = await remembered()
+      const before = await admissionRows()
       const answer = await ping(headerList(sign({ timestamp: String(NOW_S + off) })))
       expect(expectRefusal(answer, 'timestamp_out_of_range')).toContain(String(NOW_S))
-      expect(await remembered()).toEqual(before)
+      expect(await admissionRows()).toEqual(before)
     },
   )
 })
 
-describe('a signature header that is not in its one form is refused before anyone looks it up', () => {
+describe('a malformed signature header is refused without a database query', () => {
   const cases: [row: number, what: string, headers: () => [string, string][]][] = [
     ...[
       '+1',
@@ -185,15 +185,15 @@ describe('a signature header that is not in its one form is refused before anyon
   }
   const otherThan = (value: string) => value.slice(0, -1) + (value.endsWith('0') ? '1' : '0')
 
-  test.each(cases)('row %i: %s', async (_row, _what, headers) => {
-    const before = await remembered()
+  test.each(cases)('threat %i: %s', async (_threat, _what, headers) => {
+    const before = await admissionRows()
     await withoutDatabase(async () => {
       expectRefusal(await ping(headers()), 'authentication_failed')
     })
-    expect(await remembered()).toEqual(before)
+    expect(await admissionRows()).toEqual(before)
   })
 
-  test('row 25: a missing, a malformed, an unknown key and a wrong signature get the very same bytes', async () => {
+  test('threat 25: a missing, a malformed, an unknown key and a wrong signature get exactly the same bytes', async () => {
     const unknown = { id: `key_c1_${'0'.repeat(25)}1`, secret: 'sk_nobody' }
     const right = sign()
     const revoked = await shop.makeKey()
@@ -212,11 +212,11 @@ describe('a signature header that is not in its one form is refused before anyon
   })
 })
 
-describe('row 23: wrong signatures cost their sender, never the owner of the key id', () => {
+describe('threat 23: wrong signatures do not affect the owner of the key id', () => {
   const TRIES = 2_000
   const LINES = 8
 
-  /** Well-formed, of the right time, and signed with another secret. */
+  /** Well-formed, with a valid timestamp, and signed with another secret. */
   const forged = (key_id: string) =>
     requestBytes('GET', '/v1/ping', {
       ...signedHeaders({ id: key_id, secret: 'sk_not_the_one' }, 'GET', '/v1/ping', undefined, nowMs),
@@ -236,12 +236,12 @@ describe('row 23: wrong signatures cost their sender, never the owner of the key
   test(`${TRIES} of them all get 401, spend no nonce and no request, and the owner is served at once`, async () => {
     const victim = await shop.operator.createAccount('Victim')
     const key = await shop.makeKey(undefined, victim.id)
-    const before = await remembered()
+    const before = await admissionRows()
     const lines = await Promise.all(Array.from({ length: LINES }, () => forge(key.id, TRIES / LINES)))
     expect(new Set(lines.flat().map((answer) => `${answer.status} ${typeOf(answer)}`))).toEqual(
       new Set(['401 authentication_failed']),
     )
-    expect(await remembered()).toEqual(before)
+    expect(await admissionRows()).toEqual(before)
 
     const owner = await shop.call('GET', '/v1/ping', { key, nowMs })
     expect([owner.status, owner.headers.get('ratelimit')]).toEqual([

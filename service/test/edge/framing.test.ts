@@ -16,13 +16,13 @@ beforeAll(async () => {
 })
 afterAll(() => shop.close())
 beforeEach(() => {
-  echo.heard.length = 0
+  echo.calls.length = 0
 })
 
 const signature = (method: string, target: string, body = '') =>
   Object.entries(signedHeaders(shop.key, method, target, Buffer.from(body)))
 
-/** A signed cart with framing headers of the test's own choice. */
+/** A signed cart with framing headers chosen by the test. */
 const quote = (framing: HeaderList, body: string | Uint8Array, signedBody = CART) =>
   requestBytes(
     'POST',
@@ -34,14 +34,14 @@ const quote = (framing: HeaderList, body: string | Uint8Array, signedBody = CART
     body,
   )
 
-/** A signed request that leaves a trace when it is executed. */
+/** A signed request whose execution can be detected. */
 const second = () =>
   requestBytes('DELETE', '/v1/webhook', Object.fromEntries(signature('DELETE', '/v1/webhook')))
-const secondRan = () => echo.heard.some(({ name }) => name === 'deleteWebhook')
+const secondRan = () => echo.calls.some(({ name }) => name === 'deleteWebhook')
 
 const length = { 'Content-Length': String(CART.length) }
 
-/** Also catches what was executed after its test had looked: an executed request has spent its nonce. */
+/** Also detects execution after its test has checked: an executed request has spent its nonce. */
 function expectNoneAdmitted() {
   let before: number
   const nonces = async () =>
@@ -54,7 +54,7 @@ function expectNoneAdmitted() {
   })
 }
 
-describe('row 28: a message with two readings is refused, and nothing after it is read as a request', () => {
+describe('threat 28: an ambiguous message is refused, and nothing after it is read as a request', () => {
   expectNoneAdmitted()
   const CRLF = '\r\n'
   const cases: [what: string, first: () => Uint8Array][] = [
@@ -236,13 +236,13 @@ describe('row 28: a message with two readings is refused, and nothing after it i
     expect(answers.map(({ status }) => status)).toEqual([400])
     expectRefusal(answers[0], 'invalid_request')
     expect(answers[0]?.headers.connection).toBe('close')
-    expect(echo.heard).toEqual([])
+    expect(echo.calls).toEqual([])
   })
 
-  test.each(cases)('%s, sent byte by byte: the same', async (_what, first) => {
+  test.each(cases)('%s, sent byte by byte: 400, and the connection ends', async (_what, first) => {
     const line = await openLine(shop.port)
     const bytes = Buffer.concat([Buffer.from(first() as unknown as string, 'latin1'), second()])
-    // Small enough for the kernel's buffers, so that the cuts are where we make them.
+    // Small enough for the kernel's buffers, so that the bytes are split where we split them.
     for (const size of [1, 7, 64, 512, Number.POSITIVE_INFINITY]) {
       if (bytes.length / size > 2_000) continue
       for (let at = 0; at < bytes.length; at += size) line.send(bytes.subarray(at, at + size))
@@ -252,11 +252,11 @@ describe('row 28: a message with two readings is refused, and nothing after it i
     line.close()
     expect(answers.map(({ status }) => status)).toEqual([400])
     expectRefusal(answers[0], 'invalid_request')
-    expect(echo.heard).toEqual([])
+    expect(echo.calls).toEqual([])
   })
 })
 
-describe('row 28: what is allowed in chunks does not change the body', () => {
+describe('threat 28: allowed forms of chunks do not change the body', () => {
   const chunkedCart = (body: string, more: HeaderList = {}) =>
     ask(shop.port, quote({ 'Transfer-Encoding': 'chunked', ...(more as Record<string, string>) }, body))
 
@@ -270,10 +270,10 @@ describe('row 28: what is allowed in chunks does not change the body', () => {
   ])('%s', async (_what, body) => {
     const answer = await chunkedCart(body)
     expect(answer.status).toBe(200)
-    expect(echo.heard.map(({ body }) => body)).toEqual([JSON.parse(CART)])
+    expect(echo.calls.map(({ body }) => body)).toEqual([JSON.parse(CART)])
   })
 
-  test('signature headers in trailers are not signature headers', async () => {
+  test('signature headers in trailers are ignored', async () => {
     const [key, ...others] = signature('POST', '/v1/quote', CART)
     const bytes = requestBytes(
       'POST',
@@ -286,14 +286,14 @@ describe('row 28: what is allowed in chunks does not change the body', () => {
 
   const trailing = (trailers: string) => chunkedCart(`26\r\n${CART}\r\n0\r\n${trailers}\r\n`)
 
-  test('trailers cannot replace, repeat or add to what was in the headers', async () => {
+  test('trailers cannot replace, repeat or add to the headers', async () => {
     const other = await shop.makeKey(['account:read'])
     const answer = await trailing(
       `X-Api-Key: ${other.id}\r\nX-Api-Nonce: ${randomBytes(16).toString('hex')}\r\n` +
         'Host: elsewhere\r\nContent-Encoding: gzip\r\nExpect: x\r\n',
     )
     expect(answer.status).toBe(200)
-    expect(echo.heard.map(({ body }) => body)).toEqual([JSON.parse(CART)])
+    expect(echo.calls.map(({ body }) => body)).toEqual([JSON.parse(CART)])
   })
 
   test.each(['Content-Length: 5\r\n', 'Transfer-Encoding: gzip\r\n'])(
@@ -304,7 +304,7 @@ describe('row 28: what is allowed in chunks does not change the body', () => {
   )
 })
 
-describe('row 28: after a refused body there are no bytes left for a second request', () => {
+describe('threat 28: after a refused body no bytes are left for a second request', () => {
   expectNoneAdmitted()
   const BIG = 'x'.repeat(20_000)
   const unsigned = { 'X-Api-Key': 'nobody' }
@@ -350,7 +350,7 @@ describe('row 28: after a refused body there are no bytes left for a second requ
   )
 })
 
-describe('requests behind one another on one connection', () => {
+describe('pipelined requests on one connection', () => {
   test('are answered one by one, in order', async () => {
     const line = await openLine(shop.port)
     line.send(
@@ -365,10 +365,10 @@ describe('requests behind one another on one connection', () => {
     for (let n = 0; n < 4; n += 1) statuses.push((await line.next())?.status)
     line.close()
     expect(statuses).toEqual([200, 404, 200, 200])
-    expect(echo.heard.map(({ name }) => name)).toEqual(['postQuote', 'deleteWebhook'])
+    expect(echo.calls.map(({ name }) => name)).toEqual(['postQuote', 'deleteWebhook'])
   })
 
-  test('garbage behind a good request does not take the good answer away', async () => {
+  test('garbage after a valid request does not affect its answer', async () => {
     const answers = await converse(
       shop.port,
       Buffer.concat([quote(length, CART), Buffer.from('\0garbage\r\n\r\n')]),
@@ -377,13 +377,13 @@ describe('requests behind one another on one connection', () => {
     expectRefusal(answers[1], 'invalid_request')
   })
 
-  test('garbage behind several good requests comes after all their answers', async () => {
+  test('garbage after several valid requests is answered after all of them', async () => {
     const bytes = Buffer.concat([quote(length, CART), second(), Buffer.from('CONNECT x:1 HTTP/1.1\r\n\r\n')])
     const answers = await converse(shop.port, bytes)
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 400])
   })
 
-  test('nothing is executed behind a request that asked for the connection to be closed', async () => {
+  test('nothing is executed after a request with Connection: close', async () => {
     const answers = await converse(
       shop.port,
       Buffer.concat([quote({ ...length, Connection: 'close' }, CART), second()]),
@@ -392,7 +392,7 @@ describe('requests behind one another on one connection', () => {
     expect(secondRan()).toBe(false)
   })
 
-  test('a caller that has said all it will say still gets its answer', async () => {
+  test('a caller that has closed its sending side still gets its answer', async () => {
     const line = await openLine(shop.port)
     line.send(quote(length, CART))
     line.endSending()
@@ -400,7 +400,7 @@ describe('requests behind one another on one connection', () => {
     line.close()
   })
 
-  test('a body that ends early because the caller stopped sending is refused, not waited for', async () => {
+  test('a body that ends early because the caller stopped sending is refused at once', async () => {
     const line = await openLine(shop.port)
     line.send(quote({ 'Content-Length': '100' }, CART))
     line.endSending()
@@ -418,7 +418,7 @@ describe('requests behind one another on one connection', () => {
   })
 })
 
-describe('row 38: Expect', () => {
+describe('threat 38: Expect', () => {
   const expecting = { Expect: '100-continue', ...length }
 
   test('sends 100 Continue to a permitted caller, then the answer', async () => {
@@ -427,37 +427,37 @@ describe('row 38: Expect', () => {
     expect((await line.next())?.status).toBe(100)
     line.send(CART)
     expect((await line.next())?.status).toBe(200)
-    // The connection is still good for another one.
+    // The connection can still be used.
     line.send(second())
     expect((await line.next())?.status).toBe(200)
     line.close()
   })
 
-  test('malformed credentials get their 401 and no 100', async () => {
+  test('malformed credentials get 401 and no 100', async () => {
     const bytes = requestBytes('POST', '/v1/quote', { 'X-Api-Key': 'nobody', ...expecting })
     const answers = await converse(shop.port, bytes)
     expect(answers.map(({ status }) => status)).toEqual([401])
     expectRefusal(answers[0], 'authentication_failed')
   })
 
-  test('a clock that is off gets its 401 and no 100', async () => {
+  test('a timestamp out of range gets 401 and no 100', async () => {
     const old = signedHeaders(shop.key, 'POST', '/v1/quote', Buffer.from(CART), Date.now() - 100_000)
     const answers = await converse(shop.port, requestBytes('POST', '/v1/quote', { ...old, ...expecting }))
     expect(answers.map(typeOf)).toEqual(['timestamp_out_of_range'])
   })
 
-  test('a declared length over the limit gets its 413 and no 100', async () => {
+  test('a declared length over the limit gets 413 and no 100', async () => {
     const answers = await converse(shop.port, quote({ ...expecting, 'Content-Length': '16385' }, ''))
     expect(answers.map(({ status }) => status)).toEqual([413])
     expectRefusal(answers[0], 'payload_too_large')
   })
 
-  test('an unknown path gets its 404 and no 100', async () => {
+  test('an unknown path gets 404 and no 100', async () => {
     const answers = await converse(shop.port, requestBytes('POST', '/v1/nothing', expecting))
     expect(answers.map(({ status }) => status)).toEqual([404])
   })
 
-  test('a wrong signature is found only with the body: 100, then 401', async () => {
+  test('a wrong signature is detected only with the body: 100, then 401', async () => {
     const wrong = signedHeaders({ ...shop.key, secret: 'sk_other' }, 'POST', '/v1/quote', Buffer.from(CART))
     const line = await openLine(shop.port)
     line.send(requestBytes('POST', '/v1/quote', { ...wrong, ...expecting }))
@@ -467,7 +467,7 @@ describe('row 38: Expect', () => {
     line.close()
   })
 
-  test.each(['100-Continue', '100-CONTINUE'])('%s is the same expectation', async (expectation) => {
+  test.each(['100-Continue', '100-CONTINUE'])('%s gets 100 too', async (expectation) => {
     const line = await openLine(shop.port)
     line.send(quote({ ...expecting, Expect: expectation }, ''))
     expect((await line.next())?.status).toBe(100)
@@ -475,7 +475,7 @@ describe('row 38: Expect', () => {
   })
 
   test.each(['', '200-ok', '100-continue, 100-continue', '100-continue;q=1', 'x=100-continue', '100'])(
-    'any other expectation cannot be met: "%s"',
+    'any other expectation gets 400: "%s"',
     async (expectation) => {
       const answers = await converse(shop.port, quote({ ...expecting, Expect: expectation }, CART))
       expect(answers.map(({ status }) => status)).toEqual([400])
@@ -483,12 +483,12 @@ describe('row 38: Expect', () => {
     },
   )
 
-  test('no body, no 100: the answer comes at once', async () => {
+  test('without a body the answer comes at once, without 100', async () => {
     const ping = { ...signedHeaders(shop.key, 'GET', '/v1/ping'), Expect: '100-continue' }
     expect((await ask(shop.port, requestBytes('GET', '/v1/ping', ping))).status).toBe(200)
   })
 
-  test('HTTP/1.0 knows no 100, so none is sent', async () => {
+  test('HTTP/1.0 gets no 100', async () => {
     const bytes = requestBytes(
       'POST',
       '/v1/quote',
@@ -500,7 +500,7 @@ describe('row 38: Expect', () => {
   })
 })
 
-describe('versions', () => {
+describe('HTTP versions', () => {
   const ping = () => Object.fromEntries(signature('GET', '/v1/ping'))
 
   test.each([
@@ -537,7 +537,7 @@ describe('versions', () => {
   )
 
   test.each([{}, { Connection: 'keep-alive' }])(
-    'HTTP/1.0 is answered and closed, whatever it asks: %j',
+    'HTTP/1.0 is answered and the connection closed, whatever it asks: %j',
     async (headers) => {
       const first = requestBytes('GET', '/v1/ping', { ...ping(), ...headers }, '', 'HTTP/1.0')
       const answers = await converse(shop.port, Buffer.concat([first, second()]))
@@ -590,7 +590,7 @@ describe('methods', () => {
     },
   )
 
-  test('HEAD: 405 with Allow, and like every answer to HEAD without a body', async () => {
+  test('HEAD: 405 with Allow and, as every answer to HEAD, without a body', async () => {
     const answer = await ask(shop.port, requestBytes('HEAD', '/v1/ping'), { isHead: true })
     expect([answer.status, answer.headers.allow]).toEqual([405, 'GET'])
     expect(faultsOf(answer, { isHead: true })).toEqual([])
@@ -601,7 +601,7 @@ describe('methods', () => {
     expect(answer.headers.allow).toBe('DELETE, GET, POST')
   })
 
-  test('OPTIONS tells a browser nothing', async () => {
+  test('OPTIONS has no CORS headers', async () => {
     const headers = { Origin: 'https://evil.example', 'Access-Control-Request-Method': 'POST' }
     const answer = await ask(shop.port, requestBytes('OPTIONS', '/v1/quote', headers))
     expectRefusal(answer, 'method_not_allowed')
@@ -609,7 +609,7 @@ describe('methods', () => {
   })
 
   test.each(['get', 'Get', 'GETS', 'FOO', 'G\0T', 'GET/', '', ' GET', '\u00e9'])(
-    '"%s" is no method at all: 400',
+    '"%s" is not a method: 400',
     async (method) => {
       const answers = await converse(shop.port, requestBytes(method, '/v1/ping'))
       expect(answers).toHaveLength(1)
@@ -618,18 +618,15 @@ describe('methods', () => {
   )
 })
 
-describe('every answer, however it comes about, is JSON with the same headers', () => {
+describe('every answer, whatever its cause, is JSON with the same headers', () => {
   test.each<[string, string | Buffer]>([
-    [
-      'headers larger than we read',
-      `GET /v1/ping HTTP/1.1\r\nHost: shop\r\nX-Big: ${'x'.repeat(17_000)}\r\n\r\n`,
-    ],
-    ['a target larger than we read', `GET /v1/ping?${'x'.repeat(17_000)} HTTP/1.1\r\nHost: shop\r\n\r\n`],
+    ['headers over the limit', `GET /v1/ping HTTP/1.1\r\nHost: shop\r\nX-Big: ${'x'.repeat(17_000)}\r\n\r\n`],
+    ['a target over the limit', `GET /v1/ping?${'x'.repeat(17_000)} HTTP/1.1\r\nHost: shop\r\n\r\n`],
     ['TLS where HTTP was expected', Buffer.from('160301020001000001fc0303', 'hex')],
     ['binary', randomBytes(512).fill(0xff, 0, 1)],
     ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n'],
     ['SMTP', 'EHLO shop\r\n'],
-    ['half a line and the end', 'GET /v1/pi'],
+    ['half a line, then the end of the connection', 'GET /v1/pi'],
   ])('%s', async (_what, bytes) => {
     const line = await openLine(shop.port)
     line.send(bytes)
@@ -641,7 +638,7 @@ describe('every answer, however it comes about, is JSON with the same headers', 
     expect(answers[0]?.headers.connection).toBe('close')
   })
 
-  test('successes too', async () => {
+  test('successes have them too', async () => {
     const status = await ask(shop.port, requestBytes('GET', '/v1/status'))
     const ping = await ask(
       shop.port,
@@ -652,7 +649,7 @@ describe('every answer, however it comes about, is JSON with the same headers', 
     expect(status.headers['x-request-id']).not.toBe(ping.headers['x-request-id'])
   })
 
-  test('a refused message is readable by a caller that goes on sending', async () => {
+  test('a caller that keeps sending can read the refusal of its message', async () => {
     const line = await openLine(shop.port)
     line.send('\0not http\r\n\r\n')
     for (let n = 0; n < 50; n += 1) {
@@ -671,7 +668,7 @@ describe('every answer, however it comes about, is JSON with the same headers', 
     'X-Original-Url',
     'X-Rewrite-Url',
     'X-Forwarded-Host',
-  ])('the header %s changes nothing', async (name) => {
+  ])('the header %s is ignored', async (name) => {
     for (const value of ['1.0.0', 'DELETE', '/v1/nothing']) {
       const answer = await ask(shop.port, requestBytes('GET', '/v1/status', { [name]: value }))
       expect(answer.status).toBe(200)

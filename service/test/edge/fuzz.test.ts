@@ -78,7 +78,7 @@ const bodyWords = [
 ]
 
 let shop: Shop
-/** Several accounts, each far below what would slow its window down. */
+/** Several accounts, each far below the size that would slow its window down. */
 let keys: TestKey[]
 const echo = echoes('postQuote', 'postOrders', 'deleteWebhook')
 beforeAll(async () => {
@@ -110,7 +110,7 @@ describe(`${BODIES} mutated bodies`, () => {
   const body = (random: Random) => mutate(random, Buffer.from(pick(random, carts)), bodyWords)
 
   test(
-    'are read as the contract says or refused by name; nothing else ever happens',
+    'are read as the contract says or refused with a message; nothing else happens',
     () => {
       const random = randomFrom(SEED)
       let accepted = 0
@@ -120,7 +120,7 @@ describe(`${BODIES} mutated bodies`, () => {
           try {
             const value = reader.body(bytes)
             accepted += 1
-            // What two readers understand of it is the same.
+            // Two parsers read the same value.
             if (JSON.stringify(value) !== JSON.stringify(JSON.parse(bytes.toString('utf8'))))
               throw new Error('read otherwise')
           } catch (error) {
@@ -140,7 +140,7 @@ describe(`${BODIES} mutated bodies`, () => {
   )
 
   test(
-    `${BODIES_SENT} of them, signed and sent, get what the reader alone says`,
+    `${BODIES_SENT} of them, signed and sent, get the same result as from the parser alone`,
     async () => {
       const random = randomFrom(SEED + 1)
       const routes = [
@@ -265,7 +265,7 @@ describe(`${MESSAGES} mutated messages`, () => {
     'A: b\r\n'.repeat(150),
     'x'.repeat(17_000),
   ]
-  /** Ends whatever the message has left open: too long for any body, and no header, chunk or request line. */
+  /** Ends whatever the message has left open: too long for any body, and not a header, chunk or request line. */
   const END = Buffer.alloc(BODY_BYTES_MAX + 600)
   const ALLOWED = new Set([100, 200, 400, 401, 404, 405, 408, 413, 429])
 
@@ -277,7 +277,7 @@ describe(`${MESSAGES} mutated messages`, () => {
     body: Buffer
   }
 
-  /** A request that would be answered well, signed as it stands. */
+  /** A request that would succeed, signed as it is. */
   function wellFormed(random: Random, key: TestKey): Message {
     const cart = Buffer.from(carts[below(random, 3)] as string)
     const signed = (
@@ -376,7 +376,7 @@ describe(`${MESSAGES} mutated messages`, () => {
     },
   ]
 
-  /** Well-formed requests, some of their parts exchanged, and some of the bytes of those changed. */
+  /** Well-formed requests with some parts exchanged and some bytes changed. */
   function message(random: Random, n: number): Buffer {
     const requests = Array.from({ length: random() < 0.2 ? 2 : 1 }, () => {
       const made = wellFormed(random, keys[n % keys.length] as TestKey)
@@ -387,7 +387,7 @@ describe(`${MESSAGES} mutated messages`, () => {
     return random() < 0.4 ? mutate(random, bytes, words) : bytes
   }
 
-  /** How the message is put on the wire and brought to its end. */
+  /** How the message is sent and ended. */
   type Ending = 'junk' | 'half-close' | 'silence'
 
   async function deliver(random: Random, bytes: Buffer, ending: Ending): Promise<string[]> {
@@ -400,7 +400,7 @@ describe(`${MESSAGES} mutated messages`, () => {
     line.send(ending === 'junk' ? Buffer.concat([bytes.subarray(cut), END]) : bytes.subarray(cut))
     if (ending === 'half-close') line.endSending()
     try {
-      // Which answer is one to HEAD cannot be told from here; such a conversation is only required to end.
+      // Which answer belongs to HEAD is not known here; such a conversation only has to end.
       if (bytes.includes('HEAD')) await line.closed
       const answers = bytes.includes('HEAD') ? [] : await line.rest()
       const faults = answers.flatMap(faultsIn)
@@ -441,9 +441,9 @@ describe(`${MESSAGES} mutated messages`, () => {
   const SILENT = MESSAGES * 0.03
 
   test(
-    'end in answers of ours and a closed connection, at once or at their deadline',
+    'end in our answers and a closed connection, at once or at their deadline',
     async () => {
-      // Those that leave the end to the server wait for its deadlines beside the others.
+      // Those that leave the end to the server wait for its deadlines in parallel.
       const silent = deliverAll(SEED + 2, SILENT, 500, () => 'silence')
       const loud = deliverAll(SEED + 3, MESSAGES - SILENT, LINES, (random) =>
         random() < 0.1 ? 'half-close' : 'junk',

@@ -14,23 +14,23 @@ beforeAll(async () => {
 })
 afterAll(() => shop.close())
 beforeEach(() => {
-  echo.heard.length = 0
+  echo.calls.length = 0
 })
 
 const post = (name: RouteName, body: string | Uint8Array) =>
   shop.call('POST', BASE_PATH + (routeNamed(name) as Route).path, { body })
 
-/** The refusal's message, after checking that it is a 400 and that no endpoint heard of it. */
+/** The refusal's message, after checking that it is a 400 and that no endpoint was called. */
 async function complaint(name: RouteName, body: string | Uint8Array): Promise<string> {
   const { status, body: answer } = await post(name, body)
-  expect([status, answer.error?.type, echo.heard]).toEqual([400, 'invalid_request', []])
+  expect([status, answer.error?.type, echo.calls]).toEqual([400, 'invalid_request', []])
   return answer.error.message
 }
 
 const cart = (line: string) => `{"items":[${line}]}`
 const line = (id: string, more = '') => `{"id":"${id}"${more}}`
 
-describe('a cart that is allowed arrives as it was sent', () => {
+describe('an allowed cart reaches the endpoint as it was sent', () => {
   test.each([
     cart(line(ID)),
     cart(line(ID, ',"qty":1')),
@@ -44,12 +44,12 @@ describe('a cart that is allowed arrives as it was sent', () => {
   ])('%s', async (body) => {
     const { status } = await post('postQuote', body)
     expect(status).toBe(200)
-    // Nothing is filled in or turned into something else on the way.
-    expect(JSON.stringify(echo.heard[0]?.body)).toBe(JSON.stringify(JSON.parse(body)))
+    // No default is filled in and nothing is converted on the way.
+    expect(JSON.stringify(echo.calls[0]?.body)).toBe(JSON.stringify(JSON.parse(body)))
   })
 })
 
-describe('rows 39 to 45: a body that breaks a rule is refused with the trouble named', () => {
+describe('threats 39 to 45: a body that breaks a rule is refused, and the message names the problem', () => {
   const cases: [row: number, what: string, body: string | Uint8Array, named: RegExp][] = [
     [39, 'qty twice', cart(line(ID, ',"qty":1,"qty":10')), /"qty" stands twice/],
     [39, 'items twice', `{"items":[${line(ID)}],"items":[]}`, /"items" stands twice/],
@@ -173,21 +173,21 @@ describe('rows 39 to 45: a body that breaks a rule is refused with the trouble n
     [45, 'a form', 'items=1', /not JSON/],
   ]
 
-  test.each(cases)('row %i: %s', async (_row, _what, body, named) => {
+  test.each(cases)('threat %i: %s', async (_threat, _what, body, named) => {
     expect(await complaint('postQuote', body)).toMatch(named)
   })
 
-  test('an empty body is named as such', async () => {
+  test('an empty body is reported as empty', async () => {
     for (const name of ['postQuote', 'postOrders', 'postWebhook', 'postWebhookTest'] as const) {
       expect(await complaint(name, '')).toMatch(/needs a JSON body/)
     }
   })
 
-  test('messages are one sentence that a terminal can show, whatever was sent', async () => {
+  test('messages are one printable sentence, whatever was sent', async () => {
     const nasty = `{"${'\\u001b[31m'.repeat(10)}${'é'.repeat(500)}":1}`
     const message = await complaint('postQuote', nasty)
     expect(message.length).toBeLessThan(200)
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: that there are none is what is tested
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the test checks that there are none
     expect(message).not.toMatch(/[\x00-\x1f\x7f]/)
   })
 })
@@ -196,7 +196,7 @@ describe('idempotency keys', () => {
   const order = (key: string) => `{${`"items":[${line(ID)}]`},"idempotency_key":${key}}`
 
   test.each(['"a2345678"', `"${'a'.repeat(100)}"`, '"A.z_:-09"', '"\\u0061bcdefgh"'])(
-    '%s passes',
+    '%s is accepted',
     async (key) => {
       expect((await post('postOrders', order(key))).status).toBe(200)
     },
@@ -213,11 +213,11 @@ describe('idempotency keys', () => {
     'null',
     '""',
     '["a2345678"]',
-  ])('%s does not', async (key) => {
+  ])('%s is refused', async (key) => {
     expect(await complaint('postOrders', order(key))).toContain('idempotency_key')
   })
 
-  test('it is required, and only there', async () => {
+  test('is required for orders, and only there', async () => {
     expect(await complaint('postOrders', cart(line(ID)))).toContain('"idempotency_key"')
     expect(await complaint('postQuote', `{"items":[${line(ID)}],${KEY}}`)).toContain('"idempotency_key"')
   })
@@ -225,7 +225,7 @@ describe('idempotency keys', () => {
 
 describe('webhook bodies', () => {
   test.each(['{"url":null}', '{"url":"https://example.com/hook"}', '{"url":"https://é.example/"}'])(
-    '%s passes',
+    '%s is accepted',
     async (body) => {
       expect((await post('postWebhook', body)).status).toBe(200)
     },
@@ -240,14 +240,14 @@ describe('webhook bodies', () => {
     ['{"url":" https://example.com"}', /url/],
     [`{"url":"https://${'x'.repeat(2041)}"}`, /url/],
     ['{"url":null,"secret":"x"}', /"secret"/],
-  ])('%s does not', async (body, named) => {
+  ])('%s is refused', async (body, named) => {
     expect(await complaint('postWebhook', body)).toMatch(named)
   })
 
-  test('a test takes {} and nothing else', async () => {
+  test('a test accepts {} and nothing else', async () => {
     expect((await post('postWebhookTest', '{}')).status).toBe(200)
     expect((await post('postWebhookTest', ' { } ')).status).toBe(200)
-    echo.heard.length = 0
+    echo.calls.length = 0
     for (const body of ['[]', 'null', '{"a":1}', '""']) await complaint('postWebhookTest', body)
   })
 })
@@ -272,11 +272,11 @@ describe('query parameters', () => {
     '?limit[]=5',
     '?__proto__=1',
     '?constructor=1&toString=2',
-  ])('"%s": defaults apply, and what we do not know is ignored', async (query) => {
+  ])('"%s": defaults apply, and unknown parameters are ignored', async (query) => {
     expect(await heardFor(query)).toEqual(DEFAULTS)
   })
 
-  test('orders have their own defaults', async () => {
+  test('orders have other defaults', async () => {
     const { body } = await shop.call('GET', '/v1/orders')
     expect(body.query).toEqual({ limit: 25, offset: 0 })
   })
@@ -342,14 +342,14 @@ describe('query parameters', () => {
     ['?type=Bundle', /type must be one of/],
     ['?type=gift', /type must be one of/],
     ['?type=bundle&type=frame', /"type" stands twice/],
-  ])('%s: 400 with the parameter named', async (query, named) => {
+  ])('%s: 400, and the message names the parameter', async (query, named) => {
     const { status, body } = await catalogue(query)
     expect([status, body.error?.type]).toEqual([400, 'invalid_request'])
     expect(body.error.message).toMatch(named)
-    expect(echo.heard).toEqual([])
+    expect(echo.calls).toEqual([])
   })
 
-  test.each(['search', 'category'])('%s takes 100 code points, of whatever size', async (name) => {
+  test.each(['search', 'category'])('%s accepts 100 code points of any size', async (name) => {
     for (const character of ['a', 'é', '😀']) {
       const [fits, exceeds] = [100, 101].map((count) => encodeURIComponent(character.repeat(count)))
       expect((await catalogue(`?${name}=${fits}`)).status).toBe(200)
@@ -363,7 +363,7 @@ describe('query parameters', () => {
     expect((await shop.call('GET', '/v1/orders?limit=101')).status).toBe(400)
   })
 
-  test('the query of a POST is signed, checked and otherwise ignored', async () => {
+  test('the query of a POST is signed and checked, and otherwise ignored', async () => {
     const quote = (query: string) => shop.call('POST', `/v1/quote${query}`, { body: cart(line(ID)) })
     expect((await quote('?limit=1')).status).toBe(200)
     expect((await quote('?a=1&a=1')).status).toBe(400)

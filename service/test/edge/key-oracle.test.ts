@@ -10,12 +10,12 @@ import { openLine, type RawLine, requestBytes } from '../../testing/raw-http.ts'
 import { openShop, type Shop, signedHeaders, type TestKey } from '../../testing/shop.ts'
 
 /**
- * Row 24: who holds a key id but no secret must not learn from the time of the answer whether the key exists. The body is as
- * large as it may be, so that a signature that is not computed would be missed: hashing it is the larger part of the work.
+ * Threat 24: someone with a key id but no secret must not learn from the response time whether the key exists. The body has the
+ * maximum size, so that a signature that is not computed would be visible: hashing it is the larger part of the work.
  */
 const SAMPLES = process.env.SHOPWIRE_LONG ? 20_000 : 2_000
 const T_MAX = 4.5
-/** A busy machine can push one run over the line by chance; a leak does so in every run. */
+/** A busy machine can push one run over the limit by chance; a leak does so in every run. */
 const RUNS_MAX = 6
 const TAIL = 0.1
 
@@ -30,7 +30,7 @@ beforeAll(async () => {
 })
 afterAll(() => shop.close())
 
-/** Signed with nobody's secret, at the shop's own time. */
+/** Signed with a random secret, at the shop's own time. */
 const forged = (key_id: string) =>
   requestBytes(
     'POST',
@@ -53,8 +53,8 @@ async function timeOf(line: RawLine, key_id: string): Promise<number> {
 }
 
 /**
- * Both in turn, the first one changing, so that whatever the machine does it does to both; then the t of the differences, the
- * outermost tenth on either side drawn in (Yuen). Welch's t of the same samples misses a skipped HMAC on a busy machine.
+ * Measures both alternately, changing which is first, so that the machine's load affects both; then the t of the differences with
+ * the outer tenth on either side winsorised (Yuen). Welch's t of the same samples misses a skipped HMAC on a busy machine.
  */
 async function compare(one: string, other: string, samples: number): Promise<number> {
   const line = await openLine(shop.port)
@@ -72,7 +72,7 @@ async function compare(one: string, other: string, samples: number): Promise<num
   return yuen(differences)
 }
 
-/** The least t of a few runs, stopping at the first that is small enough. */
+/** The smallest t of a few runs, stopping at the first that is small enough. */
 async function leastT(one: string, other: string): Promise<number> {
   await compare(one, other, SAMPLES / 10)
   let least = Number.POSITIVE_INFINITY
@@ -102,18 +102,18 @@ function deviation(values: number[]): number {
   return Math.sqrt(values.reduce((sum, value) => sum + (value - middle) ** 2, 0) / (values.length - 1))
 }
 
-describe(`row 24: over ${SAMPLES} answers each, t stays under ${T_MAX}`, () => {
+describe(`threat 24: over ${SAMPLES} answers each, t stays below ${T_MAX}`, () => {
   const timeout = SAMPLES * 120
 
   test('a key in use and an unknown key take the same time to refuse', { timeout }, async () => {
     const key = await shop.makeKey()
-    // In use: this process has served it and remembers it.
+    // In use: this process has served it and has it cached.
     expect((await shop.call('GET', '/v1/ping', { key, nowMs })).status).toBe(200)
     expect(await leastT(key.id, UNKNOWN)).toBeLessThan(T_MAX)
   })
 
-  // Its first request here reads it and opens its secret, once; one sample tells nobody anything.
-  test('a key that never passed here and an unknown key take the same time to refuse', {
+  // Its first request here reads it and opens its secret, once; one sample does not matter.
+  test('a key that this process has never used and an unknown key take the same time to refuse', {
     timeout,
   }, async () => {
     const key = await shop.makeKey()
@@ -121,11 +121,11 @@ describe(`row 24: over ${SAMPLES} answers each, t stays under ${T_MAX}`, () => {
   })
 })
 
-/** Without the network and the database the clock is fine enough to see a single signature, on a busy machine too. */
-describe('row 24: an unknown key is refused with as much work as a known one', () => {
+/** Without network and database the clock is precise enough to see a single signature, even on a busy machine. */
+describe('threat 24: refusing an unknown key takes as much work as refusing a known one', () => {
   const PAIRS = 3_000
 
-  /** The real access code, over a database that answers at once. */
+  /** The real access code on a database that answers at once. */
   async function accessOver(key: TestKey): Promise<AccessDeps> {
     const row = await findLiveKey(shop.db, key.id)
     const db = {

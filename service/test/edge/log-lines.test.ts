@@ -21,7 +21,7 @@ let lines: Line[] = []
 let text = ''
 let onLine = () => {}
 const echo = echoes('postQuote', 'getCatalogue')
-/** An endpoint that says when it has begun, and ends when it is told to. */
+/** An endpoint that signals when it has started, and ends on command. */
 const held = { begun: Promise.withResolvers<Socket>(), release: Promise.withResolvers<void>() }
 let lastSocket: Socket
 beforeAll(async () => {
@@ -60,7 +60,7 @@ beforeEach(() => {
   text = ''
 })
 
-/** The line of one request; it is written when the connection is done with the answer, a moment after we have it. */
+/** The log line of one request; it is written when the connection is done with the answer, a moment after we have it. */
 async function lineOf(request_id: string | undefined): Promise<Line> {
   for (;;) {
     const found = lines.filter((line) => line.request_id === request_id)
@@ -89,7 +89,7 @@ const signed = (method: string, target: string, body = '', more: Record<string, 
     body,
   )
 
-describe('every request is one line', () => {
+describe('every request writes one line', () => {
   const who = () => ({ key_id: shop.key.id, account_id: shop.account.id })
   const cases: [what: string, bytes: () => Uint8Array, expected: () => Record<string, unknown>][] = [
     [
@@ -211,7 +211,7 @@ describe('every request is one line', () => {
     expect(lines).toHaveLength(1)
   })
 
-  test.each(cases)('%s: nothing of its headers, query or body is in it', async (_what, bytes) => {
+  test.each(cases)('%s: the line contains nothing of its headers, query or body', async (_what, bytes) => {
     const sent = Buffer.from(bytes()).toString('latin1')
     const answer = await ask(shop.port, sent)
     await lineOf(answer.headers['x-request-id'])
@@ -222,7 +222,7 @@ describe('every request is one line', () => {
     }
   })
 
-  test('what a 500 or a 503 tells the caller is not what the log says', async () => {
+  test('a 500 or 503 answer does not contain what the log says', async () => {
     const answers = await Promise.all([
       ask(shop.port, signed('GET', '/v1/webhook')),
       ask(shop.port, signed('GET', '/v1/orders')),
@@ -233,8 +233,8 @@ describe('every request is one line', () => {
   })
 })
 
-describe('a caller that hangs up', () => {
-  test('before its body is complete is one line with status 499', async () => {
+describe('a caller that disconnects', () => {
+  test('before its body is complete gives one line with status 499', async () => {
     const line = await openLine(shop.port)
     line.send(signed('POST', '/v1/quote', '', { 'Content-Length': '100' }))
     line.send('{')
@@ -244,12 +244,12 @@ describe('a caller that hangs up', () => {
     expect(lines[0]).toMatchObject({ route: 'postQuote', status: 499, msg: 'request' })
   })
 
-  test('before its answer is made is one line with status 499 and its key, written when the work is done', async () => {
+  test('before its answer is ready gives one line with status 499 and its key, written when the work is done', async () => {
     const line = await openLine(shop.port)
     line.send(signed('DELETE', '/v1/webhook'))
     const socket = await held.begun.promise
     line.socket.resetAndDestroy()
-    // Not `once` of node:events, which takes the reset for a failure of the test.
+    // Not `once` of node:events, which treats the reset as a failure of the test.
     await new Promise((resolve) => socket.once('close', resolve))
     expect(lines).toEqual([])
     held.release.resolve()
@@ -268,7 +268,7 @@ describe('a caller that hangs up', () => {
   }
 })
 
-test('requests behind one another have a line and an id each', async () => {
+test('pipelined requests have a line and an id each', async () => {
   const close = signed('GET', '/v1/ping', '', { Connection: 'close' })
   const answers = await converse(
     shop.port,

@@ -13,7 +13,7 @@ const BIG = 'x'.repeat(20_000)
 const LIMIT = 1_000
 
 let shop: Shop
-/** Fresh, with every scope; only reads accounts; suspended; one that has used up its minute; a suspended one that has too. */
+/** All scopes; accounts:read only; suspended; rate-limited; rate-limited and suspended. */
 let keys: Record<'all' | 'accountOnly' | 'suspended' | 'limited' | 'limitedAndSuspended' | 'hooks', TestKey>
 const echo = echoes('postQuote', 'postWebhook', 'deleteWebhook')
 beforeAll(async () => {
@@ -45,10 +45,10 @@ beforeAll(async () => {
 })
 afterAll(() => shop.close())
 beforeEach(() => {
-  echo.heard.length = 0
+  echo.calls.length = 0
 })
 
-/** As if the account had made all its requests just now; stamps from the future count as made now, however slow the test. */
+/** Fills the account's window; timestamps in the future count as made now, however slow the test. */
 const useUp = (account_id: string) =>
   shop.db.run({
     name: 'use_up',
@@ -73,7 +73,7 @@ interface Sent {
   /** What is signed and, unless `sent` says otherwise, sent. */
   readonly body?: string
   readonly headers?: Record<string, string>
-  /** The bytes after the headers, when they are not simply the body. */
+  /** The bytes after the headers, if they are not simply the body. */
   readonly sent?: string | Uint8Array
 }
 
@@ -116,7 +116,7 @@ const chunks = { 'Transfer-Encoding': 'chunked' }
 const tooLong = { 'Content-Length': '16385' }
 const post = { method: 'POST', target: '/v1/quote' }
 
-describe('of two faults the one that is checked first is told', () => {
+describe('of two faults, the one that is checked first is reported', () => {
   const cases: [what: string, sent: () => Sent, told: ErrorType][] = [
     ['framing before path', () => ({ target: '/v1/nothing', headers: { Host: 'other' } }), 'invalid_request'],
     ['framing before method', () => ({ method: 'PUT', headers: { Host: 'other' } }), 'invalid_request'],
@@ -241,12 +241,12 @@ describe('of two faults the one that is checked first is told', () => {
     ],
   ]
 
-  test.each(cases)('%s', async (_what, sent, told) => {
-    expectRefusal(await send(sent()), told)
-    expect(echo.heard.filter(({ name }) => name === 'postQuote' || name === 'postWebhook')).toEqual([])
+  test.each(cases)('%s', async (_what, sent, reported) => {
+    expectRefusal(await send(sent()), reported)
+    expect(echo.calls.filter(({ name }) => name === 'postQuote' || name === 'postWebhook')).toEqual([])
   })
 
-  test('a URL with its scope, and null without it, pass', async () => {
+  test('a URL with its scope, and null without it, are accepted', async () => {
     const hook = { method: 'POST', target: '/v1/webhook' }
     const refused = await send({ ...hook, key: keys.hooks, body: HOOK })
     expect(expectRefusal(refused, 'insufficient_scope')).toContain('orders:read')
@@ -255,7 +255,7 @@ describe('of two faults the one that is checked first is told', () => {
   })
 })
 
-describe('a request that was refused after its signature was proven cannot be sent again', () => {
+describe('a request that was refused after its signature was verified cannot be sent again', () => {
   test.each<[ErrorType, () => Sent]>([
     ['invalid_request', () => ({ ...post, body: 'x' })],
     ['insufficient_scope', () => ({ ...post, key: keys.accountOnly, body: CART })],
@@ -278,7 +278,7 @@ describe('a request that was refused after its signature was proven cannot be se
   })
 })
 
-describe('bodies where none belongs', () => {
+describe('bodies where none is allowed', () => {
   test.each([
     ['GET', '/v1/ping'],
     ['DELETE', '/v1/webhook'],
@@ -288,19 +288,19 @@ describe('bodies where none belongs', () => {
     )
     const inChunks = { method, target, body: '{}', headers: chunks, sent: chunked('{}') }
     expectRefusal(await send(inChunks), 'invalid_request')
-    expect(echo.heard).toEqual([])
+    expect(echo.calls).toEqual([])
   })
 
   test.each([
     ['GET', '/v1/ping'],
     ['DELETE', '/v1/webhook'],
-  ])('%s %s with a body of no bytes: as without', async (method, target) => {
+  ])('%s %s with an empty body: the same as without', async (method, target) => {
     expect((await send({ method, target, headers: { 'Content-Length': '0' } })).status).toBe(200)
     expect((await send({ method, target, headers: chunks, sent: chunked('') })).status).toBe(200)
   })
 })
 
-describe('what the body is called does not matter, what it is does', () => {
+describe('Content-Type is ignored, Content-Encoding is not', () => {
   test.each([
     undefined,
     'application/json',
@@ -326,12 +326,12 @@ describe('what the body is called does not matter, what it is does', () => {
     },
   )
 
-  test.each(['identity', 'Identity'])('Content-Encoding: %s is the body as it is', async (encoding) => {
+  test.each(['identity', 'Identity'])('Content-Encoding: %s is accepted', async (encoding) => {
     expect((await send({ ...post, body: CART, headers: { 'Content-Encoding': encoding } })).status).toBe(200)
   })
 })
 
-describe('both windows are told on every answer to a proven caller, and to nobody else', () => {
+describe('both windows are in every answer to an authenticated caller, and in no other', () => {
   const POLICY = `"req";q=${LIMIT};w=60, "orders";q=20;w=60`
 
   test.each<[string, number, () => Sent]>([
@@ -346,7 +346,7 @@ describe('both windows are told on every answer to a proven caller, and to nobod
     expect(answer.headers.ratelimit).toMatch(/^"req";r=\d+;t=\d+, "orders";r=\d+;t=\d+$/)
   })
 
-  test('limits: 429 with Retry-After in whole seconds', async () => {
+  test('rate-limited: 429 with Retry-After in whole seconds', async () => {
     expect((await send({ key: keys.limited })).headers['retry-after']).toMatch(/^([1-9]|[1-5]\d|60)$/)
   })
 
@@ -355,7 +355,7 @@ describe('both windows are told on every answer to a proven caller, and to nobod
     ['an unknown path', () => ({ target: '/v1/nothing' })],
     ['a length over the limit', () => ({ ...post, headers: tooLong })],
     ['a public route', () => ({ target: '/v1/status' })],
-  ])('%s: none', async (_what, sent) => {
+  ])('%s: no RateLimit header', async (_what, sent) => {
     expect((await send(sent())).headers.ratelimit).toBe(undefined)
   })
 })

@@ -8,7 +8,7 @@ describe.each(admissionKinds)('with admission in %s', (admission) => {
   })
   afterAll(() => shop.close())
 
-  test('a signed ping answers with the account', async () => {
+  test('a signed ping returns the account', async () => {
     const { status, body } = await shop.call('GET', '/v1/ping')
     expect({ status, body }).toEqual({
       status: 200,
@@ -16,7 +16,7 @@ describe.each(admissionKinds)('with admission in %s', (admission) => {
     })
   })
 
-  test('the balance is the sum of what was funded', async () => {
+  test('the balance is the sum of the fundings', async () => {
     const { status, body } = await shop.call('GET', '/v1/balance')
     expect({ status, body }).toEqual({ status: 200, body: { balance_cents: 25_000, currency: 'USD' } })
   })

@@ -38,7 +38,7 @@ beforeEach(() => {
 
 const get = (target: string, headers = {}) => ask(shop.port, requestBytes('GET', target, headers))
 
-/** By fetch, which decodes what it was sent. */
+/** By fetch, which decodes the content encoding. */
 async function getBytes(target: string, encoding: string) {
   const response = await fetch(`http://127.0.0.1:${shop.port}${target}`, {
     headers: { 'accept-encoding': encoding },
@@ -47,7 +47,7 @@ async function getBytes(target: string, encoding: string) {
 }
 
 describe('/openapi.json', () => {
-  test('is the committed document, for anybody', async () => {
+  test('is the committed document, without authentication', async () => {
     const answer = await get('/openapi.json')
     expect(answer.status).toBe(200)
     expect(answer.body).toBe(committed)
@@ -61,7 +61,7 @@ describe('/openapi.json', () => {
     expect(answer.headers.ratelimit).toBeUndefined()
   })
 
-  test('signature headers, right or wrong, are not looked at, and nothing is counted', async () => {
+  test('signature headers, valid or not, are ignored, and nothing is counted', async () => {
     const signed = signedHeaders(shop.key, 'GET', '/openapi.json')
     expect((await get('/openapi.json', signed)).status).toBe(200)
     expect((await get('/openapi.json', { ...signed, 'X-Api-Signature': 'f' })).status).toBe(200)
@@ -69,7 +69,7 @@ describe('/openapi.json', () => {
     expect(ping.headers.get('ratelimit')).toContain('"req";r=119')
   })
 
-  test('who has it already is told so, by any spelling of its tag', async () => {
+  test('returns 304 for any spelling of its entity tag', async () => {
     const etag = (await get('/openapi.json')).headers.etag ?? ''
     for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
       const answer = await get('/openapi.json', { 'If-None-Match': known })
@@ -78,15 +78,18 @@ describe('/openapi.json', () => {
     expect((await get('/openapi.json', { 'If-None-Match': '"other"' })).status).toBe(200)
   })
 
-  test.each(['br', 'gzip'])('comes compressed to who takes %s, under a tag of its own', async (encoding) => {
-    const plain = (await get('/openapi.json')).headers.etag
-    const { headers, text } = await getBytes('/openapi.json', `x, ${encoding};q=0.5`)
-    expect(headers.get('content-encoding')).toBe(encoding)
-    expect(headers.get('etag')).not.toBe(plain)
-    expect(text).toBe(committed)
-  })
+  test.each(['br', 'gzip'])(
+    'is compressed for Accept-Encoding %s, with a separate entity tag',
+    async (encoding) => {
+      const plain = (await get('/openapi.json')).headers.etag
+      const { headers, text } = await getBytes('/openapi.json', `x, ${encoding};q=0.5`)
+      expect(headers.get('content-encoding')).toBe(encoding)
+      expect(headers.get('etag')).not.toBe(plain)
+      expect(text).toBe(committed)
+    },
+  )
 
-  test('comes as it is to who takes nothing else', async () => {
+  test('is not compressed without an Accept-Encoding that allows it', async () => {
     for (const encoding of ['identity', 'br;q=0, gzip;q=0.0', 'zstd']) {
       expect((await getBytes('/openapi.json', encoding)).headers.get('content-encoding')).toBeNull()
     }
@@ -98,12 +101,12 @@ describe('/openapi.json', () => {
     expect(answer.headers.allow).toBe('GET')
   })
 
-  test('HEAD: 405 with Allow, as everywhere', async () => {
+  test('HEAD: 405 with Allow', async () => {
     const answer = await ask(shop.port, requestBytes('HEAD', '/openapi.json'), { isHead: true })
     expect([answer.status, answer.headers.allow]).toEqual([405, 'GET'])
   })
 
-  test('a body is refused, and the connection ends with it', async () => {
+  test('a body is refused, and the connection ends', async () => {
     const answer = await ask(
       shop.port,
       requestBytes('GET', '/openapi.json', { 'Content-Length': '5' }, 'hel'),
@@ -112,13 +115,13 @@ describe('/openapi.json', () => {
     expect(answer.headers.connection).toBe('close')
   })
 
-  test('a query changes nothing', async () => {
+  test('a query is ignored', async () => {
     expect((await get('/openapi.json?v=2')).status).toBe(200)
   })
 })
 
 describe('a folder of files', () => {
-  test('pages are at their names, with and without .html, and an index at its folder', async () => {
+  test('pages are served at their names, with and without .html, and an index at its folder', async () => {
     for (const path of ['/docs', '/docs/', '/docs/index.html']) {
       const answer = await get(path)
       expect([answer.status, answer.body, answer.headers['content-type']]).toEqual([
@@ -151,24 +154,24 @@ describe('a folder of files', () => {
     '/v1/openapi.json',
     '/__proto__',
     '/constructor',
-  ])('%s is nothing: only the names in the list are there', async (path) => {
+  ])('%s: 404, only listed names are served', async (path) => {
     expectRefusal(await get(path), 'not_found')
   })
 
-  test('what appears in the folder later is not served', async () => {
+  test('a file added to the folder later is not served', async () => {
     writeFileSync(join(folder, 'later.txt'), 'later')
     expectRefusal(await get('/docs/later.txt'), 'not_found')
     rmSync(join(folder, 'later.txt'))
   })
 
-  test('a file of an unknown kind stops the start', () => {
+  test('a file of an unknown type fails the start', () => {
     writeFileSync(join(folder, 'secrets.env'), 'x')
     expect(() => readPublicFolder(folder, '/docs')).toThrow('secrets.env')
     rmSync(join(folder, 'secrets.env'))
   })
 })
 
-test('a file cannot stand where the contract is', () => {
+test('a file cannot replace a path of the contract', () => {
   const publicFiles = new Map([['/v1/status', publicFile(Buffer.from('x'), 'text/plain')]])
   expect(() => assertOutsideContract(publicFiles)).toThrow('outside /v1')
 })
@@ -180,7 +183,7 @@ test('compressed forms hold the same bytes', () => {
   expect(plain?.bytes.toString()).toBe(committed)
 })
 
-test('one address may ask so often, and the status is still there for it', async () => {
+test('one address is limited, and /status still answers it', async () => {
   const line = await openLine(shop.port)
   const request = requestBytes('GET', '/docs/logo.png')
   for (let n = 0; n < PUBLIC_FILES_PER_WINDOW_MAX; n += 1) {

@@ -22,7 +22,7 @@ const signature = (body: string | Uint8Array = CART) =>
 const quote = (headers: Record<string, string>, body: string | Uint8Array = '') =>
   requestBytes('POST', '/v1/quote', headers, body)
 
-/** Sends the pieces one by one, `everyMs` apart, and goes on with the last one until there is an answer. */
+/** Sends the pieces one by one, `everyMs` apart, and repeats the last one until there is an answer. */
 async function drip(pieces: readonly (string | Uint8Array)[], everyMs: number) {
   const line = await openLine(shop.port)
   const [first = '', ...others] = pieces
@@ -37,14 +37,14 @@ async function drip(pieces: readonly (string | Uint8Array)[], everyMs: number) {
   return { answers, ms }
 }
 
-const remembered = () =>
+const admissionRows = () =>
   shop.db.one<{ nonces: number; windows: number }>(sql`
     select (select count(*) from spent_nonces) as nonces,
            (select count(*) from admission_windows) as windows`)
 
-describe('row 35: the body has five seconds from the end of the headers', () => {
+describe('threat 35: the body has five seconds from the end of the headers', () => {
   // Nothing else may run in this shop meanwhile: the tables must stay empty.
-  test('a drip, silence, a body cut short and unfinished chunks: 408, and nothing is counted or spent', async () => {
+  test('a dripping, missing or truncated body and unfinished chunks: 408, and nothing is counted or spent', async () => {
     const plain = () => ({ ...signature(), 'Content-Length': String(CART.length) })
     const inChunks = () => ({ ...signature(), 'Transfer-Encoding': 'chunked' })
     const slow = await Promise.all([
@@ -64,25 +64,25 @@ describe('row 35: the body has five seconds from the end of the headers', () => 
       expect(ms).toBeGreaterThan(4_990)
       expect(ms).toBeLessThan(7_000)
     }
-    expect(await remembered()).toEqual({ nonces: 0, windows: 0 })
+    expect(await admissionRows()).toEqual({ nonces: 0, windows: 0 })
   })
 })
 
-describe.concurrent('row 35: a body that was too slow', () => {
-  test('the very same signature is still good afterwards', async () => {
+describe.concurrent('threat 35: after a body that was too slow', () => {
+  test('the same signature is still valid', async () => {
     const headers = { ...signature(), 'Content-Length': String(CART.length) }
     const { answers } = await drip([quote(headers)], 60_000)
     expectRefusal(answers[0], 'request_timeout')
     expect((await ask(shop.port, quote(headers, CART))).status).toBe(200)
   })
 
-  test('who was told to go on and did not is told 408', async () => {
+  test('a caller that got 100 Continue and sent nothing gets 408', async () => {
     const headers = { ...signature(), 'Content-Length': String(CART.length), Expect: '100-continue' }
     const { answers } = await drip([quote(headers)], 60_000)
     expect(answers.map(({ status }) => status)).toEqual([100, 408])
   })
 
-  test('slow headers do not eat into the time of the body', async () => {
+  test('slow headers do not reduce the time for the body', async () => {
     const headers = quote({ ...signature(), 'Content-Length': String(CART.length) })
     const line = await openLine(shop.port)
     line.send(headers.subarray(0, 40))
@@ -95,7 +95,7 @@ describe.concurrent('row 35: a body that was too slow', () => {
   })
 })
 
-describe.concurrent('row 36: a connection that says nothing is let go, and nobody else notices', () => {
+describe.concurrent('threat 36: a silent connection is closed, and other callers are not affected', () => {
   const expectLetGo = ({ answers, ms }: { answers: RawAnswer[]; ms: number }) => {
     expect(ms).toBeLessThan(13_000)
     expect(answers.length).toBeLessThanOrEqual(1)
@@ -125,13 +125,13 @@ describe.concurrent('row 36: a connection that says nothing is let go, and nobod
     expect(ms).toBeLessThan(13_000)
   })
 
-  test('slow headers of a second request are cut off as those of the first', async () => {
+  test('slow headers of a second request are cut off like those of the first', async () => {
     const { answers, ms } = await drip([requestBytes('GET', '/v1/status'), 'GET /v1/st', 'x'], 500)
     expect(answers.map(({ status }) => status)).toEqual([200, 408])
     expect(ms).toBeLessThan(13_000)
   })
 
-  test('slow trailers are part of the slow body', async () => {
+  test('slow trailers count as part of the body', async () => {
     const headers = { ...signature(), 'Transfer-Encoding': 'chunked' }
     const { answers, ms } = await drip([quote(headers, `${chunked(CART).subarray(0, -2)}X-T: `), 'x'], 500)
     expect(answers.map(({ status }) => status)).toEqual([408])
@@ -139,7 +139,7 @@ describe.concurrent('row 36: a connection that says nothing is let go, and nobod
   })
 })
 
-describe('row 37: 16,384 bytes are read, and not one more', () => {
+describe('threat 37: 16,384 bytes are read, and not one more', () => {
   const padded = (bytes: number) => Buffer.from(CART.padEnd(bytes, ' '))
   const euros = (bytes: number) =>
     Buffer.concat([Buffer.from('"'), Buffer.from('€'.repeat((bytes - 2) / 3)), Buffer.from('"')])
@@ -151,29 +151,29 @@ describe('row 37: 16,384 bytes are read, and not one more', () => {
     ]),
   ]
 
-  test.each(framings)('%s: 16,384 pass, 16,385 do not', async (_framing, send) => {
+  test.each(framings)('%s: 16,384 bytes are accepted, 16,385 are refused', async (_framing, send) => {
     expect((await ask(shop.port, send(padded(BODY_BYTES_MAX)))).status).toBe(200)
     const refused = await ask(shop.port, send(padded(BODY_BYTES_MAX + 1)))
     expect(expectRefusal(refused, 'payload_too_large')).toContain('16384')
     expect(refused.headers.connection).toBe('close')
   })
 
-  test.each(framings)('%s: it is bytes that are counted, not characters', async (_framing, send) => {
-    // 5,462 characters in 16,382 bytes are read, and refused for what they say; three bytes more are not read.
+  test.each(framings)('%s: bytes are counted, not characters', async (_framing, send) => {
+    // 5,462 characters in 16,382 bytes are read, and refused for their content; three bytes more are not read.
     expectRefusal(await ask(shop.port, send(euros(16_382))), 'invalid_request')
     expectRefusal(await ask(shop.port, send(euros(16_388))), 'payload_too_large')
   })
 
   test('a refused body spends nothing', async () => {
-    const before = await remembered()
+    const before = await admissionRows()
     for (const [, send] of framings) await ask(shop.port, send(padded(BODY_BYTES_MAX + 1)))
-    expect(await remembered()).toEqual(before)
+    expect(await admissionRows()).toEqual(before)
   })
 
   test.each([
     ['a declared length', (): Record<string, string> => ({ 'Content-Length': '50000000' })],
     ['chunks', (): Record<string, string> => ({ 'Transfer-Encoding': 'chunked' })],
-  ])('with %s, a caller that sends on without looking can still read the refusal', async (_what, framing) => {
+  ])('with %s, a caller that keeps sending can still read the refusal', async (_what, framing) => {
     const line = await openLine(shop.port)
     line.socket.pause()
     line.send(quote({ ...signature(), ...framing() }))
@@ -190,7 +190,7 @@ describe('row 37: 16,384 bytes are read, and not one more', () => {
     line.close()
   })
 
-  test('a caller that never stops sending is not listened to for ever', async () => {
+  test('the connection of a caller that never stops sending is closed', async () => {
     const line = await openLine(shop.port)
     line.send(quote({ ...signature(), 'Transfer-Encoding': 'chunked' }))
     const piece = chunked('x'.repeat(10_000)).subarray(0, -5)

@@ -23,14 +23,14 @@ beforeAll(async () => {
   shop = await openShop({ clock: { nowMs: () => nowMs }, endpoints: (db) => [getStatus(counting(db))] })
 })
 afterAll(() => shop.close())
-// A new sample for every test.
+// Time for a new sample in every test.
 beforeEach(() => {
   nowMs += 60_000
 })
 
 const status = (headers = {}) => ask(shop.port, requestBytes('GET', '/v1/status', headers))
 
-test('it says exactly what the contract lists, to anyone', async () => {
+test('returns exactly what the contract lists, without authentication', async () => {
   const answer = await status()
   const body = JSON.parse(answer.body)
   expect(answer.status).toBe(200)
@@ -46,7 +46,7 @@ test('it says exactly what the contract lists, to anyone', async () => {
   })
 })
 
-test('HEAD answers with the headers of GET and no body, and the connection goes on', async () => {
+test('HEAD returns the headers of GET and no body, and the connection stays open', async () => {
   const line = await openLine(shop.port)
   const answerTo = async (method: string) => {
     line.send(requestBytes(method, '/v1/status'))
@@ -63,12 +63,12 @@ test('HEAD answers with the headers of GET and no body, and the connection goes 
   expect(asked.headers['x-request-id']).not.toBe(id)
 })
 
-test('405 says that HEAD is offered', async () => {
+test('405 lists HEAD in Allow', async () => {
   const refused = await ask(shop.port, requestBytes('POST', '/v1/status'))
   expect([refused.status, refused.headers.allow]).toEqual([405, 'GET, HEAD'])
 })
 
-test('signature headers, right or wrong, are not looked at', async () => {
+test('signature headers, valid or not, are ignored', async () => {
   const right = signedHeaders(shop.key, 'GET', '/v1/status')
   const variants = [
     right,
@@ -83,7 +83,7 @@ test('signature headers, right or wrong, are not looked at', async () => {
   }
 })
 
-test('a closed store makes it degraded', async () => {
+test('a closed store is reported as degraded', async () => {
   await shop.operator.setStore(false, 'test')
   nowMs += 1_000
   const body = JSON.parse((await status()).body)
@@ -91,7 +91,7 @@ test('a closed store makes it degraded', async () => {
   await shop.operator.setStore(true, null)
 })
 
-test('a planned window closes the store and opens it again by itself', async () => {
+test('a planned window closes the store and opens it again', async () => {
   const now = Date.now()
   const window = await shop.operator.planWindow({
     closes_at: new Date(now - 1_000),
@@ -116,7 +116,7 @@ test('a planned window closes the store and opens it again by itself', async () 
 })
 
 describe('the queue', () => {
-  test('counts orders that are paid and not delivered; work that nobody takes up makes it degraded', async () => {
+  test('counts orders that are paid and not delivered; a due job that no worker takes is reported as degraded', async () => {
     const id = '10000000000000001'
     await putItems(shop.db, [itemOf(id)])
     const body = JSON.stringify({ items: [{ id, qty: 2 }], idempotency_key: 'in-the-queue' })
@@ -137,7 +137,7 @@ describe('the queue', () => {
   })
 })
 
-test('a database that hangs is reported within seconds, and never waited for twice at once', async () => {
+test('a database that hangs is reported within seconds, with at most one query waiting', async () => {
   await asSuperuser(async (client) => {
     await client.query('begin; lock table store_state')
     nowMs += 1_000
@@ -161,12 +161,12 @@ test('a database that hangs is reported within seconds, and never waited for twi
     .toBe('operational')
 })
 
-test('a body is not taken', async () => {
+test('a body is refused', async () => {
   const answer = await ask(shop.port, requestBytes('GET', '/v1/status', { 'Content-Length': '2' }, '{}'))
   expectRefusal(answer, 'invalid_request')
 })
 
-test('a poller is never refused, and a second of its polls costs the database one look', async () => {
+test('polling is never refused, and costs the database one query a second', async () => {
   const POLLS = 1_000
   const line = await openLine(shop.port)
   const poll = async () => {
@@ -177,7 +177,7 @@ test('a poller is never refused, and a second of its polls costs the database on
   const before = statements
   expect(await poll()).toBe('200 operational')
   const perLook = statements - before
-  // The clock of this shop stands still, so all of it is one second.
+  // The clock of this shop is stopped, so all of it is one second.
   for (let n = 0; n < POLLS; n += 1) expect(await poll()).toBe('200 operational')
   expect(statements - before).toBe(perLook)
   nowMs += 1_000

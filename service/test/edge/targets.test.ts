@@ -13,14 +13,14 @@ beforeAll(async () => {
 })
 afterAll(() => shop.close())
 beforeEach(() => {
-  echo.heard.length = 0
+  echo.calls.length = 0
 })
 
-/** A request whose signature is right for exactly the target that is sent. */
+/** A request whose signature is valid for exactly the target that is sent. */
 const signed = (target: string, method = 'GET') =>
   requestBytes(method, target, signedHeaders(shop.key, method, target))
 
-describe('row 26: a path has one spelling', () => {
+describe('threat 26: a path has one spelling', () => {
   test.each([
     '/v1//ping',
     '//v1/ping',
@@ -56,7 +56,7 @@ describe('row 26: a path has one spelling', () => {
     '/v1/constructor',
     '/v1/__proto__',
     '/v1/*',
-  ])('%s is another path, however well it is signed: 404', async (target) => {
+  ])('%s is another path: 404, even with a valid signature', async (target) => {
     expectRefusal(await ask(shop.port, signed(target)), 'not_found')
   })
 
@@ -67,7 +67,7 @@ describe('row 26: a path has one spelling', () => {
     '/v1/ping?//../%70ing',
     '/v1/ping??',
     '/v1/ping?/v1/balance',
-  ])('%s is the ping, signed with its query exactly as sent', async (target) => {
+  ])('%s is served when signed with its query exactly as sent', async (target) => {
     expect((await ask(shop.port, signed(target))).status).toBe(200)
   })
 
@@ -79,13 +79,13 @@ describe('row 26: a path has one spelling', () => {
     ['/v1/ping?a=1&b=2', '/v1/ping?b=2&a=1'],
     ['/v1/ping?a=+', '/v1/ping?a=%20'],
     ['/v1/ping', '/ping'],
-  ])('%s signed as %s is not signed', async (sent, signedTarget) => {
+  ])('%s signed as %s: 401', async (sent, signedTarget) => {
     const headers = signedHeaders(shop.key, 'GET', signedTarget)
     expectRefusal(await ask(shop.port, requestBytes('GET', sent, headers)), 'authentication_failed')
   })
 
   test.each(['%41', '..', '%2e%2e', 'a;b', 'A%2fB', '1%00', '~', '{id}', ':id', '*', '__proto__'])(
-    'an id in the path is handed on as it was sent: %s',
+    'an id in the path reaches the endpoint as it was sent: %s',
     async (id) => {
       const answer = await ask(shop.port, signed(`/v1/catalogue/${id}`))
       expect(JSON.parse(answer.body)).toEqual({ name: 'getCatalogueItem', id })
@@ -93,7 +93,7 @@ describe('row 26: a path has one spelling', () => {
   )
 
   test.each(['/v1/ping?a=1&a=1', '/v1/ping?a&a', '/v1/ping?a=1&%61=2', '/v1/status?a=1&a=1'])(
-    '%s names a parameter twice: 400 on every route',
+    '%s repeats a parameter: 400 on every route',
     async (target) => {
       const message = expectRefusal(await ask(shop.port, signed(target)), 'invalid_request')
       expect(message).toContain('"a"')
@@ -101,14 +101,14 @@ describe('row 26: a path has one spelling', () => {
   )
 })
 
-describe('row 27: a target is a path, and the protocol stays what it is', () => {
+describe('threat 27: a target is a path, and the protocol cannot be changed', () => {
   test.each([
     ['absolute form', 'http://shop/v1/ping'],
     ['absolute form, no path', 'http://shop'],
     ['absolute form, other host', 'https://elsewhere.example/v1/ping'],
     ['fragment', '/v1/ping#top'],
     ['fragment in the query', '/v1/ping?a=1#top'],
-    ['only a fragment', '#'],
+    ['nothing but a fragment', '#'],
     ['asterisk', '*'],
     ['no leading slash', 'v1/ping'],
     ['UTF-8 bytes', Buffer.from('/v1/pïng').toString('latin1')],
@@ -117,14 +117,14 @@ describe('row 27: a target is a path, and the protocol stays what it is', () => 
     ['NUL', '/v1/ping\0'],
     ['tab', '/v1/ping\t'],
     ['authority', 'shop:80'],
-  ])('%s: 400 and the connection ends', async (_what, target) => {
+  ])('%s: 400, and the connection ends', async (_what, target) => {
     const answers = await converse(shop.port, signed(target))
     expect(answers).toHaveLength(1)
     expectRefusal(answers[0], 'invalid_request')
   })
 
   test.each(['shop:443', '127.0.0.1:80', '/v1/ping', 'http://shop/'])(
-    'CONNECT %s opens no tunnel: 400 and the connection ends',
+    'CONNECT %s opens no tunnel: 400, and the connection ends',
     async (target) => {
       const answers = await converse(
         shop.port,
@@ -140,7 +140,7 @@ describe('row 27: a target is a path, and the protocol stays what it is', () => 
     ['websocket', { Connection: 'Upgrade', Upgrade: 'websocket', 'Sec-WebSocket-Key': 'x' }],
     ['Upgrade without Connection', { Upgrade: 'h2c' }],
     ['an empty Upgrade', { Upgrade: '' }],
-  ])('an upgrade to %s is refused: 400 and the connection ends', async (_what, headers) => {
+  ])('an upgrade to %s is refused: 400, and the connection ends', async (_what, headers) => {
     const answers = await converse(
       shop.port,
       requestBytes('GET', '/v1/ping', { ...signedHeaders(shop.key, 'GET', '/v1/ping'), ...headers }),
@@ -156,15 +156,15 @@ describe('row 27: a target is a path, and the protocol stays what it is', () => 
   })
 })
 
-describe('row 29: what a proxy changes on the way is no longer signed', () => {
+describe('threat 29: a request that a proxy rewrote fails its signature', () => {
   const quoteHeaders = () => ({
     ...signedHeaders(shop.key, 'POST', '/v1/quote', Buffer.from(CART)),
     'Content-Length': String(Buffer.byteLength(CART)),
   })
 
-  test('the request as it was signed passes', async () => {
+  test('the request as it was signed is accepted', async () => {
     const answer = await ask(shop.port, requestBytes('POST', '/v1/quote', quoteHeaders(), CART))
-    expect([answer.status, echo.heard.length]).toEqual([200, 1])
+    expect([answer.status, echo.calls.length]).toEqual([200, 1])
   })
 
   test.each([
@@ -173,14 +173,14 @@ describe('row 29: what a proxy changes on the way is no longer signed', () => {
     ['an escape', CART.replace('items', '\\u0069tems')],
     ['another id', CART.replace('7"', '8"')],
     ['a byte order mark', `\ufeff${CART}`],
-    ['nothing left of it', ''],
+    ['its content removed', ''],
   ])('a body rewritten with %s: 401', async (_what, body) => {
     const headers = { ...quoteHeaders(), 'Content-Length': String(Buffer.byteLength(body)) }
     expectRefusal(
       await ask(shop.port, requestBytes('POST', '/v1/quote', headers, body)),
       'authentication_failed',
     )
-    expect(echo.heard).toEqual([])
+    expect(echo.calls).toEqual([])
   })
 
   test.each([
@@ -192,7 +192,7 @@ describe('row 29: what a proxy changes on the way is no longer signed', () => {
   ])('a target rewritten with %s: 401', async (_what, signedTarget, sent) => {
     const headers = signedHeaders(shop.key, 'GET', signedTarget)
     expectRefusal(await ask(shop.port, requestBytes('GET', sent, headers)), 'authentication_failed')
-    expect(echo.heard).toEqual([])
+    expect(echo.calls).toEqual([])
   })
 
   test('another method: 401', async () => {
