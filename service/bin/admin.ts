@@ -46,7 +46,7 @@ const deps = once((): OperatorDeps => {
   }
 })
 
-/** Compared with the database by a connection of its own: whoever seals may hold the only other one. */
+/** Verified over a separate connection: the caller that seals may hold the only other one. */
 const checkedKeyring = () => {
   const keyring = openKeyringFrom(config())
   return verifiedKeyring(keyring, () => verifyKeysOf(patientDb(), keyring))

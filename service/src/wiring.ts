@@ -67,8 +67,8 @@ export function openReadiness(
 }
 
 /** The port cannot be used. The message is for the person who starts the process. */
-class CannotListen extends Error {
-  override readonly name = 'CannotListen'
+class ListenError extends Error {
+  override readonly name = 'ListenError'
   readonly code: string | undefined
 
   constructor(why: string, cause: NodeJS.ErrnoException) {
@@ -91,7 +91,7 @@ export async function listening(
       EADDRNOTAVAIL: `This machine has no address ${host}. Set ${prefix}_HOST to one of its own, or to 0.0.0.0 for all.`,
       ENOTFOUND: `The name ${host} has no address. Set ${prefix}_HOST to an address of this machine, or to 0.0.0.0 for all.`,
     }[error.code ?? '']
-    throw why === undefined ? error : new CannotListen(why, error)
+    throw why === undefined ? error : new ListenError(why, error)
   })
 }
 
@@ -100,7 +100,7 @@ export async function orCannotStart<Result>(log: Log, start: () => Promise<Resul
   try {
     return await start()
   } catch (error) {
-    if (!(error instanceof CannotListen)) throw error
+    if (!(error instanceof ListenError)) throw error
     log.fatal(error.message)
     process.exit(1)
   }

@@ -34,7 +34,7 @@ const ACCESS_VERSION_TTL_S = 3_600
 const SLOT_BATCH = 512
 /** One slot in each of sixteen ranges, so that every master of a cluster of up to that size is checked each time. */
 const WATCHED_SLOTS = Array.from({ length: 16 }, (_, n) => (n * SLOT_COUNT) / 16)
-/** A store in a new epoch admits nobody for the rest of this second and the next two. */
+/** A store in a new epoch admits no request for the rest of this second and the next two. */
 const WARMING_MS = 3_000
 
 const ADMIT_LUA = readFileSync(new URL('./admission.lua', import.meta.url), 'utf8')

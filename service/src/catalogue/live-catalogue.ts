@@ -6,7 +6,7 @@ import { Snapshot } from './snapshot.ts'
 
 /** The catalogue as this process serves it: at most a second behind the database while that is reachable. */
 export interface LiveCatalogue {
-  /** Read it anew for every request: a large change replaces the object. */
+  /** Read it again for every request: a large change replaces the object. */
   readonly snapshot: Snapshot
   /** The database's time, which decides when a sale ends. */
   nowMs(): number

@@ -1,5 +1,5 @@
 /** The deadline of a piece of work has passed. */
-export class Overdue extends Error {
+export class DeadlineError extends Error {
   override readonly name = 'TimeoutError'
 }
 
@@ -11,7 +11,7 @@ export async function withDeadline<T>(
 ): Promise<T> {
   outer?.throwIfAborted()
   const controller = new AbortController()
-  const timer = setTimeout(() => controller.abort(new Overdue(`not finished after ${msMax} ms`)), msMax)
+  const timer = setTimeout(() => controller.abort(new DeadlineError(`not finished after ${msMax} ms`)), msMax)
   const follow = () => controller.abort(outer?.reason)
   outer?.addEventListener('abort', follow, { once: true })
   try {

@@ -43,7 +43,7 @@ async function newAccountWithKey() {
 }
 
 /** The state after a request: the key is read and confirmed by the admission store. */
-async function remember(key_id: string) {
+async function cacheKey(key_id: string) {
   const known = await keys.read(key_id)
   if (known) known.epoch = 'an epoch'
   expect(keys.cached(key_id)).toBeDefined()
@@ -51,8 +51,8 @@ async function remember(key_id: string) {
 
 test('a revocation and a suspension that were not announced invalidate cached keys and are announced', async () => {
   const [one, other] = [await newAccountWithKey(), await newAccountWithKey()]
-  await remember(one.key.id)
-  await remember(other.key.id)
+  await cacheKey(one.key.id)
+  await cacheKey(other.key.id)
   await shop.db.transaction((tx) => revokeKey(tx, one.key.id, Date.now()))
   await shop.db.transaction((tx) => setAccountStatus(tx, other.account_id, 'suspended'))
   await expect
@@ -67,15 +67,15 @@ test('a revocation and a suspension that were not announced invalidate cached ke
 
 test('a key that is read after the change is cached again', async () => {
   const { account_id, key } = await newAccountWithKey()
-  await remember(key.id)
+  await cacheKey(key.id)
   await shop.db.transaction((tx) => setAccountStatus(tx, account_id, 'suspended'))
   await expect.poll(() => keys.cached(key.id)).toBeUndefined()
-  await remember(key.id)
+  await cacheKey(key.id)
 })
 
 test('a change that was made early and committed late is not missed', async () => {
   const [late, early] = [await newAccountWithKey(), await newAccountWithKey()]
-  await remember(late.key.id)
+  await cacheKey(late.key.id)
   await asSuperuser(async (client) => {
     await client.query('begin')
     await client.query('update accounts set access_version = access_version + 1 where id = $1', [
@@ -98,7 +98,7 @@ test('a change that was made early and committed late is not missed', async () =
 test('a failed announcement is repeated, and cached keys are invalidated meanwhile', async () => {
   announcingFails = true
   const { account_id, key } = await newAccountWithKey()
-  await remember(key.id)
+  await cacheKey(key.id)
   await shop.db.transaction((tx) => revokeKey(tx, key.id, Date.now()))
   await expect.poll(() => keys.cached(key.id)).toBeUndefined()
   expect(announced).toEqual([])

@@ -214,10 +214,10 @@ describe('a file', () => {
 
   test('is refused with all its problems at once, the first fifty in full', () => {
     const lines = Array.from({ length: 60 }, (_, n) => `${n},,frame,c,1.99,,,`)
-    const told = complaint(`${HEADER}\n${lines.join('\n')}`)
-    expect(told).toMatch(/^The file has 180 problems; nothing was changed\./)
-    expect(told.split('\n')).toHaveLength(52)
-    expect(told).toMatch(/\n {2}and 130 more$/)
+    const message = complaint(`${HEADER}\n${lines.join('\n')}`)
+    expect(message).toMatch(/^The file has 180 problems; nothing was changed\./)
+    expect(message.split('\n')).toHaveLength(52)
+    expect(message).toMatch(/\n {2}and 130 more$/)
   })
 
   test('may start with a byte order mark, use either line end and quote any field', () => {
@@ -253,9 +253,9 @@ describe('an import', () => {
     const fresh = '44444444444444444'
     const file = await fileOf([itemOf(one, { price_cents: 250, name: 'One' }), itemOf(three), itemOf(fresh)])
 
-    const told = await admin('catalogue', 'import', file)
-    expect(told).toMatchObject({ code: 0, stderr: '' })
-    expect(told.stdout.split('\n')).toEqual([
+    const printed = await admin('catalogue', 'import', file)
+    expect(printed).toMatchObject({ code: 0, stderr: '' })
+    expect(printed.stdout.split('\n')).toEqual([
       'Added: 1',
       `  ${fresh} Item ${fresh}, $1.00`,
       'Changed: 1',

@@ -49,11 +49,11 @@ beforeAll(async () => {
     },
   })
 })
-const remember = (message: unknown) => {
+const recordRequest = (message: unknown) => {
   lastSocket = (message as { socket: Socket }).socket
 }
-beforeAll(() => subscribe('http.server.request.start', remember))
-afterAll(() => void unsubscribe('http.server.request.start', remember))
+beforeAll(() => subscribe('http.server.request.start', recordRequest))
+afterAll(() => void unsubscribe('http.server.request.start', recordRequest))
 afterAll(() => shop.close())
 beforeEach(() => {
   lines = []

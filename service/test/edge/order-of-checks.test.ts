@@ -117,7 +117,7 @@ const tooLong = { 'Content-Length': '16385' }
 const post = { method: 'POST', target: '/v1/quote' }
 
 describe('of two faults, the one that is checked first is reported', () => {
-  const cases: [what: string, sent: () => Sent, told: ErrorType][] = [
+  const cases: [what: string, sent: () => Sent, reported: ErrorType][] = [
     ['framing before path', () => ({ target: '/v1/nothing', headers: { Host: 'other' } }), 'invalid_request'],
     ['framing before method', () => ({ method: 'PUT', headers: { Host: 'other' } }), 'invalid_request'],
     [

@@ -143,7 +143,7 @@ class ChangeItem implements Command {
   toString = () => `item ${this.item} becomes ${JSON.stringify(this.change)}`
 }
 
-class Door implements Command {
+class SetStoreOpen implements Command {
   readonly isOpen: boolean
   constructor(isOpen: boolean) {
     this.isOpen = isOpen
@@ -294,7 +294,7 @@ const commands = [
   cents.map((amount) => new Fund(amount)),
   fc.tuple(item, price).map(([n, amount]) => new ChangeItem(n, { price: amount })),
   fc.tuple(item, fc.boolean()).map(([n, isForSale]) => new ChangeItem(n, { isForSale })),
-  fc.boolean().map((isOpen) => new Door(isOpen)),
+  fc.boolean().map((isOpen) => new SetStoreOpen(isOpen)),
   cart.map((lines) => new Quote(lines)),
   ...Array.from({ length: 4 }, () =>
     fc.tuple(cart, fc.integer({ min: 1, max: KEYS })).map(([lines, key]) => new Buy(lines, key)),

@@ -78,7 +78,7 @@ test('one lease after a step back, jobs that were due or held by a dead worker a
   await postponeJob(database.db, postponed as never, { waitMs: 60_000, note: 'later' })
   await wake('parked')
   const [parked] = await take()
-  await postponeJob(database.db, parked as never, { note: 'needs somebody' })
+  await postponeJob(database.db, parked as never, { note: 'needs an operator' })
   await wake('never taken')
   await check()
 

@@ -202,7 +202,7 @@ describe('a runner', () => {
   test('retries after the given wait, parks a job that waits for an operator, and records why', async () => {
     const ends: JobEnd[] = [
       { kind: 'again', waitMs: 30, note: 'not yet' },
-      { kind: 'parked', note: 'needs a hand' },
+      { kind: 'parked', note: 'needs an operator' },
     ]
     const attempts: number[] = []
     const runner = run(async (job) => {
@@ -213,7 +213,7 @@ describe('a runner', () => {
       return { kind: 'done' }
     })
     await add('a')
-    await expect.poll(() => left()).toEqual([{ subject: 'a', note: 'needs a hand', due: false }])
+    await expect.poll(() => left()).toEqual([{ subject: 'a', note: 'needs an operator', due: false }])
     await add('a')
     await expect.poll(() => left()).toEqual([])
     expect(attempts).toEqual([1, 2, 3])

@@ -102,8 +102,8 @@ test.each([
       ),
     /encryption key "gone" is not configured/,
   ],
-])('nothing is set aside and the order waits when %s', async (_what, spoil, note) => {
-  await spoil()
+])('nothing is set aside and the order waits when %s', async (_what, prepare, note) => {
+  await prepare()
   const order = await buy()
   await expect
     .poll(

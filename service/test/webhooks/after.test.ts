@@ -235,7 +235,7 @@ describe('a rotated secret', () => {
 describe('a catalogue change', () => {
   const revision = async () =>
     (await shop.db.one<{ revision: number }>(sql`select revision from catalogue_state`)).revision
-  const told = async () =>
+  const announced = async () =>
     (
       await shop.db.many<{ revision: number }>(
         sql`select revision from events where account_id = ${account_id} and type = 'catalogue.changed' order by revision`,
@@ -248,16 +248,16 @@ describe('a catalogue change', () => {
   test('queues one event per endpoint for many changes, at most once a minute', async () => {
     let nowMs = Date.now() + 3_600_000
     await announce(nowMs)
-    const before = (await told()).length
+    const before = (await announced()).length
     await putItems(shop.db, [itemOf(ITEM, { price_cents: 101 })])
     await putItems(shop.db, [itemOf(ITEM, { price_cents: 102 })])
     await announce(nowMs + 59_000)
-    expect(await told()).toHaveLength(before)
+    expect(await announced()).toHaveLength(before)
     nowMs += 60_000
     await Promise.all([announce(nowMs), announce(nowMs), announce(nowMs)])
-    expect((await told()).slice(before)).toEqual([await revision()])
+    expect((await announced()).slice(before)).toEqual([await revision()])
     await announce(nowMs + 60_000)
-    expect(await told()).toHaveLength(before + 1)
+    expect(await announced()).toHaveLength(before + 1)
     await work(3_700_000)
     expect(JSON.parse(got.at(-1)?.body ?? '')).toMatchObject({
       event: 'catalogue.changed',

@@ -35,8 +35,8 @@ test('a revision that a failover rolled back is not announced, so the later one 
     await database.asOwner(`update catalogue_state set revision = 95;
       update catalogue_announcement set revision = 90, begun_at = 'epoch'`)
     await nextLooks(2)
-    const told = await database.db.one(sql`select revision from catalogue_announcement`)
-    expect(told).toEqual({ revision: 95 })
+    const announced = await database.db.one(sql`select revision from catalogue_announcement`)
+    expect(announced).toEqual({ revision: 95 })
   } finally {
     for (const step of worker.stops) await step.run()
     await database.close()

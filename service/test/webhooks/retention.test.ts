@@ -32,7 +32,7 @@ const count = () =>
   shop.db.one<{ events: number; deliveries: number }>(sql`
     select (select count(*) from events where account_id = ${account_id}) as events,
            (select count(*) from deliveries where account_id = ${account_id}) as deliveries`)
-const forget = () => deleteOldEvents(shop.db, new Date(Date.now() - 90 * DAY_MS))
+const deleteOld = () => deleteOldEvents(shop.db, new Date(Date.now() - 90 * DAY_MS))
 
 test('events past their retention are deleted with deliveries and attempts; newer ones stay', async () => {
   await record(91)
@@ -41,19 +41,19 @@ test('events past their retention are deleted with deliveries and attempts; newe
   await shop.db.run(sql`
     insert into delivery_attempts (account_id, endpoint_id, event_id, round, n, started_at, finished_at, status)
     select account_id, endpoint_id, event_id, 1, 1, now(), now(), 200 from deliveries where account_id = ${account_id}`)
-  expect(await forget()).toBe(1)
+  expect(await deleteOld()).toBe(1)
   expect(await count()).toEqual({ events: 1, deliveries: 1 })
-  expect(await forget()).toBe(0)
+  expect(await deleteOld()).toBe(0)
   const { kept_since } = await shop.db.one<{ kept_since: Date }>(sql`select kept_since from event_retention`)
   expect(Math.round((Date.now() - kept_since.getTime()) / DAY_MS)).toBe(90)
 })
 
 test('an event with a pending delivery stays, however old', async () => {
   await record(400)
-  expect(await forget()).toBe(0)
+  expect(await deleteOld()).toBe(0)
   expect(await count()).toEqual({ events: 1, deliveries: 1 })
   await settle('failed')
-  expect(await forget()).toBe(1)
+  expect(await deleteOld()).toBe(1)
 })
 
 test('several concurrent workers delete everything once, in chunks', async () => {
@@ -62,7 +62,7 @@ test('several concurrent workers delete everything once, in chunks', async () =>
     select ${account_id}, 'evt_old_' || n, 'test', now() - interval '200 days' from generate_series(1, ${DELETE_CHUNK + 5}) n`)
   let removed = 0
   for (let n = 0; n < 4; n += 1) {
-    const parts = await Promise.all([forget(), forget(), forget()])
+    const parts = await Promise.all([deleteOld(), deleteOld(), deleteOld()])
     expect(Math.max(...parts)).toBeLessThanOrEqual(DELETE_CHUNK)
     removed += parts.reduce((sum, part) => sum + part, 0)
   }
