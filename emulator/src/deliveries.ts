@@ -1,7 +1,12 @@
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { webhookHeaders } from '@shopwire/contract'
-import { type GuardedLine, guardedLines, type LineOptions, type Sent } from '@shopwire/service/embedded'
+import {
+  type GuardedClient,
+  type GuardedClientOptions,
+  guardedClients,
+  type Sent,
+} from '@shopwire/service/embedded'
 import type { Faults, Taken } from './faults.ts'
 import type { Journal } from './journal.ts'
 import type { Pauses } from './pauses.ts'
@@ -14,7 +19,7 @@ export interface DeliveryDeps {
 }
 
 type Endpoint = { readonly account_id: string; readonly endpoint_id: string }
-type Post = GuardedLine['post']
+type Post = GuardedClient['post']
 
 /** The store sends four events at a time to an endpoint; one of them has to stay free for the event that is waited for. */
 const HELD_MAX = 2
@@ -25,7 +30,7 @@ const LOST: Sent = { error: 'reset', status: null, remote_address: null }
 
 /** Lines to this machine too, which show what goes out and let faults happen to it. */
 export function createLines({ journal, faults, pauses }: DeliveryDeps) {
-  const open = guardedLines()
+  const open = guardedClients()
   /** Waiting for another event of an order to be sent. */
   const held = new Map<string, { readonly event_id: string; readonly go: () => void }>()
   const heldBy = new Map<string, number>()
@@ -42,7 +47,11 @@ export function createLines({ journal, faults, pauses }: DeliveryDeps) {
     heldBy.set(endpoint_id, (heldBy.get(endpoint_id) ?? 1) - 1)
   }
 
-  return (url: string, options: LineOptions, { account_id, endpoint_id }: Endpoint): GuardedLine => {
+  return (
+    url: string,
+    options: GuardedClientOptions,
+    { account_id, endpoint_id }: Endpoint,
+  ): GuardedClient => {
     const line = isOwnPlace(url) ? plainLine(url, options) : open(url, options)
 
     const takeFor = (event: Event): Taken | undefined =>
@@ -116,7 +125,7 @@ function lowerCased(headers: Readonly<Record<string, string>>): Record<string, s
 }
 
 /** To this machine or its own network, with or without TLS. Nobody's address is noted: the rules of the data know public ones only. */
-function plainLine(url: string, { totalMsMax, isStillWanted }: LineOptions): GuardedLine {
+function plainLine(url: string, { totalMsMax, isStillWanted }: GuardedClientOptions): GuardedClient {
   const request = url.startsWith('https:') ? requestHttps : requestHttp
   const post = (headers: Readonly<Record<string, string>>, body: Uint8Array) =>
     new Promise<Sent>((resolve) => {

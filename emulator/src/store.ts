@@ -122,7 +122,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     around: (serve) => options.intercept(exchanges.around(serve)),
   })
   const worker = createWorker(config, deps, {
-    openLine: createLines({ journal, faults, pauses }),
+    openClient: createLines({ journal, faults, pauses }),
     obtain: endlessSupply,
     fulfil: (real) =>
       interferingFulfilment(real, {

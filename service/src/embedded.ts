@@ -19,7 +19,12 @@ export { readRules, verifyData } from './operations/verify.ts'
 export { storeClosed } from './orders/place-order.ts'
 export { type Db, openDatabase, type Queryable, sql, statement } from './platform/db.ts'
 export type { Keyring } from './platform/encryption.ts'
-export { type GuardedLine, guardedLines, type LineOptions, type Sent } from './platform/guarded-client.ts'
+export {
+  type GuardedClient,
+  type GuardedClientOptions,
+  guardedClients,
+  type Sent,
+} from './platform/guarded-client.ts'
 export { newId } from './platform/ids.ts'
 export type { JobEnd } from './platform/job-runner.ts'
 export type { Job } from './platform/jobs.ts'

@@ -10,7 +10,7 @@ import { systemClock } from './platform/clock.ts'
 import { createClockWatch } from './platform/clock-watch.ts'
 import { watchDatabaseIdentity } from './platform/database-identity.ts'
 import { every } from './platform/every.ts'
-import { guardedLines } from './platform/guarded-client.ts'
+import { guardedClients } from './platform/guarded-client.ts'
 import { createJobRunner, type JobRunnerOptions } from './platform/job-runner.ts'
 import { operatorFetch } from './platform/operator-fetch.ts'
 import type { Step } from './platform/shutdown.ts'
@@ -37,7 +37,7 @@ const PATIENCE = 0.5
 const SHARE = 0.5
 
 /** What a store that is put together elsewhere may do in another way. `bin/worker.ts` has none of it, whatever its settings say. */
-export interface WorkerParts extends Partial<Pick<DeliverDeps, 'openLine'>> {
+export interface WorkerParts extends Partial<Pick<DeliverDeps, 'openClient'>> {
   readonly obtain?: ObtainFromSuppliers
   fulfil?(real: JobRunnerOptions['work']): JobRunnerOptions['work']
 }
@@ -63,7 +63,7 @@ export function createWorker(
   const fetch = operatorFetch(config.SHOPWIRE_EGRESS_PROXY)
   const obtain = parts.obtain ?? createObtainer({ db, keyring, clock, asksMax, fetch })
   const identity = watchDatabaseIdentity(db, log, metrics)
-  const openLine = parts.openLine ?? guardedLines(config.SHOPWIRE_EGRESS_PROXY)
+  const openClient = parts.openClient ?? guardedClients(config.SHOPWIRE_EGRESS_PROXY)
   const fulfil = createFulfilment({ db, vault, clock, log, metrics, obtain })
 
   const orders = createJobRunner(db, {
@@ -82,14 +82,14 @@ export function createWorker(
       db,
       keyring,
       clock,
-      openLine(...where) {
-        const line = openLine(...where)
+      openClient(...where) {
+        const client = openClient(...where)
         return {
-          ...line,
+          ...client,
           // A job under way does not notice that the database behind it has become another one.
           async post(...what) {
             await identity.assertConfirmed()
-            return line.post(...what)
+            return client.post(...what)
           },
         }
       },

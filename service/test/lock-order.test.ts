@@ -68,7 +68,7 @@ test('every transaction locks rows in the documented order, and every locking st
       db,
       keyring,
       clock: { nowMs: () => clock.nowMs() + laterMs },
-      openLine: () => ({ post: async () => answer, close: async () => {} }),
+      openClient: () => ({ post: async () => answer, close: async () => {} }),
       log,
       compose: (event) => composeEvent(db, vault, event),
       random: Math.random,

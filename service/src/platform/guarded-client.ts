@@ -27,13 +27,13 @@ export interface Sent {
 }
 
 /** Sends requests to one URL that a caller chose, behind the SSRF guard: never to an internal address. */
-export interface GuardedLine {
+export interface GuardedClient {
   /** Rejects only for a reason on our side: the operator's own proxy. Everything else is in the result. */
   post(headers: Readonly<Record<string, string>>, body: Uint8Array): Promise<Sent>
   close(): Promise<void>
 }
 
-export interface LineOptions {
+export interface GuardedClientOptions {
   /** For everything together: the wait for a free connection, DNS, proxy, connection, TLS, answer. */
   readonly totalMsMax: number
   readonly connectionsMax: number
@@ -43,24 +43,24 @@ export interface LineOptions {
   isStillWanted(): Promise<boolean>
 }
 
-export type OpenLine = (url: string, options: LineOptions) => GuardedLine
+export type OpenGuardedClient = (url: string, options: GuardedClientOptions) => GuardedClient
 
 const HEADERS_BYTES_MAX = 16_384
 const BODY_BYTES_MAX = 65_536
 const IDLE_MS = 4_000
 const HTTPS_PORT = 443
 
-/** Lines that connect directly, or all through one proxy; the SSRF guard is the same either way. */
-export function guardedLines(proxyUrl?: string, lookUp?: LookUp): OpenLine {
+/** Clients that connect directly, or all through one proxy; the SSRF guard is the same either way. */
+export function guardedClients(proxyUrl?: string, lookUp?: LookUp): OpenGuardedClient {
   const proxy = proxyUrl === undefined ? undefined : new URL(proxyUrl)
-  return (url, options) => openLine(url, options, { proxy, lookUp })
+  return (url, options) => openClient(url, options, { proxy, lookUp })
 }
 
-function openLine(
+function openClient(
   url: string,
-  { totalMsMax, connectionsMax, owner, isStillWanted }: LineOptions,
+  { totalMsMax, connectionsMax, owner, isStillWanted }: GuardedClientOptions,
   way: Pick<Destination, 'proxy' | 'lookUp'>,
-): GuardedLine {
+): GuardedClient {
   const { origin, pathname, search, hostname, port } = new URL(url)
   const destination = { ...way, host: bare(hostname), port: Number(port || HTTPS_PORT), owner }
   const slots = createSlots(connectionsMax)
@@ -108,7 +108,7 @@ function openLine(
       }
     },
     async close() {
-      closing.abort(new Error('the line is closed'))
+      closing.abort(new Error('the client is closed'))
       await Promise.all([...connections].map(({ client }) => client.destroy()))
     },
   }
@@ -126,7 +126,7 @@ function openConnection(
   origin: string,
   destination: Destination,
   totalMsMax: number,
-  isStillWanted: LineOptions['isStillWanted'],
+  isStillWanted: GuardedClientOptions['isStillWanted'],
 ): Connection {
   const dial = async () => {
     const { signal } = connection

@@ -4,7 +4,7 @@ import { batched } from '../platform/batched.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import type { Keyring, RowBinding } from '../platform/encryption.ts'
-import type { GuardedLine, LineOptions, Sent } from '../platform/guarded-client.ts'
+import type { GuardedClient, GuardedClientOptions, Sent } from '../platform/guarded-client.ts'
 import type { JobEnd } from '../platform/job-runner.ts'
 import { finishJob, type Job, lockLease } from '../platform/jobs.ts'
 import type { Log } from '../platform/log.ts'
@@ -31,7 +31,7 @@ export interface DeliverDeps {
   readonly db: Db
   readonly keyring: Keyring
   readonly clock: Clock
-  openLine(url: string, options: LineOptions, endpoint: EndpointKey): GuardedLine
+  openClient(url: string, options: GuardedClientOptions, endpoint: EndpointKey): GuardedClient
   readonly log: Log
   /** What an event says, as the receiver will parse it. Called once per event; the bytes are kept. */
   compose(event: EventToCompose): Promise<object>
@@ -62,7 +62,7 @@ const WITHDRAWN: Sent = { error: 'withdrawn', status: null, remote_address: null
  * An endpoint that hangs holds its own job and nobody else's.
  */
 export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd> {
-  const { db, clock, openLine } = deps
+  const { db, clock, openClient } = deps
   // Endpoints are many and their work is alike: what they read and write at one moment goes together.
   const shared: Shared = {
     ...deps,
@@ -76,14 +76,14 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
     const destination = watch(() => shared.read({ account_id, endpoint_id }))
     const first = await destination.fresh()
     if (!first) return finish(db, job, clock, false)
-    const lineOptions = {
+    const clientOptions = {
       totalMsMax: WEBHOOK_TIMEOUT_MS_MAX,
       connectionsMax: ATTEMPTS_AT_ONCE,
       owner: account_id,
       isStillWanted: async () => (await destination.now()) !== undefined,
     }
-    const line = openLine(first.url, lineOptions, { account_id, endpoint_id })
-    const way: Way = { line, destination, open: secretOpener(deps.keyring, account_id) }
+    const client = openClient(first.url, clientOptions, { account_id, endpoint_id })
+    const way: Way = { client, destination, open: secretOpener(deps.keyring, account_id) }
     const underWay = new Map<string, Promise<void>>()
     let waiting: DueDelivery[] = []
     let isFailing = job.is_failing
@@ -119,7 +119,7 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
       }
     } finally {
       await Promise.allSettled(underWay.values())
-      await line.close()
+      await client.close()
     }
     return finish(db, job, clock, isFailing)
   }
@@ -133,7 +133,7 @@ interface Shared extends DeliverDeps {
 
 /** To one endpoint, for as long as its job is in our hands. */
 interface Way {
-  readonly line: GuardedLine
+  readonly client: GuardedClient
   readonly destination: ReturnType<typeof watch>
   open(secret: Destination['secrets'][number]): Promise<string>
 }
@@ -215,7 +215,7 @@ async function attempt(shared: Shared, job: Job, way: Way, delivery: DueDelivery
 async function send(
   shared: Shared,
   account_id: string,
-  { line, destination, open }: Way,
+  { client, destination, open }: Way,
   delivery: DueDelivery,
 ): Promise<Omit<Sent, 'error'> & { error: Sent['error'] | 'internal' }> {
   const { event_id } = delivery
@@ -224,7 +224,7 @@ async function send(
     const current = await destination.fresh()
     if (!current || current.is_suspended) return WITHDRAWN
     const headers = await signedHeaders({ ...current, open }, event_id, body, shared.clock.nowMs())
-    return await line.post(headers, body)
+    return await client.post(headers, body)
   } catch (error) {
     if (error instanceof Unavailable) throw error
     shared.log.error({ err: error, event_id }, 'an event could not be sent, for a reason on our side')

@@ -211,7 +211,7 @@ test(`${STRESS_MS / 1000} s of loads, deliveries, cancellations, leases, attempt
         db,
         keyring,
         clock,
-        openLine: () => ({
+        openClient: () => ({
           post: async () => ({ error: null, status: 200, remote_address: '93.184.216.34' }),
           close: async () => {},
         }),

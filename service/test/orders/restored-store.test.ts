@@ -12,7 +12,7 @@ import { createOperator } from '../../src/operations/operator.ts'
 import { readWholeOrder } from '../../src/orders/find-order.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { sql } from '../../src/platform/db.ts'
-import type { OpenLine } from '../../src/platform/guarded-client.ts'
+import type { OpenGuardedClient } from '../../src/platform/guarded-client.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { openDatabaseFrom, openKeyringFrom } from '../../src/wiring.ts'
@@ -54,7 +54,7 @@ async function openStoreOn(databaseUrl: string) {
   const db = openDatabaseFrom(config, 'test', log)
   const metrics = createMetrics('test')
   const received: string[] = []
-  const openLine: OpenLine = () => ({
+  const openClient: OpenGuardedClient = () => ({
     async post(_headers, body) {
       received.push(JSON.parse(Buffer.from(body).toString()).event)
       return { error: null, status: 200, remote_address: null }
@@ -62,7 +62,7 @@ async function openStoreOn(databaseUrl: string) {
     close: async () => {},
   })
   const deps = { log, metrics, db }
-  const [api, worker] = [await createApi(config, deps), createWorker(config, deps, { openLine })]
+  const [api, worker] = [await createApi(config, deps), createWorker(config, deps, { openClient })]
   const port = await api.listen()
   await api.open((_part, work) => work())
   await worker.open((_part, work) => work())

@@ -6,7 +6,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { createAuthority, type DnsStub, startDnsStub, until } from '@shopwire/engines'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { guardedLines, type LineOptions } from '../../src/platform/guarded-client.ts'
+import { type GuardedClientOptions, guardedClients } from '../../src/platform/guarded-client.ts'
 import { createLookUp, LOOKUP_MS_MAX } from '../../src/platform/name-lookup.ts'
 
 /** Only public addresses are dialled, so the receiver is reached through a proxy that maps every address to this machine. */
@@ -71,9 +71,9 @@ beforeEach(() => {
 })
 
 const portOf = (server: Server) => (server.address() as AddressInfo).port
-function open(options: Partial<LineOptions> = {}, proxyUrl = `http://127.0.0.1:${portOf(proxy)}`) {
+function open(options: Partial<GuardedClientOptions> = {}, proxyUrl = `http://127.0.0.1:${portOf(proxy)}`) {
   const lookUp = createLookUp([`127.0.0.1:${dns.port}`])
-  return guardedLines(proxyUrl, lookUp)(`https://${NAME}:8443/hook`, {
+  return guardedClients(proxyUrl, lookUp)(`https://${NAME}:8443/hook`, {
     totalMsMax: 1_000,
     connectionsMax: 1,
     owner: 'acct_1',
@@ -81,7 +81,7 @@ function open(options: Partial<LineOptions> = {}, proxyUrl = `http://127.0.0.1:$
     ...options,
   })
 }
-const post = (line: ReturnType<typeof open>) => line.post({}, Buffer.from('{}'))
+const post = (client: ReturnType<typeof open>) => client.post({}, Buffer.from('{}'))
 const timed = async <T>(work: Promise<T>): Promise<[T, number]> => {
   const startedMs = performance.now()
   const result = await work
@@ -89,12 +89,12 @@ const timed = async <T>(work: Promise<T>): Promise<[T, number]> => {
 }
 
 test('one connection serves consecutive requests', async () => {
-  const line = open()
+  const client = open()
   const accepted = { error: null, status: 204, remote_address: FIRST }
-  expect(await Promise.all([post(line), post(line)])).toEqual([accepted, accepted])
+  expect(await Promise.all([post(client), post(client)])).toEqual([accepted, accepted])
   expect(asked).toEqual([`${FIRST}:8443`])
   expect(received).toBe(2)
-  await line.close()
+  await client.close()
 })
 
 test('with NODE_TLS_REJECT_UNAUTHORIZED=0, a receiver or a proxy with an untrusted certificate gets nothing', async ({
@@ -117,9 +117,9 @@ test('with NODE_TLS_REJECT_UNAUTHORIZED=0, a receiver or a proxy with an untrust
   })
 
   destination = impostor
-  const line = open()
-  expect(await post(line)).toEqual({ error: 'tls', status: null, remote_address: FIRST })
-  await line.close()
+  const client = open()
+  expect(await post(client)).toEqual({ error: 'tls', status: null, remote_address: FIRST })
+  await client.close()
 
   asked = []
   const behind = open({}, `https://127.0.0.1:${portOf(wrongProxy)}`)
@@ -131,12 +131,12 @@ test('with NODE_TLS_REJECT_UNAUTHORIZED=0, a receiver or a proxy with an untrust
 
 test('a name server that never answers gives `dns` after two seconds, although the total limit is longer', async () => {
   dns.set(NAME, 'SILENCE')
-  const line = open({ totalMsMax: 10_000 })
-  const [sent, ms] = await timed(post(line))
+  const client = open({ totalMsMax: 10_000 })
+  const [sent, ms] = await timed(post(client))
   expect(sent).toEqual({ error: 'dns', status: null, remote_address: null })
   expect(ms).toBeLessThan(LOOKUP_MS_MAX + LATE_MS)
   expect(asked).toEqual([])
-  await line.close()
+  await client.close()
 })
 
 test.for([
@@ -161,11 +161,11 @@ test.for([
   async ([, arrange]) => {
     const before = sockets()
     arrange()
-    const line = open({ totalMsMax: 500 })
-    const [sent, ms] = await timed(Promise.all([post(line), post(line), post(line)]))
+    const client = open({ totalMsMax: 500 })
+    const [sent, ms] = await timed(Promise.all([post(client), post(client), post(client)]))
     expect(sent.map(({ error }) => error)).toEqual(['timeout', 'timeout', 'timeout'])
     expect(ms).toBeLessThan(500 + LATE_MS)
-    await line.close()
+    await client.close()
     await until(
       () => sockets() <= before,
       5_000,
@@ -175,19 +175,19 @@ test.for([
 )
 
 test('the total limit ends a request while isStillWanted is pending, and nothing is sent', async () => {
-  const line = open({ totalMsMax: 500, isStillWanted: () => new Promise(() => {}) })
-  const [sent, ms] = await timed(post(line))
+  const client = open({ totalMsMax: 500, isStillWanted: () => new Promise(() => {}) })
+  const [sent, ms] = await timed(post(client))
   expect(sent).toEqual({ error: 'timeout', status: null, remote_address: FIRST })
   expect(ms).toBeLessThan(500 + LATE_MS)
   expect(received).toBe(0)
-  await line.close()
+  await client.close()
 })
 
 test('a proxy that does not answer CONNECT throws ProxyTrouble when the total limit is over', async () => {
   manner = () => false
-  const line = open({ totalMsMax: 300 })
-  await expect(post(line)).rejects.toThrow('the egress proxy cannot be used: it did not answer in time')
-  await line.close()
+  const client = open({ totalMsMax: 300 })
+  await expect(post(client)).rejects.toThrow('the egress proxy cannot be used: it did not answer in time')
+  await client.close()
 })
 
 test('when the proxy cannot reach one address the next one is tried; one that its rules forbid ends the request', async () => {
@@ -197,11 +197,11 @@ test('when the proxy cannot reach one address the next one is tried; one that it
     socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n')
     return false
   }
-  const line = open()
-  expect(await post(line)).toEqual({ error: null, status: 204, remote_address: SECOND })
+  const client = open()
+  expect(await post(client)).toEqual({ error: null, status: 204, remote_address: SECOND })
   expect(asked).toEqual([`${FIRST}:8443`, `[${SECOND}]:8443`])
   asked = []
-  await line.close()
+  await client.close()
   const refused = open()
   manner = (_target, socket) => {
     socket.end('HTTP/1.1 403 Forbidden\r\n\r\n')
@@ -212,16 +212,16 @@ test('when the proxy cannot reach one address the next one is tried; one that it
   await refused.close()
 })
 
-test('closing the line ends requests under way', async () => {
+test('closing the client ends requests under way', async () => {
   dns.set(NAME, 'SILENCE')
-  const line = open({ totalMsMax: 60_000 })
-  const sent = timed(post(line))
+  const client = open({ totalMsMax: 60_000 })
+  const sent = timed(post(client))
   await until(
     () => dns.lookUps(NAME) > 0,
     5_000,
     () => 'nothing was looked up',
   )
-  await line.close()
+  await client.close()
   const [{ error }, ms] = await sent
   expect(error).toBe('connect')
   expect(ms).toBeLessThan(LATE_MS)

@@ -49,7 +49,7 @@ async function work(laterMs = 1_000) {
     db: shop.db,
     keyring: shop.keyring,
     clock: { nowMs: () => nowMs },
-    openLine: () => ({
+    openClient: () => ({
       async post(headers, body) {
         got.push({ headers: { ...headers }, body: Buffer.from(body).toString() })
         return sent

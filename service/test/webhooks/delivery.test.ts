@@ -3,7 +3,7 @@ import { verifyWebhook } from '@shopwire/contract/signing'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { composeEvent } from '../../src/orders/compose-event.ts'
 import { sql } from '../../src/platform/db.ts'
-import type { OpenLine, Sent } from '../../src/platform/guarded-client.ts'
+import type { OpenGuardedClient, Sent } from '../../src/platform/guarded-client.ts'
 import { claimJobs, type Job } from '../../src/platform/jobs.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createDelivery } from '../../src/webhooks/deliver.ts'
@@ -65,7 +65,7 @@ async function buy() {
 }
 const health = async () => (await shop.call('GET', '/v1/webhook', { key })).body
 
-const openLine: OpenLine = (url) => ({
+const openClient: OpenGuardedClient = (url) => ({
   async post(headers, body) {
     got.push({ atMs: nowMs, url, headers: { ...headers }, body: Buffer.from(body).toString() })
     return answer()
@@ -77,7 +77,7 @@ const work = (job: Job) =>
     db: shop.db,
     keyring: shop.keyring,
     clock: { nowMs: () => nowMs },
-    openLine,
+    openClient,
     compose: (event) => composeEvent(shop.db, shop.vault, event),
     log,
     random: () => 0,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { guardedLines } from '../../src/platform/guarded-client.ts'
+import { guardedClients } from '../../src/platform/guarded-client.ts'
 import { AddressBlocked, bare, checkedAddresses, isPublicAddress } from '../../src/platform/public-address.ts'
 import { checkWebhookUrl } from '../../src/webhooks/url-rules.ts'
 
@@ -87,18 +87,18 @@ test(`${FORMS} spellings of internal addresses are refused at registration, and 
 
 test('the client blocks an internal address and reports only `blocked`', async () => {
   for (const url of ['https://127.0.0.1:1/', 'https://[::1]:1/', 'https://[::ffff:7f00:1]:1/']) {
-    const line = guardedLines()(url, {
+    const client = guardedClients()(url, {
       totalMsMax: 1_000,
       connectionsMax: 1,
       owner: OWNER,
       isStillWanted: async () => true,
     })
-    expect(await line.post({}, Buffer.from('{}'))).toEqual({
+    expect(await client.post({}, Buffer.from('{}'))).toEqual({
       error: 'blocked',
       status: null,
       remote_address: null,
     })
-    await line.close()
+    await client.close()
   }
 })
 
