@@ -118,6 +118,24 @@ export default {
       to: { path: '^service/src/platform/db\\.ts$' },
     },
     {
+      name: 'edge-is-given-its-families',
+      severity: 'error',
+      comment:
+        'The files directly in edge/ serve every route family and know none of them. Put what one family needs into its folder, and give ' +
+        'it to createEdge in the list of families (api-program.ts).',
+      from: { path: '^service/src/edge/[^/]+\\.ts$' },
+      to: { path: '^service/src/edge/[^/]+/' },
+    },
+    {
+      name: 'route-families-are-separate',
+      severity: 'error',
+      comment:
+        'A route family imports the shared part of edge/ and the endpoints, never another family: one must not come to depend on how the ' +
+        'other authenticates. Move what both need up into edge/.',
+      from: { path: '^service/src/edge/([^/]+)/' },
+      to: { path: '^service/src/edge/[^/]+/', pathNot: '^service/src/edge/($1|endpoints)/' },
+    },
+    {
       name: 'bin-is-the-top',
       severity: 'error',
       comment: 'bin/ wires things together and is imported by nobody. Put shared code into src/.',

@@ -6,10 +6,12 @@ import { createKnownKeys } from './access/known-keys.ts'
 import { liveCatalogue } from './catalogue/live-catalogue.ts'
 import type { Config } from './config.ts'
 import { addressReader } from './edge/connections.ts'
-import { docsPortal } from './edge/docs-portal.ts'
 import { allEndpoints, type EndpointDeps } from './edge/endpoints/index.ts'
-import { ownFiles } from './edge/public-files.ts'
-import { createEdge, type EdgeDeps, type ServeRequest } from './edge/server.ts'
+import { docsPortal } from './edge/public/docs-portal.ts'
+import { publicFamily } from './edge/public/public-family.ts'
+import { ownFiles } from './edge/public/public-files.ts'
+import { createEdge, type ServeRequest } from './edge/server.ts'
+import { type SignedFamilyDeps, signedFamily } from './edge/signed/signed-family.ts'
 import { systemClock } from './platform/clock.ts'
 import { watchDatabaseIdentity } from './platform/database-identity.ts'
 import type { Db } from './platform/db.ts'
@@ -28,7 +30,7 @@ export interface ProgramDeps {
 
 /** Parts that an embedding program may replace. `bin/api.ts` replaces none, whatever its settings say. */
 export interface ApiParts
-  extends Partial<Pick<EdgeDeps, 'clock' | 'routes' | 'interference'>>,
+  extends Partial<Pick<SignedFamilyDeps, 'clock' | 'routes' | 'interference'>>,
     Partial<Pick<EndpointDeps, 'checkUrl'>> {
   admission?(real: Admission): Admission
   /** Wraps the handling of every request; may answer instead of the edge. */
@@ -68,32 +70,42 @@ export async function createApi(
   const changes = followAccessChanges(db, { keys, admission }, (error) =>
     log.warn({ err: error }, 'changes of accounts could not be read; it is retried'),
   )
+  const endpoints = allEndpoints({
+    db,
+    catalogue,
+    vault: createLinkVault(db, keyring),
+    keyring,
+    ...(parts.checkUrl && { checkUrl: parts.checkUrl }),
+  })
+  const shared = { clock: parts.clock ?? systemClock, ...(parts.routes && { routes: parts.routes }) }
   const edge = createEdge(
     {
       log,
       metrics,
-      clock: parts.clock ?? systemClock,
-      addressOf: addressReader(config.SHOPWIRE_TRUSTED_PROXY_HOPS),
       connectionsMax: config.SHOPWIRE_CONNECTIONS_MAX,
       connectionsPerAddressMax:
         config.SHOPWIRE_TRUSTED_PROXY_HOPS > 0 ? 0 : config.SHOPWIRE_CONNECTIONS_PER_ADDRESS,
-      publicFiles: new Map([...ownFiles(), ...docsPortal(config.SHOPWIRE_DOCS_FOLDER)]),
-      access: {
-        keys,
-        admission,
-        metrics,
-      },
-      ...(parts.routes && { routes: parts.routes }),
-      ...(parts.interference && { interference: parts.interference }),
       ...(parts.around && { around: parts.around }),
     },
-    allEndpoints({
-      db,
-      catalogue,
-      vault: createLinkVault(db, keyring),
-      keyring,
-      ...(parts.checkUrl && { checkUrl: parts.checkUrl }),
-    }),
+    [
+      signedFamily(
+        {
+          ...shared,
+          access: { keys, admission, metrics },
+          ...(parts.interference && { interference: parts.interference }),
+        },
+        endpoints,
+      ),
+      publicFamily(
+        {
+          ...shared,
+          metrics,
+          addressOf: addressReader(config.SHOPWIRE_TRUSTED_PROXY_HOPS),
+          files: new Map([...ownFiles(), ...docsPortal(config.SHOPWIRE_DOCS_FOLDER)]),
+        },
+        endpoints,
+      ),
+    ],
   )
   const identity = watchDatabaseIdentity(db, log, metrics)
   const noteAdmission = () => noteAdmissionInUse(db, config.SHOPWIRE_ADMISSION)

@@ -1,5 +1,5 @@
 import type { RouteName } from '@shopwire/contract'
-import { type Endpoint, endpoint } from '../src/edge/endpoint.ts'
+import { type Endpoint, endpoint } from '../src/edge/endpoints/endpoint.ts'
 
 /** The call of an echoing endpoint; also the body of its answer. */
 export interface EchoCall {

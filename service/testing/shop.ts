@@ -8,10 +8,13 @@ import { postgresAdmission } from '../src/access/admission-postgres.ts'
 import { redisAdmission } from '../src/access/admission-redis.ts'
 import { createKnownKeys } from '../src/access/known-keys.ts'
 import { liveCatalogue } from '../src/catalogue/live-catalogue.ts'
-import type { Endpoint } from '../src/edge/endpoint.ts'
+import type { Endpoint } from '../src/edge/endpoints/endpoint.ts'
 import { allEndpoints, type EndpointDeps } from '../src/edge/endpoints/index.ts'
-import { ownFiles, type PublicFiles } from '../src/edge/public-files.ts'
-import { createEdge } from '../src/edge/server.ts'
+import { publicFamily } from '../src/edge/public/public-family.ts'
+import { ownFiles, type PublicFiles } from '../src/edge/public/public-files.ts'
+import type { RouteFamily } from '../src/edge/route-family.ts'
+import { createEdge, type EdgeDeps } from '../src/edge/server.ts'
+import { signedFamily } from '../src/edge/signed/signed-family.ts'
 import { createOperator } from '../src/operations/operator.ts'
 import { type Clock, systemClock } from '../src/platform/clock.ts'
 import type { Db } from '../src/platform/db.ts'
@@ -33,6 +36,9 @@ export interface ShopOptions {
   readonly endpoints?: (db: Db) => Endpoint[]
   /** Instead of the usual ones. */
   readonly publicFiles?: PublicFiles
+  /** Served beside the real families. */
+  readonly families?: readonly RouteFamily[]
+  readonly around?: EdgeDeps['around']
   readonly log?: { write(line: string): void }
 }
 
@@ -197,22 +203,28 @@ interface Parts extends EndpointDeps {
 async function startApi(parts: Parts) {
   const { db, keyring, admission, clock, options } = parts
   const metrics = createMetrics('test')
+  const endpoints = mountedFor(parts, options)
   const edge = createEdge(
     {
       log: options.log ? createLog('debug', options.log) : createLog('silent'),
       metrics,
-      clock,
-      addressOf: (request) => request.socket.remoteAddress ?? '',
       connectionsMax: 10_000,
       connectionsPerAddressMax: 10_000,
-      publicFiles: options.publicFiles ?? ownFiles(),
-      access: {
-        keys: createKnownKeys(db, keyring),
-        admission,
-        metrics,
-      },
+      ...(options.around && { around: options.around }),
     },
-    mountedFor(parts, options),
+    [
+      signedFamily({ clock, access: { keys: createKnownKeys(db, keyring), admission, metrics } }, endpoints),
+      publicFamily(
+        {
+          clock,
+          metrics,
+          addressOf: (request) => request.socket.remoteAddress ?? '',
+          files: options.publicFiles ?? ownFiles(),
+        },
+        endpoints,
+      ),
+      ...(options.families ?? []),
+    ],
   )
   await edge.listen({ host: '127.0.0.1', port: 0 })
   return { port: (edge.server.address() as AddressInfo).port, metrics, close: () => edge.close() }

@@ -1,32 +1,34 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import { newId } from '../platform/ids.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import { Refusal, Unavailable } from '../platform/trouble.ts'
-import type { Progress } from './pipeline.ts'
 import { headersEndedAt } from './receive-body.ts'
-import type { RefusalAnswer } from './refusal-answer.ts'
+import type { Exchange, PresentedError } from './route-family.ts'
 import type { Match } from './route-matcher.ts'
 
 /** All that happens to one request, kept beside it until its log line is written. */
-export interface Exchange extends Progress {
-  readonly request_id: string
+export interface OpenExchange extends Exchange {
   readonly match: Match
   /** Holds once there is an answer, or nobody left to answer. */
   readonly decided: Promise<void>
   decide(): void
-  refused?: RefusalAnswer
   error?: unknown
+  presented?: PresentedError
 }
 
 /** In the log only: the caller hung up before it was answered. */
 const GONE_STATUS = 499
 
-export function openExchange(match: Match): Exchange {
+export function openExchange(match: Match, request: IncomingMessage, response: ServerResponse): OpenExchange {
   const { promise, resolve } = Promise.withResolvers<void>()
   return {
     match,
+    request,
+    response,
     request_id: newId('req', Date.now()),
+    contentType: request.headers['content-type'],
     headers: {},
     decided: promise,
     decide: resolve,
@@ -39,16 +41,20 @@ export function openExchange(match: Match): Exchange {
  */
 export function recordWhenOver(
   deps: { log: Log; metrics: Metrics },
-  exchange: Exchange,
+  exchange: OpenExchange,
   reply: FastifyReply,
 ) {
   reply.raw.once('close', () => void exchange.decided.then(() => record(deps, exchange, reply)))
 }
 
-function record({ log, metrics }: { log: Log; metrics: Metrics }, exchange: Exchange, reply: FastifyReply) {
-  const { match, caller, refused, error } = exchange
+function record(
+  { log, metrics }: { log: Log; metrics: Metrics },
+  exchange: OpenExchange,
+  reply: FastifyReply,
+) {
+  const { match, presented, error } = exchange
   const { method, raw } = reply.request
-  const route = 'route' in match ? match.route.name : 'file' in match ? 'file' : 'none'
+  const route = 'route' in match ? match.route.name : 'none'
   const status = reply.raw.writableFinished ? reply.statusCode : GONE_STATUS
   const seconds = (performance.now() - headersEndedAt(raw)) / 1000
   metrics.requestDuration.observe({ method, route, status }, seconds)
@@ -58,8 +64,8 @@ function record({ log, metrics }: { log: Log; metrics: Metrics }, exchange: Exch
     route,
     status,
     ms: Math.round(seconds * 1_000_000) / 1000,
-    ...(caller && { key_id: caller.key_id, account_id: caller.account_id }),
-    ...(refused && { error_type: refused.type }),
+    ...exchange.actor,
+    ...(presented && { error_type: presented.type }),
   }
   if (error instanceof Refusal) log.info({ ...line, why: error.facts }, 'request')
   else if (error instanceof Unavailable) {

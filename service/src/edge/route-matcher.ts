@@ -1,75 +1,55 @@
 import type { IncomingMessage } from 'node:http'
-import { BASE_PATH, offersHead, type Route } from '@shopwire/contract'
+import { BASE_PATH } from '@shopwire/contract'
 import { Refusal, refuse } from '../platform/trouble.ts'
-import type { PublicFile, PublicFiles } from './public-files.ts'
+import type { RouteFamily, RouteMatch } from './route-family.ts'
+import { claimRoutes, isWithin } from './route-table.ts'
 
-/** What a request is for, decided from its first line and headers alone: a route, or why there is none. */
-export type Match = RouteMatch | FileMatch | NoMatch
+/** What a request is for: a route, or why there is none. */
+export type Match = RouteMatch | NoMatch
 
 export interface NoMatch {
   readonly refusal: Refusal
+  /** Who presents the refusal. Undefined where no family is known: the edge presents it. */
+  readonly family: RouteFamily | undefined
   /** Where the message ends is in doubt, so nothing behind it on the connection may be believed. */
   readonly endsConnection: boolean
 }
 
-export interface RouteMatch {
-  readonly route: Route
-  /** Path and query exactly as sent; this is what was signed. */
-  readonly target: string
-  /** The raw segment for `{id}`, never decoded; empty where the path has none. */
-  readonly id: string
-  /** What follows the question mark, undefined when there is none. */
-  readonly query: string | undefined
-}
-
-export interface FileMatch {
-  readonly file: PublicFile
-}
-
-/** Only these routes and files exist, and only in this spelling: another case, a trailing slash or an escape is another path. */
-export function createRouteMatcher(
-  routes: readonly Route[],
-  files: PublicFiles,
-): (request: IncomingMessage) => Match {
-  const exact = new Map<string, Map<string, Route>>()
-  const byId = new Map<string, Map<string, Route>>()
-  for (const route of routes) {
-    const path = BASE_PATH + route.path
-    const [table, name] = path.endsWith('/{id}') ? [byId, path.slice(0, -'{id}'.length)] : [exact, path]
-    const methods = table.get(name) ?? new Map<string, Route>()
-    if (offersHead(route)) methods.set('HEAD', route)
-    table.set(name, methods.set(route.method, route))
-  }
+/** Only the families' routes exist, and only in this spelling: another case, a trailing slash or an escape is another path. */
+export function createRouteMatcher(families: readonly RouteFamily[]): (request: IncomingMessage) => Match {
+  const { exact, byId, prefixes } = claimRoutes(families)
   return (request) => {
     const fault = framingFault(request)
-    if (fault !== undefined) return { refusal: refuse('invalid_request', fault), endsConnection: true }
+    if (fault !== undefined) return noMatch(refuse('invalid_request', fault), undefined, true)
     const target = request.url ?? ''
     const mark = target.indexOf('?')
     const path = mark < 0 ? target : target.slice(0, mark)
     const query = mark < 0 ? undefined : target.slice(mark + 1)
-    const file = files.get(path)
-    if (file) {
-      return request.method === 'GET'
-        ? { file }
-        : { refusal: wrongMethod(request.method ?? '', ['GET']), endsConnection: false }
-    }
+    const atPath = exact.get(path)
     const slash = path.lastIndexOf('/') + 1
-    const methods = exact.get(path) ?? (slash < path.length ? byId.get(path.slice(0, slash)) : undefined)
-    if (!methods) {
-      return {
-        refusal: refuse(
-          'not_found',
-          `There is nothing at this path. Paths are exact and begin with ${BASE_PATH}/.`,
-        ),
-        endsConnection: false,
-      }
+    const found = atPath ?? (slash < path.length ? byId.get(path.slice(0, slash)) : undefined)
+    if (!found) {
+      const owner = prefixes.find(({ prefix }) => isWithin(path, prefix))?.family
+      return noMatch(nothingHere(owner), owner)
     }
+    const { family, methods } = found
     const route = methods.get(request.method ?? '')
-    if (!route) {
-      return { refusal: wrongMethod(request.method ?? '', [...methods.keys()]), endsConnection: false }
-    }
-    return { route, target, query, id: exact.has(path) ? '' : path.slice(slash) }
+    if (!route) return noMatch(wrongMethod(request.method ?? '', [...methods.keys()]), family)
+    return { family, route, target, query, id: atPath ? '' : path.slice(slash) }
   }
+}
+
+function noMatch(refusal: Refusal, family: RouteFamily | undefined, endsConnection = false): NoMatch {
+  return { refusal, family, endsConnection }
+}
+
+function nothingHere(owner: RouteFamily | undefined): Refusal {
+  return refuse(
+    'not_found',
+    owner
+      ? 'There is nothing at this path.'
+      : `There is nothing at this path. Paths are exact and begin with ${BASE_PATH}/.`,
+  )
 }
 
 function wrongMethod(method: string, allowed: string[]): Refusal {

@@ -1,37 +1,30 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import {
-  BODY_ARRIVAL_MS_MAX,
-  type ErrorType,
-  offersHead,
-  PUBLIC_FILES_PER_WINDOW_MAX,
-  RATE_WINDOW_S,
-  type Route,
-  routes,
-} from '@shopwire/contract'
+import { BODY_ARRIVAL_MS_MAX, type ErrorType } from '@shopwire/contract'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
-import { createThrottle } from '../platform/throttle.ts'
+import { assert, Refusal } from '../platform/trouble.ts'
 import { limitConnections } from './connections.ts'
-import type { Answer, Endpoint } from './endpoint.ts'
-import { type Exchange, openExchange, recordWhenOver } from './exchange.ts'
-import { type PipelineDeps, refuseBody, refuseTooManyCalls, runPipeline } from './pipeline.ts'
+import { type OpenExchange, openExchange, recordWhenOver } from './exchange.ts'
 import { serialisePipelinedRequests } from './pipelining.ts'
-import { answerWithFile, assertOutsideContract, type PublicFiles } from './public-files.ts'
-import { createInputReader } from './read-input.ts'
-import { CallerGoneError, carriesBody, markHeadersEnd, refuseDeclaredLength } from './receive-body.ts'
+import { CallerGoneError, carriesBody, markHeadersEnd } from './receive-body.ts'
 import { COMMON_HEADERS, toRefusalAnswer } from './refusal-answer.ts'
-import { createRouteMatcher, type FileMatch, type RouteMatch } from './route-matcher.ts'
+import type { Answer, PresentedError, RouteFamily } from './route-family.ts'
+import { createRouteMatcher, type Match } from './route-matcher.ts'
 import { closeGently, refuseOnSockets } from './socket-refusals.ts'
 
-export interface EdgeDeps extends PipelineDeps {
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set by the edge before anything else looks at the request. */
+    exchange: OpenExchange | null
+  }
+}
+
+export interface EdgeDeps {
   readonly log: Log
   readonly metrics: Metrics
   readonly connectionsMax: number
   readonly connectionsPerAddressMax: number
-  readonly publicFiles: PublicFiles
-  /** Instead of the contract's. */
-  readonly routes?: readonly Route[]
   /** Sees every request before anything here does. */
   around?(serve: ServeRequest): ServeRequest
 }
@@ -44,26 +37,18 @@ const IDLE_MS_MAX = 10_000
 /** A caller that takes nothing of its answer for this long is not waiting for it. Longer than any answer is in the making. */
 const STALLED_MS_MAX = 20_000
 const CONNECTIONS_CHECK_MS = 250
-const NO_ROUTE = '/-'
-const FILE_ROUTE = '/-file'
-const PUBLIC_FILES = {
-  hitsMax: PUBLIC_FILES_PER_WINDOW_MAX,
-  windowMs: RATE_WINDOW_S * 1000,
-  namesMax: 100_000,
-}
+/** The two names that Fastify's router knows: a request that has a route, and one that has none. */
+const MATCHED = '/matched'
+const NOT_MATCHED = '/not-matched'
 
-/** The HTTP surface: Fastify carries the requests, the contract's route table says which there are. */
-export function createEdge(deps: EdgeDeps, endpoints: readonly Endpoint[]): FastifyInstance {
-  const mounted = endpoints.map((endpoint) => ({ endpoint, route: routeOf(deps.routes ?? routes, endpoint) }))
-  assertOutsideContract(deps.publicFiles)
-  const matchRoute = createRouteMatcher(
-    mounted.map(({ route }) => route),
-    deps.publicFiles,
-  )
-  const fileCalls = createThrottle(PUBLIC_FILES)
+/**
+ * The HTTP surface: Fastify carries the requests, the families say which routes there are. What all of them share is here: framing,
+ * limits of connections and bodies, pipelining, request ids, one log line and one measurement per request.
+ */
+export function createEdge(deps: EdgeDeps, families: readonly RouteFamily[]): FastifyInstance {
+  const matchRoute = createRouteMatcher(families)
   const takeTurn = serialisePipelinedRequests()
-  const exchanges = new WeakMap<IncomingMessage, Exchange>()
-  const exchangeOf = (request: FastifyRequest) => exchanges.get(request.raw) as Exchange
+  const matches = new WeakMap<IncomingMessage, Match>()
 
   const app = Fastify({
     logger: false,
@@ -72,11 +57,8 @@ export function createEdge(deps: EdgeDeps, endpoints: readonly Endpoint[]): Fast
     rewriteUrl(request) {
       markHeadersEnd(request)
       const match = matchRoute(request)
-      exchanges.set(request, openExchange(match))
-      // A content type that Fastify cannot read would be refused by it; to us any is right, the bytes are signed.
-      delete request.headers['content-type']
-      if ('file' in match) return FILE_ROUTE
-      return 'route' in match ? `/${match.route.name}` : NO_ROUTE
+      matches.set(request, match)
+      return 'route' in match ? MATCHED : NOT_MATCHED
     },
     requestTimeout: HEADERS_ARRIVAL_MS_MAX + BODY_ARRIVAL_MS_MAX + 1_000,
     keepAliveTimeout: IDLE_MS_MAX,
@@ -112,16 +94,22 @@ export function createEdge(deps: EdgeDeps, endpoints: readonly Endpoint[]): Fast
 
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
+  app.decorateRequest('exchange', null)
   // Before Fastify looks at the body: it has rules of its own for some methods.
   app.addHook('onRequest', (request, reply, done) => {
-    const exchange = exchangeOf(request)
+    const match = matches.get(request.raw)
+    assert(match, 'every request is matched before it gets here')
+    const exchange = openExchange(match, request.raw, reply.raw)
+    request.exchange = exchange
+    // Fastify would refuse a content type that it cannot read. Which ones are right is the family's business.
+    delete request.raw.headers['content-type']
     takeTurn(reply.raw, () => {
       recordWhenOver(deps, exchange, reply)
-      done('refusal' in exchange.match ? exchange.match.refusal : undefined)
+      done('refusal' in match ? match.refusal : undefined)
     })
   })
   app.setNotFoundHandler(() => {
-    throw new Error('a match named a route that is not there')
+    throw new Error('a request without a route was not refused')
   })
   app.setErrorHandler((error, request, reply) => {
     const exchange = exchangeOf(request)
@@ -129,34 +117,20 @@ export function createEdge(deps: EdgeDeps, endpoints: readonly Endpoint[]): Fast
       exchange.decide()
       return reply.hijack()
     }
-    exchange.refused = toRefusalAnswer(error)
     exchange.error = error
-    return send(reply, exchange, exchange.refused)
+    exchange.presented = present(exchange, error)
+    return send(reply, exchange, exchange.presented)
   })
-
-  app.get(FILE_ROUTE, async (request, reply) => {
-    const exchange = exchangeOf(request)
-    refuseDeclaredLength(request.raw)
-    refuseTooManyCalls(deps, fileCalls, request.raw)
-    refuseBody(request.raw)
-    const { file } = exchange.match as FileMatch
-    return send(reply, exchange, answerWithFile(file, request.raw.headers))
+  app.route({
+    method: methodsOf(families),
+    url: MATCHED,
+    async handler(request, reply) {
+      const exchange = exchangeOf(request)
+      const { match } = exchange
+      assert('route' in match, 'only requests with a route get here')
+      return send(reply, exchange, await match.route.answer(match, exchange))
+    },
   })
-  for (const { endpoint, route } of mounted) {
-    const input = createInputReader(route)
-    app.route({
-      // To HEAD Node sends the headers alone, the length of the body among them.
-      method: offersHead(route) ? [route.method, 'HEAD'] : route.method,
-      url: `/${route.name}`,
-      async handler(request, reply) {
-        const exchange = exchangeOf(request)
-        const match = exchange.match as RouteMatch
-        const answer = await runPipeline(deps, endpoint, input, match, request.raw, reply.raw, exchange)
-        const body = answer.body === null ? '' : JSON.stringify(answer.body)
-        return send(reply, exchange, { ...answer, body })
-      },
-    })
-  }
   if (deps.around) {
     const [serve] = app.server.listeners('request') as [ServeRequest]
     app.server.removeAllListeners('request')
@@ -165,13 +139,32 @@ export function createEdge(deps: EdgeDeps, endpoints: readonly Endpoint[]): Fast
   return app
 }
 
-function routeOf(table: readonly Route[], endpoint: Endpoint): Route {
-  const route = table.find(({ name }) => name === endpoint.name)
-  if (!route) throw new Error(`${endpoint.name} is not in the contract`)
-  return route
+function methodsOf(families: readonly RouteFamily[]): string[] {
+  return [...new Set(families.flatMap(({ routes }) => routes.flatMap(({ methods }) => methods)))]
 }
 
-function send(reply: FastifyReply, exchange: Exchange, answer: Answer<string | Buffer>): FastifyReply {
+function exchangeOf({ exchange }: FastifyRequest): OpenExchange {
+  assert(exchange, 'an exchange is opened before anything else happens')
+  return exchange
+}
+
+/** In the format of the family, where one is known. */
+function present(exchange: OpenExchange, error: unknown): PresentedError {
+  const { family } = exchange.match
+  if (!family) return toRefusalAnswer(error)
+  try {
+    return family.presentError(error, exchange)
+  } catch (fault) {
+    // Fastify's own answer would show the caller what went wrong inside.
+    exchange.error = new AggregateError(
+      [error, fault],
+      `the family "${family.name}" could not present an error`,
+    )
+    return toRefusalAnswer(exchange.error)
+  }
+}
+
+function send(reply: FastifyReply, exchange: OpenExchange, answer: Answer<string | Buffer>): FastifyReply {
   const { raw } = reply.request
   reply
     .code(answer.status)
@@ -190,10 +183,10 @@ function send(reply: FastifyReply, exchange: Exchange, answer: Answer<string | B
 }
 
 /** Whatever is left of a message that was not read to its end, or whose end is in doubt, must not become the next request. */
-function endsConnection(request: IncomingMessage, { match, refused }: Exchange): boolean {
+function endsConnection(request: IncomingMessage, { match, error }: OpenExchange): boolean {
   if (request.httpVersion !== '1.1') return true
   if ('refusal' in match && match.endsConnection) return true
-  if (refused && BODY_REFUSALS.has(refused.type)) return true
+  if (error instanceof Refusal && BODY_REFUSALS.has(error.type)) return true
   return carriesBody(request) && !request.complete
 }
 const BODY_REFUSALS: ReadonlySet<ErrorType> = new Set(['payload_too_large', 'request_timeout'])

@@ -4,8 +4,9 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { addressReader, neighbourhood } from '../../src/edge/connections.ts'
-import { answer, endpoint } from '../../src/edge/endpoint.ts'
-import { createEdge, type EdgeDeps } from '../../src/edge/server.ts'
+import { answer, endpoint } from '../../src/edge/endpoints/endpoint.ts'
+import { publicFamily } from '../../src/edge/public/public-family.ts'
+import { createEdge } from '../../src/edge/server.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
@@ -20,18 +21,11 @@ async function listen(
   connectionsMax = 1_000,
 ) {
   const metrics = createMetrics('test')
-  const deps = {
-    log: createLog('silent'),
-    metrics,
-    clock: systemClock,
-    addressOf: (request) => request.socket.remoteAddress ?? '',
-    publicFiles: new Map(),
-    connectionsMax,
-    connectionsPerAddressMax,
-    access: { metrics } as EdgeDeps['access'],
-  } satisfies EdgeDeps
   const status = endpoint('getStatus', async () => answer(200, (await body) as never))
-  const edge = createEdge(deps, [status])
+  const addressOf = (request: IncomingMessage) => request.socket.remoteAddress ?? ''
+  const edge = createEdge({ log: createLog('silent'), metrics, connectionsMax, connectionsPerAddressMax }, [
+    publicFamily({ clock: systemClock, metrics, addressOf, files: new Map() }, [status]),
+  ])
   await edge.listen({ host: '127.0.0.1', port: 0 })
   return { edge, metrics, port: (edge.server.address() as AddressInfo).port }
 }

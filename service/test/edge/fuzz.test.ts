@@ -1,7 +1,7 @@
 import { METHODS } from 'node:http'
 import { BODY_BYTES_MAX, type RouteName, routeNamed } from '@shopwire/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createInputReader } from '../../src/edge/read-input.ts'
+import { createInputReader } from '../../src/edge/endpoints/read-input.ts'
 import { Refusal } from '../../src/platform/trouble.ts'
 import { echoes } from '../../testing/echo.ts'
 import { below, mutate, pick, type Random, randomFrom } from '../../testing/mutate.ts'

@@ -1,6 +1,6 @@
 import type { ErrorType } from '@shopwire/contract'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { endpoint } from '../../src/edge/endpoint.ts'
+import { endpoint } from '../../src/edge/endpoints/endpoint.ts'
 import { refuse } from '../../src/platform/trouble.ts'
 import { echoes } from '../../testing/echo.ts'
 import { ask, chunked, requestBytes } from '../../testing/raw-http.ts'

@@ -4,7 +4,12 @@ import { join } from 'node:path'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { PUBLIC_FILES_PER_WINDOW_MAX } from '@shopwire/contract'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { assertOutsideContract, ownFiles, publicFile, readPublicFolder } from '../../src/edge/public-files.ts'
+import {
+  assertOutsideContract,
+  ownFiles,
+  publicFile,
+  readPublicFolder,
+} from '../../src/edge/public/public-files.ts'
 import { ask, openLine, requestBytes } from '../../testing/raw-http.ts'
 import { expectRefusal } from '../../testing/refusals.ts'
 import { openShop, type Shop, signedHeaders } from '../../testing/shop.ts'

@@ -1,6 +1,6 @@
 import { readBalance } from '../../ledger/transfer.ts'
 import type { Queryable } from '../../platform/db.ts'
-import { answer, endpoint } from '../endpoint.ts'
+import { answer, endpoint } from './endpoint.ts'
 
 export const getBalance = (db: Queryable) =>
   endpoint('getBalance', async ({ caller }) =>

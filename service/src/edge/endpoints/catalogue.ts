@@ -1,7 +1,8 @@
 import type { LiveCatalogue } from '../../catalogue/live-catalogue.ts'
 import { refuse } from '../../platform/trouble.ts'
-import { type Answer, answer, endpoint } from '../endpoint.ts'
 import { namesTag } from '../entity-tags.ts'
+import type { Answer } from '../route-family.ts'
+import { answer, endpoint } from './endpoint.ts'
 
 /** Callers may keep what they read and must ask whether it still holds. */
 const CACHE_CONTROL = 'private, no-cache'

@@ -3,7 +3,7 @@ import { listOrders, readOrder } from '../../orders/read-orders.ts'
 import type { Db, Queryable } from '../../platform/db.ts'
 import { assert, refuse } from '../../platform/trouble.ts'
 import type { LinkVault } from '../../supply/gift-link.ts'
-import { answer, endpoint } from '../endpoint.ts'
+import { answer, endpoint } from './endpoint.ts'
 
 /** On an answer that tells of an earlier purchase. */
 const REPLAYED = { 'idempotent-replayed': 'true' }

@@ -1,4 +1,4 @@
-import { answer, endpoint } from '../endpoint.ts'
+import { answer, endpoint } from './endpoint.ts'
 
 export const getPing = () =>
   endpoint('getPing', async ({ caller }) =>

@@ -1,6 +1,6 @@
 import type { Queryable } from '../../platform/db.ts'
 import { quoteCart } from '../../quotes/quote.ts'
-import { answer, endpoint } from '../endpoint.ts'
+import { answer, endpoint } from './endpoint.ts'
 
 export const postQuote = (db: Queryable) =>
   endpoint('postQuote', async ({ body }) => answer(200, await quoteCart(db, body.items)))

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from '../../platform/db.ts'
 import type { Keyring } from '../../platform/encryption.ts'
 import { queueTest, readHealth, setEndpoint, stopEndpoint } from '../../webhooks/endpoint.ts'
-import { answer, endpoint } from '../endpoint.ts'
+import { answer, endpoint } from './endpoint.ts'
 
 /**
  * A delivery that had looked at its destination just before the change may still be on its way out. Once we have answered,

@@ -1,21 +1,27 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Route, scopeForBody } from '@shopwire/contract'
-import { type AccessDeps, admitCaller, rateHeaders, rereadCaller } from '../access/admit-caller.ts'
-import { authorise, type Caller } from '../access/caller.ts'
-import { readCredentials } from '../access/credentials.ts'
-import type { Clock } from '../platform/clock.ts'
-import type { Throttle } from '../platform/throttle.ts'
-import { Refusal, refuse } from '../platform/trouble.ts'
-import type { Answer, Call, Endpoint } from './endpoint.ts'
-import type { InputReader } from './read-input.ts'
-import { carriesBody, receiveBody, refuseDeclaredLength } from './receive-body.ts'
-import type { RouteMatch } from './route-matcher.ts'
+import type { IncomingMessage } from 'node:http'
+import { type Route, type Scope, scopeForBody } from '@shopwire/contract'
+import { type AccessDeps, admitCaller, rateHeaders, rereadCaller } from '../../access/admit-caller.ts'
+import { authorise, type Caller } from '../../access/caller.ts'
+import { readCredentials } from '../../access/credentials.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { refuse } from '../../platform/trouble.ts'
+import type { Endpoint } from '../endpoints/endpoint.ts'
+import { bodyNotTaken, type InputReader } from '../endpoints/read-input.ts'
+import { receiveBody, refuseDeclaredLength } from '../receive-body.ts'
+import type { Answer, Exchange, RouteMatch } from '../route-family.ts'
 
 export interface PipelineDeps {
   readonly access: AccessDeps
   readonly clock: Clock
-  addressOf(request: IncomingMessage): string
   readonly interference?: Interference
+}
+
+/** One signed route of the contract. */
+export interface SignedRoute {
+  readonly endpoint: Endpoint
+  readonly route: Route
+  readonly scope: Scope
+  readonly input: InputReader
 }
 
 /** What may happen to a signed request on its way in a store that is made for trying things out. A real one has none of it. */
@@ -36,41 +42,23 @@ export interface Admitted {
   readonly body: unknown
 }
 
-/** What is known of a request so far; the log line and the answer's headers are made from it, however it ends. */
-export interface Progress {
-  caller?: Caller
-  headers: Record<string, string>
-}
-
 /**
  * From headers to answer, in the fixed order of checks: declared length, form and clock, body, key and signature, nonce,
  * limits, suspension and scope, validation, then the endpoint's own business. Each refusal leaves by an exception.
  */
 export async function runPipeline(
   deps: PipelineDeps,
-  endpoint: Endpoint,
-  input: InputReader,
+  { endpoint, route, scope, input }: SignedRoute,
   match: RouteMatch,
-  request: IncomingMessage,
-  response: ServerResponse,
-  progress: Progress,
+  exchange: Exchange,
 ): Promise<Answer<unknown>> {
-  const { route } = match
+  const { request } = exchange
   const nowMs = deps.clock.nowMs()
   refuseDeclaredLength(request)
-  if (route.scope === null) {
-    refuseBody(request)
-    return endpoint.handle({
-      ...emptyCall,
-      query: input.query(match.query),
-      id: match.id,
-      nowMs,
-    } as unknown as AnyCall)
-  }
 
   const { interference } = deps
   const credentials = readCredentials(request.headers, interference?.nowMs(request) ?? nowMs)
-  const body = await receiveBody(request, response)
+  const body = await receiveBody(request, exchange.response)
   interference?.received(request)
   const caller = await admitCaller(deps.access, credentials, {
     method: route.method,
@@ -78,10 +66,9 @@ export async function runPipeline(
     body,
     isOrder: route.bucket === 'orders',
   })
-  progress.caller = caller
-  progress.headers = rateHeaders(caller.usage)
+  exchange.actor = { key_id: caller.key_id, account_id: caller.account_id }
+  exchange.headers = rateHeaders(caller.usage)
 
-  const { scope } = route
   authorise(caller, scope)
   if (body.length > 0 && route.body === undefined) throw bodyNotTaken(route.method)
   refuseEncodedBody(request)
@@ -102,38 +89,9 @@ export async function runPipeline(
     },
     // Not the time of the headers: a body may take its time to arrive, and what happens now happens now.
     nowMs: deps.clock.nowMs(),
-  } as AnyCall
+  }
   if (!interference) return endpoint.handle(call)
   return interference.carryOut({ request, route, caller, body: value }, () => endpoint.handle(call))
-}
-
-type AnyCall = Call<'getPing'> & Call<'getStatus'>
-const emptyCall = { caller: undefined, query: undefined, body: undefined, ifNoneMatch: undefined }
-
-/** Public files are counted by address: they are larger than what asks for them. */
-export function refuseTooManyCalls(
-  { access, clock, addressOf }: PipelineDeps,
-  calls: Throttle,
-  request: IncomingMessage,
-): void {
-  const waitMs = calls.hit(addressOf(request), clock.nowMs())
-  if (waitMs === 0) return
-  access.metrics.rateLimited.inc({ policy: 'public' })
-  const seconds = Math.ceil(waitMs / 1000)
-  throw new Refusal(
-    'rate_limited',
-    `Too many files were fetched from this address. Wait ${seconds} s.`,
-    {},
-    { 'retry-after': String(seconds) },
-  )
-}
-
-export function refuseBody(request: IncomingMessage): void {
-  if (carriesBody(request)) throw bodyNotTaken(request.method ?? '')
-}
-
-function bodyNotTaken(method: string) {
-  return refuse('invalid_request', `This ${method} request takes no body; leave it out.`)
 }
 
 /** The signature covers the bytes as sent, so a compressed body could be proven and still be anything. */

@@ -5,9 +5,10 @@ import { extname, join } from 'node:path'
 import { brotliCompressSync, gzipSync, constants as zlib } from 'node:zlib'
 import { BASE_PATH } from '@shopwire/contract'
 import { openApiText } from '@shopwire/contract/published'
-import { assert } from '../platform/trouble.ts'
-import { type Answer, answer } from './endpoint.ts'
-import { namesTag } from './entity-tags.ts'
+import { assert } from '../../platform/trouble.ts'
+import { answer } from '../endpoints/endpoint.ts'
+import { namesTag } from '../entity-tags.ts'
+import type { Answer } from '../route-family.ts'
 
 /**
  * What anybody may read: the raw path of the request → the file. It is complete before the first request, and a request only

@@ -1,8 +1,8 @@
 import type { Route } from '@shopwire/contract'
 import { repeatedItemId } from '@shopwire/contract'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
-import { JsonError, parseStrictJson } from '../platform/strict-json.ts'
-import { refuse } from '../platform/trouble.ts'
+import { JsonError, parseStrictJson } from '../../platform/strict-json.ts'
+import { refuse } from '../../platform/trouble.ts'
 
 /** Turns the raw query and body of one route into values the contract allows, or refuses with what is wrong. */
 export interface InputReader {
@@ -41,6 +41,10 @@ export function createInputReader(route: Route): InputReader {
       return value
     },
   }
+}
+
+export function bodyNotTaken(method: string) {
+  return refuse('invalid_request', `This ${method} request takes no body; leave it out.`)
 }
 
 function readJson(bytes: Uint8Array): unknown {

@@ -1,0 +1,87 @@
+import {
+  BASE_PATH,
+  offersHead,
+  type Route,
+  type RouteBody,
+  type RouteName,
+  type RouteNamed,
+  type RouteQuery,
+  type RouteReply,
+  routes,
+} from '@shopwire/contract'
+import type { Caller } from '../../access/caller.ts'
+import type { Answer } from '../route-family.ts'
+
+/** One row of the contract's route table, and what we do about it: declares, delegates, presents. */
+export interface Endpoint {
+  readonly name: RouteName
+  handle(call: ValidatedCall): Promise<Answer<unknown>>
+}
+
+/** What every handler is given: `query` and `body` have passed the schemas of its route. */
+export interface ValidatedCall {
+  /** Undefined on public routes only. */
+  readonly caller: Caller | undefined
+  readonly query: unknown
+  readonly body: unknown
+  /** The raw `{id}` segment of the path; empty where it has none. */
+  readonly id: string
+  /** The entity tags the caller already holds, as sent. */
+  readonly ifNoneMatch: string | undefined
+  /** Reads the calling key again and asks what it may do; for work that finds its access version changed meanwhile. */
+  readmit(): Promise<Caller | undefined>
+  readonly nowMs: number
+}
+
+/** The same for one route, with the types of its row in the contract. */
+export interface Call<Name extends RouteName> extends ValidatedCall {
+  readonly caller: CallerOf<Name>
+  readonly query: RouteQuery<Name>
+  readonly body: RouteBody<Name>
+  readmit(): Promise<CallerOf<Name>>
+}
+
+type CallerOf<Name extends RouteName> = RouteNamed<Name> extends { readonly scope: null } ? undefined : Caller
+
+export function answer<const Body>(
+  status: number,
+  body: Body,
+  headers?: Record<string, string>,
+): Answer<Body> {
+  return headers ? { status, body, headers } : { status, body }
+}
+
+/** Each handler is checked against its own row here. Outside, the table is uniform: the schemas have made the values fit. */
+export function endpoint<Name extends RouteName>(
+  name: Name,
+  handle: (call: Call<Name>) => Promise<Answer<RouteReply<Name>>>,
+): Endpoint {
+  return { name, handle }
+}
+
+export interface MountedEndpoint {
+  readonly endpoint: Endpoint
+  readonly route: Route
+}
+
+/** The endpoints with their rows of the contract, or of the table that a store under test has instead. */
+export function mountEndpoints(
+  endpoints: readonly Endpoint[],
+  table: readonly Route[] = routes,
+): MountedEndpoint[] {
+  return endpoints.map((endpoint) => {
+    const route = table.find(({ name }) => name === endpoint.name)
+    if (!route) throw new Error(`${endpoint.name} is not in the contract`)
+    return { endpoint, route }
+  })
+}
+
+/** Where the edge finds an endpoint: what its route has in common with the routes of other families. */
+export function placeOf(route: Route) {
+  const methods = offersHead(route) ? [route.method, 'HEAD'] : [route.method]
+  return { name: route.name, path: BASE_PATH + route.path, methods }
+}
+
+export function asJson(answer: Answer<unknown>): Answer<string> {
+  return { ...answer, body: answer.body === null ? '' : JSON.stringify(answer.body) }
+}

@@ -1,0 +1,102 @@
+import type { IncomingMessage } from 'node:http'
+import { PUBLIC_FILES_PER_WINDOW_MAX, RATE_WINDOW_S, type Route } from '@shopwire/contract'
+import type { Clock } from '../../platform/clock.ts'
+import type { Metrics } from '../../platform/metrics.ts'
+import { createThrottle } from '../../platform/throttle.ts'
+import { Refusal } from '../../platform/trouble.ts'
+import {
+  asJson,
+  type Endpoint,
+  type MountedEndpoint,
+  mountEndpoints,
+  placeOf,
+} from '../endpoints/endpoint.ts'
+import { bodyNotTaken, createInputReader } from '../endpoints/read-input.ts'
+import { carriesBody, refuseDeclaredLength } from '../receive-body.ts'
+import { toRefusalAnswer } from '../refusal-answer.ts'
+import type { FamilyRoute, RouteFamily } from '../route-family.ts'
+import { answerWithFile, assertOutsideContract, type PublicFile, type PublicFiles } from './public-files.ts'
+
+export interface PublicFamilyDeps {
+  readonly clock: Clock
+  readonly metrics: Metrics
+  readonly files: PublicFiles
+  addressOf(request: IncomingMessage): string
+  /** Instead of the contract's. */
+  readonly routes?: readonly Route[]
+}
+
+/** Public files are counted by address: they are larger than what asks for them. Routes are not (docs/decisions/0024). */
+const FILES_LIMIT = {
+  hitsMax: PUBLIC_FILES_PER_WINDOW_MAX,
+  windowMs: RATE_WINDOW_S * 1000,
+  namesMax: 100_000,
+}
+
+/** What anybody may read: those of the endpoints whose rows in the contract name no scope, and the public files. */
+export function publicFamily(deps: PublicFamilyDeps, endpoints: readonly Endpoint[]): RouteFamily {
+  assertOutsideContract(deps.files)
+  const mounted = mountEndpoints(endpoints, deps.routes).filter(({ route }) => route.scope === null)
+  const refuseTooManyFiles = fileLimit(deps)
+  const routes = [
+    ...mounted.map((endpoint) => publicRoute(deps.clock, endpoint)),
+    ...[...deps.files].map(([path, file]) => fileRoute(path, file, refuseTooManyFiles)),
+  ]
+  return { name: 'public', routes, presentError: toRefusalAnswer }
+}
+
+function publicRoute(clock: Clock, { endpoint, route }: MountedEndpoint): FamilyRoute {
+  const input = createInputReader(route)
+  return {
+    ...placeOf(route),
+    async answer({ id, query }, { request }) {
+      refuseDeclaredLength(request)
+      refuseBody(request)
+      return asJson(await endpoint.handle({ ...NOBODY, query: input.query(query), id, nowMs: clock.nowMs() }))
+    },
+  }
+}
+
+/** Nobody is asked who they are, and signature headers are not looked at. */
+const NOBODY = {
+  caller: undefined,
+  body: undefined,
+  ifNoneMatch: undefined,
+  readmit: async () => undefined,
+}
+
+function fileRoute(path: string, file: PublicFile, refuseTooManyFiles: Limit): FamilyRoute {
+  return {
+    name: 'file',
+    path,
+    methods: ['GET'],
+    async answer(_match, { request }) {
+      refuseDeclaredLength(request)
+      refuseTooManyFiles(request)
+      refuseBody(request)
+      return answerWithFile(file, request.headers)
+    },
+  }
+}
+
+type Limit = (request: IncomingMessage) => void
+
+function fileLimit({ addressOf, clock, metrics }: PublicFamilyDeps): Limit {
+  const calls = createThrottle(FILES_LIMIT)
+  return (request) => {
+    const waitMs = calls.hit(addressOf(request), clock.nowMs())
+    if (waitMs === 0) return
+    metrics.rateLimited.inc({ policy: 'public' })
+    const seconds = Math.ceil(waitMs / 1000)
+    throw new Refusal(
+      'rate_limited',
+      `Too many files were fetched from this address. Wait ${seconds} s.`,
+      {},
+      { 'retry-after': String(seconds) },
+    )
+  }
+}
+
+function refuseBody(request: IncomingMessage): void {
+  if (carriesBody(request)) throw bodyNotTaken(request.method ?? '')
+}
