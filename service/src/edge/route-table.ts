@@ -24,23 +24,35 @@ export function claimRoutes(families: readonly RouteFamily[]): RouteTable {
   const byId = new Map<string, ClaimedPath>()
   for (const family of families) {
     for (const route of family.routes) {
-      if (!route.path.startsWith('/')) throw new Error(`${describe(family, route.path)} must begin with "/".`)
+      assertForm(route.path.startsWith('/'), family, route.path, 'must begin with "/"')
       const [table, name] = route.path.endsWith(`/${ID}`)
         ? [byId, route.path.slice(0, -ID.length)]
         : [exact, route.path]
       const claimed = table.get(name) ?? { family, methods: new Map<string, FamilyRoute>() }
       if (claimed.family !== family) throw overlap(family, route.path, claimed.family, route.path)
       for (const method of route.methods) {
-        if (claimed.methods.has(method))
-          throw new Error(`${describe(family, route.path)} has ${method} twice.`)
+        assertForm(!claimed.methods.has(method), family, route.path, `has ${method} twice`)
         claimed.methods.set(method, route)
       }
       table.set(name, claimed)
     }
   }
-  const prefixes = families.flatMap((family) =>
-    family.prefix === undefined ? [] : [{ prefix: family.prefix, family }],
-  )
+  const prefixes = families.flatMap((family) => {
+    const { prefix } = family
+    if (prefix === undefined) return []
+    assertForm(!prefix.endsWith('/'), family, prefix, 'must not end with "/"')
+    return [{ prefix, family }]
+  })
+  refuseOverlaps(families, byId, prefixes)
+  return { exact, byId, prefixes }
+}
+
+/** Two equal paths have met in the table already; here is what differs in spelling and still fits the same request. */
+function refuseOverlaps(
+  families: readonly RouteFamily[],
+  byId: RouteTable['byId'],
+  prefixes: RouteTable['prefixes'],
+): void {
   const roots = prefixes.map(({ prefix, family }) => ({ path: prefix, family }))
   const paths = families.flatMap((family) => family.routes.map(({ path }) => ({ path, family })))
   for (const { path, family } of [...roots, ...paths]) {
@@ -50,7 +62,6 @@ export function claimRoutes(families: readonly RouteFamily[]): RouteTable {
     const owner = prefixes.find((other) => other.family !== family && isWithin(path, other.prefix))
     if (owner) throw overlap(family, path, owner.family, `${owner.prefix}/…`)
   }
-  return { exact, byId, prefixes }
 }
 
 /** Whether a path is the prefix or below it. */
@@ -63,6 +74,10 @@ function overlap(family: RouteFamily, path: string, other: RouteFamily, otherPat
     `The routes of two families overlap: ${describe(family, path)} and ${describe(other, otherPath)}. ` +
       'Give one of them another path: a request must belong to one family.',
   )
+}
+
+function assertForm(isRight: boolean, family: RouteFamily, path: string, fault: string): void {
+  if (!isRight) throw new Error(`${describe(family, path)} ${fault}.`)
 }
 
 function describe({ name }: RouteFamily, path: string): string {
