@@ -42,7 +42,7 @@ test('the admin command refuses a database of another version with the words of 
   const next = (await migrationFiles()).length + 1
   await psql(
     database.ownerUrl,
-    `insert into schema_migrations (number, name, checksum) values (${next}, 'of_tomorrow.sql', 'x')`,
+    `insert into schema_migrations (number, name, checksum, compatible_with) values (${next}, 'of_tomorrow.sql', 'x', ${next})`,
   )
   await refused('newer than this program')
   expect(await psql(database.ownerUrl, 'select count(*) from accounts')).toBe('1')
@@ -83,7 +83,7 @@ test('a database newer than the program is refused by API and migration alike, a
   const database = await provisionDatabase(postgres, 'newer')
   expect((await migrate(database)).code).toBe(0)
   const next = (await migrationFiles()).length + 1
-  const insert = `insert into schema_migrations (number, name, checksum) values (${next}, 'of_tomorrow.sql', 'x')`
+  const insert = `insert into schema_migrations (number, name, checksum, compatible_with) values (${next}, 'of_tomorrow.sql', 'x', ${next})`
   await psql(database.ownerUrl, insert)
 
   const api = await runApi(database)

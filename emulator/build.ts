@@ -6,7 +6,7 @@ import { NODE_MIN } from './src/arguments.ts'
 
 /**
  * Makes `dist/`, the package as it is published: our own code bundled, with the files it reads beside it (what must hold of the data,
- * the migrations, the page, the pages for callers), and a package.json of its own. What comes from npm stays a dependency. In the workspace the sources
+ * the migrations and SQL functions, the page, the pages for callers), and a package.json of its own. What comes from npm stays a dependency. In the workspace the sources
  * themselves are run.
  */
 const here = import.meta.dirname
@@ -63,8 +63,8 @@ await build({
 // Every Node it runs on can require ESM; TypeScript wants to read that from a file of its own.
 await writeFile(join(here, 'dist/lib/index.cjs'), "module.exports = require('./index.mjs')\n")
 await cp(join(here, 'dist/lib/index.d.mts'), join(here, 'dist/lib/index.d.cts'))
-await cp(join(service, 'migrations'), join(here, 'dist/migrations'), { recursive: true })
-await cp(join(service, 'invariants'), join(here, 'dist/invariants'), { recursive: true })
+for (const part of ['migrations', 'functions', 'invariants'])
+  await cp(join(service, part), join(here, 'dist', part), { recursive: true })
 await cp(join(here, 'src/page'), join(here, 'dist/page'), { recursive: true })
 for (const part of ['reference', 'guides', 'start'])
   await cp(join(here, '../docs', part), join(here, 'dist/docs', part), { recursive: true })

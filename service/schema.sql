@@ -10,7 +10,7 @@ begin
   if found then
     return;
   end if;
-  -- One second more than now: a nonce signed up to a second ahead of our clock is not witnessed.
+  -- One second more than now: a nonce signed up to a second ahead of our clock is not in witnessed_nonces.
   insert into admission_memory as m (server_started_at, lost_at, purged_to)
   values (pg_postmaster_start_time(), floor(extract(epoch from clock_timestamp()))::bigint + 1, 0)
       on conflict (only_row) do update
@@ -42,7 +42,7 @@ begin
     return;
   end if;
 
-  select * into memory from admission_memory_check();
+  select m.lost_at, m.purged_to into memory from admission_memory_check() m;
   now_us := floor(extract(epoch from clock_timestamp()) * 1000000);
   now_s := now_us / 1000000;
   if now_s <= memory.lost_at then
@@ -55,17 +55,25 @@ begin
   end if;
   must_survive := p_signed_at > now_s + 1 or now_s <= memory.lost_at + c_usable_s;
 
-  select * into w from admission_windows where account_id = p_account_id for update;
+  select requests, orders, refused_since, refused_count, requests_refused_to, orders_refused_to
+    into w
+    from admission_windows
+   where account_id = p_account_id
+     for update;
   if not found then
     insert into admission_windows (account_id) values (p_account_id) on conflict do nothing;
-    select * into w from admission_windows where account_id = p_account_id for update;
+    select requests, orders, refused_since, refused_count, requests_refused_to, orders_refused_to
+      into w
+      from admission_windows
+     where account_id = p_account_id
+       for update;
   end if;
 
-  -- Read after the lock is held: a copy that waited must not count with an old time. Admissions are stamped a shade late and
-  -- judged a shade early, so that no window of 60 s ever holds one too many.
+  -- Read after the lock is held: a request that waited must not be counted at the time it arrived. Admissions are recorded one
+  -- millisecond late and compared with the time rounded down, so no window of 60 s ever holds one too many.
   now_us := floor(extract(epoch from clock_timestamp()) * 1000000);
   now_ms := now_us / 1000;
-  -- A clock that stepped back leaves stamps in the future; they count as made now.
+  -- A clock that stepped back leaves times in the future; they count as now.
   if w.requests[cardinality(w.requests)] > now_ms + 1 then
     w.requests := array(select least(t, now_ms) from unnest(w.requests) t);
     w.orders := array(select least(t, now_ms) from unnest(w.orders) t);
@@ -74,7 +82,7 @@ begin
     w.refused_since := now_ms;
     w.refused_count := 0;
   end if;
-  -- Stamps that left the window are dropped from the front; they are in order.
+  -- Times that have left the window are at the front: they are in order.
   while w.requests[1] <= now_ms - c_window_ms loop
     w.requests := w.requests[2:];
   end loop;
@@ -91,7 +99,7 @@ begin
 
   refused_to := case when p_is_order then w.orders_refused_to else w.requests_refused_to end;
   if now_s <= memory.lost_at + c_usable_s then
-    -- What was refused under a memory that is gone.
+    -- Refusals from before the nonces were lost.
     refused_to := greatest(refused_to, (
       select r.refused_to from witnessed_refusals r where r.account_id = p_account_id and r.is_order = p_is_order));
   end if;
@@ -116,7 +124,7 @@ begin
       end if;
     end if;
     verdict := 'limited';
-    -- By the clock that signed this one: a second later than the latest.
+    -- By the clock that signed this one: a second after the latest refused one.
     wait_ms := greatest(wait_ms, (refused_to - p_signed_at + 1) * 1000);
   else
     insert into spent_nonces (account_id, key_id, nonce, signed_at)
@@ -202,7 +210,7 @@ begin
    where b.account_id = p_account_id
      for update;
 
-  -- Asked below the lock, so that a copy that waited sees what the first one did.
+  -- Read under the lock, so that a repeated request that waited sees what the first one did.
   perform from accounts a where a.id = p_account_id and a.access_version = p_access_version;
   if not found then
     verdict := 'changed';
@@ -225,7 +233,7 @@ begin
     return;
   end if;
 
-  -- One look at the catalogue: what is checked here is what is written below.
+  -- The catalogue is read once: what is checked here is what is written below.
   select sum(c.qty * c.unit_price_cents) filter (where c.status <> 'sold_out'),
          array_agg(c.name order by c.n),
          array_agg(c.unit_price_cents order by c.n),
@@ -297,8 +305,13 @@ CREATE FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected big
            else 'ok'
          end
     from unnest(p_ids, p_qtys, p_expected) with ordinality as c (id, qty, expected, n)
-    -- One look-up per line, whatever the planner believes about the size of a cart.
-    left join lateral (select * from items where items.id = c.id limit 1) i on true
+    -- One look-up per line by the primary key, whatever size of cart the planner assumes.
+    left join lateral (
+      select items.id, items.name, items.price_cents, items.is_for_sale, items.has_supply, items.available_until
+        from items
+       where items.id = c.id
+       limit 1
+    ) i on true
    order by c.n
 $$;
 
@@ -307,7 +320,7 @@ CREATE FUNCTION public.probe_writes() RETURNS void
     SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     AS $$
 begin
-  -- A new file each time: pages that are there already would say nothing.
+  -- A new file each time: pages that exist already would prove nothing.
   truncate public.write_probe;
   insert into public.write_probe select repeat('x', 8000) from generate_series(1, 128);
   raise exception 'written' using errcode = 'SW001';
@@ -322,6 +335,7 @@ CREATE FUNCTION public.purge_nonces(p_signed_to bigint) RETURNS bigint
 declare
   purged bigint;
 begin
+  -- One purge at a time; the others have nothing to do.
   if not pg_try_advisory_xact_lock(5348094773) then
     return 0;
   end if;
@@ -735,10 +749,17 @@ CREATE TABLE public.refund_rule (
     CONSTRAINT refund_rule_window_count_check CHECK ((window_count >= 0))
 );
 
+CREATE TABLE public.schema_functions (
+    path text NOT NULL,
+    checksum text NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
 CREATE TABLE public.schema_migrations (
     number integer NOT NULL,
     name text NOT NULL,
     checksum text NOT NULL,
+    compatible_with integer NOT NULL,
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
@@ -969,6 +990,9 @@ ALTER TABLE ONLY public.pool_links
 
 ALTER TABLE ONLY public.refund_rule
     ADD CONSTRAINT refund_rule_pkey PRIMARY KEY (only_row);
+
+ALTER TABLE ONLY public.schema_functions
+    ADD CONSTRAINT schema_functions_pkey PRIMARY KEY (path);
 
 ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (number);
@@ -1248,6 +1272,8 @@ GRANT UPDATE(link_kek_id) ON TABLE public.pool_links TO shopwire_app;
 GRANT UPDATE(set_aside_at) ON TABLE public.pool_links TO shopwire_app;
 
 GRANT SELECT,UPDATE ON TABLE public.refund_rule TO shopwire_app;
+
+GRANT SELECT ON TABLE public.schema_functions TO shopwire_app;
 
 GRANT SELECT ON TABLE public.schema_migrations TO shopwire_app;
 

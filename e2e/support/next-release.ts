@@ -14,7 +14,7 @@ const DATA = fileURLToPath(new URL('../../.data/', import.meta.url))
 export async function makeNextRelease(migration: string): Promise<NextRelease> {
   await mkdir(DATA, { recursive: true })
   const path = await mkdtemp(`${DATA}next-release-`)
-  for (const part of ['bin', 'src', 'migrations', 'package.json']) {
+  for (const part of ['bin', 'src', 'migrations', 'functions', 'package.json']) {
     await cp(`${SERVICE}${part}`, `${path}/${part}`, { recursive: true })
   }
   const number = String((await readdir(`${path}/migrations`)).length + 1).padStart(4, '0')

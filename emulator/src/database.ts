@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type Postgres, startPostgres } from '@shopwire/engines'
-import { type Db, MIGRATIONS, migrate, openDatabase, statement } from '@shopwire/service/embedded'
+import { type Db, migrate, openDatabase, SCHEMA, statement } from '@shopwire/service/embedded'
 import { findPrograms } from './postgres-programs.ts'
 
 /** A PostgreSQL of the emulator's own, with the store's schema in it. */
@@ -54,7 +54,7 @@ export async function startDatabase(
   try {
     progress('making the schema')
     const { ownerUrl, appUrl } = await provision(postgres)
-    await migrate(ownerUrl, MIGRATIONS)
+    await migrate(ownerUrl, SCHEMA)
     return { appUrl, version: postgres.version, stop }
   } catch (error) {
     await stop()

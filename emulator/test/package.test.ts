@@ -52,7 +52,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 test('what is published is code, types, the files they read, and nothing of ours by name', async () => {
   const others = tarball.files.filter(
     (path) =>
-      !/^(lib\/[\w-]+\.(mjs|cjs|d\.mts|d\.cts)|migrations\/.+\.sql|invariants\/.+\.sql|page\/.+|docs\/.+\.md)$/.test(
+      !/^(lib\/[\w-]+\.(mjs|cjs|d\.mts|d\.cts)|migrations\/.+\.sql|functions\/.+\.sql|invariants\/.+\.sql|page\/.+|docs\/.+\.md)$/.test(
         path,
       ),
   )

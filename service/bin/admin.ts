@@ -11,13 +11,14 @@ import { readRules } from '../src/operations/verify.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import { verifiedKeyring } from '../src/platform/key-checks.ts'
 import { createLog } from '../src/platform/log.ts'
-import { migrate, schemaMismatch, schemaMismatchAt } from '../src/platform/migrate.ts'
+import { migrate } from '../src/platform/migrate.ts'
+import { schemaMismatch, schemaMismatchAt } from '../src/platform/schema-version.ts'
 import {
   INVARIANTS,
-  MIGRATIONS,
   openAdmissionFrom,
   openDatabaseFrom,
   openKeyringFrom,
+  SCHEMA,
   verifyKeysOf,
 } from '../src/wiring.ts'
 
@@ -65,10 +66,10 @@ process.exitCode = await runAdmin(
     patientReads: () => createReads(patientDb()),
     operator: (actor) =>
       createOperator(deps(), actorOf(actor ?? config().SHOPWIRE_ACTOR, currentLogin(), isDevelopment())),
-    migrate: (report) => migrate(loadSchemaUrl('migrate'), MIGRATIONS, report),
-    migrationStatus: () => schemaMismatchAt(loadSchemaUrl('look'), MIGRATIONS),
+    migrate: (report) => migrate(loadSchemaUrl('migrate'), SCHEMA, report),
+    migrationStatus: () => schemaMismatchAt(loadSchemaUrl('look'), SCHEMA),
     schemaMismatch: () =>
-      schemaMismatch((text) => deps().db.many({ text, values: [], name: 'schema_version' }), MIGRATIONS),
+      schemaMismatch((text) => deps().db.many({ text, values: [], name: 'schema_version' }), SCHEMA),
     rules: () => readRules(INVARIANTS),
     describeConfig: () => describeConfig(config()),
     configReference,

@@ -1,12 +1,12 @@
 #!/usr/bin/env node
 import { ConfigError, loadSchemaUrl } from '../src/config.ts'
 import { migrate } from '../src/platform/migrate.ts'
-import { MIGRATIONS } from '../src/wiring.ts'
+import { SCHEMA } from '../src/wiring.ts'
 
 /** For containers that migrate in a step of their own; the same as `shopwire-admin migrate`. */
 try {
   const url = loadSchemaUrl('migrate')
-  const { applied, version } = await migrate(url, MIGRATIONS, (line) => process.stdout.write(`${line}\n`))
+  const { applied, version } = await migrate(url, SCHEMA, (line) => process.stdout.write(`${line}\n`))
   process.stdout.write(`${applied.length} applied; the database is at version ${version}\n`)
 } catch (error) {
   process.stderr.write(`${(error as Error).message}\n`)

@@ -1,4 +1,6 @@
--- What is for sale. Items are never deleted: old orders and callers' caches still name them.
+-- Catalogue: what is for sale, and whether the store is open.
+
+-- Items are never deleted: old orders and callers' caches still name them.
 create table items (
   id text collate "C" primary key check (id ~ '^[0-9]{17,20}$'),
   name text not null check (char_length(name) between 1 and 200),
@@ -7,17 +9,19 @@ create table items (
   price_cents bigint not null check (price_cents between 0 and 100000000),
   image text check (image ~ '^https?://' and char_length(image) <= 2000),
   is_for_sale boolean not null,
-  -- False while there is nothing to deliver it from, such as an empty pool of links.
+  -- False while it cannot be delivered, such as with an empty pool of links.
   has_supply boolean not null default true,
   available_until timestamptz,
-  -- The revision that last changed it: how a process catches up.
+  -- The catalogue revision that last changed it. A process that is behind reads the items above its own revision.
   revision bigint not null,
   check (type <> 'frame' or image is null)
 );
 
 create unique index items_revision on items (revision, id);
 
--- One row. Every change takes it first, so revisions become visible in their order.
+grant select, insert, update on items to shopwire_app;
+
+-- One row. Every change locks it first, so revisions become visible in their order.
 create table catalogue_state (
   only_row boolean primary key default true check (only_row),
   revision bigint not null,
@@ -26,30 +30,32 @@ create table catalogue_state (
 
 insert into catalogue_state (revision, changed_at) values (1, now());
 
-grant select, insert, update on items to shopwire_app;
 grant select, update on catalogue_state to shopwire_app;
 
--- Prices a cart as it stands now. The one rule for what a line is worth and whether it can be bought: quotes show its
--- rows, orders are placed on them.
-create function price_cart(p_ids text[], p_qtys integer[], p_expected bigint[])
-returns table (
-  n integer, id text, qty integer, expected_price_cents bigint,
-  name text, unit_price_cents bigint, status text
-)
-language sql stable as $$
-  select c.n::integer, c.id, c.qty, c.expected, i.name, i.price_cents,
-         case
-           when i.id is null then 'sold_out'
-           when not (i.is_for_sale and i.has_supply) then 'sold_out'
-           when i.available_until <= clock_timestamp() then 'sold_out'
-           when c.expected is not null and c.expected <> i.price_cents then 'price_changed'
-           else 'ok'
-         end
-    from unnest(p_ids, p_qtys, p_expected) with ordinality as c (id, qty, expected, n)
-    -- One look-up per line, whatever the planner believes about the size of a cart.
-    left join lateral (select * from items where items.id = c.id limit 1) i on true
-   order by c.n
-$$;
+-- Whether an operator has opened the store. One row. What callers are told is decided by functions/catalogue/store_is_open.sql.
+create table store_state (
+  only_row boolean primary key default true check (only_row),
+  is_open boolean not null,
+  reason text check (char_length(reason) <= 200),
+  changed_at timestamptz not null
+);
 
-revoke execute on function price_cart from public;
-grant execute on function price_cart to shopwire_app;
+insert into store_state (is_open, changed_at) values (true, now());
+
+grant select, update on store_state to shopwire_app;
+
+-- Closings planned ahead. Nothing has to run for one to begin or end: every request compares them with the time.
+create table store_windows (
+  id text collate "C" primary key,
+  closes_at timestamptz not null,
+  opens_at timestamptz not null,
+  reason text not null check (char_length(reason) between 1 and 200),
+  created_at timestamptz not null,
+  -- A cancelled window no longer closes the store, and stays on record.
+  cancelled_at timestamptz,
+  check (closes_at < opens_at)
+);
+
+create index store_windows_ahead on store_windows (opens_at) where cancelled_at is null;
+
+grant select, insert, update on store_windows to shopwire_app;

@@ -12,11 +12,15 @@ import { type Keyring, localKeks, openKeyring, WrongEncryptionKey } from './plat
 import { verifyEncryptionKeys } from './platform/key-checks.ts'
 import type { Log } from './platform/log.ts'
 import type { Metrics } from './platform/metrics.ts'
-import { schemaMismatch } from './platform/migrate.ts'
+import type { SchemaFolders } from './platform/schema-files.ts'
+import { schemaMismatch } from './platform/schema-version.ts'
 import { Unavailable } from './platform/trouble.ts'
 
 export const VERSION = (createRequire(import.meta.url)('../package.json') as { version: string }).version
-export const MIGRATIONS = new URL('../migrations/', import.meta.url)
+export const SCHEMA: SchemaFolders = {
+  migrations: new URL('../migrations/', import.meta.url),
+  functions: new URL('../functions/', import.meta.url),
+}
 export const INVARIANTS = new URL('../invariants/', import.meta.url)
 
 const RETRY_MS = 1_000
@@ -148,12 +152,12 @@ export async function untilAnswered(
   }
 }
 
-/** Exits when the database has another version, and says which migration is missing. */
+/** A database this program cannot work on is not served: the process says why, and what to do, and ends. */
 export function untilSchemaFits(db: Db, log: Log, report: (why: string) => void): Promise<void> {
   return untilAnswered('database', log, report, async () => {
     const mismatch = await schemaMismatch(
       (text) => db.many({ text, values: [], name: 'schema_version' }),
-      MIGRATIONS,
+      SCHEMA,
     )
     if (mismatch === undefined) return
     log.fatal(mismatch)

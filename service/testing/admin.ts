@@ -3,8 +3,8 @@ import type { CommandContext } from '../src/admin/command-context.ts'
 import { runAdmin } from '../src/admin/program.ts'
 import { createReads } from '../src/operations/reads.ts'
 import { systemClock } from '../src/platform/clock.ts'
-import { schemaMismatch } from '../src/platform/migrate.ts'
-import { MIGRATIONS } from '../src/wiring.ts'
+import { schemaMismatch } from '../src/platform/schema-version.ts'
+import { SCHEMA } from '../src/wiring.ts'
 import type { Shop } from './shop.ts'
 
 /** Runs an operator's command line on this shop, inside this process. */
@@ -15,7 +15,7 @@ export async function runAdminOn({ db, operator }: Shop, ...args: string[]) {
     reads: () => createReads(db),
     operator: () => operator,
     schemaMismatch: () =>
-      schemaMismatch((text) => db.many({ text, values: [], name: 'schema_version' }), MIGRATIONS),
+      schemaMismatch((text) => db.many({ text, values: [], name: 'schema_version' }), SCHEMA),
     isDevelopment: () => false,
     nowMs: systemClock.nowMs,
     pause: (ms: number) => sleep(ms),

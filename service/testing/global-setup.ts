@@ -1,7 +1,7 @@
 import { provisionDatabase, startPostgres, startRedis, startRedisCluster } from '@shopwire/engines'
 import type { TestProject } from 'vitest/node'
 import { migrate } from '../src/platform/migrate.ts'
-import { MIGRATIONS } from '../src/wiring.ts'
+import { SCHEMA } from '../src/wiring.ts'
 import { TEMPLATE_DATABASE } from './database.ts'
 
 declare module 'vitest' {
@@ -22,7 +22,7 @@ export default async function setup(project: TestProject) {
     startRedisCluster({ masters: 3 }),
   ])
   const { ownerUrl, appUrl } = await provisionDatabase(postgres, TEMPLATE_DATABASE)
-  await migrate(ownerUrl, MIGRATIONS)
+  await migrate(ownerUrl, SCHEMA)
   project.provide('superuserUrl', postgres.superuserUrl)
   project.provide('ownerUrl', ownerUrl)
   project.provide('appUrl', appUrl)

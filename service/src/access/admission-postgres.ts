@@ -20,7 +20,7 @@ export interface PostgresAdmissionOptions {
 
 export const PURGE_EVERY_MS = 30_000
 
-/** Admission in the database, by the function `admit` of the migrations. Needs no other server. */
+/** Admission in the database itself, by functions/access/admit.sql: nothing else to run. */
 export function postgresAdmission(db: Db, options: PostgresAdmissionOptions): Admission {
   const { limits } = options
   let timer: NodeJS.Timeout | undefined

@@ -30,7 +30,7 @@ export interface NewOrder {
   readonly cart: CartColumns
 }
 
-/** The function in the migrations says what each verdict means. */
+/** What each verdict means is said in functions/orders/place_order.sql. */
 export interface Placed {
   readonly verdict:
     | 'bought'

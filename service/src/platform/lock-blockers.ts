@@ -35,7 +35,7 @@ export async function watchBlockers(url: string, pid: number): Promise<BlockerWa
   let looking: Promise<void> | undefined
 
   async function look() {
-    const { rows } = await client.query<Omit<Blocker, 'seen_s'>>(BLOCKERS, [pid])
+    const rows = await findBlockers(client, pid)
     if (rows.length === 0) return
     const nowMs = performance.now()
     latest = rows.map((row) => {
@@ -69,14 +69,36 @@ export function describeBlockers(blockers: readonly Blocker[]): string {
   return blockers.map(describe).join('; ')
 }
 
+/** Who is in the way of the session with this pid at this moment. */
+export async function findBlockers(client: pg.Client, pid: number): Promise<Blocker[]> {
+  return (await client.query<Blocker>(BLOCKERS, [pid])).rows
+}
+
+/** Who holds the advisory lock with this number. */
+export async function findHolders(client: pg.Client, lockId: number): Promise<Blocker[]> {
+  return (await client.query<Blocker>(HOLDERS, [lockId])).rows
+}
+
 const BLOCKERS = `
   select b.pid, a.application_name, a.usename as "user",
-         extract(epoch from clock_timestamp() - a.xact_start)::integer as transaction_s
+         extract(epoch from clock_timestamp() - a.xact_start)::integer as transaction_s, 0 as seen_s
     from unnest(pg_blocking_pids($1)) as b (pid)
     left join pg_stat_activity a on a.pid = b.pid
    group by b.pid, a.application_name, a.usename, a.xact_start
    order by a.xact_start, b.pid
    limit 5`
+
+/** A bigint as pg_locks shows it: its upper half in classid, its lower half in objid. */
+const HOLDERS = `
+  select a.pid, a.application_name, a.usename as "user",
+         extract(epoch from clock_timestamp() - coalesce(a.xact_start, a.backend_start))::integer as transaction_s, 0 as seen_s
+    from pg_locks l
+    join pg_stat_activity a on a.pid = l.pid
+   where l.locktype = 'advisory'
+     and l.granted
+     and l.database = (select oid from pg_database where datname = current_database())
+     and (l.classid::bigint << 32) + l.objid::bigint = $1
+     and l.objsubid = 1`
 
 function describe({ pid, application_name, user, transaction_s, seen_s }: Blocker): string {
   if (pid === 0) return 'a prepared transaction (listed in pg_prepared_xacts)'

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -7,57 +7,83 @@ import { pathToFileURL } from 'node:url'
 import { findPostgres } from '@shopwire/engines'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { migrate, schemaMismatch } from '../../src/platform/migrate.ts'
-import { MIGRATIONS } from '../../src/wiring.ts'
+import { migrate } from '../../src/platform/migrate.ts'
+import type { SchemaFolders } from '../../src/platform/schema-files.ts'
+import { schemaMismatch } from '../../src/platform/schema-version.ts'
+import { SCHEMA } from '../../src/wiring.ts'
 import { asSuperuser, openTestDatabase, type TestDatabase } from '../../testing/database.ts'
 
 let database: TestDatabase
-let folder: URL
+let schema: SchemaFolders
+let path: string
 beforeEach(async () => {
   database = await openTestDatabase({ isEmpty: true })
-  const path = await mkdtemp(join(tmpdir(), 'migrations-'))
-  await cp(MIGRATIONS, path, { recursive: true })
-  folder = pathToFileURL(`${path}/`)
+  path = await mkdtemp(join(tmpdir(), 'schema-'))
+  schema = await copySchema('ours')
 })
-afterEach(() => database.close())
+afterEach(async () => {
+  await database.close()
+  await rm(path, { recursive: true })
+})
+
+/** The schema of today in a folder of its own, to be made into another release. */
+async function copySchema(name: string): Promise<SchemaFolders> {
+  const folder = (part: string) => pathToFileURL(`${join(path, name, part)}/`)
+  await cp(SCHEMA.migrations, folder('migrations'), { recursive: true })
+  await cp(SCHEMA.functions, folder('functions'), { recursive: true })
+  return { migrations: folder('migrations'), functions: folder('functions') }
+}
+
+/** Writes the next migration of this release; returns its name. */
+async function addMigration(to: SchemaFolders, number: number, what: string, text: string): Promise<string> {
+  const name = `${String(number).padStart(4, '0')}_${what}.sql`
+  await writeFile(new URL(name, to.migrations), text)
+  return name
+}
 
 const query = (text: string) =>
   asSuperuser(async (client) => (await client.query(text)).rows, database.superuserUrl)
 const countFiles = async () => (await query('select number from schema_migrations')).length
 
-test('processes that migrate at the same time all succeed, and each file is applied once', async () => {
-  const reports = await Promise.all(Array.from({ length: 6 }, () => migrate(database.ownerUrl, folder)))
+test('processes that start at once all succeed, and each file is applied once', async () => {
+  const reports = await Promise.all(Array.from({ length: 6 }, () => migrate(database.ownerUrl, schema)))
   const applied = reports.flatMap((report) => report.applied)
   expect(new Set(applied).size).toBe(applied.length)
   expect(applied).toHaveLength(await countFiles())
-  expect(await schemaMismatch(query, folder)).toBeUndefined()
+  expect(await schemaMismatch(query, schema)).toBeUndefined()
 })
 
-test('a database that is behind is reported with the command to run', async () => {
-  expect(await schemaMismatch(query, folder)).toMatch(/version 0.*shopwire-admin migrate/)
+test('a database that is behind is named, with the command that helps', async () => {
+  expect(await schemaMismatch(query, schema)).toMatch(/version 0.*shopwire-admin migrate/)
 })
 
 test('a database newer than the program is refused', async () => {
-  const { version } = await migrate(database.ownerUrl, folder)
-  await query(`insert into schema_migrations (number, name, checksum) values (${version + 1}, 'later', 'x')`)
-  await expect(migrate(database.ownerUrl, folder)).rejects.toThrow(/newer than this program/)
-  expect(await schemaMismatch(query, folder)).toMatch(/newer than this program/)
+  const { version } = await migrate(database.ownerUrl, schema)
+  await query(
+    `insert into schema_migrations (number, name, checksum, compatible_with) values (${version + 1}, 'later', 'x', ${version + 1})`,
+  )
+  await expect(migrate(database.ownerUrl, schema)).rejects.toThrow(/newer than this program/)
+  expect(await schemaMismatch(query, schema)).toMatch(/newer than this program/)
 })
 
 test('an applied file that was edited is refused', async () => {
-  await migrate(database.ownerUrl, folder)
-  const file = new URL('0002_accounts.sql', folder)
+  await migrate(database.ownerUrl, schema)
+  const file = new URL('0002_accounts.sql', schema.migrations)
   await writeFile(file, `${await readFile(file, 'utf8')}\n-- a thought`)
-  await expect(migrate(database.ownerUrl, folder)).rejects.toThrow(
+  await expect(migrate(database.ownerUrl, schema)).rejects.toThrow(
     /0002_accounts.sql was applied with other contents/,
   )
 })
 
-test('a file that fails is rolled back, and the error names it', async () => {
-  const { version } = await migrate(database.ownerUrl, folder)
-  const next = `${String(version + 1).padStart(4, '0')}_broken.sql`
-  await writeFile(new URL(next, folder), 'create table half (id int); select nonsense;')
-  await expect(migrate(database.ownerUrl, folder)).rejects.toThrow(
+test('a file that fails leaves nothing behind and says which it was', async () => {
+  const { version } = await migrate(database.ownerUrl, schema)
+  const next = await addMigration(
+    schema,
+    version + 1,
+    'broken',
+    'create table half (id int); select nonsense;',
+  )
+  await expect(migrate(database.ownerUrl, schema)).rejects.toThrow(
     new RegExp(`${next} failed and was rolled back`),
   )
   expect(await query(`select to_regclass('half') as found`)).toEqual([{ found: null }])
@@ -65,12 +91,12 @@ test('a file that fails is rolled back, and the error names it', async () => {
 })
 
 test('a gap in the numbers is refused before anything runs', async () => {
-  await writeFile(new URL('0099_far.sql', folder), 'select 1')
-  await expect(migrate(database.ownerUrl, folder)).rejects.toThrow(/0099_far.sql is out of sequence/)
+  await addMigration(schema, 99, 'far', 'select 1')
+  await expect(migrate(database.ownerUrl, schema)).rejects.toThrow(/0099_far.sql is out of sequence/)
 })
 
-test('a file is committed and its locks are released even when the migrating process is frozen right after sending it', async () => {
-  const { version } = await migrate(database.ownerUrl, folder)
+test('a file is committed, and its locks are gone, even when the migrating process is frozen right after sending it', async () => {
+  const { version } = await migrate(database.ownerUrl, schema)
   await addColumnNext(version)
   let frozen: string | undefined
   const freezeUntilCommitted = () => {
@@ -78,7 +104,7 @@ test('a file is committed and its locks are released even when the migrating pro
     const args = ['--no-psqlrc', '--quiet', '--set', 'ON_ERROR_STOP=1', '--command', COLUMN_IS_THERE]
     frozen = spawnSync(join(findPostgres(), 'psql'), [...args, database.superuserUrl]).stderr.toString()
   }
-  await migrate(database.ownerUrl, folder, () => void setImmediate(freezeUntilCommitted))
+  await migrate(database.ownerUrl, schema, () => void setImmediate(freezeUntilCommitted))
   expect(frozen).toBe('')
 })
 
@@ -91,13 +117,13 @@ const COLUMN_IS_THERE = `
     raise exception 'the migration is not committed';
   end $$`
 
-async function addColumnNext(version: number) {
-  const next = `${String(version + 1).padStart(4, '0')}_adds_a_column.sql`
-  await writeFile(
-    new URL(next, folder),
+const addColumnNext = (version: number) =>
+  addMigration(
+    schema,
+    version + 1,
+    'adds_a_column',
     'alter table orders add column added_later text; -- without a line end',
   )
-}
 
 describe('with a transaction open that has read orders', () => {
   const SALE_MS_MAX = 1_500
@@ -105,7 +131,7 @@ describe('with a transaction open that has read orders', () => {
   let readerPid: number
 
   beforeEach(async () => {
-    const { version } = await migrate(database.ownerUrl, folder)
+    const { version } = await migrate(database.ownerUrl, schema)
     await addColumnNext(version)
     reader = new pg.Client({ connectionString: database.superuserUrl, application_name: 'nightly-export' })
     await reader.connect()
@@ -119,7 +145,7 @@ describe('with a transaction open that has read orders', () => {
   test('a migration of orders is retried until the reader has ended, and no insert waits longer than 1.5 s', async () => {
     const lines: string[] = []
     const retried = Promise.withResolvers<void>()
-    const migrating = migrate(database.ownerUrl, folder, (line) => {
+    const migrating = migrate(database.ownerUrl, schema, (line) => {
       lines.push(line)
       if (line.includes('attempt 2')) retried.resolve()
     })
@@ -136,14 +162,14 @@ describe('with a transaction open that has read orders', () => {
     expect(Math.max(...waits)).toBeLessThan(SALE_MS_MAX)
   })
 
-  test('a migration that stays blocked fails, is rolled back, and names the blocking session', async () => {
-    const blocked = migrate(database.ownerUrl, folder, () => {}, { patienceMs: 1_000 })
+  test('a migration that is blocked for good ends, rolled back, and names the blocking session', async () => {
+    const blocked = migrate(database.ownerUrl, schema, () => {}, { patienceMs: 1_000 })
     await expect(blocked).rejects.toThrow(/rolled back/)
     await expect(blocked).rejects.toThrow(
       new RegExp(`pid ${readerPid} \\(application "nightly-export".*transaction open for .*\\d s`),
     )
     await expect(blocked).rejects.toThrow(/pg_terminate_backend/)
-    expect(await schemaMismatch(query, folder)).toMatch(/Run "shopwire-admin migrate"/)
+    expect(await schemaMismatch(query, schema)).toMatch(/Run "shopwire-admin migrate"/)
   })
 
   /** Repeats a write to orders that matches no row; returns how long each statement took. */
@@ -166,19 +192,133 @@ describe('with a transaction open that has read orders', () => {
   }
 })
 
-test('a reference that had credited two accounts belongs to the first of them after the migration', async () => {
-  const files = (await readdir(folder)).sort()
-  const at = files.findIndex((name) => name.endsWith('_funding_references.sql'))
-  for (const name of files.slice(at)) await rm(new URL(name, folder))
-  await migrate(database.ownerUrl, folder)
-  await query(`
-    insert into accounts (id, name, created_at) values ('acct_a', 'A', now()), ('acct_b', 'B', now());
-    insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, reference, created_at)
-    values ('acct_a', 1, 'tr_2', 'funding', 'house:cash', 'customer', 5, 5, 'wire', '2026-02-02'),
-           ('acct_b', 1, 'tr_1', 'funding', 'house:cash', 'customer', 5, 5, 'wire', '2026-01-01'),
-           ('acct_a', 2, 'tr_3', 'adjustment', 'house:adjustments', 'customer', 5, 10, 'case', '2026-03-03')`)
-  await migrate(database.ownerUrl, MIGRATIONS)
-  expect(await query('select reference, account_id from funding_references')).toEqual([
-    { reference: 'wire', account_id: 'acct_b' },
-  ])
+describe('a database of a newer release', () => {
+  /** Of tomorrow, with a migration that programs of today either survive or not. */
+  async function migrateToNext(compatible_with: (today: number) => number) {
+    const { version } = await migrate(database.ownerUrl, schema)
+    const next = await copySchema('next')
+    const header = `-- compatible-with: ${compatible_with(version)}\n`
+    await addMigration(next, version + 1, 'next', `${header}alter table orders add column added_later text;`)
+    const changed = new URL('catalogue/store_is_open.sql', next.functions)
+    await writeFile(changed, `${await readFile(changed, 'utf8')}-- as of tomorrow`)
+    expect(await schemaMismatch(query, next)).toMatch(
+      new RegExp(`at version ${version}, this program needs ${version + 1}\\. Run "shopwire-admin migrate"`),
+    )
+    await migrate(database.ownerUrl, next)
+    return { version, next }
+  }
+
+  test('fits programs of today when its migrations say so, and their "migrate" leaves it and its functions as they are', async () => {
+    const { version, next } = await migrateToNext((today) => today)
+    expect(await schemaMismatch(query, schema)).toBeUndefined()
+    const lines: string[] = []
+    const report = await migrate(database.ownerUrl, schema, (line) => lines.push(line))
+    expect(report).toEqual({ applied: [], version: version + 1 })
+    expect(lines.join()).toMatch(/newer than this program.*compatible/)
+    expect(await schemaMismatch(query, next)).toBeUndefined()
+  })
+
+  test('is refused by programs of today when one of its migrations needs newer ones, and the message names it', async () => {
+    const { version } = await migrateToNext((today) => today + 1)
+    const refused = new RegExp(
+      `newer than this program.*_next\\.sql only programs that know version ${version + 1} or later`,
+    )
+    expect(await schemaMismatch(query, schema)).toMatch(refused)
+    await expect(migrate(database.ownerUrl, schema)).rejects.toThrow(refused)
+  })
+
+  test('is refused when the part that both releases share differs', async () => {
+    await migrateToNext((today) => today)
+    await query(`update schema_migrations set checksum = 'x' where number = 2`)
+    expect(await schemaMismatch(query, schema)).toMatch(/0002_accounts.sql was applied with other contents/)
+  })
+})
+
+test('a header that cannot be read is refused before anything runs', async () => {
+  const at = async (text: string) => {
+    await addMigration(schema, 99, 'x', text)
+    return migrate(database.ownerUrl, { ...schema, migrations: await only('0099_x.sql') })
+  }
+  async function only(name: string) {
+    const folder = pathToFileURL(`${join(path, 'only')}/`)
+    await mkdir(folder, { recursive: true })
+    await cp(new URL(name, schema.migrations), new URL('0001_x.sql', folder))
+    return folder
+  }
+  await expect(at('-- compatible-with: soon\nselect 1')).rejects.toThrow(/takes a version from 1 to 1/)
+  await expect(at('-- compatible-with: 2\nselect 1')).rejects.toThrow(/takes a version from 1 to 1/)
+  await expect(at('-- needed: maybe\nselect 1')).rejects.toThrow(/"-- needed:" takes "no"/)
+  await expect(at('-- migrate: fast\nselect 1')).rejects.toThrow(/"-- migrate:" takes "no-transaction"/)
+  expect(await query(`select to_regclass('schema_migrations') as found`)).toEqual([{ found: null }])
+})
+
+test('a database from before the first release is refused, with what to do', async () => {
+  await query(
+    'create table schema_migrations (number int, name text, checksum text); create table schema_functions (path text, checksum text)',
+  )
+  await expect(schemaMismatch(query, schema)).rejects.toThrow(/before the first release.*make a new database/)
+})
+
+describe('functions', () => {
+  const body = async () =>
+    (await query(`select prosrc from pg_proc where proname = 'store_is_open'`))[0]?.prosrc as string
+  const change = async (to: SchemaFolders, from: string, by: string) => {
+    const file = new URL('catalogue/store_is_open.sql', to.functions)
+    await writeFile(file, (await readFile(file, 'utf8')).replace(from, by))
+  }
+
+  test('a changed file is applied again, alone, and the program says so until then', async () => {
+    await migrate(database.ownerUrl, schema)
+    const before = await query('select path, applied_at from schema_functions order by path')
+    await change(schema, 'select s.is_open', 'select /* changed */ s.is_open')
+    expect(await schemaMismatch(query, schema)).toMatch(
+      /function catalogue\/store_is_open.sql is not the one of this program.*shopwire-admin migrate/,
+    )
+    const lines: string[] = []
+    await migrate(database.ownerUrl, schema, (line) => lines.push(line))
+    expect(lines).toEqual(['replacing functions: catalogue/store_is_open.sql'])
+    expect(await body()).toContain('/* changed */')
+    expect(await schemaMismatch(query, schema)).toBeUndefined()
+    const after = await query('select path, applied_at from schema_functions order by path')
+    expect(
+      after.filter((row, n) => +row.applied_at !== +before[n]?.applied_at).map(({ path }) => path),
+    ).toEqual(['catalogue/store_is_open.sql'])
+  })
+
+  test('when one of them fails none is replaced, and the next run tries again', async () => {
+    await migrate(database.ownerUrl, schema)
+    await change(schema, 'select s.is_open', 'select /* changed */ s.is_open')
+    const broken = new URL('webhooks/record_event.sql', schema.functions)
+    const text = await readFile(broken, 'utf8')
+    await writeFile(broken, text.replace('returns void', 'returns text'))
+    await expect(migrate(database.ownerUrl, schema)).rejects.toThrow(
+      /replaces functions failed and was rolled back: cannot change return type/,
+    )
+    expect(await body()).not.toContain('/* changed */')
+    await writeFile(broken, text)
+    await migrate(database.ownerUrl, schema)
+    expect(await body()).toContain('/* changed */')
+  })
+
+  test('one with other arguments is refused instead of standing beside the old one', async () => {
+    await migrate(database.ownerUrl, schema)
+    await change(schema, 'store_is_open()', 'store_is_open(p_now timestamptz)')
+    await expect(migrate(database.ownerUrl, schema)).rejects.toThrow(
+      /function name "store_is_open" is not unique/,
+    )
+    expect(await query(`select pronargs from pg_proc where proname = 'store_is_open'`)).toEqual([
+      { pronargs: 0 },
+    ])
+  })
+
+  test('one whose file is gone is dropped by the migration that says so', async () => {
+    const old = new URL('catalogue/old.sql', schema.functions)
+    await writeFile(old, 'create or replace function old() returns int language sql as $$ select 1 $$;')
+    const { version } = await migrate(database.ownerUrl, schema)
+    await rm(old)
+    await addMigration(schema, version + 1, 'drops_old', 'drop function if exists old;')
+    await migrate(database.ownerUrl, schema)
+    expect(await query(`select from pg_proc where proname = 'old'`)).toEqual([])
+    expect(await query(`select path from schema_functions where path = 'catalogue/old.sql'`)).toEqual([])
+  })
 })

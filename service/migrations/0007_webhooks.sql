@@ -1,5 +1,7 @@
--- Where an account wants its events. At most one at a time; another URL is another row, so that nothing queued for the old
--- destination can ever reach the new one, or the other way round.
+-- Webhooks: events, the endpoints they are sent to, deliveries and their attempts. See docs/decisions/0012.
+
+-- Where an account wants its events. At most one at a time. Another URL is another row, so that nothing queued for the old
+-- destination can reach the new one, or the other way round.
 create table webhook_endpoints (
   account_id text not null references accounts (id),
   id text collate "C" not null,
@@ -11,7 +13,7 @@ create table webhook_endpoints (
   last_delivered_at timestamptz,
   last_failure_at timestamptz,
   last_error text check (char_length(last_error) <= 50),
-  -- The share of failures that was last told of; back to zero with the next success.
+  -- The share of failed attempts at which a notice was last written; zero again with the next success.
   alerted_percent smallint not null default 0,
   primary key (account_id, id)
 );
@@ -31,11 +33,32 @@ create table webhook_secrets (
 
 create unique index webhook_secrets_current on webhook_secrets (account_id) where ends_at is null;
 
--- The bytes as they are sent, the same every time. Made when they are first needed: an order's event says what can no longer
--- change, so nothing is lost by making them late, and an order costs less.
-alter table events add column body_sealed bytea;
-alter table events add column body_kek_id text;
+grant select, insert, update on webhook_endpoints, webhook_secrets to shopwire_app;
+
+-- What callers are informed of. Written in the transaction that makes it true, by functions/webhooks/record_event.sql.
+create table events (
+  account_id text not null references accounts (id),
+  id text collate "C" not null,
+  type text not null check (type in ('order.accepted', 'order.delivered', 'order.cancelled', 'catalogue.changed', 'test')),
+  -- No foreign key: events are deleted after a while, orders never.
+  order_id text collate "C",
+  -- Of catalogue.changed.
+  revision bigint,
+  created_at timestamptz not null,
+  -- The bytes that are sent, the same every time. Made when they are first needed, which makes an order cheaper. Nothing is lost
+  -- by that: an order's event contains only what can no longer change.
+  body_sealed bytea,
+  body_kek_id text,
+  primary key (account_id, id),
+  check ((type like 'order.%') = (order_id is not null)),
+  check ((type = 'catalogue.changed') = (revision is not null))
+);
+
+create unique index events_order_once on events (account_id, order_id, type) where order_id is not null;
 create index events_kek on events (body_kek_id) where body_kek_id is not null;
+create index events_created on events (created_at);
+
+grant select, insert, delete on events to shopwire_app;
 grant update (body_sealed, body_kek_id) on events to shopwire_app;
 
 create table deliveries (
@@ -43,7 +66,7 @@ create table deliveries (
   endpoint_id text collate "C" not null,
   event_id text collate "C" not null,
   state text not null default 'pending' check (state in ('pending', 'delivered', 'failed', 'cancelled')),
-  -- Grows when an operator has it sent again; attempts and the 24 hours begin anew.
+  -- Grows when an operator resends the event; attempts and the 24 hours start again.
   round smallint not null default 1,
   attempts smallint not null default 0 check (attempts between 0 and 12),
   created_at timestamptz not null,
@@ -58,7 +81,9 @@ create table deliveries (
 create index deliveries_due on deliveries (account_id, endpoint_id, next_at, event_id) where state = 'pending';
 create index deliveries_failed on deliveries (account_id, endpoint_id) where state = 'failed';
 
--- Every attempt, for the account's owner and for us. Never what was sent or answered.
+grant select, insert, update, delete on deliveries to shopwire_app;
+
+-- Every attempt, for the account's owner and for operators. Never the body of a request or of a response.
 create table delivery_attempts (
   account_id text not null,
   endpoint_id text collate "C" not null,
@@ -76,33 +101,35 @@ create table delivery_attempts (
 
 create index delivery_attempts_recent on delivery_attempts (account_id, endpoint_id, finished_at);
 
--- How far the current round of catalogue.changed has come. One row; every account is told at most once a minute because
--- rounds begin at least that far apart.
+grant select, insert, delete on delivery_attempts to shopwire_app;
+
+-- How far the current round of catalogue.changed has come. One row. Rounds start at least a minute apart, so no account gets the
+-- event more than once a minute.
 create table catalogue_announcement (
   only_row boolean primary key default true check (only_row),
-  -- The last revision that was told, or is being told.
+  -- The revision of the latest round.
   revision bigint not null,
   begun_at timestamptz not null,
-  -- Accounts up to this one have been told; null between two rounds.
+  -- Accounts up to this one have the event of this round; null between two rounds.
   told_up_to text
 );
 
+-- The revision the catalogue starts with: nobody has to be informed of it.
 insert into catalogue_announcement (revision, begun_at) select revision, 'epoch' from catalogue_state;
 
 grant select, update on catalogue_announcement to shopwire_app;
 
--- Events are kept for a while, not for ever. Of those older than this some or all are gone, with their deliveries.
+-- Events are kept for a limited time. Of those older than kept_since some or all are deleted, with their deliveries. One row.
 create table event_retention (
   only_row boolean primary key default true check (only_row),
   kept_since timestamptz not null
 );
 
 insert into event_retention (kept_since) values ('epoch');
-create index events_created on events (created_at);
 
 grant select, update on event_retention to shopwire_app;
 
--- What somebody should hear of. Read by people, and by whatever writes to them.
+-- What an account's owner should be informed of. Read by people and by whatever writes to them.
 create table notices (
   account_id text not null references accounts (id),
   id text collate "C" not null,
@@ -113,37 +140,3 @@ create table notices (
 );
 
 grant select, insert on notices to shopwire_app;
-grant select, insert, update on webhook_endpoints, webhook_secrets to shopwire_app;
-grant select, insert, update, delete on deliveries to shopwire_app;
-grant select, insert, delete on delivery_attempts to shopwire_app;
-grant delete on events to shopwire_app;
-
--- Writes an event and, when the account has an endpoint, its delivery and the job that makes it. In the transaction that
--- makes the event true. The endpoint is held until the commit: a change of URL waits, and then cancels this delivery too.
-create or replace function record_event(
-  p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamptz
-)
-returns void
-language plpgsql as $$
-declare
-  v_endpoint_id text;
-begin
-  insert into events (account_id, id, type, order_id, revision, created_at)
-  values (p_account_id, p_event_id, p_type, p_order_id, p_revision, p_created_at);
-  select e.id
-    into v_endpoint_id
-    from webhook_endpoints e
-   where e.account_id = p_account_id
-     and e.ended_at is null
-     for share;
-  if found then
-    insert into deliveries (account_id, endpoint_id, event_id, created_at, next_at)
-    values (p_account_id, v_endpoint_id, p_event_id, p_created_at, clock_timestamp());
-    insert into jobs as j (account_id, queue, subject, run_at, created_at)
-    values (p_account_id, 'deliver', v_endpoint_id, clock_timestamp(), p_created_at)
-        on conflict (account_id, queue, subject) do update
-       set run_at = least(j.run_at, excluded.run_at),
-           is_woken = true;
-  end if;
-end
-$$;

@@ -1,32 +1,10 @@
--- A request that is refused with 429 has used up its nonce. Written down one by one without end, such nonces were a way to fill
--- the disk. Now the first ones of a minute, as many as the request limit, are written down; of those after them only the latest
--- time of signing is kept, and nothing signed at or before it is admitted. See docs/decisions/0022.
-alter table admission_windows
-  -- When the minute began in which nonces of refused requests are counted, in milliseconds, and how many were written down.
-  add column refused_since bigint not null default 0,
-  add column refused_count integer not null default 0,
-  -- The latest time of signing, in seconds, among refused requests whose nonce was not written down. Orders have their own: a
-  -- refused order can only be repeated as an order, and must not hold up anything else.
-  add column requests_refused_to bigint not null default 0,
-  add column orders_refused_to bigint not null default 0;
-
--- The same times where no crash can forget them, for requests whose nonces would have been witnessed.
-create table witnessed_refusals (
-  account_id text not null,
-  is_order boolean not null,
-  refused_to bigint not null,
-  primary key (account_id, is_order)
-);
-
-create index witnessed_refusals_refused_to on witnessed_refusals (refused_to);
-
--- Verdicts as before:
---   admitted   let in and counted
+-- Admits one request, or says why not, in one round trip: access version, nonce and both rate limits. Verdicts:
+--   admitted   admitted and counted
 --   changed    the account or a key changed since the caller's key was read: read it again
---   warming    the memory was lost a moment ago; nothing can be admitted this second
---   forgotten  signed at or before the memory begins
+--   warming    the nonces were lost a moment ago; nothing can be admitted this second
+--   forgotten  signed before the second since which no nonce is missing
 --   replayed   the nonce was used
---   limited    a window is full, or the request was signed no later than one whose refusal was not written down; wait_ms says
+--   limited    a window is full, or the request was signed no later than a refused one whose nonce was not stored; wait_ms says
 --              after how long a newly signed one passes (the nonce is used up all the same)
 create or replace function admit(
   p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_access_version bigint,
@@ -54,7 +32,7 @@ begin
     return;
   end if;
 
-  select * into memory from admission_memory_check();
+  select m.lost_at, m.purged_to into memory from admission_memory_check() m;
   now_us := floor(extract(epoch from clock_timestamp()) * 1000000);
   now_s := now_us / 1000000;
   if now_s <= memory.lost_at then
@@ -67,17 +45,25 @@ begin
   end if;
   must_survive := p_signed_at > now_s + 1 or now_s <= memory.lost_at + c_usable_s;
 
-  select * into w from admission_windows where account_id = p_account_id for update;
+  select requests, orders, refused_since, refused_count, requests_refused_to, orders_refused_to
+    into w
+    from admission_windows
+   where account_id = p_account_id
+     for update;
   if not found then
     insert into admission_windows (account_id) values (p_account_id) on conflict do nothing;
-    select * into w from admission_windows where account_id = p_account_id for update;
+    select requests, orders, refused_since, refused_count, requests_refused_to, orders_refused_to
+      into w
+      from admission_windows
+     where account_id = p_account_id
+       for update;
   end if;
 
-  -- Read after the lock is held: a copy that waited must not count with an old time. Admissions are stamped a shade late and
-  -- judged a shade early, so that no window of 60 s ever holds one too many.
+  -- Read after the lock is held: a request that waited must not be counted at the time it arrived. Admissions are recorded one
+  -- millisecond late and compared with the time rounded down, so no window of 60 s ever holds one too many.
   now_us := floor(extract(epoch from clock_timestamp()) * 1000000);
   now_ms := now_us / 1000;
-  -- A clock that stepped back leaves stamps in the future; they count as made now.
+  -- A clock that stepped back leaves times in the future; they count as now.
   if w.requests[cardinality(w.requests)] > now_ms + 1 then
     w.requests := array(select least(t, now_ms) from unnest(w.requests) t);
     w.orders := array(select least(t, now_ms) from unnest(w.orders) t);
@@ -86,7 +72,7 @@ begin
     w.refused_since := now_ms;
     w.refused_count := 0;
   end if;
-  -- Stamps that left the window are dropped from the front; they are in order.
+  -- Times that have left the window are at the front: they are in order.
   while w.requests[1] <= now_ms - c_window_ms loop
     w.requests := w.requests[2:];
   end loop;
@@ -103,7 +89,7 @@ begin
 
   refused_to := case when p_is_order then w.orders_refused_to else w.requests_refused_to end;
   if now_s <= memory.lost_at + c_usable_s then
-    -- What was refused under a memory that is gone.
+    -- Refusals from before the nonces were lost.
     refused_to := greatest(refused_to, (
       select r.refused_to from witnessed_refusals r where r.account_id = p_account_id and r.is_order = p_is_order));
   end if;
@@ -128,7 +114,7 @@ begin
       end if;
     end if;
     verdict := 'limited';
-    -- By the clock that signed this one: a second later than the latest.
+    -- By the clock that signed this one: a second after the latest refused one.
     wait_ms := greatest(wait_ms, (refused_to - p_signed_at + 1) * 1000);
   else
     insert into spent_nonces (account_id, key_id, nonce, signed_at)
@@ -163,59 +149,5 @@ begin
 end
 $$;
 
--- Remembers a refusal whose nonce is not written down; the time that holds from now on.
-create function witness_refusal(p_account_id text, p_is_order boolean, p_signed_at bigint) returns bigint
-language sql as $$
-  insert into witnessed_refusals as r (account_id, is_order, refused_to)
-  values (p_account_id, p_is_order, p_signed_at)
-      on conflict (account_id, is_order) do update
-     set refused_to = greatest(r.refused_to, excluded.refused_to)
-  returning refused_to
-$$;
-
--- For a memory that is not in this database: uses up a nonce where no crash can forget it. `is_new` is false when it was used
--- before. `refused_to` is set, and nothing is written, when the request was signed no later than one that was refused without
--- having its nonce written down.
-create function witness_nonce(
-  p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_is_order boolean,
-  out is_new boolean, out refused_to bigint
-)
-language plpgsql as $$
-begin
-  select r.refused_to into refused_to
-    from witnessed_refusals r
-   where r.account_id = p_account_id
-     and r.is_order = p_is_order
-     and r.refused_to >= p_signed_at;
-  if found then
-    perform from witnessed_nonces where account_id = p_account_id and key_id = p_key_id and nonce = p_nonce;
-    is_new := not found;
-    return;
-  end if;
-  insert into witnessed_nonces (account_id, key_id, nonce, signed_at)
-  values (p_account_id, p_key_id, p_nonce, p_signed_at)
-      on conflict do nothing;
-  is_new := found;
-end
-$$;
-
-create or replace function purge_nonces(p_signed_to bigint) returns bigint
-language plpgsql as $$
-declare
-  purged bigint;
-begin
-  if not pg_try_advisory_xact_lock(5348094773) then
-    return 0;
-  end if;
-  update admission_memory set purged_to = p_signed_to where purged_to < p_signed_to;
-  delete from spent_nonces where signed_at <= p_signed_to;
-  get diagnostics purged = row_count;
-  delete from witnessed_nonces where signed_at <= p_signed_to;
-  delete from witnessed_refusals where refused_to <= p_signed_to;
-  return purged;
-end
-$$;
-
-grant select, insert, update, delete on witnessed_refusals to shopwire_app;
-revoke execute on function witness_refusal, witness_nonce from public;
-grant execute on function witness_refusal, witness_nonce to shopwire_app;
+revoke execute on function admit from public;
+grant execute on function admit to shopwire_app;

@@ -1,0 +1,29 @@
+-- Stops what was already under way when the database turned out to be another one: no order is delivered or cancelled, and no
+-- supplier is asked.
+create or replace function refuse_if_unconfirmed()
+returns trigger
+language plpgsql as $$
+begin
+  if database_is_confirmed() then
+    return new;
+  end if;
+  raise exception 'this database is not the one the store last ran on'
+    using errcode = 'operator_intervention',
+          hint = 'Compare with "shopwire-admin database status", then confirm it.';
+end
+$$;
+
+-- Nobody may call it: it runs as a trigger only.
+revoke execute on function refuse_if_unconfirmed from public;
+
+create or replace trigger orders_end_only_if_confirmed
+  before update on orders
+  for each row
+  when (old.status = 'paid' and new.status <> 'paid')
+  execute function refuse_if_unconfirmed();
+
+create or replace trigger suppliers_asked_only_if_confirmed
+  before insert or update on supplier_requests
+  for each row
+  when (new.state = 'asked')
+  execute function refuse_if_unconfirmed();
