@@ -5,10 +5,13 @@ import { openApiText, postmanText } from '@shopwire/contract/published'
 import { findPostgres, provisionDatabase, startPostgres } from '@shopwire/engines'
 import { completeLockfile } from './lockfile.ts'
 import { referencePages } from './reference/index.ts'
+import { schemaChecksumsText } from './schema-checksums.ts'
 import { sdkConstantsText, sdkTypesText } from './sdk-contract.ts'
 
 /** Files that are made from others and committed, so that a reviewer sees them change. `--check` only compares. */
 const OUTPUTS: readonly { path: string; make: () => Promise<string> }[] = [
+  // Before the dump: a file that may not change is named before anything else is made of it.
+  { path: 'service/schema-checksums.json', make: schemaChecksumsText },
   { path: 'service/schema.sql', make: dumpSchema },
   { path: 'package-lock.json', make: completeLockfile },
   { path: '.env.example', make: async () => envExample(await readSettings()) },
