@@ -13,7 +13,7 @@ import { type Page, ROOT, STAGE, stage, twinOf } from './stage.ts'
 const HERE = fileURLToPath(new URL('.', import.meta.url))
 const SITE = join(ROOT, 'docs/.site')
 const SUMMARY =
-  "A storefront that other people's servers buy from: signed requests, a live catalogue, quotes, orders paid from a prepaid balance, gift links, signed webhooks."
+  "A self-hosted store that sells digital goods to other companies' servers over a signed HTTP API: catalogue, quotes, orders paid from a prepaid balance, gift links, signed webhooks."
 
 const pages = await stage()
 await cp(join(HERE, 'icon.svg'), join(STAGE, 'public/icon.svg'))

@@ -16,7 +16,8 @@ export default defineConfig({
   cacheDir: '../.site-cache',
   lang: 'en',
   title: 'Shopwire',
-  description: "A storefront that other people's servers buy from.",
+  description:
+    "A self-hosted store that sells digital goods to other companies' servers over a signed HTTP API.",
   cleanUrls: true,
   lastUpdated: false,
   transformPageData({ relativePath, frontmatter }) {

@@ -15,6 +15,7 @@ export const DOWNLOADS: Readonly<Record<string, string>> = {
   'contract/vectors/request-signing.json': 'vectors/request-signing.json',
   'contract/vectors/webhook-signing.json': 'vectors/webhook-signing.json',
   'docs/growth.svg': 'growth.svg',
+  'docs/images/emulator-page.png': 'emulator-page.png',
 }
 
 export interface Entry {
