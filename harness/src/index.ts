@@ -1,7 +1,6 @@
 export { ageMemory } from './admission-memory.ts'
 export { type Item, newItem, newLinks } from './goods.ts'
 export { type HttpServer, startHttpServer } from './http-server.ts'
-export { limitConcurrency } from './limit-concurrency.ts'
 export { type AccountOptions, createOperator, dollars, type Operator } from './operator.ts'
 export { familyCpuMs } from './process-usage.ts'
 export {

@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Item } from './goods.ts'
+import { limitConcurrency } from './limit-concurrency.ts'
 import { type Ended, runProgram, type Settings } from './program.ts'
 import type { Key } from './signed-request.ts'
 
@@ -28,8 +29,9 @@ export interface AccountOptions {
   readonly balanceCents?: number
 }
 
-export function createOperator(settings: () => Settings): Operator {
-  const runAdmin = (...args: string[]) => runProgram('admin', args, settings())
+/** `commandsMax`: how many commands run at a time, each a process of its own; the others wait. */
+export function createOperator(settings: () => Settings, commandsMax = Number.POSITIVE_INFINITY): Operator {
+  const runAdmin = limitConcurrency(commandsMax, (...args: string[]) => runProgram('admin', args, settings()))
   const admin = async (...args: string[]) => {
     const { code, stdout, stderr } = await runAdmin('--json', ...args)
     if (code !== 0) throw new Error(`shopwire-admin ${args.join(' ')} ended with ${code}:\n${stderr}`)

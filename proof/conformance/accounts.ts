@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Key } from './shop.ts'
+import type { Key } from './fixtures.ts'
 
 /** The interface counts 120 and 20 in a minute; a little room is left for what the two clocks think of a minute. */
 const WINDOW_MS = 61_000

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Accounts } from './accounts.ts'
 import { Mismatch, Unmet } from './expect.ts'
+import { type Allowed, type Fixtures, itemKinds, lacking, type Need, sortItems } from './fixtures.ts'
 import { NoAnswer } from './http.ts'
-import { type Allowed, itemKinds, lacking, type Need, type Shop, sortItems } from './shop.ts'
 import { type Base, type RunState, Tools } from './tools.ts'
 
 export interface Check {
@@ -60,10 +60,10 @@ export interface Outcome {
 
 export interface RunOptions {
   readonly base: Base
-  readonly shop: Shop
+  readonly fixtures: Fixtures
   readonly allowed: Allowed
   readonly checks: readonly Check[]
-  /** Kept over several runs against one shop, so that they share its limits. */
+  /** Kept over several runs against one system, so that they share its limits. */
   readonly accounts?: Accounts
   onOutcome?(outcome: Outcome): void
   /** Called when nothing is left that must be alone. */
@@ -74,10 +74,10 @@ const TOGETHER_MAX = 16
 
 /** Runs the checks, those that wait first, and answers in the order they were given. */
 export async function runChecks(options: RunOptions): Promise<Outcome[]> {
-  const { shop: given, checks } = options
+  const { fixtures: given, checks } = options
   const accounts = options.accounts ?? new Accounts(given.buyers)
-  const shop = hasAll(given) ? given : { ...given, items: await findItems(options.base, given, accounts) }
-  const run: RunState = { base: options.base, shop, accounts, scenes: new Map() }
+  const fixtures = hasAll(given) ? given : { ...given, items: await findItems(options.base, given, accounts) }
+  const run: RunState = { base: options.base, fixtures, accounts, scenes: new Map() }
   const outcomes = new Map<Check, Outcome>()
   const perform = async (check: Check) => {
     const outcome = await runOne(check, run, options.allowed)
@@ -96,7 +96,7 @@ export async function runChecks(options: RunOptions): Promise<Outcome[]> {
 }
 
 async function runOne(check: Check, run: RunState, allowed: Allowed): Promise<Outcome> {
-  const missing = lacking(run.shop, allowed, check.needs)
+  const missing = lacking(run.fixtures, allowed, check.needs)
   if (missing !== undefined) return { check, result: 'skipped', ms: 0, message: `needs ${missing}` }
   const startedMs = performance.now()
   const tools = new Tools(run)
@@ -137,16 +137,16 @@ function failure(error: unknown): Pick<Outcome, 'result' | 'message' | 'expected
   }
 }
 
-const hasAll = ({ items }: Shop): boolean => itemKinds.every((kind) => items?.[kind] !== undefined)
+const hasAll = ({ items }: Fixtures): boolean => itemKinds.every((kind) => items?.[kind] !== undefined)
 
 const PAGE = 2_000
 
 /** One of each kind, out of the catalogue. */
-export async function findItems(base: Base, shop: Shop, accounts: Accounts) {
-  const tools = new Tools({ base, shop, accounts, scenes: new Map() })
+export async function findItems(base: Base, fixtures: Fixtures, accounts: Accounts) {
+  const tools = new Tools({ base, fixtures, accounts, scenes: new Map() })
   try {
     const page = await tools.get(await tools.buyer(), `/catalogue?limit=${PAGE}`)
-    return sortItems(page.json?.items ?? [], shop.items)
+    return sortItems(page.json?.items ?? [], fixtures.items)
   } finally {
     await tools.end()
   }

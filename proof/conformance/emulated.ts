@@ -1,26 +1,26 @@
 import { Accounts } from './accounts.ts'
 import { findItems } from './check.ts'
 import { Unmet } from './expect.ts'
+import { type Fixtures, type Key, type Operator, type Scope, scopes } from './fixtures.ts'
 import { type ReceiverOptions, startReceiver } from './receiver.ts'
-import { type Key, type Operator, type Scope, type Shop, scopes } from './shop.ts'
 import { type Base, baseOf, Tools } from './tools.ts'
 
-/** Made in a moment; with fewer of them checks wait for the windows of those. */
+/** Quick to make; with fewer accounts the checks wait for the rate limits. */
 const BUYERS = 40
 const BALANCE_CENTS = 2_000_000
 /** Longer than a run takes. */
 const WAITING_MS = 600_000
 const RECEIVER: ReceiverOptions = { host: '127.0.0.1', port: 0, url: 'http://localhost' }
 
-/** What an emulator does otherwise on purpose: it delivers to the machine and the network it is in, by http:// too. */
+/** Checks that an emulator fails on purpose: it also delivers to its own machine and network, and by http://. */
 export const EMULATOR_DIFFERS: ReadonlySet<string> = new Set(
   'localhost loopback loopback-number loopback-hex loopback-6 mapped ten 172 192 shared link-local unique-local zero one-label'
     .split(' ')
     .map((slug) => `webhook-configuration/refuses-url-${slug}`),
 )
 
-/** A shop in an emulator that runs already, furnished through its control; its own account is left alone. */
-export async function furnishEmulator(origin: string): Promise<Shop> {
+/** Accounts and keys in an emulator that is running already, made through its control API; its own account is not used. */
+export async function furnishEmulator(origin: string): Promise<Fixtures> {
   const control = controlOf(origin)
   const open = async (balance_cents = BALANCE_CENTS): Promise<Key> => {
     const { account_id, key } = await control('POST', '/accounts', { name: 'Conformance', balance_cents })
@@ -35,7 +35,7 @@ export async function furnishEmulator(origin: string): Promise<Shop> {
     Object.fromEntries(
       await Promise.all(scopes.map(async (scope) => [scope, await newKey(account, listOf(scope))])),
     ) as Record<Scope, Key>
-  const shop: Shop = {
+  const fixtures: Fixtures = {
     buyers: await Promise.all(Array.from({ length: BUYERS }, () => open())),
     only: await each((scope) => [scope]),
     without: await each((scope) => scopes.filter((other) => other !== scope)),
@@ -44,16 +44,22 @@ export async function furnishEmulator(origin: string): Promise<Shop> {
     operator: operatorOf(control, newKey),
   }
   const base = baseOf(`${origin}/v1`)
-  const items = await findItems(base, shop, new Accounts(shop.buyers))
-  if (items.plain) await keepOneWaiting(base, shop, await open(), items.plain.id, control)
-  // Everything there is delivered by itself.
-  return { ...shop, items: { ...items, ...(items.plain && { stocked: items.plain }) } }
+  const items = await findItems(base, fixtures, new Accounts(fixtures.buyers))
+  if (items.plain) await keepOneWaiting(base, fixtures, await open(), items.plain.id, control)
+  // An emulator delivers every item by itself.
+  return { ...fixtures, items: { ...items, ...(items.plain && { stocked: items.plain }) } }
 }
 
-/** An emulator delivers at once, and a queue that nobody is in cannot be counted. */
-async function keepOneWaiting(base: Base, shop: Shop, key: Key, id: string, control: Control): Promise<void> {
+/** An emulator delivers at once, and the length of an empty queue proves nothing. */
+async function keepOneWaiting(
+  base: Base,
+  fixtures: Fixtures,
+  key: Key,
+  id: string,
+  control: Control,
+): Promise<void> {
   await control('POST', '/faults', { name: 'slow_fulfilment', ms: WAITING_MS, account_id: key.account })
-  const tools = new Tools({ base, shop, accounts: new Accounts([key]), scenes: new Map() })
+  const tools = new Tools({ base, fixtures, accounts: new Accounts([key]), scenes: new Map() })
   ;(await tools.order(key, [{ id }])).is(201)
   await tools.end()
 }
@@ -79,7 +85,7 @@ function operatorOf(
   newKey: (account: string, scopes: readonly string[]) => Promise<Key>,
 ): Operator {
   const never = async () => {
-    throw new Unmet('a hand that an emulator does not have')
+    throw new Unmet('an action of the operator that an emulator does not have')
   }
   return {
     closeStore: () => control('POST', '/faults', { name: 'store_closed' }),

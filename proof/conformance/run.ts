@@ -4,11 +4,11 @@ import { canMakePublicNetwork, isInPublicNetwork, runAgainInPublicNetwork } from
 import { Accounts } from './accounts.ts'
 import { type Outcome, runChecks } from './check.ts'
 import { EMULATOR_DIFFERS, furnishEmulator } from './emulated.ts'
+import type { Allowed, Fixtures } from './fixtures.ts'
 import { checks, groups } from './groups/index.ts'
-import { startPrivateService, stores } from './private.ts'
+import { startPrivateSystem, stores } from './private-system.ts'
 import { startReceiver } from './receiver.ts'
 import { asText, type Section, totalsOf, writeReports } from './report.ts'
-import type { Allowed, Shop } from './shop.ts'
 import { baseOf } from './tools.ts'
 
 const HELP = `npm run conformance                     a private service on both admission stores, everything
@@ -72,30 +72,30 @@ function listed() {
 
 async function checkOther(url: string): Promise<void> {
   const { key: id, secret, shop: file } = values
-  const named = file === undefined ? {} : (JSON.parse(readFileSync(file, 'utf8')) as Partial<Shop>)
+  const named = file === undefined ? {} : (JSON.parse(readFileSync(file, 'utf8')) as Partial<Fixtures>)
   const first = id !== undefined && secret !== undefined ? [{ id, secret, account: 'first' }] : []
   const receiver = await receiverOf()
-  const shop: Shop = {
+  const fixtures: Fixtures = {
     ...named,
     buyers: [...first, ...(named.buyers ?? [])],
     ...(receiver && { receiver }),
   }
-  if (shop.buyers.length === 0)
+  if (fixtures.buyers.length === 0)
     throw new Error('--key and --secret are needed, or "buyers" in the --shop file')
   const allowed = {
     spend: values.spend ?? false,
     webhooks: values.webhooks ?? false,
     limits: values.limits ?? false,
   }
-  conclude([await checkAt(url, url, shop, allowed)])
+  conclude([await checkAt(url, url, fixtures, allowed)])
   await receiver?.close()
 }
 
 async function checkEmulator(origin: string): Promise<void> {
-  const shop = await furnishEmulator(origin)
+  const fixtures = await furnishEmulator(origin)
   const allowed = { spend: true, webhooks: true, limits: true }
-  conclude([await checkAt(`emulator at ${origin}`, `${origin}/v1`, shop, allowed, EMULATOR_DIFFERS)])
-  await shop.receiver?.close()
+  conclude([await checkAt(`emulator at ${origin}`, `${origin}/v1`, fixtures, allowed, EMULATOR_DIFFERS)])
+  await fixtures.receiver?.close()
 }
 
 async function receiverOf() {
@@ -131,14 +131,14 @@ function canMakeNetwork(): boolean {
 }
 
 async function checkPrivate(): Promise<void> {
-  process.stderr.write('starting a private service and stocking its shop\n')
-  const service = await startPrivateService()
+  process.stderr.write('starting a private system with items, links and accounts\n')
+  const service = await startPrivateSystem()
   try {
     const sections: Section[] = []
     for (const store of stores.filter((name) => values.store === undefined || values.store === name)) {
-      const { url, shop } = await service.on(store)
+      const { url, fixtures } = await service.on(store)
       const allowed = { spend: true, webhooks: true, limits: true }
-      sections.push(await checkAt(`private service, admission in ${store}`, url, shop, allowed))
+      sections.push(await checkAt(`private service, admission in ${store}`, url, fixtures, allowed))
     }
     conclude(sections)
   } finally {
@@ -149,7 +149,7 @@ async function checkPrivate(): Promise<void> {
 async function checkAt(
   name: string,
   url: string,
-  shop: Shop,
+  fixtures: Fixtures,
   allowed: Allowed,
   differs: ReadonlySet<string> = new Set(),
 ): Promise<Section> {
@@ -160,12 +160,12 @@ async function checkAt(
     if (result === 'failed') process.stderr.write(`FAILED ${check.id}\n`)
     if (done % 50 === 0) process.stderr.write(`${done} of ${chosen.length} checks done\n`)
   }
-  const accounts = new Accounts(shop.buyers)
+  const accounts = new Accounts(fixtures.buyers)
   const held = chosen.filter(({ id }) => !differs.has(id))
   const left = chosen
     .filter(({ id }) => differs.has(id))
     .map((check): Outcome => ({ check, result: 'skipped', ms: 0, message: 'differs here on purpose' }))
-  const ran = await runChecks({ base: baseOf(url), shop, allowed, checks: held, accounts, onOutcome })
+  const ran = await runChecks({ base: baseOf(url), fixtures, allowed, checks: held, accounts, onOutcome })
   const outcomes = [...ran, ...left]
   const section = { name, outcomes, seconds: (performance.now() - startedMs) / 1000 }
   process.stdout.write(asText(section, groups))

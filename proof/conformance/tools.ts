@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { Accounts } from './accounts.ts'
 import { Mismatch, type Reply, replyOf } from './expect.ts'
+import type { Fixtures, Item, ItemKind, Key, Operator } from './fixtures.ts'
 import { type ExchangeOptions, exchange, type HeaderList, type Origin } from './http.ts'
 import type { Receiver } from './receiver.ts'
-import type { Item, ItemKind, Key, Operator, Shop } from './shop.ts'
 import { newNonce, nowS, type Parts, signRequest } from './signer.ts'
 
 /** A request before it is bytes. Whatever is left out is as it should be. */
@@ -49,7 +49,7 @@ export function baseOf(url: string, localAddress?: string): Base {
 
 export interface RunState {
   readonly base: Base
-  readonly shop: Shop
+  readonly fixtures: Fixtures
   readonly accounts: Accounts
   /** Things that happen once in a run and are looked at by several checks. */
   readonly scenes: Map<string, Promise<unknown>>
@@ -65,8 +65,8 @@ export class Tools {
     this.#run = run
   }
 
-  get shop(): Shop {
-    return this.#run.shop
+  get fixtures(): Fixtures {
+    return this.#run.fixtures
   }
 
   get basePath(): string {
@@ -74,19 +74,19 @@ export class Tools {
   }
 
   get operator(): Operator {
-    return given(this.shop.operator, 'operator')
+    return given(this.fixtures.operator, 'operator')
   }
 
   get receiver(): Receiver {
-    return given(this.shop.receiver, 'receiver')
+    return given(this.fixtures.receiver, 'receiver')
   }
 
   item(kind: ItemKind): Item {
-    return given(this.shop.items?.[kind], kind)
+    return given(this.fixtures.items?.[kind], kind)
   }
 
   key(name: 'poor' | 'suspended' | 'revoked'): Key {
-    return given(this.shop[name], name)
+    return given(this.fixtures[name], name)
   }
 
   /** An account that nobody else uses while this check runs; the same one whenever it is asked for. */

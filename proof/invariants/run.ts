@@ -1,24 +1,24 @@
 import { parseArgs } from 'node:util'
 import { examine, type Finding } from './index.ts'
-import { openSmallShop } from './small-shop.ts'
+import { startSampleSystem } from './sample-system.ts'
 
 const IDS_SHOWN = 5
 
 const { values } = parseArgs({ options: { url: { type: 'string' } } })
-const findings = values.url === undefined ? await examineSmallShop() : await examine(values.url)
+const findings = values.url === undefined ? await examineSampleSystem() : await examine(values.url)
 const violated = findings.filter(({ ids }) => ids.length > 0)
 for (const finding of findings) process.stdout.write(`${describe(finding)}\n`)
 process.stdout.write(`${JSON.stringify({ rules: findings.length, violations: violated.length })}\n`)
 process.exitCode = violated.length > 0 ? 1 : 0
 
-/** Without a database to look at, one is made, with a little trade in it. */
-async function examineSmallShop(): Promise<Finding[]> {
-  process.stderr.write('making a small shop\n')
-  const shop = await openSmallShop()
+/** Without --url, a system of our own with a few orders in it. */
+async function examineSampleSystem(): Promise<Finding[]> {
+  process.stderr.write('starting a sample system\n')
+  const sample = await startSampleSystem()
   try {
-    return await examine(shop.urlOf(), shop.journal)
+    return await examine(sample.urlOf(), sample.journal)
   } finally {
-    await shop.stop()
+    await sample.stop()
   }
 }
 

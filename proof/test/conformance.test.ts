@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { lacking } from '../conformance/fixtures.ts'
 import { checks, groups } from '../conformance/groups/index.ts'
 import { asHtml, asJunit, asText } from '../conformance/report.ts'
-import { lacking } from '../conformance/shop.ts'
 import { canonical, sha256, signRequest, webhookFault } from '../conformance/signer.ts'
 
 interface Sentence {
@@ -81,9 +81,9 @@ describe('the checks themselves', () => {
   })
 
   test('a check that spends money, changes the endpoint or uses up limits runs only when allowed', () => {
-    const shop = { buyers: [{ id: 'a', secret: 'b', account: 'c' }] }
+    const fixtures = { buyers: [{ id: 'a', secret: 'b', account: 'c' }] }
     const nothing = { spend: false, webhooks: false, limits: false }
-    const runs = checks.filter(({ needs }) => lacking(shop, nothing, needs) === undefined)
+    const runs = checks.filter(({ needs }) => lacking(fixtures, nothing, needs) === undefined)
     expect(
       runs.filter(({ group }) =>
         ['orders', 'links', 'rate-limits', 'events', 'webhook-configuration'].includes(group),

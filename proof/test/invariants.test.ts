@@ -1,10 +1,9 @@
-import { fileURLToPath } from 'node:url'
+import { runProgram } from '@shopwire/harness'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { runProgram } from '../bench/children.ts'
 import { checkInvariants, readRules } from '../invariants/index.ts'
 import { type Call, Journal, type Receipt } from '../invariants/journal.ts'
-import { BY_HAND, FROM_POOL, openSmallShop, type SmallShop } from '../invariants/small-shop.ts'
+import { BY_HAND, FROM_POOL, type SampleSystem, startSampleSystem } from '../invariants/sample-system.ts'
 
 /** A state that must not be: how to bring it about, and what the checker has to say. */
 interface Plant {
@@ -35,7 +34,6 @@ interface ReceiverPlant {
   readonly names?: string
 }
 
-const ADMIN = fileURLToPath(new URL('../../service/bin/admin.ts', import.meta.url))
 const OPEN_MS_MAX = 180_000
 
 const ACCOUNT = '(select min(id) from accounts)'
@@ -532,16 +530,16 @@ const receiverPlants: readonly ReceiverPlant[] = [
   },
 ]
 
-let shop: SmallShop
+let sample: SampleSystem
 let clones = 0
 
 beforeAll(async () => {
-  shop = await openSmallShop()
+  sample = await startSampleSystem()
 }, OPEN_MS_MAX)
-afterAll(() => shop?.stop())
+afterAll(() => sample?.stop())
 
 it('a shop with one of every kind of event violates no invariant', async () => {
-  expect(await checkInvariants(shop.urlOf(), shop.journal)).toEqual([])
+  expect(await checkInvariants(sample.urlOf(), sample.journal)).toEqual([])
 })
 
 it('every invariant has a planted violation in this file', async () => {
@@ -564,28 +562,28 @@ describe('invariants on the database', () => {
 
 describe('invariants on answers that callers received', () => {
   it.each(journalPlants)('$rule catches $wrong', async ({ rule, change, also = [] }) => {
-    const journal = copyOf(shop.journal)
+    const journal = copyOf(sample.journal)
     const id = change(journal.calls)
-    const found = await checkInvariants(shop.urlOf(), journal)
+    const found = await checkInvariants(sample.urlOf(), journal)
     expect(found.map((violation) => violation.rule).sort()).toEqual([rule, ...also].sort())
     expect(found.find((violation) => violation.rule === rule)?.ids).toEqual([id])
   })
 
   it('a revocation without a recorded time counts after ten seconds', async () => {
-    const journal = copyOf(shop.journal)
+    const journal = copyOf(sample.journal)
     const [revoked] = journal.revocations.splice(0)
     const call = one(journal.calls, ({ status }) => status === 401)
     const succeed = (ms: number) => {
       const at = after(revoked?.returned_at as Date, ms)
       Object.assign(call, { method: 'GET', path: '/v1/ping', status: 200, sent_at: at, received_at: at })
-      return checkInvariants(shop.urlOf(), journal)
+      return checkInvariants(sample.urlOf(), journal)
     }
     expect(await succeed(1)).toEqual([])
     expect(await succeed(10_001)).toMatchObject([{ rule: 'A08', ids: [String(call.seq)] }])
   })
 
   it('a limit that is used up and not exceeded is no violation, even when an answer was slow', async () => {
-    const journal = copyOf(shop.journal)
+    const journal = copyOf(sample.journal)
     burst(journal.calls, 120, { method: 'GET', path: '/v1/ping', status: 200 })
     const first = journal.calls.at(-120) as Call
     // Counted when it was sent and answered half a minute later; its place in the window is free again after a minute.
@@ -596,18 +594,18 @@ describe('invariants on answers that callers received', () => {
       sent_at: after(first.sent_at, 60_001),
       received_at: after(first.sent_at, 60_002),
     })
-    expect(await checkInvariants(shop.urlOf(), journal)).toEqual([])
+    expect(await checkInvariants(sample.urlOf(), journal)).toEqual([])
   })
 
   it('a raised limit applies from then on', async () => {
     const journal = new Journal({ requestsMax: 121 })
-    journal.calls.push(...shop.journal.calls)
+    journal.calls.push(...sample.journal.calls)
     burst(journal.calls, 121, { method: 'GET', path: '/v1/ping', status: 200 })
-    expect(await checkInvariants(shop.urlOf(), journal)).toEqual([])
+    expect(await checkInvariants(sample.urlOf(), journal)).toEqual([])
   })
 
   it('a balance read concurrently with an order may be the value before or after it', async () => {
-    const journal = copyOf(shop.journal)
+    const journal = copyOf(sample.journal)
     const before = one(journal.calls, ({ path }) => path === '/v1/balance')
     const order = one(journal.calls, (call) => call.status === 201 && call.account_id === before.account_id)
     const beside = { sent_at: order.received_at as Date, received_at: order.received_at }
@@ -618,10 +616,10 @@ describe('invariants on answers that callers received', () => {
       ...beside,
       balance_cents: Number(before.balance_cents) - 200,
     })
-    expect(await checkInvariants(shop.urlOf(), journal)).toEqual([])
+    expect(await checkInvariants(sample.urlOf(), journal)).toEqual([])
     const late = after(order.received_at as Date, 1)
     const stale = add(journal.calls, { ...before, ...fresh(), sent_at: late, received_at: late })
-    expect(await checkInvariants(shop.urlOf(), journal)).toMatchObject([
+    expect(await checkInvariants(sample.urlOf(), journal)).toMatchObject([
       { rule: 'A12', ids: [String(stale.seq)] },
     ])
   })
@@ -645,11 +643,15 @@ describe('invariants on events that receivers got', () => {
 })
 
 describe('shopwire-admin verify', () => {
-  const verify = (url: string, ...args: string[]) =>
-    runProgram(process.execPath, [ADMIN, 'verify', ...args], { ...shop.env, SHOPWIRE_DATABASE_URL: url })
+  const verify = async (url: string, ...args: string[]) => {
+    const settings = { ...sample.settings, SHOPWIRE_DATABASE_URL: url }
+    const { code, stdout, stderr } = await runProgram('admin', ['verify', ...args], settings)
+    if (code !== 0) throw new Error(`ended with ${code}:\n${stderr}${stdout}`)
+    return stdout
+  }
 
   it('exits with 0 and reports that every invariant holds, with the application role', async () => {
-    const printed = JSON.parse(await verify(shop.env.SHOPWIRE_DATABASE_URL, '--json'))
+    const printed = JSON.parse(await verify(sample.settings.SHOPWIRE_DATABASE_URL ?? '', '--json'))
     expect(printed.ok).toBe(true)
     const rules = await readRules({ withJournal: false })
     expect(printed.rules.map((finding: { rule: string }) => finding.rule)).toEqual(rules.map(({ id }) => id))
@@ -667,11 +669,11 @@ describe('shopwire-admin verify', () => {
   })
 
   it('refuses an unknown invariant', async () => {
-    await expect(verify(shop.urlOf(), '--rule', 'M99')).rejects.toThrow('ended with 4')
+    await expect(verify(sample.urlOf(), '--rule', 'M99')).rejects.toThrow('ended with 4')
   })
 })
 
-/** A copy of the shop in which an endpoint got an event and has had two secrets, the second by rotation. */
+/** A copy of the system in which an endpoint got an event and has had two secrets, the second by rotation. */
 async function withReceiver(
   work: (url: string, journal: Journal, client: pg.Client) => Promise<void>,
 ): Promise<void> {
@@ -683,7 +685,7 @@ async function withReceiver(
       `select ${ACCOUNT} as account_id, ${EVENT} as event_id`,
     )
     const [{ account_id, event_id }] = rows as [{ account_id: string; event_id: string }]
-    const journal = copyOf(shop.journal)
+    const journal = copyOf(sample.journal)
     tell(journal, 'POST', '/v1/webhook', SECRET, account_id)
     journal.rotated(account_id, `${SECRET}1`)
     const got = { event_id, url: 'https://hook.example/', body: Buffer.from('{}'), is_genuine: true }
@@ -700,17 +702,19 @@ function tell(journal: Journal, method: string, path: string, secret: string, ac
   call.answered({ status: 200, body: { secret } })
 }
 
-/** Works on a copy of the shop's database that is gone afterwards. */
+/** Works on a copy of the database that is removed afterwards. */
 async function inClone(work: (url: string, client: pg.Client) => Promise<void>): Promise<void> {
   clones += 1
   const name = `planted_${clones}`
-  await asSuperuser(shop.urlOf('postgres'), (client) =>
+  await asSuperuser(sample.urlOf('postgres'), (client) =>
     client.query(`create database ${name} template shopwire`),
   )
   try {
-    await asSuperuser(shop.urlOf(name), (client) => work(shop.urlOf(name), client))
+    await asSuperuser(sample.urlOf(name), (client) => work(sample.urlOf(name), client))
   } finally {
-    await asSuperuser(shop.urlOf('postgres'), (client) => client.query(`drop database ${name} with (force)`))
+    await asSuperuser(sample.urlOf('postgres'), (client) =>
+      client.query(`drop database ${name} with (force)`),
+    )
   }
 }
 
@@ -773,7 +777,7 @@ function copyOf({ calls, revocations, receipts, secrets }: Journal): Journal {
 
 function one(calls: readonly Call[], isIt: (call: Call) => boolean): Call {
   const found = calls.find(isIt)
-  if (!found) throw new Error('the small shop has no such call')
+  if (!found) throw new Error('the sample system has no such call')
   return found
 }
 

@@ -1,9 +1,9 @@
 import { Accounts } from '../accounts.ts'
 import { type Check, findItems, type Outcome, runChecks } from '../check.ts'
+import type { Fixtures, Key } from '../fixtures.ts'
 import { checks } from '../groups/index.ts'
-import { startPrivateService } from '../private.ts'
+import { startPrivateSystem } from '../private-system.ts'
 import type { Receiver } from '../receiver.ts'
-import type { Key, Shop } from '../shop.ts'
 import { baseOf } from '../tools.ts'
 import { type Fault, faults, isEventFault } from './faults.ts'
 import { type Secrets, startProxy, startReceiverProxy } from './proxy.ts'
@@ -26,13 +26,13 @@ export interface FaultResult {
 }
 
 const startedMs = performance.now()
-const service = await startPrivateService({ buyers: BUYERS })
+const service = await startPrivateSystem({ buyers: BUYERS })
 try {
-  const { url, shop: whole } = await service.on('postgres')
+  const { url, fixtures: whole } = await service.on('postgres')
   const base = baseOf(url)
   const reserved = new Accounts(whole.buyers.slice(0, RESERVED))
   const accounts = new Accounts(whole.buyers.slice(RESERVED))
-  const shop: Shop = {
+  const fixtures: Fixtures = {
     ...whole,
     buyers: whole.buyers.slice(RESERVED),
     items: await findItems(base, whole, accounts),
@@ -41,8 +41,8 @@ try {
   let startFaults = () => {}
   const planted = new Promise<void>((resolve) => {
     startFaults = resolve
-  }).then(() => plantAll(url, shop, accounts, reserved))
-  const clean = await runChecks({ base, shop, allowed: ALLOWED, checks, accounts, onShared: startFaults })
+  }).then(() => plantAll(url, fixtures, accounts, reserved))
+  const clean = await runChecks({ base, fixtures, allowed: ALLOWED, checks, accounts, onShared: startFaults })
   const results = await planted
   process.stdout.write(
     `${JSON.stringify({
@@ -67,7 +67,7 @@ function summary(outcomes: readonly Outcome[]) {
 
 async function plantAll(
   url: string,
-  shop: Shop,
+  fixtures: Fixtures,
   accounts: Accounts,
   reserved: Accounts,
 ): Promise<FaultResult[]> {
@@ -77,7 +77,7 @@ async function plantAll(
   const queue = ordered.values()
   const work = async () => {
     for (const fault of queue)
-      results.set(fault, await plant(fault, url, shop, fault.isLimits ? reserved : accounts))
+      results.set(fault, await plant(fault, url, fixtures, fault.isLimits ? reserved : accounts))
   }
   await Promise.all(Array.from({ length: AT_ONCE }, work))
   return faults.flatMap((fault) => results.get(fault) ?? [])
@@ -91,15 +91,20 @@ function chosen({ checks: wanted }: Fault): Check[] {
   return checks.filter(({ id }) => wanted.includes(id))
 }
 
-async function plant(fault: Fault, url: string, shop: Shop, accounts: Accounts): Promise<FaultResult> {
+async function plant(
+  fault: Fault,
+  url: string,
+  fixtures: Fixtures,
+  accounts: Accounts,
+): Promise<FaultResult> {
   const { name, what } = fault
-  const wrong = fault.plant(secretsOf(shop))
+  const wrong = fault.plant(secretsOf(fixtures))
   const proxy = await startProxy(url, wrong)
-  const front = isEventFault(fault) ? await standInFront(shop, wrong) : undefined
+  const front = isEventFault(fault) ? await standInFront(fixtures, wrong) : undefined
   try {
     const outcomes = await runChecks({
       base: baseOf(proxy.url),
-      shop: front ? { ...shop, receiver: front.receiver } : shop,
+      fixtures: front ? { ...fixtures, receiver: front.receiver } : fixtures,
       allowed: ALLOWED,
       checks: chosen(fault),
       accounts,
@@ -115,8 +120,8 @@ async function plant(fault: Fault, url: string, shop: Shop, accounts: Accounts):
 }
 
 /** The receiver as the service reaches it through a proxy that changes events. */
-async function standInFront(shop: Shop, wrong: ReturnType<Fault['plant']>) {
-  const { receiver } = shop
+async function standInFront(fixtures: Fixtures, wrong: ReturnType<Fault['plant']>) {
+  const { receiver } = fixtures
   if (!receiver || !service.certificate) return undefined
   const real = new URL(receiver.open().url)
   const proxy = await startReceiverProxy(
@@ -134,13 +139,13 @@ async function standInFront(shop: Shop, wrong: ReturnType<Fault['plant']>) {
   return { receiver: behind, close: () => proxy.close() }
 }
 
-function secretsOf(shop: Shop): Secrets {
+function secretsOf(fixtures: Fixtures): Secrets {
   const keys: (Key | undefined)[] = [
     ...service.keys,
-    ...Object.values(shop.only ?? {}),
-    ...Object.values(shop.without ?? {}),
-    shop.poor,
-    shop.suspended,
+    ...Object.values(fixtures.only ?? {}),
+    ...Object.values(fixtures.without ?? {}),
+    fixtures.poor,
+    fixtures.suspended,
   ]
   const known = new Map(keys.flatMap((key) => (key ? [[key.id, key.secret]] : [])))
   return (id) => known.get(id ?? '')

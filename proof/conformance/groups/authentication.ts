@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { group } from '../check.ts'
 import { equal, that } from '../expect.ts'
+import type { Key } from '../fixtures.ts'
 import { balance, ping, quote } from '../shapes.ts'
-import type { Key } from '../shop.ts'
 import { canonical, hmac, newNonce, type Parts, sha256, signRequest } from '../signer.ts'
 import { type Draft, type Tools, without } from '../tools.ts'
 
@@ -408,7 +408,7 @@ check(
       await t.get(key, '/ping', { edit: without('x-api-signature') }),
       await t.get(key, '/ping', { signature: () => '0'.repeat(64) }),
       await t.get({ ...key, id: 'x' }, '/ping'),
-      ...(t.shop.revoked ? [await t.get(t.shop.revoked, '/ping')] : []),
+      ...(t.fixtures.revoked ? [await t.get(t.fixtures.revoked, '/ping')] : []),
     ]
     const bodies = new Set(replies.map(({ body }) => body.toString()))
     that('one answer for all of them', bodies.size === 1, [...bodies])
@@ -419,7 +419,7 @@ check(
   'who is not proven learns nothing about scopes',
   ['d1.401-403'],
   async (t) => {
-    const key = t.shop.without?.['account:read']
+    const key = t.fixtures.without?.['account:read']
     ;(await t.get({ ...(key as Key), secret: 'wrong' }, '/ping')).refused(401, 'authentication_failed')
   },
   { needs: ['without'] },
@@ -463,7 +463,7 @@ check(
   'several keys of one account live side by side and name the same account',
   ['what.reads', 'd3.api-secret'],
   async (t) => {
-    const keys = [t.shop.only?.['account:read'], t.shop.without?.['orders:write']] as Key[]
+    const keys = [t.fixtures.only?.['account:read'], t.fixtures.without?.['orders:write']] as Key[]
     const names = []
     for (const key of keys) names.push((await t.get(key, '/ping')).is(200).json.name)
     equal('the second name', names[1], names[0])

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { group } from '../check.ts'
 import { equal, fits, that, Unmet } from '../expect.ts'
+import type { Item } from '../fixtures.ts'
 import * as shapes from '../shapes.ts'
 import { cataloguePage, item, itemTypes } from '../shapes.ts'
-import type { Item } from '../shop.ts'
 import type { Tools } from '../tools.ts'
 
 export const catalogue = group('catalogue', 'Catalogue')

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { group } from '../check.ts'
 import { equal, fits, Mismatch, that } from '../expect.ts'
+import type { Key } from '../fixtures.ts'
 import { faultOf, type Inbox, type Received } from '../receiver.ts'
 import { webhookEvent } from '../shapes.ts'
-import type { Key } from '../shop.ts'
 import type { Tools } from '../tools.ts'
 import { bare } from './webhook-configuration.ts'
 
@@ -148,7 +148,7 @@ const ordered = (t: Tools) =>
     const read = (await tools.get(key, `/orders/${bought.id}`)).is(200).json
     let cancelled: Received | undefined
     let readCancelled: unknown
-    if (tools.shop.operator) {
+    if (tools.fixtures.operator) {
       const { id } = (await tools.order(key, [{ id: tools.item('plain').id }])).is(201).json
       await tools.operator.cancel(id)
       cancelled = await inbox.event('order.cancelled', of('order.cancelled', id))

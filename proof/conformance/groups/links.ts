@@ -20,9 +20,10 @@ const delivery = (t: Tools) =>
     const read = await untilStatus(() => tools.get(key, `/orders/${bought.json.id}`), 'delivered')
     const replayed = await tools.order(key, items, { idempotency_key })
     const list = await tools.get(key, '/orders')
-    const writer = tools.shop.operator && (await tools.operator.newKey(key.account, 'orders:write'))
+    const writer = tools.fixtures.operator && (await tools.operator.newKey(key.account, 'orders:write'))
     const blind = writer && (await tools.order(writer, items, { idempotency_key }))
-    const both = tools.shop.operator && (await tools.operator.newKey(key.account, 'orders:write,orders:read'))
+    const both =
+      tools.fixtures.operator && (await tools.operator.newKey(key.account, 'orders:write,orders:read'))
     const seeing = both && (await tools.order(both, items, { idempotency_key }))
     return { bought, read, replayed, list, blind, seeing }
   })

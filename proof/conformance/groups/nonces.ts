@@ -1,6 +1,6 @@
 import { group } from '../check.ts'
 import { equal, that } from '../expect.ts'
-import type { Key } from '../shop.ts'
+import type { Key } from '../fixtures.ts'
 import { newNonce, nowS } from '../signer.ts'
 import { newOrderKey, type Tools } from '../tools.ts'
 
@@ -66,7 +66,7 @@ check(
   ['d1.nonce-scope'],
   async (t) => {
     const nonce = newNonce()
-    const keys = Object.values(t.shop.only ?? {}).slice(0, 2) as Key[]
+    const keys = Object.values(t.fixtures.only ?? {}).slice(0, 2) as Key[]
     for (const key of keys) {
       const { status } = await t.get(key, '/catalogue?limit=1', { nonce })
       that('200 or 403, but no 401', status !== 401, status)
@@ -137,7 +137,7 @@ check(
   'a missing scope (403) spends the nonce',
   ['d1.nonce-spent'],
   async (t) => {
-    const key = t.shop.without?.['account:read'] as Key
+    const key = t.fixtures.without?.['account:read'] as Key
     const nonce = newNonce()
     ;(await t.get(key, '/ping', { nonce })).refused(403)
     ;(await t.get(key, '/catalogue?limit=1', { nonce })).refused(401, 'nonce_reused')

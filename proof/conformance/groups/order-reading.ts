@@ -197,7 +197,7 @@ check(
   ['oread.own', 'ep.orders'],
   async (t) => {
     const { placed } = await history(t)
-    const key = t.shop.only?.['orders:read']
+    const key = t.fixtures.only?.['orders:read']
     const { json } = (await t.get(key ?? t.key('poor'), '/orders?limit=100')).is(200)
     const ids = new Set(json.orders.map(({ id }: Summary) => id))
     that(

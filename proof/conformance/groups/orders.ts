@@ -1,7 +1,7 @@
 import { group } from '../check.ts'
 import { equal, that } from '../expect.ts'
+import type { Key } from '../fixtures.ts'
 import { order as orderShape } from '../shapes.ts'
-import type { Key } from '../shop.ts'
 import { newOrderKey, type Tools } from '../tools.ts'
 import { BROKEN_CARTS, UNKNOWN } from './quote.ts'
 import { closedStore } from './status.ts'
@@ -464,7 +464,9 @@ check(
   'a key with orders:write alone buys, and sees no links',
   ['ep.orders-post', 'orule.6', 'd2.201-write-only'],
   async (t) => {
-    const reply = (await t.order(t.shop.only?.['orders:write'] as Key, cart(t))).is(201).shaped(orderShape)
+    const reply = (await t.order(t.fixtures.only?.['orders:write'] as Key, cart(t)))
+      .is(201)
+      .shaped(orderShape)
     equal('links', reply.json.links, [])
   },
   { needs: ['only'] },

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { group } from '../check.ts'
 import { equal, that } from '../expect.ts'
-import type { Key } from '../shop.ts'
+import type { Key } from '../fixtures.ts'
 import { newNonce } from '../signer.ts'
 import { newOrderKey, type Tools } from '../tools.ts'
 
@@ -20,7 +20,7 @@ const unpaced = { isUnpaced: true }
 const requests = (t: Tools) =>
   t.scene('limits', async (tools) => {
     const key = await tools.buyer({ isFresh: true })
-    const bystander = tools.shop.buyers.find(({ account }) => account !== key.account)
+    const bystander = tools.fixtures.buyers.find(({ account }) => account !== key.account)
     for (let n = 0; n < 3; n += 1) {
       await Promise.all(
         Array.from({ length: AT_ONCE }, () => tools.get({ ...key, secret: 'wrong' }, '/ping', unpaced)),
@@ -124,8 +124,8 @@ check(
   async (t) => {
     const left = async (key: Key | undefined) =>
       Number(/"req";r=(\d+)/.exec((await t.get(key as Key, '/ping')).is(200).header('ratelimit') ?? '')?.[1])
-    const before = await left(t.shop.only?.['account:read'])
-    const after = await left(t.shop.without?.['orders:write'])
+    const before = await left(t.fixtures.only?.['account:read'])
+    const after = await left(t.fixtures.without?.['orders:write'])
     that(`fewer than ${before} left for the other key`, after < before, after)
   },
   { needs: ['only', 'without'] },

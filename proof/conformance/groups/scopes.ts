@@ -1,7 +1,7 @@
 import { group } from '../check.ts'
 import { equal, that } from '../expect.ts'
-import type { Key, Scope } from '../shop.ts'
-import { scopes as allScopes } from '../shop.ts'
+import type { Key, Scope } from '../fixtures.ts'
+import { scopes as allScopes } from '../fixtures.ts'
 import { type Draft, newOrderKey, type Tools } from '../tools.ts'
 
 export const scopes = group('scopes', 'Scopes and suspension')
@@ -154,5 +154,5 @@ check('six', 'a key with all six scopes is refused nowhere', ['scope.list'], asy
 })
 
 function keyOf(t: Tools, kind: 'only' | 'without', scope: Scope): Key {
-  return t.shop[kind]?.[scope] as Key
+  return t.fixtures[kind]?.[scope] as Key
 }

@@ -1,7 +1,7 @@
 import { group } from '../check.ts'
 import { equal, that } from '../expect.ts'
+import type { Key } from '../fixtures.ts'
 import { webhookConfiguration as configurationShape, webhookHealth, webhookTest } from '../shapes.ts'
-import type { Key } from '../shop.ts'
 import type { Tools } from '../tools.ts'
 
 export const webhookConfiguration = group('webhook-configuration', 'Webhook configuration', ['webhooks'])
@@ -107,7 +107,7 @@ check(
     const { secret } = (await life(t)).made.is(200).json
     that(
       'another secret',
-      t.shop.buyers.every((key) => key.secret !== secret),
+      t.fixtures.buyers.every((key) => key.secret !== secret),
       'the same',
     )
   },

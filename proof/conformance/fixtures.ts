@@ -44,7 +44,7 @@ export type ItemKind = (typeof itemKinds)[number]
  * What a check can work with. Only `buyers` is needed; a check whose other needs are not met is skipped and counted. The
  * members up to `items` can come from a file.
  */
-export interface Shop {
+export interface Fixtures {
   /** Keys with all scopes, one per account, each with money where money may be spent. */
   readonly buyers: readonly Key[]
   /** Keys of one account: one for each scope alone, one for each scope missing. */
@@ -73,7 +73,7 @@ export interface Operator {
   fund(account: string, cents: number): Promise<void>
 }
 
-/** Puts checks and what they need together; says what is missing in words. */
+/** What a check may need, in the words in which it is reported as missing. */
 export const needs = {
   only: 'keys with one scope each',
   without: 'keys with one scope missing each',
@@ -81,7 +81,7 @@ export const needs = {
   suspended: 'a key of a suspended account',
   revoked: 'a revoked key',
   receiver: 'a receiver with a public HTTPS address',
-  operator: 'a hand at the store itself',
+  operator: 'the operator of the store',
   twoBuyers: 'keys of two accounts',
   spend: '--spend: balance may be spent',
   webhooks: '--webhooks: the endpoint of the account may be changed',
@@ -95,9 +95,9 @@ export interface Allowed {
   readonly limits: boolean
 }
 
-/** What stands in the way of a check, in words; undefined when nothing does. */
-export function lacking(shop: Shop, allowed: Allowed, wanted: readonly Need[]): string | undefined {
-  const missing = wanted.filter((need) => !has(shop, allowed, need))
+/** What a check needs and does not have, in words; undefined when it has everything. */
+export function lacking(fixtures: Fixtures, allowed: Allowed, wanted: readonly Need[]): string | undefined {
+  const missing = wanted.filter((need) => !has(fixtures, allowed, need))
   if (missing.length === 0) return undefined
   return missing
     .map((need) =>
@@ -106,17 +106,20 @@ export function lacking(shop: Shop, allowed: Allowed, wanted: readonly Need[]): 
     .join(' and ')
 }
 
-function has(shop: Shop, allowed: Allowed, need: Need): boolean {
+function has(fixtures: Fixtures, allowed: Allowed, need: Need): boolean {
   if (need === 'spend' || need === 'webhooks' || need === 'limits') return allowed[need]
-  if (need === 'twoBuyers') return shop.buyers.length > 1
-  if (need.startsWith('item:')) return shop.items?.[need.slice(5) as ItemKind] !== undefined
-  return shop[need as 'poor'] !== undefined
+  if (need === 'twoBuyers') return fixtures.buyers.length > 1
+  if (need.startsWith('item:')) return fixtures.items?.[need.slice(5) as ItemKind] !== undefined
+  return fixtures[need as 'poor'] !== undefined
 }
 
 const PRICE_CENTS_MAX = 500_000
 
 /** Finds an item of each kind among those the catalogue lists; named ones stay. */
-export function sortItems(listed: readonly Item[], named: Shop['items'] = {}): NonNullable<Shop['items']> {
+export function sortItems(
+  listed: readonly Item[],
+  named: Fixtures['items'] = {},
+): NonNullable<Fixtures['items']> {
   const nowMs = Date.now()
   const isEnded = ({ available_until }: Item) =>
     available_until !== null && Date.parse(available_until) <= nowMs
@@ -137,6 +140,6 @@ export function sortItems(listed: readonly Item[], named: Shop['items'] = {}): N
     ...named,
   }
   return Object.fromEntries(Object.entries(found).filter(([, one]) => one !== undefined)) as NonNullable<
-    Shop['items']
+    Fixtures['items']
   >
 }
