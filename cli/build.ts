@@ -4,8 +4,8 @@ import { build } from 'tsdown'
 import { finishPackage } from '../packaging/finish.ts'
 
 /**
- * Makes `dist/`, the package as it is published: one program with the SDK, the contract's signing and commander in it, so
- * that installing it brings nothing else along. In the workspace the sources are run as they are.
+ * Makes `dist/`, the package as it is published: one program with the SDK, the contract's signing and commander in
+ * it, so that it installs without dependencies. In the workspace the sources are run directly.
  */
 const here = import.meta.dirname
 
@@ -15,12 +15,12 @@ await build({
   cwd: here,
   entry: { shopwire: './bin/shopwire.ts' },
   format: 'esm',
-  // What Node 22, the oldest line we support, understands.
+  // Node 22 is the oldest supported version.
   target: 'node22',
   platform: 'node',
   fixedExtension: true,
   dts: false,
-  // What else from npm found its way in would be there without its licence: the build fails then.
+  // The build fails when another npm package would be bundled, because its licence would be missing.
   deps: { alwaysBundle: [/^@shopwire\//, 'commander'], onlyBundle: ['commander'] },
   outputOptions: { comments: { jsdoc: false } },
   outDir: 'dist',
@@ -29,7 +29,7 @@ await build({
   failOnWarn: true,
 })
 await chmod(join(here, 'dist/shopwire.mjs'), 0o755)
-// Its licence asks for it: commander is part of the program.
+// commander is bundled, and its licence requires this notice.
 await copyFile(new URL('./LICENSE', import.meta.resolve('commander')), join(here, 'dist/LICENSE-commander'))
 await finishPackage(here, {
   keywords: ['shopwire', 'cli', 'webhooks', 'hmac', 'gift'],

@@ -77,7 +77,7 @@ test('skips what the shop does not offer, says how to fix what fails, and JUnit 
   expect(stdout).toMatch(/✓ 1\/3 {2}Your code buys at the emulator {2}\d\.\d s\n/)
   expect(stdout).toContain('✗ same-cart: Two purchases with the same cart are two orders')
   expect(stdout).toContain('what happened   Two purchases became one order; your code answered 200 and 200.')
-  expect(stdout).toContain('what to fix     Make the key of your id of the purchase')
+  expect(stdout).toContain('what to fix     Derive the idempotency key from your purchase id')
   const page = `${emulator.url}/docs/guides/buy-exactly-once.md`
   expect(stdout).toContain(`read            ${page}#do-not`)
   expect(await (await fetch(page)).text()).toContain('# Buy exactly once')

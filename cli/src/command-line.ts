@@ -14,14 +14,14 @@ export interface CommandLine {
 }
 
 /**
- * The tree of commands. Only those that the arguments name are loaded: the others are a name and a line in the help, so
- * that the program starts at once however many there are.
+ * Builds the command tree. Only the commands named in the arguments are loaded; of the others only name and
+ * description are needed, so the start stays fast.
  */
 export async function commandLine(args: readonly string[], isWhole = false): Promise<CommandLine> {
   const program = new Command('shopwire')
   let said = ''
   program
-    .description('Buys from a Shopwire store, and finds out why an integration does not work.')
+    .description('Buys from a Shopwire store, and diagnoses integrations.')
     .version(VERSION, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this')
     .option('--json', 'one JSON document on stdout; errors as JSON on stderr')
@@ -38,7 +38,7 @@ export async function commandLine(args: readonly string[], isWhole = false): Pro
     .addHelpText(
       'after',
       `
-Every order spends real balance; there is no sandbox. Practise with the emulator:
+Every order spends real balance; there is no sandbox. Try it with the emulator:
   npx @shopwire/emulator
   shopwire profile add emulator --emulator
 
@@ -55,7 +55,7 @@ Exit codes: 0 ok, 1 failed or differs, 2 usage, 3 key or scope, 4 not found, 5 c
   }
 }
 
-/** Any word that equals its name counts: to load one too many is harmless. */
+/** Every argument that equals a command name counts; loading one command too many is harmless. */
 function isNamed({ name, aliases = [] }: CommandEntry, args: readonly string[]): boolean {
   return [name, ...aliases].some((one) => args.includes(one))
 }
@@ -70,7 +70,7 @@ async function add(program: Command, entry: CommandEntry, isLoaded: boolean): Pr
 }
 
 function usage(said: string, error: CommanderError): [string, string] {
-  if (error.code === 'commander.help') return ['Say what to do.', '`--help` shows what there is.']
+  if (error.code === 'commander.help') return ['No command was given.', '`--help` lists the commands.']
   const [first = '', ...rest] = said.trim().split('\n')
   const message = first.replace(/^error: /, '')
   // "(Did you mean orders?)"
@@ -80,7 +80,7 @@ function usage(said: string, error: CommanderError): [string, string] {
     .replace(/^\((.*)\)$/, '$1')
   return [
     `${message[0]?.toUpperCase()}${message.slice(1)}${/[.!?]$/.test(message) ? '' : '.'}`,
-    hint || '`--help` shows how it is called.',
+    hint || '`--help` shows the usage.',
   ]
 }
 

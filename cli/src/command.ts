@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { type Context, createContext, type GlobalOptions, type Outcome } from './context.ts'
 
 /**
- * Gives a command its work. `run` gets the context, the options, and then the arguments. Its exit code is kept until the
+ * Sets the action of a command. `run` gets the context, the options, and then the arguments. Its exit code is kept until the
  * output has been written.
  */
 export function work<Options extends object>(
@@ -38,7 +38,7 @@ export interface CommandEntry {
   load(): Promise<{ define(command: Command, surroundings: Surroundings): void }>
 }
 
-/** What a command may ask of the program around it. */
+/** What the program offers to its commands. */
 export interface Surroundings {
   /** With every command loaded. */
   wholeProgram(): Promise<Command>

@@ -14,19 +14,19 @@ export interface GlobalOptions {
 /** What every command is given. Nothing is read or sent before a command asks for it. */
 export interface Context {
   readonly out: Output
-  /** A command as it has to be typed to reach the same account again. */
+  /** Returns a command with the --profile option that reaches the same account. */
   again(command: string): string
   credentials(): Promise<Credentials>
   shop(): Promise<Shopwire>
-  /** A client and what keeps it within the limits of the account, for commands that read a lot. */
+  /** A client with a pacer that keeps within the account's rate limits, for commands that read a lot. */
   pacedShop(): Promise<{ shop: Shopwire; pacer: Pacer }>
   /** Its public side: no key needed. */
   publicShop(): Promise<Shopwire>
   /** Undefined when the store is not an emulator. */
   emulator(): Promise<Emulator | undefined>
-  /** Asks, or takes --yes for an answer. */
+  /** Asks for confirmation, unless --yes is given. */
   mayProceed(question: string, isYes: boolean | undefined): Promise<boolean>
-  /** Without --yes and without anybody to ask it is a usage error: nothing happens by accident. */
+  /** Throws a usage error when --yes is missing and there is no terminal to ask on. */
   needAnswer(isYes: boolean | undefined): void
 }
 
@@ -35,14 +35,14 @@ export function createContext(options: GlobalOptions): Context {
   const credentials = () => findCredentials(options.profile)
   const shop = async (fetch?: typeof globalThis.fetch) => {
     const { keyId, secret, baseUrl, emulatorUrl } = await credentials()
-    // An emulator may be in a container; its money is play money.
+    // An emulator may run in a container, without TLS; it has no real money.
     return openShop({ keyId, secret, baseUrl, fetch, allowHttp: emulatorUrl !== undefined })
   }
   const needAnswer = (isYes: boolean | undefined) => {
     if (isYes || (isInteractive() && !out.isJson)) return
-    const why = out.isJson ? 'with --json nobody is asked' : 'there is no terminal to ask on'
+    const why = out.isJson ? 'with --json there is no prompt' : 'there is no terminal to ask on'
     throw new UsageError(
-      `This asks before it does something, and ${why}. Nothing was sent.`,
+      `This command asks for confirmation, and ${why}. Nothing was sent.`,
       'Add --yes when you are sure.',
     )
   }
@@ -74,7 +74,7 @@ export function createContext(options: GlobalOptions): Context {
   }
 }
 
-/** The SDK says what is wrong with its arguments by a TypeError; here that is a mistake in the set-up. */
+/** The SDK throws a TypeError for wrong options; here that means a wrong configuration. */
 function openShop(options: ConstructorParameters<typeof Shopwire>[0]): Shopwire {
   try {
     return new Shopwire(options)
@@ -85,5 +85,5 @@ function openShop(options: ConstructorParameters<typeof Shopwire>[0]): Shopwire 
 }
 
 /** What a command returns: nothing, or its exit code. */
-// biome-ignore lint/suspicious/noConfusingVoidType: a command that worked has nothing to say.
+// biome-ignore lint/suspicious/noConfusingVoidType: a successful command returns nothing.
 export type Outcome = void | (typeof EXIT)[keyof typeof EXIT]

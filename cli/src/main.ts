@@ -4,10 +4,10 @@ import { isServed } from './store/served.ts'
 import { createOutput } from './terminal/output.ts'
 import { EXIT, explain, printTrouble, UsageError } from './trouble.ts'
 
-/** Runs one command and gives its exit code. What goes wrong is told in one place: here. */
+/** Runs one command and returns its exit code. All errors are reported here. */
 export async function main(args: readonly string[]): Promise<number> {
   stayQuietWhenNobodyReads()
-  // Looked up by hand: the options themselves may be what is wrong.
+  // Read directly from the arguments, because the options may not parse.
   const isJson = args.includes('--json')
   const { program, usage, helpInstead, codeOf } = await commandLine(args)
   try {
@@ -27,7 +27,7 @@ export async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-/** `shopwire … | head` closes our output early; that is no failure of ours. */
+/** `shopwire … | head` closes the output early; that is not an error. */
 function stayQuietWhenNobodyReads(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {

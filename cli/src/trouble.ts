@@ -2,10 +2,10 @@ import { ApiError, ConnectionError, type ErrorType, ShopwireError, TimeoutError 
 import type { Output } from './terminal/output.ts'
 import { jsonText, printable } from './terminal/paint.ts'
 
-/** Scripts branch on these; a number keeps its meaning for ever. */
+/** Exit codes; scripts depend on them, so their meaning never changes. */
 export const EXIT = {
   ok: 0,
-  /** It did not work, or what was compared differs. */
+  /** The command failed, or a comparison found differences. */
   failed: 1,
   usage: 2,
   auth: 3,
@@ -26,7 +26,7 @@ export interface Trouble {
   readonly exitCode: number
 }
 
-/** Trouble that a command found by itself. */
+/** An error that a command detected itself. */
 export class CliError extends Error {
   readonly trouble: Trouble
 
@@ -36,7 +36,7 @@ export class CliError extends Error {
   }
 }
 
-/** The command was not called as it wants to be; nothing was sent. */
+/** The command was called in the wrong way; nothing was sent. */
 export class UsageError extends CliError {
   constructor(message: string, next: string) {
     super({ type: 'usage', message, next, exitCode: EXIT.usage })
@@ -60,9 +60,9 @@ export function explain(error: unknown): Trouble {
       exitCode: EXIT.usage,
     }
   }
-  // The SDK's word for an argument that cannot be part of a path.
-  if (error instanceof TypeError && message.endsWith('is no id.')) {
-    return { type: 'usage', message, next: '`--help` shows how it is called.', exitCode: EXIT.usage }
+  // The SDK's message for an id that cannot be part of a path.
+  if (error instanceof TypeError && message.endsWith('is not an id.')) {
+    return { type: 'usage', message, next: '`--help` shows the usage.', exitCode: EXIT.usage }
   }
   return {
     type: typeof code === 'string' ? code : 'failed',
@@ -74,11 +74,11 @@ export function explain(error: unknown): Trouble {
 
 const fileReasons: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or folder',
-  EACCES: 'you may not open it',
+  EACCES: 'permission denied',
   EISDIR: 'it is a folder',
   EPERM: 'you may not open it',
   EROFS: 'nothing can be written there',
-  ENOTDIR: 'a part of the path is no folder',
+  ENOTDIR: 'a part of the path is not a folder',
 }
 
 export function printTrouble(out: Output, trouble: Trouble): void {
@@ -108,7 +108,7 @@ export function printTrouble(out: Output, trouble: Trouble): void {
 
 const TEXT_WIDTH = 96
 const INDENT = 10
-/** What is meant to be copied stays in one line. */
+/** Lines meant to be copied are not wrapped. */
 const COMMAND_FORM = /^(shopwire|chmod|npx) /
 
 function wrapped(line: string, width: number): string[] {
@@ -124,7 +124,7 @@ function wrapped(line: string, width: number): string[] {
   return [...lines, rest]
 }
 
-/** By status first; what a type has to say beyond it is in `advice`. */
+/** Exit codes by status; texts by error type are in `advice`. */
 const exitCodes: Readonly<Record<number, number>> = {
   401: EXIT.auth,
   402: EXIT.conflict,
@@ -137,31 +137,31 @@ const exitCodes: Readonly<Record<number, number>> = {
 
 const advice: Readonly<Record<ErrorType, { why: string; next: string }>> = {
   invalid_request: {
-    why: 'The store read the request and one of its rules is broken.',
-    next: 'Mend what the message names. `--help` shows how the command is called.',
+    why: 'The request breaks a rule of the interface.',
+    next: 'Correct what the message names. `--help` shows the usage.',
   },
   order_total_exceeded: {
     why: 'One order may cost $5,000.00 at most. Nothing was bought.',
-    next: 'Split the cart into several orders, each with a key of its own.',
+    next: 'Split the cart into several orders, each with its own key.',
   },
   webhook_url_not_allowed: {
     why: 'Events are delivered to public HTTPS addresses only.',
     next: 'Use a public https:// address. On your own machine: the emulator with `shopwire listen`.',
   },
   authentication_failed: {
-    why: 'Key id, secret or signature is wrong, or the key was revoked. The store does not tell which.',
-    next: 'Run `shopwire doctor`: it looks at each of them.',
+    why: 'Key id, secret or signature is wrong, or the key was revoked. The store does not say which.',
+    next: 'Run `shopwire doctor`: it checks each of them.',
   },
   timestamp_out_of_range: {
     why: 'The clock of this machine is more than 60 seconds off.',
     next: 'Set the clock (for example `timedatectl set-ntp true`), then run `shopwire doctor`.',
   },
   nonce_reused: {
-    why: 'A request with this nonce has arrived before. Something repeats requests on the way.',
-    next: 'Run the command again. If it stays, look for a proxy that repeats requests.',
+    why: 'A request with this nonce has arrived before. Something on the way repeats requests.',
+    next: 'Run the command again. If it persists, look for a proxy that repeats requests.',
   },
   insufficient_funds: {
-    why: 'The balance does not cover the cart. Nothing was bought, and the idempotency key is still free.',
+    why: 'The balance does not cover the cart. Nothing was bought, and the idempotency key is still unused.',
     next: 'Fund the account (an emulator: on its page), then run the same command with the same key.',
   },
   insufficient_scope: {
@@ -173,7 +173,7 @@ const advice: Readonly<Record<ErrorType, { why: string; next: string }>> = {
     next: 'Ask the store. Orders that were paid are not lost.',
   },
   not_found: {
-    why: 'It does not exist. An order may also belong to another account.',
+    why: 'It does not exist, or the order belongs to another account.',
     next: 'Check the id; for an order also whose key you use: `shopwire profile show`.',
   },
   method_not_allowed: {
@@ -185,16 +185,16 @@ const advice: Readonly<Record<ErrorType, { why: string; next: string }>> = {
     next: 'Run the command again.',
   },
   price_changed: {
-    why: 'A price is no longer the one that was expected. Nothing was bought, and the key is still free.',
+    why: 'A price is no longer the one that was expected. Nothing was bought, and the key is still unused.',
     next: 'Look at the new price with `shopwire quote`, then order with it.',
   },
   item_unavailable: {
-    why: 'An item cannot be bought now. Nothing was bought, and the key is still free.',
+    why: 'An item cannot be bought now. Nothing was bought, and the key is still unused.',
     next: 'See which with `shopwire quote`.',
   },
   idempotency_conflict: {
     why: 'This key has bought another cart, or the same one with other expected prices. Nothing was bought now.',
-    next: 'To ask again for that purchase, repeat items, quantities and @CENTS exactly. For a new purchase use a new key.',
+    next: 'To repeat that purchase, send items, quantities and @CENTS exactly. For a new purchase use a new key.',
   },
   webhook_not_configured: {
     why: 'The account has no endpoint.',
@@ -202,12 +202,12 @@ const advice: Readonly<Record<ErrorType, { why: string; next: string }>> = {
   },
   payload_too_large: { why: 'A body may have 16 KiB at most.', next: 'Send less.' },
   rate_limited: {
-    why: 'The account has used up its requests of this minute. All its keys count together.',
+    why: 'The account has used all its requests of this minute. All its keys count together.',
     next: 'Wait, then run the command again.',
   },
   internal_error: {
-    why: 'The store has a fault of its own.',
-    next: 'Run the command again. If it stays, tell the store the request id.',
+    why: 'An internal error of the store.',
+    next: 'Run the command again. If it persists, report the request id to the store.',
   },
   store_closed: {
     why: 'The store takes no new orders now. Nothing was bought.',
@@ -237,20 +237,24 @@ function refusal(error: ApiError): Trouble {
 function noAnswer(error: ShopwireError): Trouble {
   const common = { message: error.message, requestId: error.requestId, exitCode: EXIT.unavailable }
   if (error instanceof TimeoutError) {
-    return { type: 'timeout', ...common, next: 'Run it again, or `shopwire doctor` to see where it hangs.' }
+    return {
+      type: 'timeout',
+      ...common,
+      next: 'Run it again, or run `shopwire doctor` to find where it stops.',
+    }
   }
   if (error instanceof ConnectionError) {
     return {
       type: 'connection_failed',
       ...common,
       why: connectionReason(error.cause),
-      next: 'Check the base URL and the network; `shopwire doctor` looks at DNS, TCP and TLS one by one.',
+      next: 'Check the base URL and the network; `shopwire doctor` checks DNS, TCP and TLS one by one.',
     }
   }
   return {
     type: 'unexpected_response',
     ...common,
-    why: 'Something between here and the store answered in its place, or the base URL is not a store.',
+    why: 'A proxy on the way answered instead of the store, or the base URL is not a store.',
     next: 'Check the base URL with `shopwire profile show`, then run `shopwire doctor`.',
   }
 }
@@ -264,9 +268,9 @@ const reasons: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'The certificate has expired.',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'The certificate is self-signed.',
   SELF_SIGNED_CERT_IN_CHAIN: 'A certificate of the chain is self-signed.',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'The certificate is signed by nobody this machine trusts.',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'What answers there speaks http, not https.',
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'What answers there speaks http, not https.',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'The certificate is not signed by an authority that this machine trusts.',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'The server speaks http, not https.',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'The server speaks http, not https.',
   ERR_TLS_CERT_ALTNAME_INVALID: 'The certificate is for another name.',
 }
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { IDEMPOTENCY_KEY_FORM, parseCart, writeItem } from '../src/orders/cart.ts'
 import { override, simulatedEvent } from '../src/webhooks/simulated-event.ts'
 
-test('an item is written ID[:QTY[@CENTS]], and written back the same', () => {
+test('parses ID[:QTY[@CENTS]] and formats it back unchanged', () => {
   expect(
     parseCart(['11111111111111111', '22222222222222222:3', '33333333333333333:2@499', '44444444444444444@5']),
   ).toEqual([
@@ -23,15 +23,15 @@ test.each([
   '11111111111111111:1@4.99',
   '11111111111111111:-1',
   ' 11111111111111111',
-])('%j is no item', (text) => {
-  expect(() => parseCart([text])).toThrow(/is no item/)
+])('refuses %j as an item', (text) => {
+  expect(() => parseCart([text])).toThrow(/is not an item/)
 })
 
-test('the same item twice would be two lines that the store refuses', () => {
+test('refuses the same item twice', () => {
   expect(() => parseCart(['11111111111111111:1', '11111111111111111:2'])).toThrow(/twice/)
 })
 
-test("the form of a key is the store's own", () => {
+test("accepts exactly the idempotency keys that the store's pattern accepts", () => {
   const form = OrderRequest.properties.idempotency_key as unknown as Record<string, unknown>
   const [minLength, maxLength] = [Number(form.minLength), Number(form.maxLength)]
   expect(form.pattern).toBe('^[A-Za-z0-9._:-]+$')
@@ -42,7 +42,7 @@ test("the form of a key is the store's own", () => {
   }
 })
 
-test('an override reaches where it points, and nowhere else', () => {
+test('an override changes only the field it names', () => {
   const event = simulatedEvent('order.delivered')
   override(event, 'data.order.links.0=https://gift.example/x')
   override(event, 'data.order.lines.0.qty=3')

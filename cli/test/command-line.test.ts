@@ -6,10 +6,10 @@ import { expect, test } from 'vitest'
 import { commandLine } from '../src/command-line.ts'
 import { folder, onTerminal, program, shopwire, strangersEnv } from './support.ts'
 
-/** Said once, before the commands. */
+/** Global options, documented once before the commands. */
 const IN_COMMON = ['--json', '--profile']
 
-test('--version and --help work without a profile, and cost no network', async () => {
+test('--version and --help work without a profile and send nothing', async () => {
   expect(await shopwire(['--version'])).toEqual({ code: 0, stdout: '0.1.0\n', stderr: '' })
   const help = await shopwire(['--help'])
   expect(help.code).toBe(0)
@@ -18,7 +18,7 @@ test('--version and --help work without a profile, and cost no network', async (
   }
 })
 
-test('every command and subcommand explains itself, with an example or a sentence', async () => {
+test('every command and subcommand has a help text with an example or a sentence', async () => {
   const { program: whole } = await commandLine([], true)
   for (const command of whole.commands) {
     for (const one of command.commands.length > 0 ? command.commands : [command]) {
@@ -39,7 +39,7 @@ test('every command and subcommand explains itself, with an example or a sentenc
 test('the page of the reference has every command, subcommand and option', async () => {
   const read = (path: string) => readFile(new URL(`../../docs/${path}`, import.meta.url), 'utf8')
   const page = await read('reference/command-line.md')
-  // It has a page of its own, to which the other leads.
+  // golive has its own page, linked from the reference page.
   const golive = await read('guides/go-live.md')
   const { program: whole } = await commandLine([], true)
   const missing = whole.commands.flatMap((command) => {
@@ -58,19 +58,19 @@ test.each([
   [['orders', 'create', '--frob'], /Unknown option '--frob'/],
   [['orders', 'get'], /Missing required argument/],
   [['catalogue', 'list', '--limit', 'ten'], /whole number/],
-  [['quote', '--item', '12'], /is no item/],
+  [['quote', '--item', '12'], /is not an item/],
   [['quote'], /The cart is empty/],
   [['sign', 'GET'], /Missing required argument/],
   [['completion', 'tcsh'], /Allowed choices are bash, zsh, fish/],
-  [['balance'], /There is no API key yet/],
-])('a wrong call ends with 2 and says what to do: %j', async (args, expected) => {
+  [['balance'], /No API key is configured/],
+])('a wrong call exits with 2 and says what to do: %j', async (args, expected) => {
   const ended = await shopwire(args)
   expect(ended).toMatchObject({ code: 2, stdout: '' })
   expect(ended.stderr).toMatch(expected)
   expect(ended.stderr).toMatch(/Next {4}\S/)
 })
 
-test('without a command it prints its help, and ends with 2', async () => {
+test('without a command it prints its help and exits with 2', async () => {
   expect(await shopwire([])).toMatchObject({
     code: 2,
     stdout: '',
@@ -87,14 +87,14 @@ test('with --json an error is one JSON document on stderr, and stdout stays empt
   })
 })
 
-test('colour is for terminals, and NO_COLOR turns it off', async () => {
+test('output is coloured only on terminals and without NO_COLOR', async () => {
   const codes = '\u001b['
   expect((await shopwire(['--help'])).stdout).not.toContain(codes)
   expect((await onTerminal(['--help'], {}, '', /never/)).stdout).toContain(codes)
   expect((await onTerminal(['--help'], { NO_COLOR: '1' }, '', /never/)).stdout).not.toContain(codes)
 })
 
-test('a reader that goes away is no failure', async () => {
+test('exits with 0 when the reader of stdout closes it early', async () => {
   const path = join(await folder(), 'piped.sh')
   await writeFile(
     path,
@@ -121,7 +121,7 @@ test('bash completes commands, subcommands, options and values', async () => {
   expect(await complete('shopwire completion z')).toBe('zsh')
 })
 
-test('zsh and fish get a script with every command in it', async () => {
+test('the scripts for zsh and fish contain every command', async () => {
   for (const shell of ['zsh', 'fish']) {
     const { stdout, code } = await shopwire(['completion', shell])
     expect(code).toBe(0)
@@ -130,7 +130,7 @@ test('zsh and fish get a script with every command in it', async () => {
   }
 })
 
-test('it is there at once: --version takes less than three times as long as Node itself', async () => {
+test('--version takes less than three times as long as starting Node', async () => {
   const time = (args: readonly string[]) => {
     const startedMs = performance.now()
     return new Promise<number>((resolve) => {
@@ -145,7 +145,7 @@ test('it is there at once: --version takes less than three times as long as Node
   expect(ours).toBeLessThan(bare * 3 + 50)
 })
 
-/** What stands under the headings that name the command. */
+/** The text under the headings that name the command. */
 function sectionOf(page: string, command: string): string {
   return page
     .split(/^## /m)

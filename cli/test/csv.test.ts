@@ -8,7 +8,7 @@ async function rows(...chunks: string[]): Promise<(readonly string[])[]> {
   return found
 }
 
-describe('a CSV file is read as RFC 4180 says', () => {
+describe('reads CSV as RFC 4180 specifies', () => {
   test.each([
     [
       'plain cells',
@@ -74,7 +74,7 @@ describe('a CSV file is read as RFC 4180 says', () => {
     ['other alphabets', 'name\nПривет 🎁\n', [['name'], ['Привет 🎁']]],
   ])('%s', async (_name, text, expected) => {
     expect(await rows(text)).toEqual(expected)
-    // However the bytes are cut into chunks.
+    // For every way to split the bytes into chunks.
     expect(await rows(...(text.match(/[\s\S]/gu) ?? []))).toEqual(expected)
   })
 
@@ -82,17 +82,17 @@ describe('a CSV file is read as RFC 4180 says', () => {
     ['a quote that is never closed', 'a\n"x\n'],
     ['a quote within a plain cell', 'a\nx"y\n'],
     ['something after a closing quote', 'a\n"x"y\n'],
-  ])('%s is refused with its line', async (_name, text) => {
+  ])('refuses %s and names the line', async (_name, text) => {
     await expect(rows(text)).rejects.toThrow(/line 2/)
   })
 
-  test('a cell that begins like a formula is text; numbers and keys stay as they are', () => {
+  test('escapes cells that begin like a formula; numbers and keys stay unchanged', () => {
     expect(csvLine(['=1+1', '+1', '@sum', '-1+cmd', '\tx', -5, '-key.1:a', 'a=b'])).toBe(
       "'=1+1,'+1,'@sum,'-1+cmd,'\tx,-5,-key.1:a,a=b\n",
     )
   })
 
-  test('what is written is read back', async () => {
+  test('reads back what it wrote', async () => {
     const cells = ['plain', 'a,b', 'say "hi"', 'two\nlines', '', ' spaces ']
     expect(await rows(csvLine(['h1', 'h2', 'h3', 'h4', 'h5', 'h6']), csvLine(cells))).toEqual([
       ['h1', 'h2', 'h3', 'h4', 'h5', 'h6'],

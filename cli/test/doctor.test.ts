@@ -15,9 +15,9 @@ import { emulatedStore, envOf, folder, shopwire } from './support.ts'
 const KEY = 'key_c1_01k9zq3v7m8n4p2r6s0t5w1x9y'
 const SECRET = `sk_${'A1b2'.repeat(10)}xyz`
 
-describe('a key is known by its looks, and the secret is never part of the words', () => {
+describe('finds mistakes in the form of a key, without printing the secret', () => {
   test.each([
-    ['all is well', KEY, SECRET, undefined],
+    ['a correct key', KEY, SECRET, undefined],
     ['swapped', SECRET, KEY, /swapped/],
     ['a line break at the end', KEY, `${SECRET}\n`, /line break/],
     ['a space at the end', KEY, `${SECRET} `, /spaces around/],
@@ -26,7 +26,7 @@ describe('a key is known by its looks, and the secret is never part of the words
     ['NAME= kept', KEY, `SHOPWIRE_API_SECRET=${SECRET}`, /NAME=/],
     ['export NAME= kept', KEY, `export SHOPWIRE_API_SECRET=${SECRET}`, /NAME=/],
     ['a written-out line break', KEY, `${SECRET}\\n`, /backslash/],
-    ['a variable that nobody filled in', KEY, '$SHOPWIRE_API_SECRET', /variable/],
+    ['an unexpanded variable', KEY, '$SHOPWIRE_API_SECRET', /variable/],
     ['a comment', KEY, `${SECRET} # live`, /comment/],
     ['Bearer', KEY, `Bearer ${SECRET}`, /scheme/],
     ['a placeholder', KEY, 'sk_xxxxxxxx', /placeholder/],
@@ -47,7 +47,7 @@ describe('a key is known by its looks, and the secret is never part of the words
       expect(JSON.stringify([found.problem, found.fix])).not.toContain(SECRET.slice(3, 13))
   })
 
-  test('nothing is said against real keys, whatever letters chance gave them', () => {
+  test('reports nothing for generated keys, whatever their letters', () => {
     expect(keyFormProblem('key_c1_01k9zxxx7m8n4p2r6s0t5w1x9y', SECRET)).toBeUndefined()
     expect(keyFormProblem(KEY, `sk_your-XxX${SECRET.slice(11)}`)).toBeUndefined()
     for (let n = 0; n < 20_000; n += 1) {
@@ -56,7 +56,7 @@ describe('a key is known by its looks, and the secret is never part of the words
     }
   })
 
-  test('what was probably meant is the right one', () => {
+  test('the corrected value is the right one', () => {
     for (const broken of [
       `"${SECRET}"`,
       `${SECRET}\n`,
@@ -99,7 +99,7 @@ test('a password in a base URL is not repeated', () => {
     expect(JSON.stringify(checkBaseUrl(url, false))).not.toContain('hunter2')
 })
 
-test('what was probably meant is said of a base URL without /v1, and of one in capitals', () => {
+test('suggests the corrected base URL when /v1 is missing or in capitals', () => {
   expect(checkBaseUrl('https://shop.example/', false).fix).toBe('Probably https://shop.example/v1.')
   expect(checkBaseUrl('https://shop.example/V1', false).fix).toBe('Probably https://shop.example/v1.')
 })
@@ -118,7 +118,7 @@ describe('with a store', () => {
     return { code, checks, of: (name: string) => checks.find((one) => one.name === name) }
   }
 
-  test('all is well, all scopes are found, and neither balance nor webhook nor orders have changed', async () => {
+  test('with a correct setup finds all scopes and changes neither balance nor webhook nor orders', async () => {
     const before = await store.emulator.control('GET', '/ledger')
     await store.emulator.control('POST', '/webhook', {
       url: `${store.emulator.url}/_emulator/inbox`.replace('//_', '/_'),
@@ -137,12 +137,12 @@ describe('with a store', () => {
     expect(await store.emulator.control('GET', '/deliveries')).toMatchObject({ deliveries: [] })
     expect(await store.emulator.control('GET', '/orders')).toMatchObject({ orders: [] })
     const text = await store.run('doctor')
-    expect(text.stdout).toContain('✔ All is well.')
+    expect(text.stdout).toContain('✔ Everything is in order.')
     await store.emulator.control('POST', '/webhook', { url: null })
   })
 
   test.each([[['catalogue:read']], [['orders:write']], [['webhooks:write', 'account:read']]])(
-    'a key with %j only is described as it is',
+    'lists exactly the scopes of a key with %j',
     async (scopes) => {
       const account = await store.emulator.createAccount({ scopes })
       const { code, of } = await doctor(envOf({ ...store.emulator, ...account }))
@@ -158,7 +158,7 @@ describe('with a store', () => {
     )
   })
 
-  test('a clock that is off is measured, and does not hide that the key is right', async () => {
+  test('measures a wrong clock and still reports that the key is right', async () => {
     await store.emulator.arm({ name: 'clock_skew', ms: 90_000 } as never)
     const { code, of } = await doctor()
     await store.emulator.disarm()
@@ -170,14 +170,14 @@ describe('with a store', () => {
     expect(of('signature')?.status).toBe('ok')
   })
 
-  test('a secret with quotes around it: named, and tried without them', async () => {
+  test('reports quotes around a secret and tries it without them', async () => {
     const { code, of } = await doctor({ SHOPWIRE_API_SECRET: `"${store.env.SHOPWIRE_API_SECRET}"` })
     expect(code).toBe(1)
     expect(of('key')?.detail).toBe('the secret has quotes around it')
-    expect(of('signature')?.detail).toContain('accepted when mended')
+    expect(of('signature')?.detail).toContain('accepted when corrected')
   })
 
-  test('a wrong secret, a closed store, a port where nobody is, a name that does not exist', async () => {
+  test('reports a wrong secret, a closed store, a closed port, and an unknown host name', async () => {
     expect((await doctor({ SHOPWIRE_API_SECRET: SECRET })).of('signature')?.status).toBe('failed')
     await store.emulator.arm({ name: 'store_closed' })
     await expect.poll(async () => (await doctor()).of('status')?.status).toBe('warning')
@@ -193,7 +193,7 @@ describe('with a store', () => {
     )
   })
 
-  test('a server that is no store, and one that redirects', async () => {
+  test('reports a server that is not a store, and one that redirects', async () => {
     const server = createServer((request, response) => {
       if (request.url?.startsWith('/moved'))
         response.writeHead(301, { location: 'https://elsewhere.example/' }).end()
@@ -202,10 +202,10 @@ describe('with a store', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     expect((await doctor({ SHOPWIRE_BASE_URL: `${base}/v1` })).of('status')?.detail).toContain(
-      'not as a store does',
+      'not like a store',
     )
     const secure = (await doctor({ SHOPWIRE_BASE_URL: `${base.replace('http', 'https')}/v1` })).of('TLS')
-    expect(secure?.detail).toBe('What answers there speaks http, not https.')
+    expect(secure?.detail).toBe('The server speaks http, not https.')
     expect(secure?.fix).toContain(`${base}/v1`)
     expect((await doctor({ SHOPWIRE_BASE_URL: `${base}/moved/v1` })).of('status')?.detail).toContain(
       'redirects to https://elsewhere',
@@ -215,7 +215,7 @@ describe('with a store', () => {
   })
 })
 
-test('a certificate that nobody signed is told from one for another name', async () => {
+test('distinguishes a self-signed certificate from one for another name', async () => {
   const here = await folder()
   const [keyFile, certFile] = [join(here, 'key.pem'), join(here, 'cert.pem')]
   await promisify(execFile)('openssl', [
@@ -270,7 +270,7 @@ describe('doctor signature', () => {
   }
   const text = (changed = {}) => lines(changed).join('\n')
 
-  /** What people do, made by hand; and how it is named. */
+  /** Common mistakes, made by hand, with the names that they must get. */
   const mistakes: [name: string, signature: string][] = [
     ['path_without_version', hmac(text({ target: '/quote?b=2&a=1%20x' }))],
     ['query_dropped', hmac(text({ target: '/v1/quote' }))],
@@ -311,7 +311,7 @@ describe('doctor signature', () => {
     return { code, ...JSON.parse(stdout) }
   }
 
-  test('at least fifteen kinds of mistakes are named, each with its fix', async () => {
+  test('names at least fifteen kinds of mistakes, each with its fix', async () => {
     const found = await Promise.all(
       mistakes.map(async ([name, signature]) => [name, (await explain(signature)).mistake] as const),
     )
@@ -321,7 +321,7 @@ describe('doctor signature', () => {
     expect(Object.keys(MISTAKES).length).toBeGreaterThanOrEqual(15)
   })
 
-  test('a right one is right, a hopeless one shows what has to be signed', async () => {
+  test('accepts a right signature; for an unknown mistake shows the text that must be signed', async () => {
     expect(await explain(hmac(text()))).toMatchObject({ code: 0, ok: true, mistake: null })
     expect(await explain('0'.repeat(64))).toMatchObject({
       code: 1,
@@ -331,7 +331,7 @@ describe('doctor signature', () => {
     })
   })
 
-  test('a saved request is read: raw, with a line break of the editor, and as curl -v prints it', async () => {
+  test('reads a saved request: raw, with an added line break, and from curl -v', async () => {
     const path = join(await folder(), 'request.txt')
     const head = [
       `POST ${target} HTTP/1.1`,
@@ -361,7 +361,7 @@ describe('doctor signature', () => {
     expect(foreign).toMatchObject({ code: 1, stdout: expect.stringContaining('belongs to') })
   })
 
-  test('a form that the store refuses is said even when the signature fits it', async () => {
+  test('reports a header form that the store refuses even when the signature matches it', async () => {
     const ms = '1794700000000'
     const args = [
       'doctor',

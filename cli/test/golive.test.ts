@@ -10,7 +10,7 @@ import { receiver } from './support.ts'
 const scenarios = allScenarios()
 const docs = new URL('../../docs/', import.meta.url)
 
-test('scenarios have distinct names that fit a command line, and say all there is to say', () => {
+test('scenarios have distinct names for the command line and no empty text', () => {
   const ids = scenarios.map(({ id }) => id)
   expect(new Set(ids).size).toBe(ids.length)
   expect(ids.length).toBeGreaterThanOrEqual(24)
@@ -21,7 +21,7 @@ test('scenarios have distinct names that fit a command line, and say all there i
   expect(listText(scenarios).trim().split('\n')).toHaveLength(ids.length)
 })
 
-test('every scenario is on the page, in the order it is run, and its advice leads to a page and a heading', async () => {
+test('every scenario is on the docs page, in the order it is run, and links to an existing page and heading', async () => {
   const page = await readFile(new URL('guides/go-live.md', docs), 'utf8')
   const rows = [...page.matchAll(/^\| `([a-z][a-z-]*)` \| (.+) \|$/gm)].map(([, id, title]) => [id, title])
   expect(rows).toEqual(scenarios.map(({ id, title }) => [id, title]))
@@ -47,7 +47,7 @@ test('no two purchases of a run have the same cart', () => {
   expect(cartKey([{ id: '2', qty: 1 }, { id: '1' }])).toBe(cartKey([{ id: '1', qty: 1 }, { id: '2' }]))
 })
 
-test('what a report says is safe in XML, whatever somebody’s server answered', () => {
+test('reports are valid XML whatever the server answered', () => {
   const nasty = `<a href="x">&amp; ]]> \u0000\u001b[31m \ud800 'q'`
   const { run: _, ...scenario } = scenarios[0] ?? expect.fail()
   const result = {
@@ -77,7 +77,7 @@ test('what a report says is safe in XML, whatever somebody’s server answered',
   expect(reportText(report)).not.toMatch(/[\u0000-\u0008\u000b-\u001f]/)
 })
 
-test('a webhook secret goes to the emulator that was named, and nowhere it points to', async () => {
+test('the webhook secret is sent only to the given emulator, and redirects are not followed', async () => {
   const stranger = await receiver()
   const server = createServer((_, response) => response.writeHead(307, { location: stranger.url }).end())
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { folder, shopwire } from './support.ts'
 
-/** A new title, an empty screen, 8-bit red, and writing from right to left: what a terminal would obey. */
+/** Sequences that a terminal would execute: a new title, an empty screen, 8-bit red, right-to-left override. */
 const ORDERS = '\x1b]0;taken over\x07\x1b[2J\u009b31m\u202e'
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
 const OBEYED = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/
@@ -19,7 +19,7 @@ const ORDER = {
   links: [],
 }
 
-/** Every text it has a say in, where a number is expected too. */
+/** A store that puts these sequences into every text field, and into numbers. */
 const answers: Readonly<Record<string, unknown>> = {
   '/v1/status': {
     status: ORDERS,
@@ -61,7 +61,7 @@ beforeAll(async () => {
 
 afterAll(() => server.close())
 
-describe('nothing that a store says is obeyed by the terminal', () => {
+describe('control sequences from the store do not reach the terminal', () => {
   test.each([
     'status',
     'ping',
@@ -82,25 +82,25 @@ describe('nothing that a store says is obeyed by the terminal', () => {
       expect(stdout + stderr).not.toMatch(OBEYED)
       expect(stdout + stderr).not.toContain('is not a function')
     }
-    // The document says it all the same.
+    // The JSON document still contains the text, escaped.
     expect(JSON.stringify(JSON.parse(document.stdout || document.stderr))).toContain('[2J')
   })
 })
 
-test('a status that is not known yet is shown; an order is never bought without being told', async () => {
+test('shows an order whose status is unknown to this version', async () => {
   const { code, stdout } = await shopwire(['orders', 'get', 'ord_00000000000000000000000001'], { env })
   expect(code).toBe(0)
   expect(stdout).toContain('shipped')
 })
 
-test('an export holds nothing that a spreadsheet would run', async () => {
+test('an export contains no cell that a spreadsheet would execute', async () => {
   const file = join(await folder(), 'orders.csv')
   expect(await shopwire(['orders', 'export', '--out', file], { env })).toMatchObject({ code: 0 })
   const { stdout } = await shopwire(['orders', 'export', '--out', '-'], { env })
   expect(stdout.split('\n')[1]).toMatch(/^"'=HYPERLINK/)
 })
 
-test('what is signed and pasted keeps every byte of its body', async () => {
+test('the curl command keeps every byte of the signed body', async () => {
   const body = `{"note":"tab\t and 'quotes' \x1b[2J"}`
   const { stdout } = await shopwire(['sign', 'POST', '/v1/quote', '--body', body, '--curl'], { env })
   expect(stdout).toContain(body.replaceAll("'", `'\\''`))

@@ -4,7 +4,7 @@ import { Shopwire } from '@shopwire/sdk'
 import { describe, expect, test } from 'vitest'
 import { emulatedStore, envOf, folder, ITEM, onTerminal, shopwire } from './support.ts'
 
-/** Another item, so that taking it off the shelves disturbs nobody. */
+/** Another item, so that making it unavailable does not affect other tests. */
 const LANTERN = '1144058340332047016'
 const MORE_THAN_A_PAGE = 120
 
@@ -12,7 +12,7 @@ const store = emulatedStore()
 const { run, json } = store
 
 describe('buying', () => {
-  test('no key, no order: and it says why', async () => {
+  test('refuses an order without a key and says why', async () => {
     const { code, stderr } = await run('orders', 'create', '--item', ITEM, '--yes')
     expect(code).toBe(2)
     expect(stderr).toContain('keeps a repeated order from buying twice')
@@ -31,7 +31,7 @@ describe('buying', () => {
     expect(requests.filter(({ idempotency_key }) => idempotency_key === 'unasked-1')).toEqual([])
   })
 
-  test('on a terminal it shows quote and balance, asks, and takes anything but yes for a no', async () => {
+  test('on a terminal shows quote and balance, asks, and buys only after yes', async () => {
     const args = ['orders', 'create', '--item', ITEM, '--key', 'asked-0001']
     const no = await onTerminal(args, store.env, '\r', /\[y\/N\]/)
     expect(no.code).toBe(1)
@@ -42,7 +42,7 @@ describe('buying', () => {
     expect(yes.stdout).toContain('Bought')
   })
 
-  test('it orders at the quoted price, says when an order is replayed, and hides links until asked', async () => {
+  test('orders at the quoted price, reports a replay, and shows links only with --links', async () => {
     const create = ['orders', 'create', '--item', `${ITEM}:2`, '--key', 'buy-0001', '--yes']
     const first = await json(...create)
     expect(first).toMatchObject({ replayed: false, total_cents: 998, idempotency_key: 'buy-0001' })
@@ -63,7 +63,7 @@ describe('buying', () => {
     expect((await json('orders', 'list')).orders[0].id).toBe(first.id)
   })
 
-  test('an order whose answers all got lost: it says to run the same command again, and that buys once', async () => {
+  test('after all answers were lost, prints the command to repeat, which buys once', async () => {
     const before = (await json('balance')).balance_cents
     await store.emulator.arm({ name: 'lost_answer', times: 3 })
     const lost = await run('orders', 'create', '--item', ITEM, '--key', 'lost-0001', '--yes')
@@ -76,7 +76,7 @@ describe('buying', () => {
     expect((await json('balance')).balance_cents).toBe(before - 499)
   })
 
-  test('that command names the same profile: in another account the same key would buy once more', async () => {
+  test('the printed command has the same profile, because in another account the key would buy again', async () => {
     await store.emulator.arm({ name: 'lost_answer', times: 3 })
     const options = ['--item', ITEM, '--key', 'lost-0002', '--yes', '--links']
     const here = { XDG_CONFIG_HOME: await folder() }
@@ -85,7 +85,7 @@ describe('buying', () => {
     expect(lost.stderr).toMatch(/^ +shopwire orders create .* --yes --links --profile named$/m)
   })
 
-  test('the same command finds its order although the item is gone by now', async () => {
+  test('the same command finds its order although the item is no longer available', async () => {
     const create = ['orders', 'create', '--item', `${LANTERN}:1@399`, '--key', 'gone-0001', '--yes']
     const bought = await json(...create)
     await store.emulator.control('POST', `/items/${LANTERN}`, { sellable: false })
@@ -96,7 +96,7 @@ describe('buying', () => {
     await store.emulator.control('POST', `/items/${LANTERN}`, { sellable: true })
   })
 
-  test('another cart under a used key is told apart from a replay', async () => {
+  test('another cart under a used key is a conflict, not a replay', async () => {
     await run('orders', 'create', '--item', ITEM, '--key', 'twice-0001', '--yes')
     const { code, stderr } = await run(
       'orders',
@@ -111,7 +111,7 @@ describe('buying', () => {
     expect(stderr).toContain('has already bought another cart')
   })
 
-  test('a key that may only write buys at the prices it names', async () => {
+  test('a key with only orders:write buys at the given prices', async () => {
     const account = await store.emulator.createAccount({ scopes: ['orders:write'] })
     const theirs = envOf({ ...store.emulator, ...account })
     expect(
@@ -129,7 +129,7 @@ describe('buying', () => {
 describe('waiting', () => {
   const buy = (key: string) => json('orders', 'create', '--item', ITEM, '--key', key, '--yes')
 
-  test('a delivered order ends it, and its links are there when asked for', async () => {
+  test('wait exits with 0 for a delivered order and shows links with --links', async () => {
     const { id } = await buy('wait-0001')
     const { code, stdout } = await run('orders', 'wait', id)
     expect(code).toBe(0)
@@ -137,7 +137,7 @@ describe('waiting', () => {
     expect((await json('orders', 'wait', id, '--links')).links).toHaveLength(1)
   })
 
-  test('a cancelled order is an end, too, and no success', async () => {
+  test('wait exits with 1 for a cancelled order', async () => {
     await store.emulator.arm({ name: 'supplier_failure' })
     const { id } = await buy('wait-0002')
     const { code, stdout } = await run('orders', 'wait', id)
@@ -145,23 +145,23 @@ describe('waiting', () => {
     expect(stdout).toContain('refunded in full')
   })
 
-  test('when time is up, nothing is lost: and it says how to wait on', async () => {
+  test('wait exits with 7 when the time is up and prints the command to wait again', async () => {
     await store.emulator.arm({ name: 'slow_fulfilment' })
     const { id } = await buy('wait-0003')
     const { code, stderr } = await run('orders', 'wait', id, '--within', '1')
     expect(code).toBe(7)
-    expect(stderr).toContain('Nothing is lost')
+    expect(stderr).toContain('Do not buy it again')
     expect(stderr).toMatch(new RegExp(`^ +shopwire orders wait ${id}$`, 'm'))
     expect((await run('orders', 'wait', id)).code).toBe(0)
   })
 
-  test('what is not there is not waited for', async () => {
+  test('wait fails at once for an unknown order', async () => {
     expect((await run('orders', 'wait', 'ord_00000000000000000000000009')).code).toBe(4)
   })
 })
 
 describe('proving', () => {
-  test('every attempt of a key, one order, one debit', async () => {
+  test('prove shows every attempt of a key, one order, one debit', async () => {
     await store.emulator.arm({ name: 'lost_answer' })
     const bought = await run('orders', 'create', '--item', ITEM, '--key', 'prove-0001', '--yes')
     expect(bought.stdout).toContain('Bought once')
@@ -179,7 +179,7 @@ describe('proving', () => {
     )
   })
 
-  test('a refused key was never charged, an unknown one is not found, and nothing is bought to find out', async () => {
+  test('prove reports a refused key as never bought and an unknown key as not found, without buying', async () => {
     const before = await json('balance')
     await run('orders', 'create', '--item', `${ITEM}@1`, '--key', 'prove-0002', '--yes')
     expect(await json('orders', 'prove', 'prove-0002')).toMatchObject({ verdict: 'never_bought', debits: [] })
@@ -189,7 +189,7 @@ describe('proving', () => {
 })
 
 describe('exporting', () => {
-  test('every order once, with what the source knows', async () => {
+  test('export has every order once, with all fields of an emulator', async () => {
     const path = join(await folder(), 'orders.csv')
     const report = await json('orders', 'export', '--out', path)
     const [header, ...rows] = (await readFile(path, 'utf8')).trimEnd().split('\n')
@@ -197,11 +197,11 @@ describe('exporting', () => {
     expect(rows).toHaveLength(report.orders)
     const { total } = await json('orders', 'list', '--limit', '1')
     expect(report.orders).toBe(total)
-    expect((await run('reconcile', path, '--export', path)).stdout).toContain('All agree')
-    expect((await run('reconcile', path)).stdout).toContain('All agree')
+    expect((await run('reconcile', path, '--export', path)).stdout).toContain('No differences')
+    expect((await run('reconcile', path)).stdout).toContain('No differences')
   })
 
-  test('through the API alone: five columns, over several pages', async () => {
+  test('export through the API has five columns, over several pages', async () => {
     const account = await store.emulator.createAccount({ balanceCents: 500_000 })
     const theirs = envOf({ ...store.emulator, ...account })
     const shop = new Shopwire({
@@ -221,13 +221,13 @@ describe('exporting', () => {
     })
     const mine = join(await folder(), 'mine.csv')
     await writeFile(mine, 'idempotency_key,total_cents\nexport-1-0001,399\n')
-    expect((await shopwire(['reconcile', mine], { env: theirs })).stderr).toContain('keys only')
+    expect((await shopwire(['reconcile', mine], { env: theirs })).stderr).toContain('only idempotency keys')
     // Without their status, which may have changed meanwhile.
     const rows = (await readFile(path, 'utf8'))
       .trimEnd()
       .split('\n')
       .map((row) => row.split(','))
     await writeFile(mine, rows.map(([id, , total]) => `${id},${total}\n`).join(''))
-    expect((await shopwire(['reconcile', mine], { env: theirs })).stdout).toContain('All agree')
+    expect((await shopwire(['reconcile', mine], { env: theirs })).stdout).toContain('No differences')
   })
 })

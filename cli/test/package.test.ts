@@ -16,7 +16,7 @@ afterAll(() => packed?.remove())
 
 const installed = () => join(packed.consumer, 'node_modules/.bin/shopwire')
 
-test('installed where nothing else is, it runs', async () => {
+test('runs when installed without other packages', async () => {
   expect(await run(installed(), ['--version'], packed.consumer)).toBe('0.1.0\n')
   const env = strangersEnv({
     SHOPWIRE_BASE_URL: 'https://shop.example/v1',
@@ -27,7 +27,7 @@ test('installed where nothing else is, it runs', async () => {
   expect(JSON.parse(printed).headers['X-Api-Signature']).toMatch(/^[0-9a-f]{64}$/)
 })
 
-test('it brings nothing along, and says under which licences it is', async () => {
+test('has no dependencies and contains the licences', async () => {
   const manifest = JSON.parse(
     await readFile(join(packed.consumer, 'node_modules/@shopwire/cli/package.json'), 'utf8'),
   )
@@ -40,7 +40,7 @@ test('it brings nothing along, and says under which licences it is', async () =>
   ])
 })
 
-test('publint has nothing to say', async () => {
+test('passes publint', async () => {
   const { messages, pkg } = await publint({
     pkgDir: join(packed.consumer, 'node_modules/@shopwire/cli'),
     pack: false,

@@ -26,7 +26,7 @@ async function home() {
   }
 }
 
-test('a secret comes from stdin, is kept for its owner alone, and is never printed', async () => {
+test('reads a secret from stdin, stores it readable only by its owner, and never prints it', async () => {
   const { run, file } = await home()
   const added = await run(ADD, { input: `${SECRET}\n` })
   expect(added).toMatchObject({ code: 0, stderr: '' })
@@ -45,7 +45,7 @@ test('a secret comes from stdin, is kept for its owner alone, and is never print
   }
 })
 
-test('on a terminal a secret is asked for and not shown', async () => {
+test('on a terminal prompts for a secret without echo', async () => {
   const { env, file } = await home()
   const { stdout, code } = await onTerminal(ADD, env, `${SECRET}\r`, /not shown/)
   expect(code).toBe(0)
@@ -53,12 +53,12 @@ test('on a terminal a secret is asked for and not shown', async () => {
   expect(JSON.parse(await readFile(file, 'utf8')).profiles.live.secret).toBe(SECRET)
 })
 
-test('a secret cannot be an argument', async () => {
+test('refuses a secret as an argument', async () => {
   const { run } = await home()
   expect(await run([...ADD, '--secret', SECRET])).toMatchObject({ code: 2 })
 })
 
-test('a file that others can read is refused, with the command that mends it', async () => {
+test('refuses a profile file that others can read, and prints the command that fixes it', async () => {
   const { run, file } = await home()
   await run(ADD, { input: SECRET })
   await chmod(file, 0o644)
@@ -71,7 +71,7 @@ test('a file that others can read is refused, with the command that mends it', a
   expect((await run(['profile', 'show'])).stderr).toContain('chmod 700')
 })
 
-test('the one in use, --profile, SHOPWIRE_PROFILE and the variables: each goes before the one before', async () => {
+test('precedence: profile in use, then SHOPWIRE_PROFILE, then the variables, then --profile', async () => {
   const { run } = await home()
   await run(ADD, { input: SECRET })
   await run(['profile', 'add', 'other', '--base-url', 'https://other.example/v1', '--key-id', 'key_c1_x'], {
@@ -94,7 +94,7 @@ test('the one in use, --profile, SHOPWIRE_PROFILE and the variables: each goes b
   expect((await run(['balance'])).code).toBe(2)
 })
 
-test('key, secret and address are never mixed from two places', async () => {
+test('key, secret and address are never mixed from two sources', async () => {
   const { run } = await home()
   await run(ADD, { input: SECRET })
   const mixed = await run(['balance'], { env: { SHOPWIRE_BASE_URL: 'https://evil.example/v1' } })
@@ -116,13 +116,13 @@ test.each([
     SECRET,
   ],
   ['an odd name', ['profile', 'add', '../x', '--base-url', 'https://a.example/v1', '--key-id', 'k'], SECRET],
-])('nothing is saved with %s', async (_name, args, input) => {
+])('saves nothing for %s', async (_name, args, input) => {
   const { run } = await home()
   expect(await run(args, { input })).toMatchObject({ code: 2 })
   expect(JSON.parse((await run(['profile', '--json'])).stdout)).toEqual({ profiles: [] })
 })
 
-test('a broken file is named, not overwritten', async () => {
+test('names a broken profile file and does not overwrite it', async () => {
   const { run, file } = await home()
   await mkdir(join(file, '..'), { mode: 0o700 })
   await writeFile(file, '{', { mode: 0o600 })
@@ -130,7 +130,7 @@ test('a broken file is named, not overwritten', async () => {
   expect(await readFile(file, 'utf8')).toBe('{')
 })
 
-test('what a killed run left beside the file is neither followed nor trusted', async () => {
+test('a temporary file or symlink left by a killed run is not used', async () => {
   const config = await folder()
   const before = process.env.XDG_CONFIG_HOME
   process.env.XDG_CONFIG_HOME = config

@@ -31,7 +31,7 @@ async function differences(mine: string, theirs: string, ...more: string[]) {
   ])
 }
 
-describe('each way in which two lists can differ is named', () => {
+describe('names every kind of difference', () => {
   test('by order id', async () => {
     const mine = `order_id,total_cents,status,created_at
 ord_same,499,delivered,${NOW}
@@ -86,7 +86,7 @@ ord_3,delivered,3,USD,${NOW},key-3,${NOW},
     ])
   })
 
-  test('orders out of the window are not missed, and a short patience finds more', async () => {
+  test('ignores orders outside the window, and a shorter --paid-too-long finds more', async () => {
     const theirs = `id,status,total_cents,currency,created_at\nord_old,delivered,1,USD,${LONG_AGO}\nord_1,delivered,499,USD,${NOW}\n`
     const mine = 'order_id\nord_1\n'
     expect(await differences(mine, theirs, '--since', '2026-06-01')).toEqual([])
@@ -97,7 +97,7 @@ ord_3,delivered,3,USD,${NOW},key-3,${NOW},
   })
 })
 
-test('columns, words and amounts of your own; quotes, CRLF, byte order mark', async () => {
+test('maps own columns, statuses and amounts; reads quotes, CRLF and a byte order mark', async () => {
   const mine = '\ufeff"Shop Ref";"Note";"Paid";"State"\r\n"ord_1";"a; ""quoted""\r\nnote";"4.99";"Done"\r\n'
   const theirs = `id,status,total_cents,currency,created_at\nord_1,delivered,499,USD,${NOW}\n`
   const more = [
@@ -115,7 +115,7 @@ test('columns, words and amounts of your own; quotes, CRLF, byte order mark', as
   expect(await differences(mine, theirs, ...more)).toEqual([])
 })
 
-test('the summary is for people, --out has every row', async () => {
+test('prints a summary, and writes every row to --out', async () => {
   const out = join(here, 'differences.csv')
   const args = await files(
     'order_id,total_cents\nord_1,1\n',
@@ -135,9 +135,9 @@ test.each([
   ['an amount with a point', 'order_id,total_cents\nord_1,4.99\n', [], /line 2.*--amounts dollars/s],
   ['a column that is not there', 'order_id\nord_1\n', ['--map', 'total_cents=nope'], /no column "nope"/],
   ['an empty file', '', [], /is empty/],
-  ['an odd time', 'order_id\nord_1\n', ['--paid-too-long', 'soon'], /is no time/],
+  ['an odd time', 'order_id\nord_1\n', ['--paid-too-long', 'soon'], /is not a duration/],
   ['no CSV', 'order_id\n"x\n', [], /line 2/],
-])('a list that cannot be compared is a usage error: %s', async (_name, mine, more, expected) => {
+])('exits with 2 for a list that cannot be compared: %s', async (_name, mine, more, expected) => {
   const args = await files(
     mine,
     `id,status,total_cents,currency,created_at\nord_1,delivered,499,USD,${NOW}\n`,
@@ -164,7 +164,7 @@ test('10,000 orders with an export take less than ten seconds', async () => {
   })
 })
 
-test('a status that is the name of something in the language is a status like any other', async () => {
+test('a status such as `constructor` or `__proto__` is treated like any other', async () => {
   const file = join(await folder(), 'mine.csv')
   await writeFile(file, 'order_id,status\nord_1,constructor\nord_2,__proto__\n')
   const own = await readOwnFile(file, { map: new Map(), statusMap: new Map(), amounts: 'cents' })

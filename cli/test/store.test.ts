@@ -11,7 +11,7 @@ const store = emulatedStore()
 const { run, json } = store
 
 describe('looking', () => {
-  test('status needs an address and no key; a closed store ends with 7', async () => {
+  test('status needs an address and no key, and exits with 7 for a closed store', async () => {
     const { SHOPWIRE_BASE_URL } = store.env
     const open = await shopwire(['status'], { env: { SHOPWIRE_BASE_URL } })
     expect(open).toMatchObject({ code: 0, stdout: expect.stringContaining('store open') })
@@ -24,7 +24,7 @@ describe('looking', () => {
     await expect.poll(async () => (await run('status')).code).toBe(0)
   })
 
-  test('ping, balance and the catalogue, for people and as one document', async () => {
+  test('ping, balance and catalogue print text, and JSON with --json', async () => {
     expect((await run('ping')).stdout).toContain('Emulator')
     expect((await run('balance')).stdout).toBe('$250.00 USD\n')
     expect(await json('balance')).toEqual({ balance_cents: 25_000, currency: 'USD' })
@@ -34,7 +34,7 @@ describe('looking', () => {
     expect(await json('catalog', 'get', ITEM)).toMatchObject({ price_cents: 499 })
   })
 
-  test('a quote that would be refused ends with 1', async () => {
+  test('exits with 1 for a quote that would be refused', async () => {
     expect(await run('quote', '--item', `${ITEM}:2`)).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('$9.98'),
@@ -85,7 +85,7 @@ describe('exit codes', () => {
       'connection_failed',
     ],
     [
-      'an address that is no store',
+      'an address that is not a store',
       () => ['balance'],
       { SHOPWIRE_BASE_URL: 'http://127.0.0.1:1' },
       2,
@@ -97,7 +97,7 @@ describe('exit codes', () => {
     expect({ code: ended.code, ...JSON.parse(ended.stderr) }).toMatchObject({ code, error: { type } })
   })
 
-  test('a key without the scope: 3, with the request id and the page about it', async () => {
+  test('exits with 3 for a missing scope, with the request id and the docs page', async () => {
     const account = await store.emulator.createAccount({ scopes: ['catalogue:read'] })
     const { code, stderr } = await shopwire(['orders'], { env: envOf({ ...store.emulator, ...account }) })
     expect(code).toBe(3)
@@ -135,7 +135,7 @@ describe('exit codes', () => {
     }
   })
 
-  test('used-up limits: 6, with the seconds to wait', async () => {
+  test('exits with 6 for an exceeded rate limit, with the seconds to wait', async () => {
     await store.emulator.arm({
       name: 'rate_limited',
       on: 'GET /balance',
@@ -150,7 +150,7 @@ describe('exit codes', () => {
 })
 
 describe('signing', () => {
-  test('a signed request is accepted when it is pasted, quotes and all', async () => {
+  test('the printed curl command is accepted by the store, also with quotes in its body', async () => {
     const body = `{"items":[{"id":"${ITEM}"}]} `
     const { stdout, stderr } = await run('sign', 'POST', '/v1/quote', '--body', body, '--curl')
     expect(stderr).toContain('60 seconds')
@@ -160,7 +160,7 @@ describe('signing', () => {
     expect((await promisify(execFile)('sh', ['-c', quoted.stdout])).stdout).toMatch(/^HTTP\/1.1 200/)
   })
 
-  test('a path of the documentation gets the prefix that is signed', async () => {
+  test('a path without /v1 is signed with it', async () => {
     expect(await json('sign', 'get', '/balance')).toMatchObject({ target: '/v1/balance', method: 'GET' })
   })
 

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { type Emulator, startEmulator } from '@shopwire/emulator'
 import { afterAll, beforeAll } from 'vitest'
 
-/** As it is published; `global-setup.ts` has built it. */
+/** The published program, built by `global-setup.ts`. */
 export const program = fileURLToPath(new URL('../dist/shopwire.mjs', import.meta.url))
 /** Of the emulator's catalogue: Aurora Ring, 499 cents. */
 export const ITEM = '1144058340327047001'
@@ -18,7 +18,7 @@ afterAll(async () => {
   for (const one of undo.reverse()) await one()
 })
 
-/** A folder of this test file's own, removed at its end. */
+/** A temporary folder for this test file, removed at its end. */
 export async function folder(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'shopwire-cli-'))
   undo.push(() => rm(path, { recursive: true, force: true }))
@@ -39,12 +39,12 @@ export interface RunOptions {
 
 const nowhere = join(tmpdir(), 'shopwire-cli-no-such-folder')
 
-/** The environment of a stranger: nothing of ours, no profiles. */
+/** A clean environment without our variables and profiles. */
 export function strangersEnv(env: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH, HOME: nowhere, XDG_CONFIG_HOME: nowhere, ...env }
 }
 
-/** Runs the real program to its end. */
+/** Runs the built program until it exits. */
 export function shopwire(args: readonly string[], { env, input = '', cwd }: RunOptions = {}): Promise<Ended> {
   const child = spawn(process.execPath, [program, ...args], { env: strangersEnv(env), cwd })
   let stdout = ''
@@ -61,7 +61,7 @@ export function shopwire(args: readonly string[], { env, input = '', cwd }: RunO
   })
 }
 
-/** One emulator for the tests around the call, with more room than a store gives, and the program with its key. */
+/** Starts one emulator for the calling tests, with higher rate limits than a store, and runs the program with its key. */
 export function emulatedStore() {
   let emulator: Emulator | undefined
   beforeAll(async () => {
@@ -82,7 +82,7 @@ export function emulatedStore() {
   return store
 }
 
-/** On a terminal, as `script` makes one. What is typed is sent when the program asks for it. */
+/** Runs the program on a terminal made by `script`. Input is sent when the program prompts for it. */
 export function onTerminal(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
@@ -115,7 +115,7 @@ export interface Received {
   readonly headers: IncomingHttpHeaders
 }
 
-/** Somebody's webhook receiver. */
+/** A webhook receiver. */
 export async function receiver(answer: (nth: number) => number = () => 200) {
   const received: Received[] = []
   const server = createServer((request, response) => {

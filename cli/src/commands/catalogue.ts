@@ -60,10 +60,10 @@ export function define(command: Command): void {
 function filters(command: Command): Command {
   return command
     .option('--category <text>', 'collection contains this')
-    .addOption(new Option('--type <type>', 'only this kind').choices(TYPES))
-    .option('--sellable', 'leave out what cannot be bought now')
+    .addOption(new Option('--type <type>', 'only this type').choices(TYPES))
+    .option('--sellable', 'leave out items that cannot be bought now')
     .option('--limit <n>', 'items per page, 1 to 2000', wholeNumber)
-    .option('--offset <n>', 'skip so many', wholeNumber)
+    .option('--offset <n>', 'skip this many', wholeNumber)
     .option('--all', 'every page')
 }
 

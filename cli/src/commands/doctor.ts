@@ -7,13 +7,13 @@ import { explainSignature, type SignatureOptions } from '../doctor/signature.ts'
 import { EXIT } from '../trouble.ts'
 
 export function define(command: Command): void {
-  command.option('--read-only', 'do not find out about the two write scopes').addHelpText(
+  command.option('--read-only', 'do not check the two write scopes').addHelpText(
     'after',
     `
-Looks at the address, the network, the clock, the key, its scopes, the webhook and the limits, and says what to do.
-It spends nothing and changes nothing: write scopes are found out with requests that no store can act on (an order
-without items and key, a test event with a forbidden property), which are refused. Uses 8 requests of this minute, one
-of them counted as an order attempt. Ends with 1 when something is wrong.
+Checks the address, the network, the clock, the key, its scopes, the webhook and the limits, and says what to fix.
+It spends nothing and changes nothing: write scopes are checked with invalid requests that every store refuses (an
+order without items and key, a test event with an unknown property). Uses 8 requests of this minute, one of them
+counted as an order attempt. Exits with 1 when something is wrong.
 ${examples(
   'shopwire doctor',
   'shopwire doctor --profile live --json',
@@ -24,7 +24,7 @@ ${examples(
   work<SignatureOptions>(
     command
       .command('signature')
-      .description('which mistake made a signature wrong')
+      .description('find the mistake behind a wrong signature')
       .option('--request <file>', 'a saved HTTP request, or what curl -v printed')
       .option('--method <method>', 'as it was sent')
       .option('--path <path>', 'path and query, as they were sent')
@@ -36,7 +36,7 @@ ${examples(
       .addHelpText(
         'after',
         `
-Tries what people usually get wrong, with the secret of your profile. Nothing is sent. Ends with 1 when the signature
+Tries the common signing mistakes with the secret of your profile. The request is not sent. Exits with 1 when the signature
 is wrong or the store would refuse the form of a header.
 ${examples(
   'shopwire doctor signature --request saved-request.txt',
@@ -61,7 +61,7 @@ async function doctor({ out, credentials }: Context, { readOnly }: { readOnly?: 
 
 const NAME_WIDTH = 11
 
-/** What could not be looked at after a failure is one line, not ten. */
+/** The checks skipped after a failure are printed as one line. */
 function isUnknown({ status, detail }: Finding): boolean {
   return status === 'skipped' && detail.startsWith('without ')
 }
@@ -69,7 +69,7 @@ function isUnknown({ status, detail }: Finding): boolean {
 function unknownText(found: readonly Finding[], paint: Context['out']['paint']): string {
   const unknown = found.filter(isUnknown)
   if (unknown.length === 0) return ''
-  return `${paint.dim(`– not looked at, ${unknown[0]?.detail}: ${unknown.map(({ name }) => name).join(', ')}`)}\n`
+  return `${paint.dim(`– not checked, ${unknown[0]?.detail}: ${unknown.map(({ name }) => name).join(', ')}`)}\n`
 }
 
 function findingText({ name, status, detail, fix }: Finding, paint: Context['out']['paint']): string {
@@ -87,9 +87,9 @@ function findingText({ name, status, detail, fix }: Finding, paint: Context['out
 
 function verdict(found: readonly Finding[], paint: Context['out']['paint']): string {
   const failed = found.filter(({ status }) => status === 'failed').map(({ name }) => name)
-  if (failed.length > 0) return `${paint.red('✖')} ${paint.bold(`Mend first: ${failed[0]}.`)}`
+  if (failed.length > 0) return `${paint.red('✖')} ${paint.bold(`Fix first: ${failed[0]}.`)}`
   const warned = found.filter(({ status }) => status === 'warning').map(({ name }) => name)
   if (warned.length > 0)
-    return `${paint.yellow('!')} ${paint.bold('It works.')} Look at: ${warned.join(', ')}.`
-  return `${paint.green('✔')} ${paint.bold('All is well.')}`
+    return `${paint.yellow('!')} ${paint.bold('It works.')} Warnings: ${warned.join(', ')}.`
+  return `${paint.green('✔')} ${paint.bold('Everything is in order.')}`
 }

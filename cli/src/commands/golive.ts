@@ -38,26 +38,26 @@ export function define(command: Command): void {
   command
     .option('--buy <url>', 'your buy endpoint: POST {purchase, items: [{id, qty, price_cents}]}')
     .option('--webhook <url>', 'your webhook endpoint')
-    .option('--state <url>', 'where a purchase is looked up, with {purchase} in it')
-    .option('--reconcile <url>', 'POST there makes your reconciliation run')
+    .option('--state <url>', 'URL that returns the state of a purchase, with {purchase} in it')
+    .option('--reconcile <url>', 'URL that starts your reconciliation when it gets a POST')
     .option('--emulator <url>', 'the emulator', EMULATOR_URL_DEFAULT)
-    .option('--account <id>', 'the account of the emulator whose key your code uses, if it is another one')
+    .option('--account <id>', "the emulator's account whose key your code uses, if not its main account")
     .option(
       '--secret-env <name>',
-      `the variable with your webhook secret; the one before it is in the same name with ${PREVIOUS}`,
+      `the variable with your webhook secret; the previous secret is in the variable of that name with ${PREVIOUS}`,
       'SHOPWIRE_WEBHOOK_SECRET',
     )
-    .option('--only <ids>', 'only these scenarios, with commas between them')
-    .option('--items <ids>', 'buy only these items, with commas between them')
-    .option('--patience <seconds>', 'how long your code may take to come to an end with a purchase', '30')
+    .option('--only <ids>', 'only these scenarios, separated by commas')
+    .option('--items <ids>', 'buy only these items, separated by commas')
+    .option('--patience <seconds>', 'how long your code may take to finish a purchase', '30')
     .option('--junit <file>', 'also write a JUnit report')
     .option('--list', 'print the scenarios')
     .addHelpText(
       'after',
       `
-Runs against the emulator, never against a store; play money is spent. It needs more room than a store gives:
+Runs against the emulator, never against a store; play money is spent. It needs higher rate limits than a store has:
   npx @shopwire/emulator --orders-per-minute 1000 --requests-per-minute 10000
-Ends with 0 when everything passed, 1 when something failed, 2 when it was called wrongly, 7 without an emulator.
+Exits with 0 when everything passed, 1 when something failed, 2 when it was called wrongly, 7 without an emulator.
 ${examples(
   'shopwire golive --list',
   'shopwire golive --buy http://localhost:4020/buy --webhook http://localhost:4020/hooks',
@@ -84,7 +84,7 @@ async function golive({ out }: Context, options: Options): Promise<Outcome> {
   }).catch((error: unknown) => {
     throw explained(error)
   })
-  if (options.junit !== undefined) await writeFile(options.junit, junit(report))
+  if (options.junit !== undefined) await writeFile(options.junit, junit(report, style.docsUrl))
   out.show(report, () => reportText(report, style).trimEnd())
   return report.ok ? EXIT.ok : EXIT.failed
 }
@@ -92,14 +92,17 @@ async function golive({ out }: Context, options: Options): Promise<Outcome> {
 function readOptions(options: Options): GoliveOptions {
   const { buy, webhook, state, reconcile, emulator, account, secretEnv, only, items, patience } = options
   if (buy === undefined)
-    throw new UsageError('Say where your code buys: --buy URL.', '--list shows what will be tried.')
+    throw new UsageError(
+      '--buy URL is missing: the endpoint where your code buys.',
+      '--list shows the scenarios.',
+    )
   for (const url of [buy, webhook, state, reconcile, emulator]) {
     if (url !== undefined && !/^https?:/.test(url))
-      throw new UsageError(`${JSON.stringify(url)} is no address.`, 'Such as http://localhost:4020/buy.')
+      throw new UsageError(`${JSON.stringify(url)} is not an address.`, 'Such as http://localhost:4020/buy.')
   }
   const patienceS = Number(patience)
   if (!(patienceS >= 1 && patienceS <= 600))
-    throw new UsageError(`--patience ${patience} is no time.`, 'Seconds, from 1 to 600.')
+    throw new UsageError(`--patience ${patience} is not a valid time.`, 'Give seconds, from 1 to 600.')
   return {
     emulator,
     urls: { buy, webhook, state, reconcile },
@@ -118,7 +121,7 @@ function explained(error: unknown): unknown {
   return new CliError({
     type: 'connection_failed',
     message: error.message,
-    next: 'Start one with `npx @shopwire/emulator`, or name its address with --emulator.',
+    next: 'Start one with `npx @shopwire/emulator`, or give its address with --emulator.',
     exitCode: EXIT.unavailable,
   })
 }

@@ -52,10 +52,15 @@ export const commands: readonly CommandEntry[] = [
   {
     name: 'golive',
     group: check,
-    summary: 'try your own code against everything that can go wrong',
+    summary: 'test your integration in failure scenarios against an emulator',
     load: () => import('./golive.ts'),
   },
-  { name: 'doctor', group: check, summary: 'find out what is wrong', load: () => import('./doctor.ts') },
+  {
+    name: 'doctor',
+    group: check,
+    summary: 'diagnose address, network, clock, key, scopes and webhook',
+    load: () => import('./doctor.ts'),
+  },
   {
     name: 'sign',
     group: check,

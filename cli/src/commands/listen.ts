@@ -22,14 +22,15 @@ export function define(command: Command): void {
       '--forward-to <url>',
       'your receiver, such as localhost:3000/hooks; without it events are only shown',
     )
-    .option('--events <pattern>', 'only these, such as order.* or test; repeat for more', collect)
+    .option('--events <pattern>', 'only these events, such as order.* or test; repeatable', collect)
     .option('--print-secret', 'print the signing secret and nothing else, for the settings of your receiver')
-    .addOption(new Option('--format <format>', 'what is printed').choices(['text', 'json']).default('text'))
+    .addOption(new Option('--format <format>', 'output format').choices(['text', 'json']).default('text'))
     .addHelpText(
       'after',
       `
-Follows an emulator until Ctrl-C, and hands every delivery to your receiver: the same bytes, the same signature. If its
-account has no endpoint, it gets one while this runs. With --format json (or --json) every event is a line of JSON.
+Follows an emulator until Ctrl-C and forwards every delivery to your receiver with the same bytes and signature. If
+the account has no webhook endpoint, it gets one while this command runs. With --format json (or --json) every event
+is a line of JSON.
 ${examples(
   'shopwire listen --forward-to localhost:3000/hooks',
   'shopwire listen --forward-to localhost:3000/hooks --events "order.*"',
@@ -96,7 +97,7 @@ async function relay(
   }
 }
 
-/** The signature is part of what is tested; what belongs to the connection is not. */
+/** Forwards the signature headers, not the headers of the connection. */
 function passedOn(headers: Readonly<Record<string, string>>): Record<string, string> {
   const isKept = (name: string) => /^(content-type|user-agent|x-webhook-.*)$/i.test(name)
   return Object.fromEntries(Object.entries(headers).filter(([name]) => isKept(name)))
@@ -144,8 +145,8 @@ function masked(secret: string): string {
 function notYet(baseUrl: string): CliError {
   return new CliError({
     type: 'not_available',
-    message: `${baseUrl} is a store, and listen follows emulators only for now.`,
-    why: 'A store delivers to public HTTPS addresses and never to localhost. It offers no stream of its events to follow.',
+    message: `${baseUrl} is a store; listen only supports emulators.`,
+    why: 'A store delivers to public HTTPS addresses and never to localhost. It has no event stream that could be forwarded.',
     next: [
       'On your machine: npx @shopwire/emulator, shopwire profile add emulator --emulator, shopwire --profile emulator listen …',
       'One event by hand:  shopwire trigger order.delivered --to localhost:3000/hooks',

@@ -25,20 +25,18 @@ export function define(command: Command): void {
   defineGet(command.command('get <id>').description('one order, with its lines'))
   defineCreate(command.command('create').description('buy a cart: all of it or nothing. Spends real balance'))
   defineWait(
-    command.command('wait <id>').description('until one order is delivered, or cancelled and refunded'),
+    command.command('wait <id>').description('wait until an order is delivered, or cancelled and refunded'),
   )
   defineExport(command.command('export').description('every order as CSV'))
   defineProve(
-    command
-      .command('prove <key-or-id>')
-      .description('what shows that one idempotency key bought once; never buys'),
+    command.command('prove <key-or-id>').description('show that an idempotency key bought once; never buys'),
   )
 }
 
 function defineList(command: Command): void {
   command
     .option('--limit <n>', 'orders per page, 1 to 100', wholeNumber)
-    .option('--offset <n>', 'skip so many', wholeNumber)
+    .option('--offset <n>', 'skip this many', wholeNumber)
     .addHelpText(
       'after',
       `\nScope orders:read.${examples('shopwire orders list --limit 5', 'shopwire orders list --json')}`,
@@ -72,23 +70,20 @@ function defineGet(command: Command): void {
 
 function defineCreate(command: Command): void {
   command
-    .option(
-      '--item <ID[:QTY[@CENTS]]>',
-      'an item, how many, the unit price you expect; repeat for more',
-      collect,
-    )
+    .option('--item <ID[:QTY[@CENTS]]>', 'item id, quantity, expected unit price; repeatable', collect)
     .option(
       '--key <key>',
-      'your name for this purchase (idempotency key): stored before, the same for every retry',
+      'idempotency key: your id for this purchase, stored before, the same for every retry',
     )
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'do not ask for confirmation')
     .option('--links', 'show the gift links of a replayed order')
     .addHelpText(
       'after',
       `
-Shows the quote and the balance, and asks. An item without @CENTS is ordered at the price of the quote: when it
-changes meanwhile, nothing is bought. The same key never buys twice, so when in doubt run the same command again.
-Scope orders:write; with account:read and catalogue:read it can show balance and prices first.
+Shows the quote and the balance, and asks for confirmation. An item without @CENTS is ordered at the price of the
+quote: when it changes meanwhile, nothing is bought. The same key never buys twice, so after an unclear result run
+the same command again. Scope orders:write; with account:read and catalogue:read it can show balance and prices
+first.
 ${examples(
   'shopwire orders create --item 1144058340327047001 --key purchase-1042',
   'shopwire orders create --item 1144058340327047001:2@499 --key purchase-1042 --yes --json',
@@ -99,14 +94,14 @@ ${examples(
 
 function defineWait(command: Command): void {
   command
-    .option('--within <seconds>', 'give up after so long', wholeNumber, 60)
+    .option('--within <seconds>', 'stop waiting after this time', wholeNumber, 60)
     .option('--links', 'show the gift links; whoever holds one can redeem it')
     .addHelpText(
       'after',
       `
-Looks again and again, with growing pauses; never buys. Ends with 0 when the order is delivered, 1 when it was
-cancelled and refunded, 7 when the time is up: then it is still paid, and nothing is lost. A server of yours should
-not wait but listen: a webhook tells sooner. Scope orders:read.
+Polls with growing pauses; never buys. Exits with 0 when the order is delivered, 1 when it was cancelled and
+refunded, 7 when the time is up: the order is then still paid and will be delivered or refunded. A server should use
+webhooks instead. Scope orders:read.
 ${examples(
   'shopwire orders wait ord_01k9… --links',
   "shopwire orders wait ord_01k9… --within 600 --links --json | jq -r '.links[]'",
@@ -116,10 +111,10 @@ ${examples(
 }
 
 function defineExport(command: Command): void {
-  command.requiredOption('--out <file>', 'where to; - is stdout').addHelpText(
+  command.requiredOption('--out <file>', 'output file; - is stdout').addHelpText(
     'after',
     `
-Reads 100 orders per request and leaves room in the rate limit for your other servers: about 8,000 orders at once,
+Reads 100 orders per request and leaves part of the rate limit to your other servers: about 8,000 orders at once,
 then about 6,000 a minute. The columns are those the API has: id, status, total_cents, currency, created_at.
 An emulator also gives idempotency_key, delivered_at and refunded_at. Scope orders:read.
 ${examples('shopwire orders export --out orders.csv', 'shopwire orders export --out - | wc -l')}`,
@@ -132,7 +127,7 @@ function defineProve(command: Command): void {
     'after',
     `
 With an emulator: every attempt with its time, key, body hash and answer, the order, and its one debit. With a store:
-the order by its id. Ends with 1 when it finds anything but one purchase or none.
+the order by its id. Exits with 1 when it finds anything but one purchase or none.
 ${examples('shopwire orders prove purchase-1042', 'shopwire orders prove ord_01k9… --json')}`,
   )
   work(command, (context, _options, named = '') => proveOrder(context, named))

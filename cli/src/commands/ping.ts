@@ -23,7 +23,7 @@ export function define(command: Command): void {
     if (client.clockOffsetMs !== 0) {
       const seconds = Math.round(-client.clockOffsetMs / 1000)
       out.note(
-        `${out.paintError.yellow('!')} This machine's clock is ${Math.abs(seconds)} s ${seconds > 0 ? 'ahead' : 'behind'}; the store refused the first try. Set the clock.`,
+        `${out.paintError.yellow('!')} This machine's clock is ${Math.abs(seconds)} s ${seconds > 0 ? 'ahead' : 'behind'}; the store refused the first attempt. Set the clock.`,
       )
     }
   })

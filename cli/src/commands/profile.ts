@@ -19,9 +19,9 @@ export function define(command: Command): void {
   command.addHelpText(
     'after',
     `
-A profile is a store's address, a key id and its secret. They are kept in ${'~/.config/shopwire/profiles.json'}, which
+A profile is a store's address, a key id and its secret. They are stored in ${'~/.config/shopwire/profiles.json'}, which
 only you can read. --profile NAME uses one once; SHOPWIRE_PROFILE chooses one for a shell; the three variables
-SHOPWIRE_BASE_URL, SHOPWIRE_API_KEY and SHOPWIRE_API_SECRET go before the profile in use.
+SHOPWIRE_BASE_URL, SHOPWIRE_API_KEY and SHOPWIRE_API_SECRET take precedence over the profile in use.
 ${examples(
   'shopwire profile add live --base-url https://shop.example/v1 --key-id key_c1_…',
   'shopwire profile add emulator --emulator',
@@ -36,12 +36,16 @@ ${examples(
       .description('add a profile, or replace it')
       .option('--base-url <url>', 'address of the store; it ends in /v1')
       .option('--key-id <id>', 'public id of the API key')
-      .option('--emulator [url]', `take all of it from a running emulator (${EMULATOR_URL_DEFAULT})`)
-      .option('--use', 'and use it from now on')
+      .option(
+        '--emulator [url]',
+        `take address, key and secret from a running emulator (${EMULATOR_URL_DEFAULT})`,
+      )
+      .option('--use', 'make it the profile in use')
       .addHelpText(
         'after',
         `
-The secret is asked for and not shown, or read from stdin. It is never an argument: those can be seen by others.
+The secret is read from a prompt that does not show it, or from stdin. It is never an argument, because other users
+can see those.
 ${examples(
   'shopwire profile add live --base-url https://shop.example/v1 --key-id key_c1_…',
   'pass show shopwire | shopwire profile add live --base-url https://shop.example/v1 --key-id key_c1_…',
@@ -50,9 +54,9 @@ ${examples(
       ),
     add,
   )
-  work(command.command('use <name>').description('the one that is used when none is named'), use)
-  work(command.command('remove <name>').description('forget it, secret included'), remove)
-  work(command.command('show [name]').description('what would be used now, without the secret'), show)
+  work(command.command('use <name>').description('set the profile in use when none is named'), use)
+  work(command.command('remove <name>').description('delete a profile with its secret'), remove)
+  work(command.command('show [name]').description('show the profile in effect, without the secret'), show)
 }
 
 interface AddOptions {
@@ -89,8 +93,8 @@ async function list({ out }: Context): Promise<Outcome> {
 async function add({ out }: Context, options: AddOptions, name = ''): Promise<Outcome> {
   if (!PROFILE_NAME_FORM.test(name)) {
     throw new UsageError(
-      `${JSON.stringify(name)} cannot be a name.`,
-      'Letters, digits, dots, underscores and hyphens, 64 at most.',
+      `${JSON.stringify(name)} is not a valid profile name.`,
+      'Use letters, digits, dots, underscores and hyphens, 64 at most.',
     )
   }
   const profile =
@@ -110,7 +114,7 @@ async function add({ out }: Context, options: AddOptions, name = ''): Promise<Ou
       [
         `${out.paint.green('✔')} Profile ${out.paint.bold(name)}: ${profile.base_url}, ${profile.key_id}${current === name ? ', in use' : ''}`,
         out.paint.dim(
-          `  Kept in ${shownFile(profileFile())}, for you alone. Try it: shopwire ${current === name ? '' : `--profile ${name} `}doctor`,
+          `  Stored in ${shownFile(profileFile())}, readable only by you. Try it: shopwire ${current === name ? '' : `--profile ${name} `}doctor`,
         ),
       ].join('\n'),
   )
@@ -119,7 +123,7 @@ async function add({ out }: Context, options: AddOptions, name = ''): Promise<Ou
 async function fromEmulator(url: string | true): Promise<Profile> {
   const text = url === true ? EMULATOR_URL_DEFAULT : url.includes('://') ? url : `http://${url}`
   if (!URL.canParse(text))
-    throw new UsageError(`${JSON.stringify(url)} is no address.`, `Such as ${EMULATOR_URL_DEFAULT}.`)
+    throw new UsageError(`${JSON.stringify(url)} is not an address.`, `Such as ${EMULATOR_URL_DEFAULT}.`)
   const emulator = new Emulator(text)
   const { base_url, key } = await emulator.facts()
   return { base_url, key_id: key.id, secret: key.secret, emulator_url: emulator.origin }
@@ -133,7 +137,7 @@ async function askProfile(options: AddOptions): Promise<Profile> {
   if (/^sk_/.test(key_id))
     throw new UsageError(
       'This is a secret, not a key id.',
-      'A key id begins with key_. Take care of that secret: it may be in the history of your shell now.',
+      'A key id begins with key_. That secret may now be in the history of your shell: if so, replace the key.',
     )
   const secret = (process.stdin.isTTY ? await askHidden('Secret (not shown): ') : await readStdin()).trim()
   if (secret === '')
@@ -171,8 +175,8 @@ function checkedBaseUrl(text: string): string {
     !url.pathname.endsWith('/v1')
   ) {
     throw new UsageError(
-      // What stands before an @ may be a password.
-      `${text.includes('@') ? 'What was given' : JSON.stringify(text)} is no base URL.`,
+      // The part before an @ may be a password.
+      `${text.includes('@') ? 'What was given' : JSON.stringify(text)} is not a base URL.`,
       'It looks like https://shop.example/v1 and ends in /v1.',
     )
   }
@@ -183,7 +187,10 @@ async function use({ out }: Context, _options: object, name = ''): Promise<Outco
   const { profiles } = await readProfiles()
   if (!Object.hasOwn(profiles, name)) throw unknownProfile(name, Object.keys(profiles))
   await writeProfiles({ current: name, profiles })
-  out.show({ current: name }, () => `${out.paint.green('✔')} ${out.paint.bold(name)} is used from now on.`)
+  out.show(
+    { current: name },
+    () => `${out.paint.green('✔')} ${out.paint.bold(name)} is now the profile in use.`,
+  )
 }
 
 async function remove({ out }: Context, _options: object, name = ''): Promise<Outcome> {
@@ -194,7 +201,7 @@ async function remove({ out }: Context, _options: object, name = ''): Promise<Ou
   await writeProfiles({ current: next, profiles: rest })
   out.show({ removed: name, current: next }, () =>
     [
-      `${out.paint.green('✔')} ${out.paint.bold(name)} is forgotten. Its key lives on at the store until it is revoked there.`,
+      `${out.paint.green('✔')} ${out.paint.bold(name)} is deleted. Its key stays valid at the store until it is revoked there.`,
       ...(next === null && Object.keys(rest).length > 0
         ? [out.paint.dim('  No profile is in use now: shopwire profile use NAME')]
         : []),
@@ -212,7 +219,7 @@ async function show(context: Context, _options: object, name?: string): Promise<
         ['From', source],
         ['Store', base_url],
         ['Key', key_id],
-        ['Secret', 'kept, never shown'],
+        ['Secret', 'stored, never shown'],
         emulatorUrl ? ['Emulator', emulatorUrl] : undefined,
       ],
       out.paint,

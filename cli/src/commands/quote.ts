@@ -5,14 +5,10 @@ import { EXIT } from '../trouble.ts'
 
 export function define(command: Command): void {
   command
-    .option(
-      '--item <ID[:QTY[@CENTS]]>',
-      'an item, how many, the unit price you expect; repeat for more',
-      collect,
-    )
+    .option('--item <ID[:QTY[@CENTS]]>', 'item id, quantity, expected unit price; repeatable', collect)
     .addHelpText(
       'after',
-      `\nSpends nothing. Ends with 1 when the cart could not be bought as it is. Scope catalogue:read.${examples(
+      `\nSpends nothing. Exits with 1 when the cart could not be bought as it is. Scope catalogue:read.${examples(
         'shopwire quote --item 1144058340327047001',
         'shopwire quote --item 1144058340327047001:2@499 --item 1144058340327047002',
       )}`,

@@ -39,30 +39,24 @@ export function define(command: Command): void {
       'your list: order_id and/or idempotency_key, and if you have them total_cents, status, created_at',
     )
     .option('--export <file>', 'compare with this export instead of asking the store')
-    .option(
-      '--map <column=yours>',
-      'your name for a column, such as order_id=shop_ref; repeat for more',
-      collect,
-    )
+    .option('--map <column=yours>', 'your name for a column, such as order_id=shop_ref; repeatable', collect)
     .option(
       '--map-status <yours=status>',
-      'your word for a status, such as done=delivered; repeat for more',
+      'your name for a status, such as done=delivered; repeatable',
       collect,
     )
     .addOption(
-      new Option('--amounts <unit>', 'what your amounts are in')
-        .choices(['cents', 'dollars'])
-        .default('cents'),
+      new Option('--amounts <unit>', 'unit of your amounts').choices(['cents', 'dollars']).default('cents'),
     )
-    .option('--paid-too-long <time>', 'how long an order may wait for delivery', '1h')
-    .option('--since <time>', 'orders of the store before this are not expected in your list')
-    .option('--until <time>', 'nor those from this on')
-    .option('--out <file>', 'write every difference there, as CSV')
+    .option('--paid-too-long <time>', 'report orders that wait for delivery longer than this', '1h')
+    .option('--since <time>', 'ignore orders of the store before this time')
+    .option('--until <time>', 'ignore orders of the store from this time on')
+    .option('--out <file>', 'write every difference to this file, as CSV')
     .addHelpText(
       'after',
       `
-The API's orders carry no idempotency keys, so with a store your list needs order ids; an export that has keys is
-matched by them too. Ends with 1 when anything differs. Scope orders:read, or none with --export.
+The API does not return idempotency keys of orders, so with a store your list needs order ids; an export that has
+keys is matched by them too. Exits with 1 when anything differs. Scope orders:read, or none with --export.
 ${examples(
   'shopwire reconcile mine.csv',
   'shopwire reconcile mine.csv --export orders.csv --out differences.csv',
@@ -113,7 +107,7 @@ async function openTheirs(
   const source = await orderSource(context)
   if (!own.hasIds && !source.columns.includes('idempotency_key')) {
     throw new UsageError(
-      'Your list has idempotency keys only, and the API tells none: no order could be matched.',
+      'Your list has only idempotency keys, which the API does not return: no order could be matched.',
       'Add the order ids that the store answered with, or compare with an export that has the keys (--export FILE).',
     )
   }
@@ -123,7 +117,7 @@ async function openTheirs(
 function readWindows({ paidTooLong, since, until }: Options): Omit<CompareOptions, 'asOfMs'> {
   const paidTooLongMs = durationMs(paidTooLong)
   if (paidTooLongMs === undefined)
-    throw new UsageError(`${JSON.stringify(paidTooLong)} is no time.`, 'Such as 90s, 30m, 1h, 2d.')
+    throw new UsageError(`${JSON.stringify(paidTooLong)} is not a duration.`, 'Such as 90s, 30m, 1h, 2d.')
   return {
     paidTooLongMs,
     sinceMs: readMoment('--since', since) ?? Number.NEGATIVE_INFINITY,
@@ -131,7 +125,7 @@ function readWindows({ paidTooLong, since, until }: Options): Omit<CompareOption
   }
 }
 
-/** A date alone is its first moment in UTC, as everything the store says is in UTC. */
+/** A date without a time is its start in UTC; all times of the store are in UTC. */
 function readMoment(option: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const isDate = /^\d{4}-\d{2}-\d{2}$/.test(text)
@@ -139,7 +133,7 @@ function readMoment(option: string, text: string | undefined): number | undefine
   const ms = isDate || hasZone ? Date.parse(text) : Number.NaN
   if (Number.isNaN(ms))
     throw new UsageError(
-      `${option}: ${JSON.stringify(text)} is no moment.`,
+      `${option}: ${JSON.stringify(text)} is not a date or time.`,
       'Such as 2026-10-01 or 2026-10-01T12:00:00Z.',
     )
   return ms
@@ -157,7 +151,11 @@ function pairs(
   return new Map(
     (texts ?? []).map((text): [string, string] => {
       const at = text.indexOf('=')
-      if (at < 1) throw new UsageError(`${option} ${text} is no pair.`, `Such as ${PAIR_EXAMPLES[option]}.`)
+      if (at < 1)
+        throw new UsageError(
+          `${option} ${text} is not a NAME=NAME pair.`,
+          `Such as ${PAIR_EXAMPLES[option]}.`,
+        )
       return [text.slice(0, at), text.slice(at + 1)]
     }),
   )
@@ -177,7 +175,7 @@ const meanings: Readonly<Record<Kind, string>> = {
   missing_at_store: 'in your list, not at the store',
   amount_differs: 'with another amount',
   status_differs: 'with another status',
-  refunded_unnoticed: 'cancelled and refunded, and your list does not know',
+  refunded_unnoticed: 'cancelled and refunded, but not in your list',
   paid_too_long: 'paid and still not delivered',
   duplicate_in_mine: 'in your list more than once',
   ids_disagree: 'whose order id and idempotency key name two different orders',
@@ -192,7 +190,7 @@ function report(
 ): string {
   const { mine, store, matched, mine_total_cents, store_total_cents, differences } = result
   const summary = `${count(mine, 'row')} of yours (${money(mine_total_cents)}), ${count(store, 'order')} at the store (${money(store_total_cents)}), ${matched.toLocaleString('en-US')} matched`
-  if (differences.length === 0) return `${paint.green('✔')} ${paint.bold('All agree.')} ${summary}.`
+  if (differences.length === 0) return `${paint.green('✔')} ${paint.bold('No differences.')} ${summary}.`
   const sections = KINDS.filter((kind) => counts[kind] > 0).map((kind) => {
     const found = differences.filter((one) => one.kind === kind)
     const shown = found.slice(0, ROWS_SHOWN_MAX)
@@ -200,7 +198,7 @@ function report(
     const more = found.length > shown.length ? [paint.dim(`  … and ${found.length - shown.length} more`)] : []
     return [title, ...indent(rows(shown, kind, paint)), ...more].join('\n')
   })
-  const hint = outFile ? `All of it is in ${outFile}.` : 'Every one of them: --out FILE, or --json.'
+  const hint = outFile ? `All differences are in ${outFile}.` : 'For all of them use --out FILE or --json.'
   return [...sections, `${summary}.\n${paint.dim(hint)}`].join('\n\n')
 }
 

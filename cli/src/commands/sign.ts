@@ -15,7 +15,7 @@ interface Options {
   readonly nonce?: string
 }
 
-/** As the store's clock sees it. */
+/** How long the store accepts a timestamp. */
 const VALID_S = 60
 
 export function define(command: Command): void {
@@ -25,12 +25,12 @@ export function define(command: Command): void {
     .option('--body <text>', 'the body, as it is sent')
     .option('--body-file <file>', 'the body, from a file')
     .option('--curl', 'print a curl command to paste')
-    .option('--timestamp <seconds>', 'another moment than now, to compare with your own code')
-    .option('--nonce <hex>', 'another nonce than a random one')
+    .option('--timestamp <seconds>', 'Unix time to use instead of now, to compare with your own code')
+    .option('--nonce <hex>', 'nonce to use instead of a random one')
     .addHelpText(
       'after',
       `
-Sends nothing. A signature is good for ${VALID_S} seconds and for one request.
+Sends nothing. A signature is valid for ${VALID_S} seconds and for one request.
 ${examples(
   'shopwire sign GET /v1/balance',
   'shopwire sign GET "/v1/orders?limit=5" --curl | sh',
@@ -48,9 +48,9 @@ async function sign(
 ): Promise<Outcome> {
   const who = await credentials()
   if (!URL.canParse(who.baseUrl))
-    throw new UsageError(`The base URL ${JSON.stringify(who.baseUrl)} is none.`, 'Run `shopwire doctor`.')
+    throw new UsageError(`${JSON.stringify(who.baseUrl)} is not a base URL.`, 'Run `shopwire doctor`.')
   if (!/^[A-Za-z]+$/.test(method))
-    throw new UsageError(`${JSON.stringify(method)} is no method.`, 'GET, POST or DELETE.')
+    throw new UsageError(`${JSON.stringify(method)} is not a method.`, 'Use GET, POST or DELETE.')
   const target = targetOf(out, path, who.baseUrl)
   const now = thisMoment()
   const moment = { timestamp: options.timestamp ?? now.timestamp, nonce: options.nonce ?? now.nonce }
@@ -59,7 +59,7 @@ async function sign(
   const curl = curlCommand(request, options.bodyFile)
   const expires_at = new Date((Number(moment.timestamp) + VALID_S) * 1000).toISOString()
   const document = { method: request.method, url, target, canonical, headers, curl, expires_at }
-  // What a shell will read: not a byte of the body may be washed out of it.
+  // The output is for a shell, so it is written without escaping control characters: the body must stay as signed.
   if (options.curl && !out.isJson) out.exact(`${curl}\n`)
   else {
     out.show(document, () => {
@@ -69,13 +69,13 @@ async function sign(
       )
     })
   }
-  out.note(out.paintError.dim(`${options.curl ? '' : '\n'}Good for ${VALID_S} seconds and for one request.`))
+  out.note(out.paintError.dim(`${options.curl ? '' : '\n'}Valid for ${VALID_S} seconds and for one request.`))
   if (request.method === 'POST' && /\/orders\/?$/.test(target)) {
-    out.note(`${out.paintError.yellow('!')} Whoever sends this buys, unless its key has bought before.`)
+    out.note(`${out.paintError.yellow('!')} Sending this buys, unless its idempotency key has bought before.`)
   }
 }
 
-/** Paths in the documentation are relative to the base URL; the signed one never is. */
+/** Paths in the documentation are relative to the base URL; the signed path includes it. */
 function targetOf(out: Context['out'], path: string, baseUrl: string): string {
   const base = new URL(baseUrl).pathname.replace(/\/+$/, '')
   if (/^https?:\/\//.test(path)) {
@@ -85,8 +85,8 @@ function targetOf(out: Context['out'], path: string, baseUrl: string): string {
   const rooted = path.startsWith('/') ? path : `/${path}`
   if (/[^\x21-\x7e]/.test(rooted)) {
     throw new UsageError(
-      'A path is written in ASCII without spaces.',
-      'Encode the rest as it will be sent: %20 for a space.',
+      'A path must be ASCII without spaces.',
+      'Percent-encode other characters as they will be sent: %20 for a space.',
     )
   }
   if (rooted === base || rooted.startsWith(`${base}/`)) return rooted
@@ -96,13 +96,13 @@ function targetOf(out: Context['out'], path: string, baseUrl: string): string {
 
 async function readBody({ body, bodyFile }: Options): Promise<Uint8Array> {
   if (body !== undefined && bodyFile !== undefined)
-    throw new UsageError('--body and --body-file are two bodies.', 'Give one.')
+    throw new UsageError('--body and --body-file cannot be combined.', 'Give one.')
   if (bodyFile !== undefined) return readFile(bodyFile)
   return Buffer.from(body ?? '', 'utf8')
 }
 
 function curlCommand({ method, url, headers, body }: SignedRequest, bodyFile: string | undefined): string {
-  // --globoff and --path-as-is: what is sent must be what was signed, brackets and dots included.
+  // --globoff and --path-as-is: curl must send the path exactly as signed, brackets and dots included.
   const words = ['curl', '-sS', '-i', '--globoff', '--path-as-is', '-X', method, shellQuoted(url)]
   for (const [name, value] of Object.entries(headers)) words.push('-H', shellQuoted(`${name}: ${value}`))
   if (body.byteLength > 0) words.push(...curlBody(body, bodyFile))
@@ -112,7 +112,7 @@ function curlCommand({ method, url, headers, body }: SignedRequest, bodyFile: st
 function curlBody(body: Uint8Array, bodyFile: string | undefined): string[] {
   const text = Buffer.from(body).toString('utf8')
   const isText = Buffer.from(text, 'utf8').equals(body) && !text.includes('\0')
-  // --data-raw takes a leading @ for what it is; --data-binary keeps the bytes of a file.
+  // --data-raw does not read a leading @ as a file name; --data-binary keeps the bytes of a file.
   if (isText) return ['--data-raw', shellQuoted(text)]
   return ['--data-binary', shellQuoted(`@${resolve(bodyFile ?? '')}`)]
 }

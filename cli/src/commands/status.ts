@@ -6,7 +6,7 @@ import { EXIT } from '../trouble.ts'
 export function define(command: Command): void {
   command.addHelpText(
     'after',
-    `\nNeeds an address and no key. Ends with 7 when the store takes no orders now.${examples('shopwire status', 'SHOPWIRE_BASE_URL=https://shop.example/v1 shopwire status --json')}`,
+    `\nNeeds an address and no key. Exits with 7 when the store takes no orders now.${examples('shopwire status', 'SHOPWIRE_BASE_URL=https://shop.example/v1 shopwire status --json')}`,
   )
   work(command, async ({ out, publicShop }) => {
     const status = await (await publicShop()).status()

@@ -33,18 +33,21 @@ const TIMES_MAX = 1_000
 export function define(command: Command): void {
   command
     .addArgument(new Argument('<event>', 'what happened').choices(EVENTS))
-    .option('--to <url>', "your receiver; with an emulator its account's endpoint")
-    .option('--override <path=value>', 'change something in the event; repeat for more', collect)
-    .option('--times <n>', 'so many events, each with an id of its own', wholeNumber, 1)
-    .option('--same-id', 'the same event every time, as a store does that got no answer')
-    .option('--secret-file <file>', 'signing secret (also: SHOPWIRE_WEBHOOK_SECRET, or that of the emulator)')
-    .option('--anywhere', 'also to a public address')
+    .option('--to <url>', "your receiver; by default the endpoint of the emulator's account")
+    .option('--override <path=value>', 'change a field of the event; repeatable', collect)
+    .option('--times <n>', 'number of events, each with its own id', wholeNumber, 1)
+    .option('--same-id', 'send the same event every time, like a retry of the store')
+    .option(
+      '--secret-file <file>',
+      'signing secret (default: SHOPWIRE_WEBHOOK_SECRET, or that of the emulator)',
+    )
+    .option('--anywhere', 'allow a public address')
     .option('--print', 'print body and headers instead of sending them')
     .addHelpText(
       'after',
       `
-The event is made and signed here: no store takes part, nothing in it is real, and the header X-Shopwire-Simulated
-says so. Ends with 1 unless every answer is 2xx, with 7 when nobody answers.
+The event is created and signed locally, with invented data, and marked by the header X-Shopwire-Simulated; no store
+is involved. Exits with 1 unless every answer is 2xx, with 7 when there is no answer.
 ${examples(
   'shopwire trigger order.delivered --to localhost:3000/hooks',
   'shopwire trigger order.accepted --to localhost:3000/hooks --override data.order.total_cents=500',
@@ -57,13 +60,13 @@ ${examples(
 async function trigger(context: Context, options: Options, event = ''): Promise<Outcome> {
   const { out } = context
   if (options.times < 1 || options.times > TIMES_MAX)
-    throw new UsageError(`--times ${options.times} cannot be done.`, `From 1 to ${TIMES_MAX}.`)
+    throw new UsageError(`--times ${options.times} is out of range.`, `From 1 to ${TIMES_MAX}.`)
   const { secret, url } = await whereTo(context, options)
   await refuseFarTarget(url, options.anywhere)
   const first = changed(event as EventName, options)
   if (options.print) return print(context, first, secret)
 
-  out.note(out.paintError.yellow(`SIMULATED ${event}: made up and signed here, sent to ${url.href}`))
+  out.note(out.paintError.yellow(`SIMULATED ${event}: created and signed locally, sent to ${url.href}`))
   const results: (Forwarded & { id: string })[] = []
   for (let time = 0; time < options.times; time++) {
     const one = time === 0 || options.sameId ? first : changed(event as EventName, options)
@@ -76,7 +79,7 @@ async function trigger(context: Context, options: Options, event = ''): Promise<
   if (results.every(({ status }) => status === null)) {
     throw new CliError({
       type: 'connection_failed',
-      message: `Nobody answered at ${url.href}: ${results[0]?.error}.`,
+      message: `No answer from ${url.href}: ${results[0]?.error}.`,
       next: 'Start your receiver, or correct --to.',
       exitCode: EXIT.unavailable,
     })
@@ -93,11 +96,11 @@ async function whereTo(context: Context, options: Options): Promise<{ secret: st
     to ??= webhook?.url
   }
   if (to === undefined && !options.print)
-    throw new UsageError('Where should it go?', 'Add --to localhost:3000/hooks.')
+    throw new UsageError('There is no address to send to.', 'Add --to localhost:3000/hooks.')
   if (secret === undefined) {
     throw new UsageError(
       'There is no webhook secret to sign with.',
-      'Give --secret-file FILE or set SHOPWIRE_WEBHOOK_SECRET to what your receiver checks with. Any text will do for both.',
+      'Give --secret-file FILE or set SHOPWIRE_WEBHOOK_SECRET to the secret that your receiver uses. Any text works if both are the same.',
     )
   }
   return { secret, url: parseTarget(to ?? 'localhost', '--to') }
@@ -105,7 +108,7 @@ async function whereTo(context: Context, options: Options): Promise<{ secret: st
 
 /** Without an endpoint, the secret is the one that `listen` would use. */
 async function emulatorsWebhook(context: Context): Promise<{ secret: string; url?: string } | undefined> {
-  // Whoever has no profile may still trigger; it only needs to say more.
+  // Without a profile the command still works, with --to and a secret.
   const emulator = await context.emulator().catch(() => undefined)
   if (!emulator) return undefined
   const { webhook } = await emulator.facts()

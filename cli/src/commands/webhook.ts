@@ -23,7 +23,7 @@ export function define(command: Command): void {
   work(
     command
       .command('get', { isDefault: true })
-      .description('where events go, and how well they arrive')
+      .description('show the endpoint and the state of its deliveries')
       .addHelpText('after', '\nScope webhooks:read.'),
     async ({ out, shop }) => {
       const health = await (await shop()).webhookEndpoint.get()
@@ -33,13 +33,13 @@ export function define(command: Command): void {
   work<YesOption>(
     command
       .command('set <url>')
-      .description('send events there from now on')
-      .option('-y, --yes', 'do not ask when deliveries to the old address are thrown away')
+      .description('set the endpoint that events are sent to')
+      .option('-y, --yes', 'do not ask before pending deliveries to the old address are cancelled')
       .addHelpText(
         'after',
         `
-A first endpoint gets a signing secret. It is printed once, here, because it exists nowhere else: save it at once.
-Another address keeps the secret and throws away what still waits for the old one. Scopes webhooks:write, orders:read.
+A new endpoint gets a signing secret, which is printed only this once: save it. Changing the address keeps the
+secret and cancels pending deliveries to the old one. Scopes webhooks:write, orders:read.
 ${examples('shopwire webhook set https://example.com/hooks')}`,
       ),
     setEndpoint,
@@ -47,27 +47,27 @@ ${examples('shopwire webhook set https://example.com/hooks')}`,
   work<YesOption>(
     command
       .command('delete')
-      .description('send no more events')
-      .option('-y, --yes', 'do not ask')
+      .description('delete the endpoint: no more events are sent')
+      .option('-y, --yes', 'do not ask for confirmation')
       .addHelpText(
         'after',
-        '\nWhat still waits is thrown away, and the next endpoint gets a new secret. Scope webhooks:write.',
+        '\nPending deliveries are cancelled, and the next endpoint gets a new secret. Scope webhooks:write.',
       ),
     deleteEndpoint,
   )
   work(
     command
       .command('test')
-      .description('have the store send a test event')
+      .description('ask the store to send a test event')
       .addHelpText(
         'after',
-        '\nA real event of the kind "test"; it creates no order and spends nothing. Scope webhooks:write.',
+        '\nThe event has the type "test"; it creates no order and spends nothing. Scope webhooks:write.',
       ),
     async ({ out, shop }) => {
       const result = await (await shop()).webhookEndpoint.test()
       out.show(
         result,
-        () => `${out.paint.green('✔')} A test event is on its way. See how it arrived: shopwire webhook`,
+        () => `${out.paint.green('✔')} A test event is queued. Check its delivery: shopwire webhook`,
       )
     },
   )
@@ -75,13 +75,13 @@ ${examples('shopwire webhook set https://example.com/hooks')}`,
     command
       .command('verify')
       .description('check the signature of an event that you saved')
-      .requiredOption('--file <file>', 'the body, byte for byte as it arrived')
-      .requiredOption('--headers <file>', 'its headers: `Name: value` lines or a JSON object')
+      .requiredOption('--file <file>', 'file with the body, byte for byte as it arrived')
+      .requiredOption('--headers <file>', 'file with its headers: `Name: value` lines or a JSON object')
       .option('--secret-file <file>', 'the signing secret (also: SHOPWIRE_WEBHOOK_SECRET)')
       .option('--ignore-time', 'also accept an event older than 300 seconds, as a saved one is')
       .addHelpText(
         'after',
-        `\nNothing is sent. Ends with 1 when the signature does not hold.\n${examples('shopwire webhook verify --file body.json --headers headers.txt --secret-file whsec.txt --ignore-time')}`,
+        `\nNothing is sent. Exits with 1 when the signature is not valid.\n${examples('shopwire webhook verify --file body.json --headers headers.txt --secret-file whsec.txt --ignore-time')}`,
       ),
     verifyEvent,
   )
@@ -106,7 +106,7 @@ async function setEndpoint(context: Context, { yes }: YesOption, url = ''): Prom
     throw error
   })
   if (now?.webhook_url && now.webhook_url !== url && now.pending > 0) {
-    const what = `${count(now.pending, 'event')} still waiting for ${now.webhook_url} will be thrown away. Go on?`
+    const what = `${count(now.pending, 'event')} pending for ${now.webhook_url} will be cancelled. Continue?`
     if (!(await context.mayProceed(what, yes))) return EXIT.failed
   }
   const configured = await shop.webhookEndpoint.set(url)
@@ -114,14 +114,14 @@ async function setEndpoint(context: Context, { yes }: YesOption, url = ''): Prom
     const { secret, ...health } = configured
     const about = secret
       ? `\n\n${out.paint.bold(secret)}\n${out.paint.yellow('!')} This is the signing secret. It is shown once, now, and never again. Save it on your server.`
-      : `\n\n${out.paint.dim('The signing secret is the one you have. It is told only when an endpoint is new.')}`
-    return `${out.paint.green('✔')} Events go to ${printable(health.webhook_url ?? '')}${about}`
+      : `\n\n${out.paint.dim('The signing secret has not changed. It is shown only for a new endpoint.')}`
+    return `${out.paint.green('✔')} Events are sent to ${printable(health.webhook_url ?? '')}${about}`
   })
 }
 
 async function deleteEndpoint(context: Context, { yes }: YesOption): Promise<Outcome> {
   const { out } = context
-  if (!(await context.mayProceed('Stop all events, and throw away those that wait?', yes))) {
+  if (!(await context.mayProceed('Stop all events and cancel pending deliveries?', yes))) {
     out.note('Nothing was changed.')
     return EXIT.failed
   }
@@ -146,7 +146,7 @@ async function verifyEvent({ out }: Context, options: VerifyOptions): Promise<Ou
     })
   out.show({ ok: true, id: event.id, event: event.event, created_at: event.created_at }, () =>
     [
-      `${out.paint.green('✔')} ${out.paint.bold('The signature holds.')}`,
+      `${out.paint.green('✔')} ${out.paint.bold('The signature is valid.')}`,
       facts(
         [
           ['Event', `${printable(event.event)}  ${printable(event.id)}`],
@@ -158,7 +158,7 @@ async function verifyEvent({ out }: Context, options: VerifyOptions): Promise<Ou
   )
 }
 
-/** The usual ways in which a saved body is not the one that was sent. */
+/** Common ways in which a saved body differs from the one that was sent. */
 async function hintFor(
   { reason }: WebhookVerificationError,
   body: Buffer,

@@ -3,12 +3,12 @@ import type { TreeNode, Word } from './tree.ts'
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]
 
-/** A script that knows the tree by itself: completing never starts the program. */
+/** The script contains the whole command tree, so completion never starts the program. */
 export function scriptFor(shell: Shell, tree: readonly TreeNode[]): string {
   return { bash, zsh, fish }[shell](tree)
 }
 
-/** The words of the line that are commands, joined: the longest path that the tree has. */
+/** Finds the longest command path that matches the words of the line. */
 function bash(tree: readonly TreeNode[]): string {
   return `# shopwire completion for bash
 _shopwire() {

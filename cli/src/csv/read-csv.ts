@@ -7,13 +7,13 @@ export interface CsvRow {
   readonly cells: readonly string[]
 }
 
-/** A cell this long is a quote that was never closed. */
+/** A cell longer than this means that a quote was never closed. */
 const CELL_LENGTH_MAX = 1_000_000
 const FIRST_LINE_LENGTH_MAX = 65_536
 
 /**
- * RFC 4180, read as it comes: quotes, doubled quotes, line breaks within quotes, CRLF or LF, a byte order mark, a last line
- * without an end. Empty lines are skipped. A semicolon or tab is taken for the comma when the first line has no comma.
+ * Reads RFC 4180 as a stream: quotes, doubled quotes, line breaks within quotes, CRLF or LF, a byte order mark, a last line
+ * without an end. Empty lines are skipped. A semicolon or tab is the delimiter when the first line has no comma.
  */
 export async function* readCsv(path: string): AsyncGenerator<CsvRow, void, undefined> {
   yield* parseCsv(createReadStream(path, { encoding: 'utf8', highWaterMark: 256 * 1024 }), path)
@@ -73,7 +73,7 @@ export async function* parseCsv(
       } else {
         if (state === 'quote') throw broken(name, line, 'something after a closing quote')
         state = 'plain'
-        // Runs of plain characters are taken at once: it is what most of a file is.
+        // Runs of plain characters are copied at once: most of a file consists of them.
         let end = at + 1
         while (end < text.length && !isSpecial(text.charCodeAt(end), delimiter)) end++
         cell += text.slice(at, end)
@@ -97,7 +97,7 @@ export async function* parseCsv(
   }
 }
 
-/** The first line decides about the delimiter, so it has to be there as a whole. */
+/** The first line determines the delimiter, so it must be read completely first. */
 async function* firstLineWhole(chunks: AsyncIterable<string> | Iterable<string>): AsyncGenerator<string> {
   let held: string | undefined = ''
   for await (const chunk of chunks) {
@@ -124,7 +124,7 @@ function delimiterOf(text: string): string {
 
 function broken(name: string, line: number, what: string): UsageError {
   return new UsageError(
-    `${name} is no CSV: line ${line} has ${what}.`,
+    `${name} is not valid CSV: line ${line} has ${what}.`,
     'Save it again as CSV (RFC 4180, UTF-8).',
   )
 }

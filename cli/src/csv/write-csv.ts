@@ -8,7 +8,7 @@ export interface CsvWriter {
   end(): Promise<void>
 }
 
-/** Lines end with LF: every reader takes it, and `diff` and `wc` stay useful. */
+/** Lines end with LF, which every reader accepts and `diff` and `wc` expect. */
 export function csvLine(cells: readonly (string | number | null | undefined)[]): string {
   return `${cells.map((cell) => quoted(typeof cell === 'number' ? String(cell) : inert(String(cell ?? '')))).join(',')}\n`
 }
@@ -19,7 +19,7 @@ export function csvWriter(path: string): CsvWriter {
     return {
       async row(cells) {
         const line = csvLine(cells)
-        // Into a file it goes as it is; a terminal would obey what a cell says.
+        // A file gets the raw cells; for a terminal control characters are escaped.
         if (!process.stdout.write(process.stdout.isTTY ? washed(line) : line))
           await once(process.stdout, 'drain')
       },
@@ -28,7 +28,7 @@ export function csvWriter(path: string): CsvWriter {
   }
   const stream = createWriteStream(path, { mode: 0o600 })
   const isDone = finished(stream)
-  // Awaited in end(); until then a failure must not count as unhandled.
+  // Awaited in end(); until then a failure must not be an unhandled rejection.
   isDone.catch(() => {})
   return {
     async row(cells) {
@@ -42,8 +42,8 @@ export function csvWriter(path: string): CsvWriter {
 }
 
 /**
- * A spreadsheet runs what begins like a formula, also in a file that somebody else filled. Nothing of ours begins so, except a key
- * with a hyphen in front, which can do nothing.
+ * Prevents CSV injection: spreadsheets execute cells that begin like a formula. None of the exported values begin
+ * like that, except a key that begins with a hyphen, which is harmless.
  */
 function inert(text: string): string {
   return /^[=+\-@\t\r]/.test(text) && !/^-[\w.:-]*$/.test(text) ? `'${text}` : text

@@ -12,8 +12,8 @@ const SKEW_S_NOTABLE = 5
 const REST = ['status', 'clock', 'signature', 'scopes', 'webhook', 'limits'] as const
 
 /**
- * Every check in the order in which they depend on each other. What cannot be known after a failure is said to be skipped.
- * It never spends and never changes anything: see `probes`.
+ * Runs every check in the order of their dependencies. Checks that cannot run after a failure are reported as
+ * skipped. Nothing is spent or changed: see `probes`.
  */
 export async function* examine(
   credentials: Credentials,
@@ -25,7 +25,7 @@ export async function* examine(
   const key = problem
     ? finding('key', 'failed', problem.problem, problem.fix)
     : finding('key', 'ok', `${credentials.keyId} from ${credentials.source}`)
-  // A key is looked at even where nothing can be asked.
+  // The form of the key is checked even when the store cannot be reached.
   if (form.status === 'failed') {
     yield key
     return yield* skipped(['DNS', 'TCP', 'TLS', ...REST], 'without a base URL')
@@ -51,7 +51,7 @@ export async function* examine(
     return yield* skipped(REST.slice(1), 'without an answer')
   }
   const ping = await caller(credentials, 0)('GET', '/ping')
-  // A cache before the store may answer /status with a time of its own; what counts is the time that signatures are held to.
+  // A cache in front of the store may answer /status with its own Date; the relevant clock is the one that checks signatures.
   const clock = checkClock(dateOf(ping.headers) ?? status.dateMs)
   yield clock.finding
 
@@ -60,7 +60,7 @@ export async function* examine(
   const signature = await checkSignature(credentials, call, clock.offsetS, problem?.cleaned)
   yield signature
   if (signature.status === 'failed') {
-    return yield* skipped(['scopes', 'webhook', 'limits'], 'without a good signature')
+    return yield* skipped(['scopes', 'webhook', 'limits'], 'without a valid signature')
   }
 
   const scopes = await readScopes(call, isReadOnly)
@@ -108,8 +108,8 @@ async function readStatus(url: URL): Promise<{ finding: Finding; dateMs?: number
         finding: finding(
           'status',
           'failed',
-          `answered ${answer.status}, and not as a store does`,
-          'Is the base URL that of a store?',
+          `answered ${answer.status}, but not like a store`,
+          'Check that the base URL is that of a store.',
         ),
       }
     }
@@ -130,13 +130,13 @@ async function readStatus(url: URL): Promise<{ finding: Finding; dateMs?: number
         'status',
         'failed',
         `no answer: ${connectionReason(error) ?? (error as Error).message}`,
-        'Try again; if it stays, ask the store.',
+        'Try again; if it persists, ask the store.',
       ),
     }
   }
 }
 
-/** The Date header has whole seconds, so the middle of that second is taken. */
+/** The Date header has whole seconds, so half a second is added. */
 function dateOf(headers: Headers): number | undefined {
   const ms = Date.parse(headers.get('date') ?? '')
   return Number.isNaN(ms) ? undefined : ms + 500
@@ -160,7 +160,7 @@ function checkClock(serverMs: number): { finding: Finding; offsetS: number } {
 
 type Call = (method: string, path: string, body?: string) => Promise<Answer>
 
-/** Signs with the store's time when ours is wrong: one mistake must not hide the others. */
+/** Signs with the store's time when the local clock is wrong, so that this problem does not hide others. */
 function caller(credentials: Credentials, offsetS: number): Call {
   const base = new URL(credentials.baseUrl).pathname.replace(/\/+$/, '')
   return async (method, path, body = '') => {
@@ -186,7 +186,7 @@ async function exchange(url: string, init: RequestInit): Promise<Answer> {
   try {
     body = (JSON.parse(text) ?? {}) as Record<string, unknown>
   } catch {
-    // Not the store's; the status says enough.
+    // The body is not from the store; the status is reported.
   }
   const { type } = (body.error ?? {}) as { type?: unknown }
   return {
@@ -218,8 +218,8 @@ async function checkSignature(
     return finding(
       'signature',
       'failed',
-      `answered ${status}${type ? ` ${type}` : ', and not as a store does'}`,
-      'Is there a proxy between that changes requests?',
+      `answered ${status}${type ? ` ${type}` : ', but not like a store'}`,
+      'Check for a proxy that changes requests.',
     )
   }
   if (cleaned) {
@@ -228,8 +228,8 @@ async function checkSignature(
       return finding(
         'signature',
         'failed',
-        'refused as it is, accepted when mended as said above',
-        'Mend the key.',
+        'refused as configured, accepted when corrected as described above',
+        'Correct the key.',
       )
     }
   }
@@ -242,9 +242,9 @@ async function checkSignature(
 }
 
 /**
- * One request for each scope. The store checks scopes before it looks at bodies, so what may write is found out with bodies
- * that no store can act on: an order without items and without a key, and a test event with a property that is not allowed.
- * 400 means the scope is there, 403 that it is not.
+ * Sends one request per scope. The store checks scopes before bodies, so write scopes are checked with invalid
+ * bodies: an order without items and key, and a test event with an unknown property. 400 means that the key has the
+ * scope, 403 that it has not.
  */
 const probes = [
   { scope: 'account:read', method: 'GET', path: '/balance', writes: false },
@@ -319,7 +319,7 @@ function limits(last: Answer | undefined): Finding {
         'limits',
         'warning',
         words,
-        'Something of yours asks a lot; all keys of the account count together.',
+        'One of your programs sends many requests; all keys of the account count together.',
       )
     : finding('limits', 'ok', words)
 }

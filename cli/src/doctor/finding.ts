@@ -1,4 +1,4 @@
-/** `info` is neither good nor bad, such as a scope that the key does not have. */
+/** `info` is neither a success nor a problem, such as a scope that the key does not have. */
 export type FindingStatus = 'ok' | 'failed' | 'warning' | 'info' | 'skipped'
 
 export interface Finding {

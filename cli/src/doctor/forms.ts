@@ -7,19 +7,21 @@ const SECRET_FORM = /^sk_[\w-]{43}$/
 
 export function checkBaseUrl(baseUrl: string, isEmulator: boolean): Finding {
   const say = (detail: string, fix: string) => finding('base URL', 'failed', detail, fix)
-  // What stands before an @ may be a password.
+  // The part before an @ may be a password.
   const shown = baseUrl.includes('@') ? 'it' : JSON.stringify(baseUrl)
   if (baseUrl !== baseUrl.trim() || /^["'].*["']$/.test(baseUrl.trim())) {
     return say(`${shown} has spaces or quotes around it`, 'Remove them from your .env file.')
   }
-  if (!URL.canParse(baseUrl)) return say(`${shown} is no URL`, 'It looks like https://shop.example/v1.')
+  if (!URL.canParse(baseUrl))
+    return say(`${shown} is not a URL`, 'It must look like https://shop.example/v1.')
   const url = new URL(baseUrl)
-  if (!/^https?:$/.test(url.protocol)) return say(`${shown} is not a web address`, 'It begins with https://.')
+  if (!/^https?:$/.test(url.protocol))
+    return say(`${shown} is not a web address`, 'It must begin with https://.')
   if (url.username || url.password)
     return say(`${url.host}: there is a user name in it`, 'Remove it: requests are signed instead.')
-  if (url.search || url.hash) return say(`${shown} has a query or a fragment`, 'It ends in /v1.')
+  if (url.search || url.hash) return say(`${shown} has a query or a fragment`, 'It must end in /v1.')
   if (/\/v1\/.+/.test(url.pathname))
-    return say(`${shown} goes on after /v1`, 'It ends in /v1; the paths are added to it.')
+    return say(`${shown} continues after /v1`, 'It must end in /v1; the paths are appended to it.')
   if (!/\/v1\/?$/.test(url.pathname)) {
     return say(
       `${shown} does not end in /v1`,
@@ -31,7 +33,7 @@ export function checkBaseUrl(baseUrl: string, isEmulator: boolean): Finding {
       'base URL',
       isEmulator ? 'warning' : 'failed',
       `${baseUrl} is not encrypted`,
-      'Use https://: gift links would travel for all to read.',
+      'Use https://: without encryption anyone on the network can read gift links.',
     )
   }
   return finding('base URL', 'ok', baseUrl)
@@ -40,11 +42,11 @@ export function checkBaseUrl(baseUrl: string, isEmulator: boolean): Finding {
 export interface FormProblem {
   readonly problem: string
   readonly fix: string
-  /** What was probably meant. */
+  /** The corrected values, if the intention is clear. */
   readonly cleaned?: { readonly keyId: string; readonly secret: string }
 }
 
-/** What is wrong with a key by its looks. The secret itself is never part of the words. */
+/** Checks the form of a key. Messages never contain the secret. */
 export function keyFormProblem(keyId: string, secret: string): FormProblem | undefined {
   if (KEY_ID_FORM.test(secret) && (/^sk_/.test(keyId) || !KEY_ID_FORM.test(keyId))) {
     return {
@@ -94,7 +96,7 @@ function problemOf(
   if (/^(export\s+)?\w+\s*=/.test(value))
     return trouble(
       'begins with NAME=',
-      'Only what stands after the equals sign is the value.',
+      'Only the part after the equals sign is the value.',
       value.replace(/^(export\s+)?\w+\s*=\s*/, ''),
     )
   if (/\\[nrt]$/.test(value))
@@ -105,35 +107,42 @@ function problemOf(
     )
   if (/\$\{?\w+\}?$/.test(value))
     return trouble(
-      'is the name of a variable that nobody filled in',
+      'is an unexpanded variable name',
       'Let your shell or tool expand it, or write the value itself.',
     )
   if (/\s+#/.test(value))
     return trouble(
-      'has a comment behind it',
-      'Remove the comment: your tool takes it for a part of the value.',
+      'has a comment after it',
+      'Remove the comment: your tool reads it as part of the value.',
       value.replace(/\s+#.*$/, ''),
     )
   if (/^(bearer|basic)\s/i.test(value))
     return trouble(
-      'begins with the word of another scheme',
-      'Only the value itself.',
+      'begins with the name of another authentication scheme',
+      'Use only the value itself.',
       value.replace(/^\w+\s+/, ''),
     )
   if (/\s/.test(value))
-    return trouble('has a space in it', 'Copy it again, whole and alone.', value.replace(/\s+/g, ''))
-  if (isPlaceholder(value)) return trouble('is a placeholder', 'Put the real one there.')
+    return trouble(
+      'has a space in it',
+      'Copy it again, complete and without other text.',
+      value.replace(/\s+/g, ''),
+    )
+  if (isPlaceholder(value)) return trouble('is a placeholder', 'Replace it with the real value.')
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
   if (/[^\u0000-\u007f]/.test(value))
     return trouble(
-      'has a character that is none of ours, perhaps an invisible one',
+      'has a character that keys never contain, perhaps an invisible one',
       'Copy it again from where it was shown.',
       value.replace(/[^\x21-\x7e]/g, ''),
     )
   return undefined
 }
 
-/** One real key in five hundred has three x in a row, so what has the form of a real one must be told by more than that. */
+/**
+ * One real key in five hundred has three x in a row, so for values of the right form only eight in a row count as a
+ * placeholder.
+ */
 function isPlaceholder(value: string): boolean {
   if (KEY_ID_FORM.test(value) || SECRET_FORM.test(value)) return /x{8}/i.test(value)
   return /[…*•]|\.{3}|xxx|your[-_ ]|changeme|<.*>/i.test(value)

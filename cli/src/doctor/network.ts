@@ -51,7 +51,7 @@ export function checkTcp(url: URL): Promise<Finding> {
           'TCP',
           'failed',
           `${where} does not answer`,
-          `A firewall swallows it, or the port is wrong.${proxyHint()}`,
+          `A firewall drops the packets, or the port is wrong.${proxyHint()}`,
         ),
       ),
     )
@@ -61,14 +61,14 @@ export function checkTcp(url: URL): Promise<Finding> {
           'TCP',
           'failed',
           `${where}: ${connectionReason(error) ?? error.message}`,
-          `Is the port right, and is the store running?${proxyHint()}`,
+          `Check the port and that the store is running.${proxyHint()}`,
         ),
       ),
     )
   })
 }
 
-/** Looks at the certificate whatever is wrong with it; sends nothing. */
+/** Reads the certificate even when it is not valid; sends nothing. */
 export function checkTls(url: URL): Promise<Finding> {
   if (url.protocol === 'http:') return Promise.resolve(finding('TLS', 'skipped', 'the base URL is http://'))
   if (process.env.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
@@ -76,8 +76,8 @@ export function checkTls(url: URL): Promise<Finding> {
       finding(
         'TLS',
         'failed',
-        'NODE_TLS_REJECT_UNAUTHORIZED=0 turns every check off',
-        'Unset it: anybody between here and the store can read gift links.',
+        'NODE_TLS_REJECT_UNAUTHORIZED=0 disables certificate checks',
+        'Unset it: otherwise anyone on the network path can read gift links.',
       ),
     )
   }
@@ -105,7 +105,7 @@ export function checkTls(url: URL): Promise<Finding> {
       end(certificateFinding(host, socket.getProtocol() ?? 'TLS', socket.getPeerCertificate(), code))
     })
     socket.once('timeout', () =>
-      end(finding('TLS', 'failed', 'the handshake does not end', 'Is this port one for https?')),
+      end(finding('TLS', 'failed', 'the handshake does not end', 'Check that this port is for https.')),
     )
     socket.once('error', (error) =>
       end(
@@ -115,7 +115,7 @@ export function checkTls(url: URL): Promise<Finding> {
           connectionReason(error) ?? printable(error.message.trim()),
           isPlain(error)
             ? `If this store is an emulator, the base URL is http://${url.host}${url.pathname}. Otherwise the port is wrong.`
-            : 'Is this port one for https, and is there a proxy between?',
+            : 'Check that this port is for https, and for a proxy on the way.',
         ),
       ),
     )
@@ -172,7 +172,7 @@ function certificateFinding(
         'TLS',
         'failed',
         `the certificate is self-signed (${problem})`,
-        "If it is your own or your company's: NODE_EXTRA_CA_CERTS=/path/to/ca.pem. Otherwise somebody listens in.",
+        "If it is your own or your company's: NODE_EXTRA_CA_CERTS=/path/to/ca.pem. Otherwise someone may be intercepting the connection.",
       )
     default:
       return finding(

@@ -1,12 +1,12 @@
 import { UsageError } from '../trouble.ts'
 
-/** A request as somebody saved it. */
+/** A saved request. */
 export interface RecordedRequest {
   readonly method: string
   readonly target: string
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
-  /** Undefined: the recording has none, as that of `curl -v`. */
+  /** Undefined when the recording has no body, as with `curl -v`. */
   readonly body: Uint8Array | undefined
 }
 
@@ -23,7 +23,7 @@ export function parseRequest(bytes: Uint8Array): RecordedRequest {
   const { start, headers } = parseHead(head.split(/\r?\n/))
   const rest = end ? bytes.subarray(end.index + end[0].length) : new Uint8Array()
   const length = headers['content-length']
-  // An editor adds a line break at the end of a file; the length that was sent knows better.
+  // An editor may add a line break at the end of the file; Content-Length tells how long the body was.
   const isLonger = length !== undefined && /^\d+$/.test(length) && Number(length) < rest.byteLength
   return { ...start, headers, body: isLonger ? rest.subarray(0, Number(length)) : rest }
 }
@@ -34,7 +34,7 @@ function parseHead(lines: readonly string[]) {
   if (at === -1) {
     throw new UsageError(
       'The file has no request line.',
-      'It begins like `GET /v1/ping HTTP/1.1`, followed by the headers; what `curl -v` prints is understood too.',
+      'It must begin like `GET /v1/ping HTTP/1.1`, followed by the headers; the output of `curl -v` works too.',
     )
   }
   const headers = lines.slice(at + 1).flatMap((line) => {

@@ -11,6 +11,7 @@ import {
   TIMESTAMP_FORM,
 } from '@shopwire/contract/signing'
 import type { Context, Outcome } from '../context.ts'
+import { isServed } from '../store/served.ts'
 import { printable } from '../terminal/paint.ts'
 import { EXIT, UsageError } from '../trouble.ts'
 import { parseRequest, type RecordedRequest } from './recorded-request.ts'
@@ -37,7 +38,7 @@ interface SentRequest {
   readonly host: string | undefined
 }
 
-/** Which mistake made a signature wrong. It is worked out here, with your secret; nothing is sent. */
+/** Finds the mistake behind a wrong signature, locally with the profile's secret. The request is not sent; the store is only asked whether it serves the page about mistakes. */
 export async function explainSignature(context: Context, options: SignatureOptions): Promise<Outcome> {
   const { out } = context
   const { secret, keyId: ownKey, baseUrl } = await context.credentials()
@@ -50,7 +51,8 @@ export async function explainSignature(context: Context, options: SignatureOptio
   const canonical = canonicalRequest(sent)
   const notes = formNotes(sent, ownKey)
   const ok = isRight && notes.length === 0
-  const doc_url = `${baseUrl.replace(/\/v1\/?$/, '')}/docs/reference/signature-mistakes`
+  const page = `${baseUrl.replace(/\/v1\/?$/, '')}/docs/reference/signature-mistakes`
+  const doc_url = mistake && (await isServed(page)) ? page : null
   const document = {
     ok,
     signature_is_right: isRight,
@@ -69,20 +71,20 @@ export async function explainSignature(context: Context, options: SignatureOptio
             `${paint.red('✖')} ${paint.bold(`${mistake.title}.`)}`,
             `  ${paint.dim('Fix')}   ${mistake.fix}`,
             `  ${paint.dim('Name')}  ${mistake.name}`,
-            `  ${paint.dim('Read')}  ${doc_url} ${paint.dim('(where the store serves its docs)')}`,
+            ...(doc_url ? [`  ${paint.dim('Read')}  ${doc_url}`] : []),
           ]
         : [
-            `${paint.red('✖')} ${paint.bold('The signature is wrong')}, and not by any mistake that is known here.`,
+            `${paint.red('✖')} ${paint.bold('The signature is wrong')}, but not by a known mistake.`,
             `  ${paint.dim('Fix')}   Compare your canonical text with the one below, byte for byte; check that the secret is the one of this key.`,
           ]
     const remarks = notes.map((note) => `${paint.yellow('!')} ${note}`)
     const signed =
       mistake && mistake.signed !== canonical
-        ? [paint.dim('What was signed:'), printableLines(mistake.signed), '']
+        ? [paint.dim('Signed text:'), printableLines(mistake.signed), '']
         : []
     const right = isRight
       ? []
-      : ['', ...signed, paint.dim('What has to be signed:'), printableLines(canonical)]
+      : ['', ...signed, paint.dim('Text that must be signed:'), printableLines(canonical)]
     return [...verdict, ...remarks, ...right].join('\n')
   })
   return ok ? EXIT.ok : EXIT.failed
@@ -127,7 +129,7 @@ async function readBody(
   return recorded.body ?? new Uint8Array()
 }
 
-/** The store refuses these whatever the signature is. */
+/** Problems that the store refuses whatever the signature is. */
 function formNotes(sent: SentRequest, ownKey: string): string[] {
   const { timestamp, nonce, signature, target, keyId } = sent
   const notes: string[] = []
@@ -143,7 +145,7 @@ function formNotes(sent: SentRequest, ownKey: string): string[] {
   }
   if (!SIGNATURE_FORM.test(signature)) notes.push('The signature must be 64 lower-case hex characters.')
   if (!target.startsWith('/')) notes.push('The path begins with a slash.')
-  if (keyId !== undefined && !KEY_ID_FORM.test(keyId)) notes.push('X-Api-Key is no key id.')
+  if (keyId !== undefined && !KEY_ID_FORM.test(keyId)) notes.push('X-Api-Key is not a key id.')
   else if (keyId !== undefined && keyId !== ownKey) {
     notes.push(
       `The request was signed for ${keyId}, and the secret here belongs to ${ownKey}. Choose the right one with --profile.`,

@@ -1,6 +1,6 @@
 import type { Line } from './carts.ts'
 
-/** The integrator's own code, as its customers and the store meet it. */
+/** The integrator's application, with the endpoints that its customers and the store call. */
 export interface AppUrls {
   readonly buy: string
   readonly webhook?: string | undefined
@@ -19,9 +19,9 @@ export interface AppAnswer {
 
 export interface AppState {
   readonly status: string
-  /** How many links, if it says so. */
+  /** How many links it has, if it reports that. */
   readonly links: number | undefined
-  /** How many events about this purchase had an effect, if it says so. */
+  /** How many events about this purchase were handled, if it reports that. */
   readonly handled: number | undefined
 }
 
@@ -29,7 +29,7 @@ const STATE_MS_MAX = 10_000
 
 export class App {
   readonly urls: AppUrls
-  /** Everything it ever answered, to look for what should not be in there. */
+  /** All its answers, to search them for links and secrets. */
   readonly answers: { readonly from: string; readonly text: string }[] = []
 
   constructor(urls: AppUrls) {
@@ -60,7 +60,7 @@ export class App {
     )
   }
 
-  /** Undefined: it does not know this purchase, or not yet. */
+  /** Undefined when it does not know this purchase (yet). */
   async state(purchase: string): Promise<AppState | undefined> {
     const url = (this.urls.state ?? '').replaceAll('{purchase}', encodeURIComponent(purchase))
     const answer = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(STATE_MS_MAX) }).catch(

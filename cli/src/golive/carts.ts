@@ -1,10 +1,10 @@
 import { QTY_MAX } from '@shopwire/contract/limits'
 
-/** As it is sent to the integrator's buy endpoint. */
+/** A cart line as sent to the integrator's buy endpoint. */
 export interface Line {
   readonly id: string
   readonly qty: number
-  /** What the customer was shown, for one. */
+  /** The unit price that the customer was shown. */
   readonly price_cents: number
 }
 
@@ -14,8 +14,8 @@ export interface Priced {
 }
 
 /**
- * Every purchase of a run has a cart of its own, so that a request or an order tells which purchase it belongs to, whatever key
- * it was sent under. Small ones first.
+ * Every purchase of a run has a different cart, so that requests and orders can be assigned to a purchase whatever
+ * idempotency key they have. Small carts first.
  */
 export function* distinctCarts(items: readonly Priced[]): Generator<readonly Line[], void> {
   for (let units = 1; units <= QTY_MAX; units++) {
@@ -28,14 +28,14 @@ export function* distinctCarts(items: readonly Priced[]): Generator<readonly Lin
   }
 }
 
-/** The same for the same cart, however its lines are ordered and spelled; undefined when it is none. */
+/** Equal for equal carts, whatever the order of lines; undefined when the value is not a cart. */
 export function cartKey(lines: unknown): string | undefined {
   if (!Array.isArray(lines)) return undefined
   const texts = lines.map((line: { id?: unknown; qty?: unknown } | null) => `${line?.id}×${line?.qty ?? 1}`)
   return texts.sort().join(' ')
 }
 
-/** What the body of an order asks for, if it can be read. */
+/** The cart in the body of an order request, if it can be parsed. */
 export function itemsIn(body: string): unknown {
   try {
     return (JSON.parse(body) as { items?: unknown } | null)?.items
@@ -52,7 +52,7 @@ export function unitsOf(lines: readonly Line[]): number {
   return lines.reduce((sum, { qty }) => sum + qty, 0)
 }
 
-/** All ways to share units out among that many items. */
+/** All ways to distribute the units among that many items. */
 function* splits(units: number, items: number): Generator<readonly number[], void> {
   if (items === 1) yield [units]
   else

@@ -7,18 +7,18 @@ export interface FaultToArm {
   readonly [parameter: string]: unknown
 }
 
-/** Holding the database to every rule reads all of it. */
+/** Checking all invariants reads the whole database. */
 const VERIFY_MS_MAX = 60_000
 
 /** As many as an emulator keeps. */
 const RECORDS_MAX = 2_000
-/** Later than any record there will be. */
+/** Greater than the number of any record. */
 const FAR_AHEAD = 1e14
 
-/** The control interface, as one account sees it. */
+/** A client of the control interface for one account. */
 export class Emulator {
   readonly #url: string
-  /** Undefined: the account that was made at the start. */
+  /** Undefined: the emulator's main account. */
   readonly #account: string | undefined
 
   constructor(url: string, account?: string) {
@@ -75,7 +75,7 @@ export class Emulator {
     return this.#ask('DELETE', `/faults/${name}${query}`)
   }
 
-  /** What an earlier run or a person left armed. */
+  /** Removes faults left by an earlier run or a person. */
   disarmAll(): Promise<unknown> {
     const query = this.#account ? `?account_id=${this.#account}` : ''
     return this.#ask('DELETE', `/faults${query}`)
@@ -91,14 +91,14 @@ export class Emulator {
 
   #ask<Answer>(method: string, path: string, body?: object, msMax?: number): Promise<Answer> {
     return askEmulator<Answer>(this.#url, { method, path, body, msMax }).catch((error: unknown) => {
-      // Which of our own requests it was is what whoever reads this has to know.
+      // The message names the control request that failed.
       if (!(error instanceof EmulatorRefused)) throw error
       throw new Error(`The emulator refused ${method} /_emulator${path}: ${error.message}`, { cause: error })
     })
   }
 }
 
-/** A store is closed to everybody, and `/status`, which says so, knows no account. */
+/** Closing the store affects all accounts, because `/status` is not per account. */
 function isForAll({ name }: FaultToArm): boolean {
   return name === 'store_closed'
 }

@@ -8,13 +8,13 @@ export interface EventToSend {
 }
 
 export interface Signing {
-  /** Seconds that the timestamp is away from now. */
+  /** Offset of the timestamp from now, in seconds. */
   readonly offsetS?: number
   /** Also signed with this one, as for a day after a rotation. */
   readonly previous?: string
   /** The id of an event that was sent before; a new one otherwise. */
   readonly id?: string
-  /** Another way to write the event down. */
+  /** Another serialisation of the event. */
   readonly write?: (event: object) => string
 }
 
@@ -36,7 +36,7 @@ export function genuine(like: string | object, secret: string, signing: Signing 
   }
 }
 
-/** Hex digits are all letters of an id's alphabet. */
+/** Hex digits are a subset of the alphabet of ids. */
 export function newEventId(): string {
   return `evt_${randomBytes(13).toString('hex')}`
 }

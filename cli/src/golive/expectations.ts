@@ -1,10 +1,10 @@
 import type { RecordedRequest } from '@shopwire/emulator'
 import { printable } from '../terminal/paint.ts'
 import { describeAnswer } from './app.ts'
-import type { Outcome } from './bench.ts'
+import type { Outcome } from './harness.ts'
 import { Problem } from './problem.ts'
 
-/** One order, at the price the customer was shown, paid once; and the app says so. */
+/** Expects one order at the price the customer was shown, paid once, and that the app reports it. */
 export function expectBoughtOnce(outcome: Outcome): void {
   const { said, answer, orders, purchase } = outcome
   expectAtMost(outcome, 1)
@@ -13,7 +13,7 @@ export function expectBoughtOnce(outcome: Outcome): void {
     if (said === 'bought')
       throw problem(outcome, `Your code ${describeAnswer(answer)}, and nothing was bought.`)
     if (said === 'under_way')
-      throw problem(outcome, 'Your code said 202, and the purchase never came to an end.')
+      throw problem(outcome, 'Your code answered 202, and the purchase never finished.')
     throw problem(
       outcome,
       `Your code ${describeAnswer(answer)} after ${attemptsText(outcome.attempts)}, and nothing was bought.`,
@@ -26,7 +26,10 @@ export function expectBoughtOnce(outcome: Outcome): void {
     )
   }
   if (said === 'under_way') {
-    throw problem(outcome, `The order ${order.id} was bought and paid, but your state never says so.`)
+    throw problem(
+      outcome,
+      `The order ${order.id} was bought and paid, but your state endpoint never reports it.`,
+    )
   }
   if (order.total_cents !== purchase.total_cents) {
     throw problem(
@@ -43,16 +46,16 @@ export function expectBoughtOnce(outcome: Outcome): void {
   }
 }
 
-/** Nothing was bought, the app does not say otherwise, and it asked only so many times. */
+/** Expects that nothing was bought, that the app does not report otherwise, and at most the given number of attempts. */
 export function expectNotBought(outcome: Outcome, attemptsMax: number): void {
   const { said, answer, orders, attempts } = outcome
   const [order] = orders
   if (order)
-    throw problem(outcome, `The order ${order.id} was bought all the same, for ${cents(order.total_cents)}.`)
+    throw problem(outcome, `The order ${order.id} was bought nevertheless, for ${cents(order.total_cents)}.`)
   if (said === 'bought')
     throw problem(outcome, `Your code ${describeAnswer(answer)}, and nothing was bought.`)
   if (attempts.length > attemptsMax) {
-    throw problem(outcome, `Your code asked ${times(attempts.length)}; no answer changes by asking again.`)
+    throw problem(outcome, `Your code asked ${times(attempts.length)}; repeating it cannot succeed.`)
   }
 }
 
@@ -78,7 +81,7 @@ export function times(count: number): string {
   return count === 1 ? 'once' : `${count} times`
 }
 
-/** What was answered in a fault's name would have been another answer the next time. */
+/** An answer injected by a fault would have been different the next time. */
 function attemptsText(attempts: Outcome['attempts']): string {
   const last = attempts.at(-1)
   const count = attempts.length === 1 ? 'one attempt' : `${attempts.length} attempts`
@@ -89,7 +92,7 @@ function attemptsText(attempts: Outcome['attempts']): string {
   return `${count}, the last of which was refused with ${last.error_type}${reason && ` ("${printable(reason)}")`}`
 }
 
-/** The store's own words: they name the field that is wrong. */
+/** The store's message, which names the wrong field. */
 function messageIn(answer: string): string {
   try {
     return String((JSON.parse(answer) as { error?: { message?: string } }).error?.message ?? '')

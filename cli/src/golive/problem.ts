@@ -1,4 +1,4 @@
-/** The integrator's code did what it must not. */
+/** The integrator's code failed the scenario. */
 export class Problem extends Error {
   override name = 'Problem'
   readonly evidence: readonly string[]
@@ -9,7 +9,7 @@ export class Problem extends Error {
   }
 }
 
-/** Nothing can be said, because something else is in the way. */
+/** The scenario could not be judged, because a precondition failed. */
 export class NotRun extends Error {
   override name = 'NotRun'
 }

@@ -2,29 +2,29 @@ import type { AboutEmulator } from '@shopwire/emulator'
 import { Shopwire } from '@shopwire/sdk'
 import { EmulatorUnreachable } from '../store/control.ts'
 import { App, type AppUrls } from './app.ts'
-import { Bench } from './bench.ts'
 import type { Priced } from './carts.ts'
 import { Emulator } from './emulator.ts'
+import { Harness } from './harness.ts'
 import { NotRun, Problem } from './problem.ts'
 import type { Need, Scenario, ScenarioResult, Verdict } from './scenario.ts'
 import { connected } from './scenarios/connected.ts'
 import { allScenarios } from './scenarios/index.ts'
 
 export interface GoliveOptions {
-  /** Where the emulator answers, without a path. */
+  /** The emulator's address, without a path. */
   readonly emulator: string
   readonly urls: AppUrls
-  /** The one the integrator's endpoint holds; the emulator will sign with it. */
+  /** The secret of the integrator's endpoint; the emulator signs with it. */
   readonly secret?: string | undefined
-  /** The one it held before, if rotation is to be tried. */
+  /** The previous secret, if rotation is to be tested. */
   readonly previousSecret?: string | undefined
-  /** Another account of the emulator than the one it starts with: the one whose key the integrator's code uses. */
+  /** The emulator's account whose key the integrator's code uses, if not its main account. */
   readonly account?: string | undefined
   /** Only these scenarios. */
   readonly only?: readonly string[] | undefined
-  /** What is bought; otherwise whatever is on sale. */
+  /** The items to buy; by default those on sale. */
   readonly items?: readonly string[] | undefined
-  /** How long the integrator's code may take to come to an end with something. */
+  /** How long the integrator's code may take to finish a purchase. */
   readonly patienceMs?: number | undefined
 }
 
@@ -54,7 +54,7 @@ export interface GoliveReport {
   readonly results: readonly ScenarioResult[]
 }
 
-/** The command was called in a way that cannot work. */
+/** The command was called with wrong options. */
 export class GoliveUsageError extends Error {
   override name = 'GoliveUsageError'
   /** What to do about it. */
@@ -68,15 +68,15 @@ export class GoliveUsageError extends Error {
 
 const PATIENCE_MS_DEFAULT = 30_000
 const BALANCE_CENTS = 1_000_000
-/** Dear items would empty the balance, and free ones cannot have an expected price. */
+/** Expensive items would use up the balance, and free ones cannot have an expected price. */
 const PRICE_CENTS_MAX = 5_000
 const ITEMS_MAX = 12
 const ITEMS_MIN = 3
-/** A scenario takes a purchase or two, some of them three attempts, and code may read before and after. */
+/** A scenario makes one or two purchases with up to three attempts, and the code may send reads besides. */
 const ORDERS_PER_SCENARIO = 3
 const REQUESTS_PER_SCENARIO = 10
 
-/** Drives the integrator's code through every scenario, one after the other, and tells as it goes. */
+/** Runs every scenario against the integrator's code, one after the other, and reports progress. */
 export async function runGolive(
   options: GoliveOptions,
   report: (progress: Progress) => void = () => undefined,
@@ -86,7 +86,7 @@ export async function runGolive(
   const scenarios = choose(allScenarios(passed), options.only)
   const emulator = new Emulator(options.emulator, options.account)
   const about = await emulator.about()
-  const bench = await prepare(options, emulator, about, scenarios.length)
+  const harness = await prepare(options, emulator, about, scenarios.length)
   const results: ScenarioResult[] = []
   const count = scenarios.length + 1
   try {
@@ -95,8 +95,8 @@ export async function runGolive(
       report({ kind: 'started', id: scenario.id, title: scenario.title, number, count })
       const isOff = results[0]?.verdict === 'failed'
       const result = isOff
-        ? resultOf(scenario, 'not_run', 'Your code does not buy at the emulator yet.')
-        : await runOne(scenario, bench, options)
+        ? resultOf(scenario, 'not_run', 'Not run, because your code did not buy at the emulator.')
+        : await runOne(scenario, harness, options)
       if (result.verdict === 'passed') passed.add(scenario.id)
       results.push(result)
       report({ kind: 'finished', result, number, count })
@@ -120,7 +120,7 @@ export async function runGolive(
 function choose(scenarios: readonly Scenario[], only: readonly string[] | undefined): readonly Scenario[] {
   const unknown = only?.filter((id) => !scenarios.some((scenario) => scenario.id === id)) ?? []
   if (unknown.length > 0) {
-    throw new GoliveUsageError(`There is no scenario ${unknown.join(', ')}.`, '--list shows all there are.')
+    throw new GoliveUsageError(`There is no scenario ${unknown.join(', ')}.`, '--list shows all scenarios.')
   }
   return only ? scenarios.filter(({ id }) => only.includes(id)) : scenarios
 }
@@ -130,18 +130,18 @@ async function prepare(
   emulator: Emulator,
   about: AboutEmulator,
   scenarios: number,
-): Promise<Bench> {
+): Promise<Harness> {
   const { urls, secret, previousSecret, patienceMs = PATIENCE_MS_DEFAULT } = options
   if (urls.webhook && !secret) {
     throw new GoliveUsageError(
-      'Events have to be signed with the secret that your endpoint holds, and there is none.',
-      'Put it into SHOPWIRE_WEBHOOK_SECRET, or name its variable with --secret-env.',
+      'Events must be signed with the secret of your webhook endpoint, and none is set.',
+      'Set SHOPWIRE_WEBHOOK_SECRET to it, or name its variable with --secret-env.',
     )
   }
   if (urls.state && !urls.state.includes('{purchase}')) {
     throw new GoliveUsageError(
-      '--state does not say where the id of the purchase goes.',
-      'Put {purchase} there.',
+      '--state does not contain {purchase}.',
+      'Put {purchase} where the id of the purchase goes.',
     )
   }
   await emulator.disarmAll()
@@ -155,7 +155,7 @@ async function prepare(
   const items = await chooseItems(shop, options.items)
   await emulator.setBalance(BALANCE_CENTS)
   if (urls.webhook) await emulator.setWebhook(urls.webhook, secret)
-  return new Bench({
+  return new Harness({
     emulator,
     app: new App(urls),
     accountId: options.account ?? about.account_id,
@@ -168,7 +168,7 @@ async function prepare(
   })
 }
 
-/** A run is busier than the limits of a real store allow. */
+/** A run needs higher rate limits than a real store has. */
 async function requireRoom(shop: Shopwire, scenarios: number, baseUrl: string): Promise<void> {
   const { response } = await shop.ping().withResponse()
   const policy = response.headers.get('ratelimit-policy') ?? ''
@@ -178,7 +178,7 @@ async function requireRoom(shop: Shopwire, scenarios: number, baseUrl: string): 
   if (hasRoom) return
   throw new GoliveUsageError(
     `The emulator at ${new URL(baseUrl).origin} takes ${quota('req')} requests and ${quota('orders')} orders a minute, and ${scenarios} scenarios need more.`,
-    'Start it with room: npx @shopwire/emulator --orders-per-minute 1000 --requests-per-minute 10000\nIf another one is meant, name it with --emulator URL.',
+    'Start it with higher limits: npx @shopwire/emulator --orders-per-minute 1000 --requests-per-minute 10000\nTo use another emulator, add --emulator URL.',
   )
 }
 
@@ -195,21 +195,21 @@ async function chooseItems(shop: Shopwire, wanted: readonly string[] | undefined
       'Put more on sale, or name others with --items.',
     )
   }
-  // The catalogue may be a moment behind, such as after the last run put prices back; a quote never is.
+  // The catalogue may be slightly stale, for example after the last run restored prices; a quote never is.
   const { lines } = await shop.quote({ items: ids.map((id) => ({ id })) })
   return lines.map(({ id, unit_price_cents = 0 }) => ({ id, price_cents: unit_price_cents }))
 }
 
-async function runOne(scenario: Scenario, bench: Bench, options: GoliveOptions): Promise<ScenarioResult> {
+async function runOne(scenario: Scenario, harness: Harness, options: GoliveOptions): Promise<ScenarioResult> {
   const lacking = scenario.needs.filter((need) => !has[need](options))
   if (lacking.length > 0) {
     return resultOf(scenario, 'not_run', `It needs ${lacking.map((need) => NEED_TEXTS[need]).join(' and ')}.`)
   }
   const began = performance.now()
   const ms = () => Math.round(performance.now() - began)
-  bench.scenario = scenario.id
+  harness.scenario = scenario.id
   try {
-    await scenario.run(bench)
+    await scenario.run(harness)
     return resultOf(scenario, 'passed', null, ms())
   } catch (error) {
     if (error instanceof Problem) return resultOf(scenario, 'failed', error.message, ms(), error.evidence)
@@ -242,7 +242,7 @@ function resultOf(
   return { id, title, verdict, duration_ms, reason, evidence, does, means, fix, docs }
 }
 
-/** The emulator is left as it was found, but for the orders and the balance. */
+/** Restores the emulator's state, except for orders and balance. */
 async function tidyUp(
   { urls, account }: GoliveOptions,
   emulator: Emulator,
@@ -254,7 +254,7 @@ async function tidyUp(
       await emulator.setWebhook(about.webhook.url, about.webhook.secret)
     else await emulator.setWebhook(null)
   } catch (error) {
-    // It is gone, and whatever ended the run says so.
+    // The emulator is gone; the error that ended the run reports it.
     if (!(error instanceof EmulatorUnreachable)) throw error
   }
 }

@@ -1,22 +1,22 @@
-import type { Bench } from './bench.ts'
+import type { Harness } from './harness.ts'
 
-/** What a scenario cannot be run without, besides the buy endpoint. */
+/** What a scenario requires besides the buy endpoint. */
 export type Need = 'webhook' | 'state' | 'reconcile' | 'previous_secret'
 
 export interface Scenario {
   readonly id: string
-  /** What must be true. */
+  /** The expected behaviour. */
   readonly title: string
   readonly needs: readonly Need[]
   /** What the emulator does, or what is sent. */
   readonly does: string
-  /** What it costs when it fails. */
+  /** The consequence of a failure. */
   readonly means: string
   readonly fix: string
-  /** Below docs/. */
+  /** Path below docs/. */
   readonly docs: string
-  /** Throws a Problem when the integrator's code fails, NotRun when nothing can be said. */
-  readonly run: (bench: Bench) => Promise<void>
+  /** Throws a Problem when the integrator's code fails, NotRun when the scenario cannot be judged. */
+  readonly run: (harness: Harness) => Promise<void>
 }
 
 export type Verdict = 'passed' | 'failed' | 'not_run'
@@ -28,7 +28,7 @@ export interface ScenarioResult {
   readonly duration_ms: number
   /** What went wrong, or why it was not run. */
   readonly reason: string | null
-  /** What was seen on the wire, a line each. */
+  /** The recorded requests, one per line. */
   readonly evidence: readonly string[]
   readonly does: string
   readonly means: string

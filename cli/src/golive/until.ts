@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const POLL_MS = 40
 const POLL_MS_MAX = 400
 
-/** Looks until there is something to see, or the time is over: then undefined. */
+/** Polls until there is a value, or returns undefined when the time is over. */
 export async function until<Thing>(
   look: () => Promise<Thing | undefined | false>,
   msMax: number,

@@ -5,7 +5,7 @@ import { money } from '../terminal/words.ts'
 import { UsageError } from '../trouble.ts'
 
 const ITEM_FORM = /^(\d{17,20})(?::(\d{1,3}))?(?:@(\d{1,9}))?$/
-/** The store's own rule. */
+/** The same pattern as the store's. */
 export const IDEMPOTENCY_KEY_FORM = /^[A-Za-z0-9._:-]{8,100}$/
 
 /** `ID`, `ID:2`, `ID:2@499`, `ID@499`. */
@@ -30,8 +30,8 @@ function parseItem(text: string): CartItem {
   const [, id, qty, cents] = ITEM_FORM.exec(text) ?? []
   if (id === undefined) {
     throw new UsageError(
-      `${JSON.stringify(text)} is no item.`,
-      'It is written ID[:QTY[@CENTS]]: an id of 17 to 20 digits, how many, and the unit price you expect in cents.',
+      `${JSON.stringify(text)} is not an item.`,
+      'Write ID[:QTY[@CENTS]]: an id of 17 to 20 digits, the quantity, and the expected unit price in cents.',
     )
   }
   return {
@@ -41,7 +41,7 @@ function parseItem(text: string): CartItem {
   }
 }
 
-/** As it is written on the command line, prices included. */
+/** The command-line form of the cart, with prices. */
 export function writeItem({ id, qty = 1, expected_price_cents }: CartItem): string {
   return `${id}:${qty}${expected_price_cents === undefined ? '' : `@${expected_price_cents}`}`
 }

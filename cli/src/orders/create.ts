@@ -21,7 +21,7 @@ export interface CreateOptions {
   readonly links?: true
 }
 
-/** Shows what it would cost, asks, buys. Every line carries the price that was shown, so no other price is ever paid. */
+/** Shows the price, asks for confirmation, buys. Every line is sent with the price that was shown, so no other price is charged. */
 export async function createOrder(context: Context, options: CreateOptions): Promise<Outcome> {
   const { out } = context
   const key = checkedKey(options.key)
@@ -64,9 +64,9 @@ async function buy(
 function verdict({ replayed, created_at, total_cents }: PlacedOrder, attempts: number, paint: Paint): string {
   const when = moment(created_at)
   if (!replayed) return `${paint.green('✔')} ${paint.bold('Bought')} for ${money(total_cents)}.`
-  // An answer of this very run may have got lost, so "before" would be too much said.
+  // This run may have bought it in an attempt whose answer was lost, so the text must not say "before".
   if (attempts > 1) {
-    return `${paint.green('✔')} ${paint.bold('Bought once')} for ${money(total_cents)}, ${when}. An answer got lost on the way; asking again with the same key (${attempts} tries) found the order.`
+    return `${paint.green('✔')} ${paint.bold('Bought once')} for ${money(total_cents)}, ${when}. An answer was lost; a retry with the same key (${attempts} attempts) found the order.`
   }
   return `${paint.yellow('↺')} ${paint.bold('Replayed')}: this key bought it before, ${when}. Nothing was charged now.`
 }
@@ -75,22 +75,22 @@ function checkedKey(key: string | undefined): string {
   if (key === undefined) {
     throw new CliError({
       type: 'usage',
-      message: 'An order needs --key, your own name for this one purchase.',
-      why: 'It keeps a repeated order from buying twice: the store buys once for each key, for ever.\nA key made up here would be a new purchase every time.',
+      message: 'An order needs --key, your own id for this purchase.',
+      why: 'It keeps a repeated order from buying twice: the store buys once for each key, for ever.\nA generated key would be a new purchase every time.',
       next: 'Take one from your own records, such as --key purchase-1042',
       exitCode: EXIT.usage,
     })
   }
   if (!IDEMPOTENCY_KEY_FORM.test(key)) {
     throw new UsageError(
-      `${JSON.stringify(key)} cannot be a key.`,
-      '8 to 100 letters, digits, dots, underscores, colons or hyphens.',
+      `${JSON.stringify(key)} is not a valid key.`,
+      'Use 8 to 100 letters, digits, dots, underscores, colons or hyphens.',
     )
   }
   return key
 }
 
-/** What the key may not read is left out; the order itself will say whether it may buy. */
+/** Values that the key may not read are left out; whether it may buy is checked with the order. */
 async function permitted<Data>(call: Promise<Data>): Promise<Data | undefined> {
   return call.catch((error: unknown) => {
     if (error instanceof PermissionError && error.type === 'insufficient_scope') return undefined
@@ -103,12 +103,12 @@ function pinned(wanted: readonly CartItem[], quote: Quote | undefined): CartItem
     if (item.expected_price_cents !== undefined) return item
     if (!quote) {
       throw new UsageError(
-        `This key cannot ask for prices (it lacks catalogue:read), and item ${item.id} has none.`,
-        `Say what you expect to pay: --item ${item.id}:${item.qty ?? 1}@CENTS`,
+        `This key cannot read prices (it lacks catalogue:read), and item ${item.id} has no expected price.`,
+        `Add the expected price: --item ${item.id}:${item.qty ?? 1}@CENTS`,
       )
     }
     const price = quote.lines.find(({ id }) => id === item.id)?.unit_price_cents
-    // What is free cannot be pinned: an expected price starts at one cent.
+    // A price of 0 cannot be sent as expected price: its minimum is one cent.
     return price === undefined || price === 0 ? item : { ...item, expected_price_cents: price }
   })
 }
@@ -144,7 +144,10 @@ async function preview(
   )
 }
 
-/** The store looks at the key first. So a cart that is gone may still be asked for again by the key that bought it. */
+/**
+ * The store checks the idempotency key first, so a cart that is no longer available can still be sent again with the
+ * key that bought it.
+ */
 async function sendAnyway(
   { out }: Context,
   quote: Quote,
@@ -157,7 +160,7 @@ async function sendAnyway(
     throw new CliError({
       type: line?.status === 'price_changed' ? 'price_changed' : 'item_unavailable',
       message: `The store would refuse this cart: ${line?.id} is ${line?.status.replace('_', ' ')}. Nothing was sent.`,
-      next: 'If this key may have bought it before, run the command again with @CENTS at every item: then it is sent, and only an earlier purchase is answered.',
+      next: 'If this key may have bought it before, run the command again with @CENTS at every item: then it is sent, and an earlier purchase is returned.',
       exitCode: EXIT.conflict,
     })
   }
@@ -168,15 +171,15 @@ async function sendAnyway(
 }
 
 /**
- * The worst moment for a person: so it says exactly what to type, with the prices that were sent, and to the same account: the same key
- * buys once more in another.
+ * The outcome is unknown, so the message contains the exact command to repeat, with the prices that were sent and the
+ * same profile: in another account the same key would buy again.
  */
 function unknownOutcome(error: unknown, again: string): CliError | undefined {
   if (!(error instanceof ShopwireError) || !error.isOutcomeUnknown) return undefined
   return new CliError({
     ...explain(error),
     message: `It is not known whether the order was bought: ${error.message}`,
-    why: `The answer got lost after ${error.attempts} ${error.attempts === 1 ? 'try' : 'tries'}. The store may have bought it, or may not.`,
-    next: `Run the same command again, with the same key. It finds out, and never buys twice:\n${again}`,
+    why: `The answer was lost after ${error.attempts} ${error.attempts === 1 ? 'attempt' : 'attempts'}. The store may or may not have bought it.`,
+    next: `Run the same command again, with the same key. It returns the order or places it, and never buys twice:\n${again}`,
   })
 }

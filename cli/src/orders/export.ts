@@ -6,7 +6,10 @@ import { progressOn } from '../terminal/progress.ts'
 import { count, money } from '../terminal/words.ts'
 import { orderSource } from './known-order.ts'
 
-/** Every order once, newest first. The file appears when it is whole, so half an export is never taken for all of it. */
+/**
+ * Every order once, newest first. The file is renamed into place when complete, so a partial export is never mistaken
+ * for a full one.
+ */
 export async function exportOrders(context: Context, { out: path }: { out: string }): Promise<void> {
   const { out } = context
   const source = await orderSource(context)

@@ -3,8 +3,8 @@ import type { Context } from '../context.ts'
 import type { Progress } from '../terminal/progress.ts'
 
 /**
- * An order as the store knows it. The API's list has the first five; a fuller source (the emulator, an export that the
- * store made) has more. Undefined: this source does not say; null: there is none.
+ * An order in the store's records. The API's list has the first five; a fuller source (the emulator, an export that the
+ * store made) has more. Undefined: this source does not have the field; null: there is no value.
  */
 export interface KnownOrder {
   readonly id: string
@@ -26,7 +26,7 @@ export interface OrderSource {
   orders(progress: Progress): AsyncIterable<KnownOrder>
 }
 
-/** An emulator shows everything it knows; a store shows what the API has. */
+/** An emulator returns all fields; a store returns those of the API. */
 export async function orderSource(context: Context): Promise<OrderSource> {
   const emulated = await ordersOfEmulator(context)
   if (!emulated) return { columns: basicColumns, orders: (progress) => fromApi(context, progress) }

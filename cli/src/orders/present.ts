@@ -3,12 +3,12 @@ import { type Paint, printable } from '../terminal/paint.ts'
 import { facts, table } from '../terminal/table.ts'
 import { count, moment, money } from '../terminal/words.ts'
 
-/** Whoever holds a link can redeem it, so they leave this program only when asked for. */
+/** Whoever holds a link can redeem it, so links are printed only with --links. */
 export function withoutLinks<Some extends Order>({ links, ...order }: Some) {
   return { ...order, links_hidden: links.length }
 }
 
-/** A word that this version does not know is shown as it is: money may just have been spent, and it must be told. */
+/** An unknown status is shown as it is: the order may just have been paid, and must be reported. */
 export function statusWord(status: Order['status'], paint: Paint, text: string = printable(status)): string {
   if (status === 'paid') return paint.yellow(text)
   if (status === 'delivered') return paint.green(text)
@@ -49,7 +49,9 @@ function linkLines(
   if (status === 'cancelled') return [paint.dim('Cancelled and refunded in full; there are no links.')]
   if (links.length === 0) {
     return [
-      paint.dim('No links yet; they come with the status delivered. `shopwire orders wait ID` waits for it.'),
+      paint.dim(
+        'No links yet; they are available once the order is delivered. `shopwire orders wait ID` waits for it.',
+      ),
     ]
   }
   if (areShown) return [links.map((link) => printable(link)).join('\n')]

@@ -10,10 +10,10 @@ import { orderText, withoutLinks } from './present.ts'
 
 const ORDER_ID_FORM = /^ord_[0-9a-z]{26}$/
 const REQUESTS_PER_PAGE = 500
-/** An emulator that never says it is at the end is not believed for ever. */
+/** The most pages read, in case the emulator never reports the last one. */
 const PAGES_MAX = 2_000
 
-/** What can be shown about one purchase. It only reads: it never sends an order, because a free key would buy. */
+/** Shows the records of one purchase. It only reads: sending an order with an unused key would buy. */
 export async function proveOrder(context: Context, named: string): Promise<Outcome> {
   const emulator = await context.emulator()
   return emulator ? proveWithEmulator(context, emulator, named) : showWithApi(context, named)
@@ -32,8 +32,8 @@ async function proveWithEmulator(
   if (orders.length === 0 && attempts.length === 0) {
     throw new CliError({
       type: 'not_found',
-      message: `Nothing is known of ${named}: no order, and no attempt.`,
-      next: 'Check the key, and with `shopwire profile show` whose account this is.',
+      message: `There is no order and no attempt for ${named}.`,
+      next: 'Check the key, and the account with `shopwire profile show`.',
       exitCode: EXIT.notFound,
     })
   }
@@ -100,13 +100,13 @@ async function attemptsWith(emulator: Emulator, account_id: string, key: string)
 function answerWords({ status, sent, error_type, fault }: RecordedRequest): string {
   const words =
     status === null
-      ? 'never looked at'
+      ? 'not processed'
       : status === 201
         ? 'bought'
         : status === 200
           ? 'replayed, not charged'
           : (error_type ?? 'refused')
-  return [words, !sent && status !== null && 'answer never arrived', fault && `fault ${fault}`]
+  return [words, !sent && status !== null && 'answer lost', fault && `fault ${fault}`]
     .filter(Boolean)
     .join(', ')
 }
@@ -177,8 +177,8 @@ function proofText({ paint }: Context['out'], proof: Proof): string {
   const sent = `${count(attempts.length, 'attempt')}${bodies.size > 1 ? ` with ${bodies.size} different bodies` : ''}`
   const words = {
     bought_once: `${paint.green('✔')} ${paint.bold('Bought once')}: ${sent}, one order, one debit${refunds.length > 0 ? ', refunded in full' : ''}.`,
-    never_bought: `${paint.green('✔')} ${paint.bold('Never bought')}: ${sent}, no order, no debit. The key is still free.`,
-    not_once: `${paint.red('✖')} ${paint.bold('Not proven')}: ${sent}, ${count(orders.length, 'order')}, ${count(debits.length, 'debit')}. This must not happen; tell the store.`,
+    never_bought: `${paint.green('✔')} ${paint.bold('Never bought')}: ${sent}, no order, no debit. The key is still unused.`,
+    not_once: `${paint.red('✖')} ${paint.bold('Not proven')}: ${sent}, ${count(orders.length, 'order')}, ${count(debits.length, 'debit')}. This must not happen; report it to the store.`,
   }
   return [...parts, words[verdict]].join('\n\n')
 }
@@ -188,7 +188,7 @@ async function keyOf(emulator: Emulator, account_id: string, id: string): Promis
   return orders.find((order) => order.id === id)?.idempotency_key ?? id
 }
 
-/** The emulator's own account is named in its facts; another one is found by its requests. */
+/** The emulator's main account is in its facts; another account is found by its requests. */
 async function accountOf(emulator: Emulator, keyId: string): Promise<string> {
   const { key, account_id } = await emulator.facts()
   if (key.id === keyId) return account_id

@@ -10,7 +10,7 @@ export interface WaitOptions {
   readonly links?: true
 }
 
-/** A script that goes on after this has its links: so anything but a delivery is not a 0. */
+/** Exits with 0 only for a delivered order, so that a script can rely on the links. */
 export async function waitForOrder(
   context: Context,
   id: string,
@@ -35,9 +35,9 @@ function stillPending(
   return new CliError({
     type: 'order_pending',
     message: `${id} is not delivered yet, after ${within} s.`,
-    why: `It was bought ${moment(order.created_at)} and is ${order.status}. Nothing is lost, and there is nothing to buy again: it will be delivered, or cancelled and refunded.`,
-    // The id as it was typed: what a store calls it is nothing to paste into a shell.
-    next: `Wait on, or let a webhook tell you:\n${again(`shopwire orders wait ${id}`)}`,
+    why: `It was bought ${moment(order.created_at)} and is ${order.status}. Do not buy it again: it will be delivered, or cancelled and refunded.`,
+    // The id as it was typed: an id from the store's answer must not be pasted into a shell.
+    next: `Wait again, or use webhooks:\n${again(`shopwire orders wait ${id}`)}`,
     requestId,
     exitCode: EXIT.unavailable,
   })

@@ -1,7 +1,7 @@
 import { CliError, EXIT, UsageError } from '../trouble.ts'
 import { readProfiles } from './profile-file.ts'
 
-/** Who we are, and where that was found. Key, secret and address always come from one place, never mixed. */
+/** Key, secret and address, and their source. All three always come from the same source. */
 export interface Credentials {
   /** `profile live`, or `environment`. */
   readonly source: string
@@ -25,7 +25,7 @@ export async function findCredentials(named: string | undefined, env = process.e
   return { source: `profile ${name}`, baseUrl, keyId, secret, emulatorUrl }
 }
 
-/** For what is public, an address is enough. */
+/** Public calls need only an address. */
 export async function findBaseUrl(named: string | undefined, env = process.env): Promise<string> {
   if (named === undefined && env.SHOPWIRE_BASE_URL) return env.SHOPWIRE_BASE_URL
   return (await findCredentials(named, env)).baseUrl
@@ -51,7 +51,7 @@ function fromEnvironment(env: NodeJS.ProcessEnv): Credentials {
 function nothingSetUp(): CliError {
   return new CliError({
     type: 'no_credentials',
-    message: 'There is no API key yet.',
+    message: 'No API key is configured.',
     next: [
       'shopwire profile add live --base-url https://shop.example/v1 --key-id key_…',
       'shopwire profile add emulator --emulator     (play money on your machine)',

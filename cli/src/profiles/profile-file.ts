@@ -7,7 +7,7 @@ export interface Profile {
   readonly base_url: string
   readonly key_id: string
   readonly secret: string
-  /** Where the emulator's control answers, if this is one. */
+  /** The URL of the emulator's control interface, if this is an emulator. */
   readonly emulator_url?: string | undefined
 }
 
@@ -24,13 +24,13 @@ const isPosix = process.platform !== 'win32'
 
 export function configFolder(env: NodeJS.ProcessEnv = process.env): string {
   const { XDG_CONFIG_HOME: chosen } = env
-  // The rule for that variable says: a relative path is ignored.
+  // The XDG specification says to ignore relative paths.
   return join(chosen && isAbsolute(chosen) ? chosen : join(homedir(), '.config'), 'shopwire')
 }
 
 export const profileFile = () => join(configFolder(), 'profiles.json')
 
-/** As people write it. */
+/** The path for messages, with ~ for the home folder. */
 export function shownFile(path: string, home: string = homedir()): string {
   return path.startsWith(join(home, '/')) ? join('~', path.slice(home.length)) : path
 }
@@ -51,19 +51,19 @@ export async function readProfiles(): Promise<Profiles> {
   } catch {
     throw new CliError({
       type: 'profiles_unreadable',
-      message: `${path} is no JSON.`,
-      next: 'Mend it, or move it away and add the profiles again.',
+      message: `${path} is not valid JSON.`,
+      next: 'Fix it, or move it away and add the profiles again.',
     })
   }
 }
 
-/** All of it or nothing, and never readable for others, not even for a moment. */
+/** Writes atomically; the file is never readable by others, not even briefly. */
 export async function writeProfiles(profiles: Profiles): Promise<void> {
   const folder = configFolder()
   await mkdir(folder, { recursive: true, mode: 0o700 })
   if (isPosix) await chmod(folder, 0o700)
   const scratch = join(folder, `.profiles.${process.pid}.json`)
-  // What a run left that was killed may be open to others; ours is a new file.
+  // A file left by a killed run may have wider permissions, so a new one is created.
   await rm(scratch, { force: true })
   const file = await open(scratch, 'wx', 0o600)
   try {
@@ -77,7 +77,7 @@ export async function writeProfiles(profiles: Profiles): Promise<void> {
   }
 }
 
-/** A secret that others on this machine can read is no secret any more, so we do not act as if it were. */
+/** Refuses to use a secret that other users of this machine can read. */
 async function refuseOpenDoors(path: string): Promise<void> {
   if (!isPosix) return
   const folder = configFolder()
@@ -88,7 +88,7 @@ async function refuseOpenDoors(path: string): Promise<void> {
   throw new CliError({
     type: 'secret_exposed',
     message: 'Other users of this machine can read your API secret.',
-    why: `${path} holds it, and its permissions are wider than yours alone.`,
-    next: `${wide.join(' && ')}\nIf anybody could have read it, ask the store for a new key and have this one revoked.`,
+    why: `${path} holds it, and its permissions allow others to read it.`,
+    next: `${wide.join(' && ')}\nIf someone could have read it, ask the store for a new key and have this one revoked.`,
   })
 }

@@ -27,7 +27,7 @@ export interface Comparison {
   readonly mine: number
   readonly store: number
   readonly matched: number
-  /** Of the rows with an amount, without those we call cancelled. */
+  /** The sum of the rows with an amount, without cancelled ones. */
   readonly mine_total_cents: number
   /** Without the cancelled ones. */
   readonly store_total_cents: number
@@ -106,7 +106,7 @@ function isKnown(rows: ReadonlyMap<string, OwnOrder>, name: string | undefined):
   return name !== undefined && rows.has(name)
 }
 
-/** The row names an order by its id and a purchase by its key, and they are two. */
+/** The row's order id and idempotency key belong to two different orders. */
 function disagree(row: OwnOrder, order: KnownOrder): boolean {
   const isOtherId = row.order_id !== undefined && row.order_id !== order.id
   const isOtherKey =

@@ -6,12 +6,12 @@ import { UsageError } from '../trouble.ts'
 const REQUIRED = ['status', 'total_cents', 'created_at'] as const
 
 export interface ExportFile {
-  /** When it was written: what it says was true then. */
+  /** When the export was written. */
   readonly asOfMs: number
   orders(): AsyncIterable<KnownOrder>
 }
 
-/** An export of `orders export` or of the store: columns by name, in any order, and more than we know do no harm. */
+/** An export of `orders export` or of the store: columns by name, in any order; unknown columns are ignored. */
 export async function openExport(path: string): Promise<ExportFile> {
   const { mtimeMs } = await stat(path)
   return { asOfMs: mtimeMs, orders: () => readExport(path) }
@@ -30,8 +30,8 @@ async function* readExport(path: string): AsyncGenerator<KnownOrder, void, undef
     const total = cell('total_cents') ?? ''
     if (!id || !/^\d{1,12}$/.test(total)) {
       throw new UsageError(
-        `${path}, line ${line}: this is no order of an export.`,
-        'Was the file changed after it was exported?',
+        `${path}, line ${line}: this is not an exported order.`,
+        'The file may have been changed after the export; export it again.',
       )
     }
     yield {
@@ -53,7 +53,7 @@ function headerOf(path: string, cells: readonly string[]): Map<string, number> {
   const missing = REQUIRED.filter((name) => !columns.has(name))
   if (id === undefined || missing.length > 0) {
     throw new UsageError(
-      `${path} is no export of orders: it lacks ${[id === undefined ? 'id' : '', ...missing].filter(Boolean).join(', ')}.`,
+      `${path} is not an export of orders: it lacks ${[id === undefined ? 'id' : '', ...missing].filter(Boolean).join(', ')}.`,
       'Make one with `shopwire orders export --out FILE`.',
     )
   }

@@ -18,7 +18,7 @@ export interface OwnFile {
   readonly hasStatus: boolean
 }
 
-/** Names that other people's tables use for our columns. */
+/** Common names of our columns in other people's files. */
 const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   order_id: ['order_id', 'id', 'shopwire_order_id', 'order'],
   idempotency_key: ['idempotency_key', 'key', 'idempotencykey'],
@@ -113,10 +113,10 @@ function readAmount(
   const match = form.exec(text)
   if (!match) {
     throw new UsageError(
-      `${path}, line ${line}: ${JSON.stringify(text)} is no amount in ${amounts}.`,
+      `${path}, line ${line}: ${JSON.stringify(text)} is not an amount in ${amounts}.`,
       amounts === 'cents'
         ? 'Whole cents are expected, such as 499. For 4.99 add --amounts dollars.'
-        : 'It is written 4.99.',
+        : 'Write it as 4.99.',
     )
   }
   return amounts === 'cents' ? Number(text) : Number(match[1]) * 100 + Number((match[2] ?? '').padEnd(2, '0'))

@@ -1,4 +1,4 @@
-/** Nothing answers there, or something that is no emulator; then with its status. */
+/** No emulator answered; `status` is set when something else did. */
 export class EmulatorUnreachable extends Error {
   override name = 'EmulatorUnreachable'
   readonly status: number | undefined
@@ -9,7 +9,7 @@ export class EmulatorUnreachable extends Error {
   }
 }
 
-/** It is an emulator, and it said no. */
+/** The emulator refused the request. */
 export class EmulatorRefused extends Error {
   override name = 'EmulatorRefused'
   readonly type: string
@@ -39,7 +39,7 @@ export async function askEmulator<Answer>(
 ): Promise<Answer> {
   const response = await fetch(`${url}/_emulator${path}`, {
     method,
-    // It never sends anybody elsewhere; what does is something else.
+    // An emulator never redirects; what does is not an emulator.
     redirect: 'error',
     signal: AbortSignal.timeout(msMax),
     headers: { accept: 'application/json', 'content-type': 'application/json' },
@@ -53,7 +53,7 @@ export async function askEmulator<Answer>(
   if (response.ok && answer) return answer
   const { status } = response
   if (answer?.error) throw new EmulatorRefused(status, answer.error)
-  throw new EmulatorUnreachable(`${url}/_emulator${path} answered ${status}, and not as an emulator does.`, {
+  throw new EmulatorUnreachable(`${url}/_emulator${path} answered ${status}, but not like an emulator.`, {
     status,
   })
 }

@@ -7,7 +7,7 @@ export const EMULATOR_URL_DEFAULT = 'http://127.0.0.1:4010'
 
 const PROBE_MS_MAX = 2_000
 
-/** The control side of an emulator. */
+/** A client of the emulator's control interface. */
 export class Emulator {
   readonly origin: string
 
@@ -29,7 +29,7 @@ export class Emulator {
     return this.#call('GET', `/requests${queryText(query)}`)
   }
 
-  /** The number of the newest thing that happened. */
+  /** The number of the newest change. */
   async lastSeq(): Promise<number> {
     return (await this.requests({ after: 0, limit: 1 })).last
   }
@@ -57,20 +57,20 @@ export class Emulator {
         type: 'connection_failed',
         message,
         why: connectionReason(cause) ?? String((cause as Error).message ?? cause),
-        next: 'Start one with `npx @shopwire/emulator`, or name its address.',
+        next: 'Start one with `npx @shopwire/emulator`, or give its address.',
         exitCode: EXIT.unavailable,
       })
     }
     return new CliError({
       type: isRefusal ? error.type : 'unexpected_response',
       message,
-      next: `Is ${this.origin} an emulator?`,
+      next: `Check that ${this.origin} is an emulator.`,
       exitCode: status === 404 ? EXIT.notFound : EXIT.failed,
     })
   }
 }
 
-/** The emulator behind these credentials, if it is one. Only addresses of this machine are asked. */
+/** The emulator behind these credentials, if it is one. Only loopback addresses are tried. */
 export async function findEmulator({ baseUrl, emulatorUrl }: Credentials): Promise<Emulator | undefined> {
   const url = emulatorUrl ?? (URL.canParse(baseUrl) ? baseUrl : undefined)
   if (url === undefined || !isLoopback(new URL(url).hostname)) return undefined

@@ -2,17 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Output } from '../terminal/output.ts'
 
 export interface Pacer {
-  /** Watches what the answers say about the limits. */
+  /** Reads the rate-limit headers of each answer. */
   readonly fetch: typeof globalThis.fetch
-  /** To be awaited between requests: waits while only the reserve is left. */
+  /** Await between requests: waits while only the reserve is left. */
   breathe(): Promise<void>
 }
 
 const QUOTA_USUAL = 120
-/** Below a third of the account's requests of a minute we slow down: its other servers share them with us. */
+/** With less than a third of the account's requests left it slows down, because the account's other servers share them. */
 const SLOW_PART = 3
 const SLOW_S = 1
-/** Below a tenth we wait until there is room again. */
+/** With less than a tenth left it waits until the window has moved on. */
 const STOP_PART = 10
 
 export function pacer(out: Output): Pacer {

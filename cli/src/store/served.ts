@@ -1,6 +1,6 @@
 const ANSWER_MS_MAX = 1_000
 
-/** Stores serve their documentation only where an operator has set that up. A link that leads nowhere is worse than none. */
+/** Not every store serves its documentation, so a link is printed only after its page was found. */
 export async function isServed(url: string): Promise<boolean> {
   try {
     const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(ANSWER_MS_MAX) })

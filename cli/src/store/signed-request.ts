@@ -20,7 +20,7 @@ export function thisMoment(): Moment {
   return { timestamp: String(Math.floor(Date.now() / 1000)), nonce: randomBytes(16).toString('hex') }
 }
 
-/** One request, signed for one moment. For commands that must show or send exactly this, where the SDK would help along. */
+/** One signed request, for commands that show or send exactly these bytes. The SDK would retry and correct the clock. */
 export function signedRequest(
   { keyId, secret, baseUrl }: Credentials,
   { method, target, body = new Uint8Array() }: { method: string; target: string; body?: Uint8Array },

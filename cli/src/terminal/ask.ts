@@ -1,11 +1,11 @@
 import { createInterface } from 'node:readline/promises'
 
-/** Somebody is there to answer. */
+/** Whether a person can answer a prompt. */
 export function isInteractive(): boolean {
   return process.stdin.isTTY === true && process.stderr.isTTY === true
 }
 
-/** Anything but a clear yes is a no. Asked on stderr, so that stdout stays the result. */
+/** Only `y` and `yes` count as yes. Asks on stderr, so that stdout has only the result. */
 export async function confirm(question: string): Promise<boolean> {
   return /^y(es)?$/i.test((await askLine(`${question} [y/N] `)).trim())
 }
@@ -14,7 +14,7 @@ export async function askLine(question: string): Promise<string> {
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   const closed = new Promise<string>((resolve) => lines.once('close', () => resolve('')))
   try {
-    // Ctrl-D and Ctrl-C close it unanswered.
+    // Ctrl-D and Ctrl-C close the prompt without an answer.
     lines.once('SIGINT', () => lines.close())
     return await Promise.race([lines.question(question), closed])
   } finally {
@@ -22,10 +22,10 @@ export async function askLine(question: string): Promise<string> {
   }
 }
 
-/** Typed or pasted without being shown. */
+/** Reads a secret without echoing it. */
 export function askHidden(question: string): Promise<string> {
   const { stdin, stderr } = process
-  // First: whoever pastes the moment the question appears would see the terminal show it.
+  // Echo is turned off before the question appears, or text pasted at once would be shown.
   stdin.setRawMode(true)
   stderr.write(question)
   stdin.setEncoding('utf8')

@@ -1,17 +1,17 @@
 import { jsonText, type Paint, paintFor, wantsColour, washed } from './paint.ts'
 
-/** The one way out. With --json, stdout is one document and stderr stays empty unless something fails. */
+/** All output goes through this. With --json, stdout is one document and stderr stays empty unless something fails. */
 export interface Output {
   readonly isJson: boolean
   /** For stdout. */
   readonly paint: Paint
   readonly paintError: Paint
-  /** The result: the document with --json, otherwise what `text` makes of it. */
+  /** Prints the result: the document with --json, otherwise the return value of `text`. */
   show(document: unknown, text: () => string): void
-  /** Beside the result, for a person: on stderr. */
+  /** Prints a message for a person on stderr. */
   note(text: string): void
   raw(text: string): void
-  /** Byte for byte, for what goes on into a shell or a file. Never for what a stranger said. */
+  /** Prints raw bytes, for output that goes into a shell or a file. Never use it for untrusted text. */
   exact(text: string): void
   rawError(text: string): void
 }

@@ -7,7 +7,7 @@ export interface Progress {
 
 const BAR_WIDTH = 24
 const REDRAW_MS = 100
-/** Where there is no terminal, a line now and then shows that it is alive. */
+/** Without a terminal, how often a progress line is printed. */
 const LINE_MS = 5_000
 
 /** A bar on stderr: redrawn on a terminal, a line every few seconds in a log, nothing with --json. */

@@ -3,10 +3,10 @@ import { type Paint, printable } from './paint.ts'
 export interface Column<Row> {
   readonly title: string
   readonly align?: 'right'
-  /** Longer cells are cut. */
+  /** Longer cells are truncated. */
   readonly widthMax?: number
   cell(row: Row): string
-  /** Colour, put on after the width is known. */
+  /** Applied after the width is computed. */
   paint?(text: string, row: Row): string
 }
 
@@ -29,7 +29,7 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
   return [paint.dim(head.join(GAP).trimEnd()), ...body.map((line) => line.join(GAP).trimEnd())].join('\n')
 }
 
-/** A label and what it stands for, one below the other. */
+/** Label and value pairs, one per line. */
 export function facts(pairs: readonly (readonly [string, string] | undefined)[], paint: Paint): string {
   const given = pairs.filter((pair) => pair !== undefined)
   const width = Math.max(...given.map(([label]) => label.length))

@@ -8,7 +8,7 @@ export function count(n: number, one: string, many = `${one}s`): string {
   return `${n.toLocaleString('en-US')} ${n === 1 ? one : many}`
 }
 
-/** 2026-11-15 12:04:11 UTC, without what nobody reads. */
+/** 2026-11-15 12:04:11 UTC, without milliseconds. */
 export function moment(iso: string | null): string {
   return iso === null ? '–' : `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`
 }

@@ -1,4 +1,4 @@
-/** An event that was sent, with the very bytes and headers it was sent with. */
+/** An event as it was sent, with its original bytes and headers. */
 export interface Delivery {
   readonly event_id: string
   readonly event: string
@@ -7,18 +7,18 @@ export interface Delivery {
   readonly body: string
 }
 
-/** Where `listen` gets events from. The emulator is one; a store's live stream will be another. */
+/** Where `listen` gets events from. So far only the emulator. */
 export interface DeliverySource {
-  /** For the first line, such as `the emulator at http://127.0.0.1:4010`. */
+  /** A name for the output, such as `the emulator at http://127.0.0.1:4010`. */
   readonly name: string
-  /** What the forwarded signatures are made with. */
+  /** The secret of the forwarded signatures. */
   readonly secret: string
-  /** Where the events also go by themselves, if anywhere. */
+  /** The account's own endpoint, which also gets the events, if any. */
   readonly alsoSentTo: string | undefined
-  /** Sees to it that there are events at all. */
+  /** Sets up an endpoint when there is none, so that events are sent. */
   open(): Promise<void>
-  /** Never ends by itself: it connects again and goes on where it was. `onTrouble` is told when it has to. */
+  /** Never ends by itself: it reconnects and continues after the last event. Calls `onTrouble` when it reconnects. */
   deliveries(signal: AbortSignal, onTrouble: (text: string) => void): AsyncIterable<Delivery>
-  /** Puts back what `open` changed. */
+  /** Reverts what `open` changed. */
   close(): Promise<void>
 }

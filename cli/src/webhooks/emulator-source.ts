@@ -9,16 +9,16 @@ const RECONNECT_MS_FIRST = 250
 const RECONNECT_MS_MAX = 5_000
 
 /**
- * Follows an emulator. Without an endpoint nothing is ever sent, so while we listen its account gets one: the emulator's own
- * inbox, with a secret that stays the same over all runs.
+ * Follows an emulator. Without an endpoint no events are sent, so while the command runs the account gets one: the
+ * emulator's inbox, with a secret that is the same in every run.
  */
 export async function openEmulatorSource(emulator: Emulator, apiSecret: string): Promise<DeliverySource> {
   const inbox = `${emulator.origin}/_emulator/inbox`
   const { webhook, account_id } = await emulator.facts()
   const secret = webhook?.secret ?? listeningSecret(apiSecret)
-  // What an earlier run could not take away any more is ours too.
+  // An endpoint left by an earlier run that was killed counts as ours.
   const isOurs = webhook === null || webhook.url === inbox
-  // From here on nothing is missed, even what happens before the stream is open.
+  // The position is read first, so events before the stream opens are not missed.
   const since = await emulator.lastSeq()
   const open = async () => {
     if ((await emulator.facts()).webhook === null) await emulator.setWebhook({ url: inbox, secret })
@@ -31,14 +31,14 @@ export async function openEmulatorSource(emulator: Emulator, apiSecret: string):
     deliveries: (signal, onTrouble) =>
       follow(emulator, { account_id, since, reopen: open }, signal, onTrouble),
     async close() {
-      // It may have been stopped before us, and with it all that there was to put back.
+      // The emulator may have stopped already; then there is nothing to revert.
       const now = await emulator.facts().catch(() => undefined)
       if (isOurs && now?.webhook?.url === inbox) await emulator.setWebhook({ url: null })
     },
   }
 }
 
-/** The secret that `listen` uses where there is none: made from the API secret, so that it needs no place to be kept. */
+/** The secret that `listen` uses where there is none: derived from the API secret, so that it needs no storage. */
 export function listeningSecret(apiSecret: string): string {
   return `whsec_${createHmac('sha256', apiSecret).update('shopwire listen').digest('base64url')}`
 }
@@ -59,7 +59,7 @@ async function* follow(
   let waitMs = RECONNECT_MS_FIRST
   for (let connections = 0; !signal.aborted; connections++) {
     try {
-      // An emulator that was started anew has forgotten its endpoint.
+      // A restarted emulator has lost its endpoint.
       if (connections > 0) await reopen()
       const response = await fetch(`${emulator.origin}/_emulator/stream?after=${lastId}`, {
         signal,
@@ -79,10 +79,10 @@ async function* follow(
         const delivery = JSON.parse(data) as Delivery & { account_id: string }
         if (delivery.account_id === account_id) yield delivery
       }
-      if (!signal.aborted) onTrouble('The stream ended; connecting again.')
+      if (!signal.aborted) onTrouble('The stream ended; reconnecting.')
     } catch (error) {
       if (signal.aborted) return
-      onTrouble(`${connectionReason(error) ?? (error as Error).message} Connecting again.`)
+      onTrouble(`${connectionReason(error) ?? (error as Error).message} Reconnecting.`)
     }
     await sleep(waitMs, undefined, { signal }).catch(() => {})
     waitMs = Math.min(RECONNECT_MS_MAX, waitMs * 2)

@@ -7,10 +7,10 @@ export interface Forwarded {
   readonly error: string | null
 }
 
-/** The store waits that long too. */
+/** The same timeout as the store's. */
 const ANSWER_MS_MAX = 10_000
 
-/** These bytes with these headers, once. What the receiver says is looked at no further than its status. */
+/** Sends these bytes with these headers once. Only the status of the answer is read. */
 export async function forward(
   url: URL,
   body: string,

@@ -1,6 +1,6 @@
 import { UsageError } from '../trouble.ts'
 
-/** Headers as somebody saved them: `Name: value` lines (also those of curl -v), or a JSON object. */
+/** Saved headers: `Name: value` lines (also those of curl -v), or a JSON object. */
 export function parseHeaders(text: string): Record<string, string> {
   return text.trimStart().startsWith('{') ? fromJson(text) : fromLines(text)
 }
@@ -16,7 +16,7 @@ function fromJson(text: string): Record<string, string> {
     return Object.fromEntries(entries.map(([name, value]) => [name, String([value].flat().join(', '))]))
   } catch {
     throw new UsageError(
-      'The headers begin like JSON and are none.',
+      'The headers begin like JSON but are not valid JSON.',
       'Give `Name: value` lines, or a JSON object.',
     )
   }

@@ -4,7 +4,7 @@ export interface ServerSentEvent {
   readonly data: string
 }
 
-/** The stream format of the HTML standard, as far as anybody sends it. */
+/** Parses server-sent events; supports the fields that the emulator sends. */
 export async function* readServerSentEvents(
   chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<ServerSentEvent, void, undefined> {

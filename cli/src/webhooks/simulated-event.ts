@@ -20,7 +20,7 @@ export interface SimulatedEvent {
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 
-/** As the store would send it, with everything in it made up. */
+/** An event in the store's format with invented data. */
 export function simulatedEvent(event: EventName, nowMs = Date.now()): SimulatedEvent {
   return { id: madeUpId('evt'), event, created_at: new Date(nowMs).toISOString(), data: dataOf(event, nowMs) }
 }
@@ -63,7 +63,7 @@ export function override(event: SimulatedEvent, assignment: string): void {
   for (const name of names) place = isHolder(place) && Object.hasOwn(place, name) ? place[name] : undefined
   if (!isHolder(place) || (!Object.hasOwn(place, last) && names[0] !== 'data')) {
     throw new UsageError(
-      `--override ${path}: there is no such place in the event.`,
+      `--override ${path}: there is no such field in the event.`,
       'Such as data.order.total_cents or data.order.links.0.',
     )
   }

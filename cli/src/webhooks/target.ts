@@ -8,7 +8,7 @@ export function parseTarget(text: string, option: string): URL {
   const url = URL.canParse(withScheme) ? new URL(withScheme) : undefined
   if (!url || url.hostname === '' || url.username) {
     throw new UsageError(
-      `${option} ${JSON.stringify(text)} is no address.`,
+      `${option} ${JSON.stringify(text)} is not an address.`,
       'Such as localhost:3000/hooks or http://127.0.0.1:3000/hooks.',
     )
   }
@@ -29,14 +29,17 @@ nearby.addAddress('::1', 'ipv6')
 nearby.addSubnet('fc00::', 7, 'ipv6')
 nearby.addSubnet('fe80::', 10, 'ipv6')
 
-/** Signed but made-up events belong to one's own machine or network; elsewhere somebody could take them for real. */
+/**
+ * Simulated events carry a valid signature, so they are sent only to this machine or a private network; elsewhere
+ * they could be mistaken for real ones.
+ */
 export async function refuseFarTarget(url: URL, isAnywhere: boolean | undefined): Promise<void> {
   if (isAnywhere) return
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const addresses = isIP(host)
     ? [host]
     : (await lookup(host, { all: true }).catch(() => [])).map(({ address }) => address)
-  // An unknown name fails by itself when it is called.
+  // An unknown name fails later, when the request is sent.
   if (addresses.every((address) => nearby.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4'))) return
   throw new UsageError(
     `${url.host} is neither this machine nor a private network.`,

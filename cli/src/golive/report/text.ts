@@ -7,9 +7,9 @@ const COLOURS: Readonly<Record<Verdict, string>> = { passed: '32', failed: '31',
 
 export interface TextOptions {
   readonly isColoured?: boolean
-  /** Lines may be written over: a terminal. */
+  /** Whether lines can be redrawn, as on a terminal. */
   readonly isLive?: boolean
-  /** Where the pages are; the emulator has them. */
+  /** Where the documentation is served; the emulator serves it. */
   readonly docsUrl?: string
 }
 
@@ -24,7 +24,7 @@ export function progressText(progress: Progress, options: TextOptions = {}): str
   return `${options.isLive ? '\r\x1b[2K' : ''}  ${mark} ${place}  ${title}  ${coloured(time, '2', options)}\n`
 }
 
-/** What to mend, and how it went in all. */
+/** The failures with their fixes, and a summary. */
 export function reportText(report: GoliveReport, options: TextOptions = {}): string {
   const failed = report.results.filter(({ verdict }) => verdict === 'failed')
   const notRun = report.results.filter(({ verdict }) => verdict === 'not_run')
@@ -49,7 +49,7 @@ function failureText(result: ScenarioResult, options: TextOptions): string {
     ...result.evidence.map((line) => `                  ${printable(line)}`),
     `  what it means   ${result.means}`,
     `  what to fix     ${result.fix}`,
-    `  read            ${options.docsUrl ?? 'docs'}/${result.docs}`,
+    ...(options.docsUrl ? [`  read            ${options.docsUrl}/${result.docs}`] : []),
   ].join('\n')
 }
 

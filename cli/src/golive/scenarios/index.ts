@@ -7,7 +7,7 @@ import { signatures } from './signatures.ts'
 
 const LAST = 'clock-skew'
 
-/** In the order they are run. What a clock did to a client is met by no other scenario. */
+/** In the order they are run. The clock scenario is late, so that a client's corrected clock affects no other scenario. */
 export function allScenarios(passed: ReadonlySet<string> = new Set()): readonly Scenario[] {
   const buying = [...purchases.slice(0, 1), ...retries, ...purchases.slice(1)]
   const isLast = ({ id }: Scenario) => id === LAST

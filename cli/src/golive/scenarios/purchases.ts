@@ -1,43 +1,43 @@
 import type { AppAnswer } from '../app.ts'
-import type { Bench, Outcome, Purchase } from '../bench.ts'
 import type { FaultToArm } from '../emulator.ts'
 import { cents, expectAtMost, expectBoughtOnce, expectNotBought, problem, times } from '../expectations.ts'
+import type { Harness, Outcome, Purchase } from '../harness.ts'
 import type { Scenario } from '../scenario.ts'
 import { until } from '../until.ts'
 
 const ONCE = 'guides/buy-exactly-once.md'
-/** A first attempt and a retry or two: more is a storm, however slow. */
+/** A first attempt and two retries; more is too many, however slow. */
 const ATTEMPTS_MAX = 3
-/** So long is a closed store watched for requests, unless the code is done sooner. */
+/** How long requests to a closed store are counted, unless the code finishes sooner. */
 const WATCH_MS = 6_000
 const SKEW_MS = 90_000
 const SKEW_ATTEMPTS_MAX = 5
 const OVERLAP_MS = 500
-/** The gap between looking and writing is small; a few tries find it. */
+/** The window of this race is small, so it is tried several times. */
 const ROUNDS = 3
 const CLICKS = 4
 
 const oneKeyPerPurchase =
-  'Find or make the key under a unique index on your own id of the purchase, before the first attempt: insert … on conflict do nothing, then read it.'
+  'Before the first attempt, create or find the idempotency key under a unique index on your own purchase id: insert … on conflict do nothing, then read it.'
 
-/** Purchases, and what stands in their way for good. */
+/** Scenarios of purchases and of final refusals. */
 export const purchases: readonly Scenario[] = [
   {
     id: 'plain',
     title: 'A plain purchase is one order at the price shown',
     needs: [],
     does: 'One purchase, and nothing goes wrong.',
-    means: 'Nothing else can be trusted.',
+    means: 'The other results are not reliable.',
     fix: 'Send every line with its id and qty, and expected_price_cents as the customer saw it; answer 2xx when the store did.',
     docs: `${ONCE}#in-code`,
-    run: async (bench) => expectBoughtOnce(await bench.buy(await bench.newPurchase({ linesMin: 2 }))),
+    run: async (harness) => expectBoughtOnce(await harness.buy(await harness.newPurchase({ linesMin: 2 }))),
   },
   {
     id: 'twice-in-a-row',
     title: 'The same purchase submitted twice is one order',
     needs: [],
     does: 'The same purchase is sent to your buy endpoint again after it was answered.',
-    means: 'A reload or an impatient click buys twice.',
+    means: 'A reload or a second click buys twice.',
     fix: oneKeyPerPurchase,
     docs: `${ONCE}#buy-exactly-once`,
     run: buysOnceInARow,
@@ -46,8 +46,8 @@ export const purchases: readonly Scenario[] = [
     id: 'twice-at-once',
     title: 'The same purchase submitted twice at once is one order',
     needs: [],
-    does: `The same purchase is sent to your buy endpoint ${CLICKS} times at the same moment, and the store takes its time; ${ROUNDS} times over.`,
-    means: 'A double click buys twice: both find no key, and both make one.',
+    does: `The same purchase is sent to your buy endpoint ${CLICKS} times at the same moment, and the store answers slowly; ${ROUNDS} times over.`,
+    means: 'A double click buys twice: both requests find no key, and both create one.',
     fix: oneKeyPerPurchase,
     docs: `${ONCE}#buy-exactly-once`,
     run: buysOnceAtOnce,
@@ -58,7 +58,7 @@ export const purchases: readonly Scenario[] = [
     needs: [],
     does: 'Two purchases with different ids and the same cart.',
     means: 'The second customer pays you and gets the first one’s order.',
-    fix: 'Make the key of your id of the purchase, never of what is in the cart.',
+    fix: 'Derive the idempotency key from your purchase id, never from the cart.',
     docs: `${ONCE}#do-not`,
     run: buysBoth,
   },
@@ -77,73 +77,73 @@ export const purchases: readonly Scenario[] = [
     title: 'Sold out: nothing is bought, and your code says so',
     needs: [],
     does: 'The item is gone just before the order arrives.',
-    means: 'A customer waits for what never comes, or the store is asked again and again.',
-    fix: 'item_unavailable is final for this cart: tell the customer, and give the money back.',
+    means: 'A customer waits for an order that does not exist, or the order is retried without end.',
+    fix: 'item_unavailable is final for this cart: inform the customer and refund the payment.',
     docs: 'reference/errors/item_unavailable.md',
     run: takesSoldOut,
   },
   {
     id: 'no-funds',
-    title: 'An empty balance: nothing is bought, no storm of retries',
+    title: 'An empty balance: nothing is bought, and the order is not retried',
     needs: [],
     does: 'The balance is empty.',
-    means: 'Retries use up the 20 order attempts a minute, and hide the alarm you need.',
-    fix: 'insufficient_funds is not mended by waiting. Stop, ring an alarm, fund the balance; the same key is still free.',
+    means: 'Retries use up the 20 order attempts a minute, and delay the alert you need.',
+    fix: 'Retrying does not help against insufficient_funds. Stop, raise an alert, fund the balance; then the same key can be used.',
     docs: 'reference/errors/insufficient_funds.md',
     run: takesNoFunds,
   },
   {
     id: 'store-closed',
-    title: 'A closed store is not hammered',
+    title: 'A closed store does not get repeated orders',
     needs: [],
     does: `The store is closed: 503 store_closed. Requests are counted for up to ${WATCH_MS / 1000} seconds.`,
-    means: 'Attempts are used up, and customers are told of purchases that do not exist.',
-    fix: 'After 503 look at GET /status before the order is sent again, and only send it when the store is open. Until then tell the customer, or keep the purchase for later.',
+    means: 'Attempts are used up, and customers see purchases that do not exist.',
+    fix: 'After 503 look at GET /status before the order is sent again, and only send it when the store is open. Until then inform the customer, or queue the purchase.',
     docs: 'reference/errors/store_closed.md',
     run: leavesTheClosedStoreAlone,
   },
   {
     id: 'clock-skew',
-    title: 'A clock that is off: mended, or refused plainly',
+    title: 'A wrong clock is corrected, or the purchase is refused clearly',
     needs: [],
     does: `The store's clock is ${SKEW_MS / 1000} seconds ahead, then right again.`,
-    means: 'Every request is refused, and asking again with the same clock changes nothing.',
-    fix: 'After timestamp_out_of_range take the time from the Date header of that answer, as the SDK does, or stop and ring an alarm. Keep the clock by NTP.',
+    means: 'Every request is refused, and a retry with the same clock cannot succeed.',
+    fix: 'After timestamp_out_of_range take the time from the Date header of that answer, as the SDK does, or stop and raise an alert. Synchronise the clock by NTP.',
     docs: 'reference/errors/timestamp_out_of_range.md',
     run: bearsAnotherClock,
   },
 ]
 
-async function buysOnceInARow(bench: Bench): Promise<void> {
-  const purchase = await bench.newPurchase()
-  expectBoughtOnce(await bench.buy(purchase))
-  const again = await bench.settle(purchase, await bench.click(purchase))
-  // "You have that already" may be said with any status.
+async function buysOnceInARow(harness: Harness): Promise<void> {
+  const purchase = await harness.newPurchase()
+  expectBoughtOnce(await harness.buy(purchase))
+  const again = await harness.settle(purchase, await harness.click(purchase))
+  // The app may report a known purchase with any status.
   expectAtMost(again, 1)
-  bench.said.set(purchase, 'bought')
+  harness.said.set(purchase, 'bought')
 }
 
-async function buysOnceAtOnce(bench: Bench): Promise<void> {
+async function buysOnceAtOnce(harness: Harness): Promise<void> {
   for (let round = 1; round <= ROUNDS; round++) {
-    const purchase = await bench.newPurchase()
+    const purchase = await harness.newPurchase()
     const fault = { name: 'slow_answer', ms: OVERLAP_MS }
-    const clicks = () => Promise.all(Array.from({ length: CLICKS }, () => bench.click(purchase)))
-    const answers = await bench.withFault(fault, clicks)
+    const clicks = () => Promise.all(Array.from({ length: CLICKS }, () => harness.click(purchase)))
+    const answers = await harness.withFault(fault, clicks)
     const outcomes: Outcome[] = []
-    for (const answer of answers) outcomes.push(await bench.settle(purchase, answer))
-    // "Somebody is at it already" may be said with any status, but not to all of them.
+    for (const answer of answers) outcomes.push(await harness.settle(purchase, answer))
+    // The app may refuse concurrent copies with any status, but not all of them.
     const best = outcomes.find(({ said }) => said === 'bought') ?? outcomes[0]
     if (!best) return
-    bench.said.set(purchase, best.said)
+    harness.said.set(purchase, best.said)
     expectBoughtOnce(best)
   }
 }
 
-async function buysBoth(bench: Bench): Promise<void> {
-  const one = await bench.newPurchase()
-  const other = await bench.newPurchase({ cart: one.items })
-  const first = await bench.buy(one)
-  const second = await bench.buy(other)
+async function buysBoth(harness: Harness): Promise<void> {
+  const one = await harness.newPurchase()
+  const other = await harness.newPurchase({ cart: one.items })
+  const first = await harness.buy(one)
+  const second = await harness.buy(other)
   expectAtMost(second, 2)
   if (second.orders.length === 2) return
   const said = [first, second].map(({ answer }) => answer.status).join(' and ')
@@ -153,10 +153,10 @@ async function buysBoth(bench: Bench): Promise<void> {
   )
 }
 
-async function keepsToThePrice(bench: Bench): Promise<void> {
-  const purchase = await bench.newPurchase()
-  const outcome = await restoring(bench, purchase.items, () =>
-    bench.withFault({ name: 'price_change', by_cents: 50 }, () => bench.buy(purchase)),
+async function keepsToThePrice(harness: Harness): Promise<void> {
+  const purchase = await harness.newPurchase()
+  const outcome = await restoring(harness, purchase.items, () =>
+    harness.withFault({ name: 'price_change', by_cents: 50 }, () => harness.buy(purchase)),
   )
   const [order] = outcome.orders
   if (order && order.total_cents !== purchase.total_cents) {
@@ -177,71 +177,71 @@ async function keepsToThePrice(bench: Bench): Promise<void> {
   expectNotBought(outcome, ATTEMPTS_MAX)
 }
 
-async function takesSoldOut(bench: Bench): Promise<void> {
-  const purchase = await bench.newPurchase()
-  const outcome = await restoring(bench, purchase.items, () =>
-    bench.withFault({ name: 'sold_out' }, () => bench.buy(purchase)),
+async function takesSoldOut(harness: Harness): Promise<void> {
+  const purchase = await harness.newPurchase()
+  const outcome = await restoring(harness, purchase.items, () =>
+    harness.withFault({ name: 'sold_out' }, () => harness.buy(purchase)),
   )
   expectNotBought(outcome, ATTEMPTS_MAX)
 }
 
-async function takesNoFunds(bench: Bench): Promise<void> {
-  const before = await bench.emulator.balance()
-  await bench.emulator.setBalance(0)
+async function takesNoFunds(harness: Harness): Promise<void> {
+  const before = await harness.emulator.balance()
+  await harness.emulator.setBalance(0)
   try {
-    expectNotBought(await bench.buy(), ATTEMPTS_MAX)
+    expectNotBought(await harness.buy(), ATTEMPTS_MAX)
   } finally {
-    await bench.emulator.setBalance(before)
+    await harness.emulator.setBalance(before)
   }
 }
 
-async function leavesTheClosedStoreAlone(bench: Bench): Promise<void> {
-  const purchase = await bench.newPurchase()
-  const { click, attempts } = await watch(bench, purchase, { name: 'store_closed' })
+async function leavesTheClosedStoreAlone(harness: Harness): Promise<void> {
+  const purchase = await harness.newPurchase()
+  const { click, attempts } = await watch(harness, purchase, { name: 'store_closed' })
   if (attempts.length > ATTEMPTS_MAX) {
     throw problem(
       { attempts },
       `Your code sent the order ${times(attempts.length)} while the store was closed.`,
     )
   }
-  const looks = await bench.looksAtStatus(purchase)
+  const looks = await harness.looksAtStatus(purchase)
   const [first, second] = attempts
   if (first && second && !looks.some(({ seq }) => seq > first.seq && seq < second.seq)) {
     throw problem({ attempts }, 'Your code sent the order again without having looked at GET /status.')
   }
-  expectConsistent(await bench.settle(purchase, await click))
+  expectConsistent(await harness.settle(purchase, await click))
 }
 
-async function bearsAnotherClock(bench: Bench): Promise<void> {
-  const purchase = await bench.newPurchase()
-  const { click, attempts } = await watch(bench, purchase, { name: 'clock_skew', ms: SKEW_MS })
+async function bearsAnotherClock(harness: Harness): Promise<void> {
+  const purchase = await harness.newPurchase()
+  const { click, attempts } = await watch(harness, purchase, { name: 'clock_skew', ms: SKEW_MS })
   if (attempts.length > SKEW_ATTEMPTS_MAX) {
-    throw problem({ attempts }, `Your code asked ${times(attempts.length)} with a clock that is off.`)
+    throw problem({ attempts }, `Your code asked ${times(attempts.length)} with a wrong clock.`)
   }
-  expectConsistent(await bench.settle(purchase, await click))
-  // What was learnt of the wrong clock must not outlive it.
-  const { said, orders } = await bench.buy()
-  if (said !== 'bought' || orders.length !== 1) expectBoughtOnce(await bench.buy())
+  expectConsistent(await harness.settle(purchase, await click))
+  // The correction must not persist after the clock is right again.
+  const { said, orders } = await harness.buy()
+  if (said !== 'bought' || orders.length !== 1) expectBoughtOnce(await harness.buy())
 }
 
 /**
- * A click while something lasts, and the attempts until the app has answered or the time is over. Whoever waits for it to pass is
- * let go afterwards.
+ * Sends a purchase while a condition lasts, and returns the attempts until the app has answered or the time is over.
+ * The condition ends afterwards, so that an app that waits can finish.
  */
-async function watch(bench: Bench, purchase: Purchase, fault: FaultToArm) {
-  return bench.withFault(fault, async () => {
+async function watch(harness: Harness, purchase: Purchase, fault: FaultToArm) {
+  return harness.withFault(fault, async () => {
     let answer: AppAnswer | undefined
-    const click = bench.click(purchase).then((given) => {
+    const click = harness.click(purchase).then((given) => {
       answer = given
       return given
     })
-    // Who said 202, or nothing yet, may still be at it.
+    // After 202 or without an answer, the app may still be working.
     await until(async () => answer && answer.status !== 202, WATCH_MS)
-    return { click, attempts: await bench.attemptsFor(purchase) }
+    return { click, attempts: await harness.attemptsFor(purchase) }
   })
 }
 
-/** Bought or not, as the app says; or still under way, and not bought twice. */
+/** Bought or not, in agreement with the app's answer; or still in progress, and not bought twice. */
 function expectConsistent(outcome: Outcome): void {
   expectAtMost(outcome, 1)
   const isBought = outcome.orders.length === 1
@@ -249,14 +249,15 @@ function expectConsistent(outcome: Outcome): void {
 }
 
 async function restoring<Result>(
-  bench: Bench,
+  harness: Harness,
   items: readonly { id: string; price_cents: number }[],
   act: () => Promise<Result>,
 ): Promise<Result> {
   try {
     return await act()
   } finally {
-    for (const { id, price_cents } of items) await bench.emulator.setItem(id, { price_cents, sellable: true })
+    for (const { id, price_cents } of items)
+      await harness.emulator.setItem(id, { price_cents, sellable: true })
   }
 }
 

@@ -1,18 +1,18 @@
-import type { Bench } from '../bench.ts'
 import type { FaultToArm } from '../emulator.ts'
 import { expectAtMost, expectBoughtOnce, problem } from '../expectations.ts'
+import type { Harness } from '../harness.ts'
 import type { Scenario } from '../scenario.ts'
 
 const ONCE = 'guides/buy-exactly-once.md'
 const RETRY_AFTER_S = 2
-/** Timers ring a little early, and clocks are read in whole milliseconds. */
+/** Timers may fire slightly early, and clocks are read in whole milliseconds. */
 const TIMER_MS = 50
 const SLOW_MS = 3_000
 
 const retryWithTheSameKey =
-  'Store the idempotency key and the cart before the first attempt, and send the same again until there is an answer. The SDK does so by itself.'
+  'Store the idempotency key and the cart before the first attempt, and send the same again until there is an answer. The SDK does this automatically.'
 
-/** Trouble after which the same request has to be sent again. */
+/** Failures after which the same request must be sent again. */
 export const retries: readonly Scenario[] = [
   {
     id: 'lost-answer',
@@ -26,20 +26,21 @@ export const retries: readonly Scenario[] = [
   },
   {
     id: 'dropped-connection',
-    title: 'A dropped connection is tried again',
+    title: 'A dropped connection is retried',
     needs: [],
     does: 'The connection breaks before the request is read.',
-    means: 'You cannot tell this from a lost answer. Who gives up here gives up on paid orders too.',
+    means:
+      'Your code cannot distinguish this from a lost answer. If it gives up here, it also gives up on paid orders.',
     fix: retryWithTheSameKey,
     docs: `${ONCE}#buy-exactly-once`,
     run: boughtOnceDespite({ name: 'dropped_connection' }),
   },
   {
     id: 'request-timeout',
-    title: '408 is tried again',
+    title: '408 is retried',
     needs: [],
     does: 'The store answers 408 once: the body came too slowly.',
-    means: 'A slow moment of your network loses a sale.',
+    means: 'A short network problem loses a sale.',
     fix: 'Send the same request again with a fresh timestamp and nonce.',
     docs: 'reference/errors/request_timeout.md',
     run: boughtOnceDespite({ name: 'slow_body' }),
@@ -49,7 +50,7 @@ export const retries: readonly Scenario[] = [
     title: '429 on requests: waits as long as Retry-After says, then buys',
     needs: [],
     does: `The store answers 429 once, with Retry-After: ${RETRY_AFTER_S}.`,
-    means: 'In your busiest minute sales are lost, or you stay limited because you keep asking.',
+    means: 'Under peak load sales are lost, or you stay limited because you keep sending.',
     fix: 'Wait for Retry-After, then send the same request again with a fresh signature.',
     docs: 'reference/errors/rate_limited.md',
     run: waitsForRetryAfter('req'),
@@ -59,18 +60,18 @@ export const retries: readonly Scenario[] = [
     title: '429 on orders: waits as long as Retry-After says, then buys',
     needs: [],
     does: `The store answers 429 for the bucket of orders once, with Retry-After: ${RETRY_AFTER_S}.`,
-    means: 'In your busiest minute sales are lost, or you stay limited because you keep asking.',
+    means: 'Under peak load sales are lost, or you stay limited because you keep sending.',
     fix: 'Wait for Retry-After, then send the same request again with a fresh signature. Queue orders on your side when 20 a minute are too few.',
     docs: 'reference/errors/rate_limited.md',
     run: waitsForRetryAfter('orders'),
   },
   {
     id: 'unavailable',
-    title: '503 service_unavailable, nothing bought: tried again',
+    title: '503 service_unavailable, nothing bought: retried',
     needs: [],
     does: 'The store answers 503 once and has not bought.',
-    means: 'A sale is lost, or a customer is told of a purchase that does not exist.',
-    fix: `503 says that nobody knows. ${retryWithTheSameKey}`,
+    means: 'A sale is lost, or a customer sees a purchase that does not exist.',
+    fix: `After 503 the outcome is unknown. ${retryWithTheSameKey}`,
     docs: 'reference/errors/service_unavailable.md',
     run: boughtOnceDespite({ name: 'unavailable' }),
   },
@@ -78,9 +79,9 @@ export const retries: readonly Scenario[] = [
     id: 'unavailable-after',
     title: '503 service_unavailable, although bought: found, not bought twice',
     needs: [],
-    does: 'The store buys, and answers 503 because it could not tell.',
+    does: 'The store buys, and answers 503 because it could not confirm the commit.',
     means: 'Your customer gets nothing for an order you paid, or you pay for two.',
-    fix: `503 says that nobody knows. ${retryWithTheSameKey}`,
+    fix: `After 503 the outcome is unknown. ${retryWithTheSameKey}`,
     docs: 'reference/errors/service_unavailable.md',
     run: boughtOnceDespite({ name: 'unavailable', after_commit: true }),
   },
@@ -96,11 +97,11 @@ export const retries: readonly Scenario[] = [
   },
   {
     id: 'slow-answer',
-    title: 'A slow answer is waited for, or asked for again under the same key',
+    title: 'A slow answer is waited for, or the order is retried with the same key',
     needs: [],
     does: `The answer to the order comes ${SLOW_MS / 1000} seconds late.`,
-    means: 'A timeout of yours is a lost answer: it loses a paid order, or buys twice.',
-    fix: `Wait 20 seconds for an order; after a timeout of yours go on as after a lost answer. ${retryWithTheSameKey}`,
+    means: 'Your timeout has the effect of a lost answer: it loses a paid order, or buys twice.',
+    fix: `Wait 20 seconds for an order; after your timeout continue as after a lost answer. ${retryWithTheSameKey}`,
     docs: `${ONCE}#buy-exactly-once`,
     run: boughtOnceDespite({ name: 'slow_answer', ms: SLOW_MS }),
   },
@@ -121,26 +122,26 @@ export const retries: readonly Scenario[] = [
     needs: [],
     does: 'The store answers 429 once, with Retry-After: 2; the two attempts are compared.',
     means:
-      'A nonce is spent by the first attempt that arrives, and a timestamp lives for a minute: retries are refused.',
-    fix: 'Make timestamp, nonce and signature inside the loop of attempts, and let no HTTP library repeat requests below it.',
+      'A nonce is spent by the first attempt that arrives, and a timestamp is valid for a minute: retries are refused.',
+    fix: 'Create timestamp, nonce and signature inside the retry loop, and turn off automatic retries of the HTTP library.',
     docs: `${ONCE}#do-not`,
     run: signsAfresh,
   },
 ]
 
 function boughtOnceDespite(fault: FaultToArm): Scenario['run'] {
-  return async (bench) => expectBoughtOnce(await bench.withFault(fault, () => bench.buy()))
+  return async (harness) => expectBoughtOnce(await harness.withFault(fault, () => harness.buy()))
 }
 
 function waitsForRetryAfter(bucket: 'req' | 'orders'): Scenario['run'] {
-  return async (bench) => {
+  return async (harness) => {
     const fault = { name: 'rate_limited', bucket, retry_after_s: RETRY_AFTER_S }
-    const outcome = await bench.withFault(fault, () => bench.buy())
+    const outcome = await harness.withFault(fault, () => harness.buy())
     const [limited, next] = outcome.attempts
     if (limited && next) {
       const waitedMs = Date.parse(next.at) - Date.parse(limited.at)
       if (waitedMs < RETRY_AFTER_S * 1000 - TIMER_MS) {
-        const said = `Retry-After was ${RETRY_AFTER_S} s; your code came back after ${(waitedMs / 1000).toFixed(2)} s.`
+        const said = `Retry-After was ${RETRY_AFTER_S} s; your code retried after ${(waitedMs / 1000).toFixed(2)} s.`
         throw problem(outcome, said)
       }
     }
@@ -148,8 +149,8 @@ function waitsForRetryAfter(bucket: 'req' | 'orders'): Scenario['run'] {
   }
 }
 
-async function sendsTheSame(bench: Bench): Promise<void> {
-  const outcome = await bench.withFault({ name: 'server_error', times: 2 }, () => bench.buy())
+async function sendsTheSame(harness: Harness): Promise<void> {
+  const outcome = await harness.withFault({ name: 'server_error', times: 2 }, () => harness.buy())
   const bodies = outcome.attempts.flatMap(({ body }) => (body === '' ? [] : [readOrder(body)]))
   const keys = new Set(bodies.map(({ key }) => key))
   if (keys.size > 1) {
@@ -168,9 +169,9 @@ async function sendsTheSame(bench: Bench): Promise<void> {
   }
 }
 
-async function signsAfresh(bench: Bench): Promise<void> {
+async function signsAfresh(harness: Harness): Promise<void> {
   const fault = { name: 'rate_limited', retry_after_s: RETRY_AFTER_S }
-  const outcome = await bench.withFault(fault, () => bench.buy())
+  const outcome = await harness.withFault(fault, () => harness.buy())
   const { attempts } = outcome
   const nonces = new Set(attempts.map(({ nonce }) => nonce))
   if (nonces.size < attempts.length) {

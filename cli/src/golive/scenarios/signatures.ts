@@ -2,25 +2,25 @@ import { randomBytes } from 'node:crypto'
 import { webhookHeaders } from '@shopwire/contract/headers'
 import { WEBHOOK_RECEIVER_TOLERANCE_S } from '@shopwire/contract/limits'
 import { type AppAnswer, describeAnswer, isTwoHundred } from '../app.ts'
-import type { Bench } from '../bench.ts'
 import { type EventToSend, genuine } from '../events.ts'
+import type { Harness } from '../harness.ts'
 import { Problem } from '../problem.ts'
 import type { Scenario } from '../scenario.ts'
 
 const RECEIVE = 'guides/receive-webhooks.md'
 const STALE_S = WEBHOOK_RECEIVER_TOLERANCE_S + 60
 
-/** What an endpoint must let in, and what it must not. */
+/** Events that an endpoint must accept or refuse. */
 export const signatures: readonly Scenario[] = [
   {
     id: 'forged-signature',
     title: 'A forged signature is refused with 4xx',
     needs: ['webhook'],
-    does: 'An order.delivered whose signature is made up.',
-    means: 'Whoever knows your URL can say that an order was delivered or refunded.',
+    does: 'An order.delivered whose signature is random.',
+    means: 'Whoever knows your URL can report an order as delivered or refunded.',
     fix: 'Compute the HMAC over timestamp.id.body and compare it in constant time, before anything else is done.',
     docs: `${RECEIVE}#check`,
-    run: refuses('an event with a made-up signature', (event) => ({
+    run: refuses('an event with a random signature', (event) => ({
       ...event,
       headers: { ...event.headers, [webhookHeaders.signature]: randomBytes(32).toString('hex') },
     })),
@@ -31,7 +31,7 @@ export const signatures: readonly Scenario[] = [
     needs: ['webhook'],
     does: 'A genuine order.delivered with one digit changed.',
     means: 'The signature is not checked against the body, so it protects nothing.',
-    fix: 'The body belongs into the HMAC: timestamp, a period, the id, a period, then the raw bytes.',
+    fix: 'The HMAC must cover the body: timestamp, a period, the id, a period, then the raw bytes.',
     docs: `${RECEIVE}#check`,
     run: refuses('an event whose body was changed', (event) => ({
       ...event,
@@ -43,8 +43,8 @@ export const signatures: readonly Scenario[] = [
     title: 'An event without a signature is refused with 4xx',
     needs: ['webhook'],
     does: 'An order.delivered without the header X-Webhook-Signature.',
-    means: 'Whoever leaves the header out is believed.',
-    fix: 'No signature is a wrong signature.',
+    means: 'An attacker can leave out the header.',
+    fix: 'Treat a missing signature as a wrong one.',
     docs: `${RECEIVE}#check`,
     run: refuses('an event without a signature', ({ headers, body }) => {
       const { [webhookHeaders.signature]: _, ...others } = headers
@@ -56,7 +56,7 @@ export const signatures: readonly Scenario[] = [
     title: 'A timestamp six minutes off is refused with 4xx',
     needs: ['webhook'],
     does: 'A genuine order.delivered, signed six minutes ago; another, signed six minutes from now.',
-    means: 'An event that was recorded once can be played back for ever.',
+    means: 'A recorded event can be replayed for ever.',
     fix: `Refuse timestamps more than ${WEBHOOK_RECEIVER_TOLERANCE_S} seconds from your clock.`,
     docs: `${RECEIVE}#check`,
     run: refusesStale,
@@ -69,12 +69,12 @@ export const signatures: readonly Scenario[] = [
     means: 'Every other customer of the store can sign events for you.',
     fix: 'Use the secret of this endpoint, exactly as it was shown, whsec_ included.',
     docs: `${RECEIVE}#check`,
-    run: async (bench) => {
-      const { delivered } = await bench.sample()
-      await bench.requireThatGenuineIsAccepted()
+    run: async (harness) => {
+      const { delivered } = await harness.sample()
+      await harness.requireThatGenuineIsAccepted()
       const other = `whsec_${randomBytes(32).toString('base64url')}`
       expectRefused(
-        await bench.send(genuine(delivered, other)),
+        await harness.send(genuine(delivered, other)),
         "an event signed with somebody else's secret",
       )
     },
@@ -84,13 +84,13 @@ export const signatures: readonly Scenario[] = [
     title: 'A signature made with an empty secret is refused with 4xx',
     needs: ['webhook'],
     does: 'An order.delivered, signed with the empty string.',
-    means: 'A variable that is not set has become a secret that everybody knows.',
-    fix: 'Leave out secrets that are empty, and refuse to start without any.',
+    means: 'An unset variable acts as a secret that everybody knows.',
+    fix: 'Ignore empty secrets, and refuse to start without a secret.',
     docs: `${RECEIVE}#check`,
-    run: async (bench) => {
-      const { delivered } = await bench.sample()
-      await bench.requireThatGenuineIsAccepted()
-      expectRefused(await bench.send(genuine(delivered, '')), 'an event signed with an empty secret')
+    run: async (harness) => {
+      const { delivered } = await harness.sample()
+      await harness.requireThatGenuineIsAccepted()
+      expectRefused(await harness.send(genuine(delivered, '')), 'an event signed with an empty secret')
     },
   },
   {
@@ -98,28 +98,29 @@ export const signatures: readonly Scenario[] = [
     title: 'Unusual but genuine bytes are accepted',
     needs: ['webhook'],
     does: 'A genuine order.delivered, written with odd spacing and escaped letters.',
-    means: 'The body is parsed and written again before the check. It works until a name has an accent.',
+    means:
+      'The body is parsed and serialised again before the check, which fails for names with non-ASCII letters.',
     fix: 'Check the bytes as they arrived: turn the JSON parser off for this route, or use an adapter of the SDK.',
     docs: `${RECEIVE}#a-whole-receiver`,
     run: accepts('a genuine event with odd spacing and escapes', (event) => event, writeOddly),
   },
   {
     id: 'unknown-fields',
-    title: 'Fields that nobody knows yet are ignored',
+    title: 'Unknown fields are ignored',
     needs: ['webhook'],
     does: 'A genuine order.delivered with more fields than there are today.',
-    means: 'The day the store adds a field, all your events are refused.',
+    means: 'When the store adds a field, your endpoint refuses all events.',
     fix: 'Read the fields you need and ignore the others.',
     docs: 'reference/versions.md',
     run: accepts('a genuine event with additional fields', addFields),
   },
   {
     id: 'unknown-event',
-    title: 'An event type that nobody knows yet gets 2xx',
+    title: 'An unknown event type gets 2xx',
     needs: ['webhook'],
     does: 'A genuine event of the type account.notice.',
-    means: 'The day the store adds an event, it fails here twelve times over.',
-    fix: 'Answer 2xx to genuine events you have no use for.',
+    means: 'When the store adds an event type, each such event fails twelve times.',
+    fix: 'Answer 2xx to genuine events that you do not handle.',
     docs: 'reference/versions.md',
     run: accepts('a genuine event of an unknown type', ({ created_at }) => ({
       event: 'account.notice',
@@ -132,7 +133,7 @@ export const signatures: readonly Scenario[] = [
     title: 'The test event gets 2xx',
     needs: ['webhook'],
     does: 'A genuine event of the type test, which has no order.',
-    means: 'POST /webhook/test says that your endpoint is broken.',
+    means: 'POST /webhook/test makes your endpoint look broken.',
     fix: 'Answer 2xx to test, and do not look for an order in it.',
     docs: 'reference/events.md',
     run: accepts('a genuine test event', ({ created_at }) => ({
@@ -147,24 +148,24 @@ export const signatures: readonly Scenario[] = [
     needs: ['webhook', 'previous_secret'],
     does: 'One event signed with the new secret, one signed with the previous one, one signed with both.',
     means: 'Between your deployment and the rotation every event is refused.',
-    fix: 'Hold both secrets while you rotate, and accept what either of them signed.',
+    fix: 'Keep both secrets during a rotation, and accept signatures made with either.',
     docs: 'guides/rotate.md#the-webhook-secret',
     run: acceptsBothSecrets,
   },
   {
     id: 'rotated-first',
-    title: 'When the store rotates before you do, the previous signature counts',
+    title: 'When the store rotates before you do, the previous signature is accepted',
     needs: ['webhook'],
     does: 'An event signed with a secret you do not have yet, and in X-Webhook-Signature-Previous with the one you have.',
     means: 'From the moment of a rotation until your next deployment every event is refused.',
     fix: 'Check both X-Webhook-Signature and X-Webhook-Signature-Previous against every secret you hold.',
     docs: 'guides/rotate.md#the-webhook-secret',
-    run: async (bench) => {
-      const { delivered } = await bench.sample()
-      await bench.requireThatGenuineIsAccepted()
+    run: async (harness) => {
+      const { delivered } = await harness.sample()
+      await harness.requireThatGenuineIsAccepted()
       const next = `whsec_${randomBytes(32).toString('base64url')}`
-      const event = genuine(delivered, next, { previous: bench.secret })
-      expectAccepted(await bench.send(event), 'an event whose previous signature is yours')
+      const event = genuine(delivered, next, { previous: harness.secret })
+      expectAccepted(await harness.send(event), 'an event whose previous signature is yours')
     },
   },
 ]
@@ -172,19 +173,19 @@ export const signatures: readonly Scenario[] = [
 type EventBody = { readonly event: string; readonly created_at: string; readonly data: object }
 
 function refuses(what: string, spoil: (event: EventToSend) => EventToSend): Scenario['run'] {
-  return async (bench) => {
-    const { delivered } = await bench.sample()
-    await bench.requireThatGenuineIsAccepted()
-    expectRefused(await bench.send(spoil(genuine(delivered, bench.secret))), what)
+  return async (harness) => {
+    const { delivered } = await harness.sample()
+    await harness.requireThatGenuineIsAccepted()
+    expectRefused(await harness.send(spoil(genuine(delivered, harness.secret))), what)
   }
 }
 
-async function refusesStale(bench: Bench): Promise<void> {
-  const { delivered } = await bench.sample()
-  await bench.requireThatGenuineIsAccepted()
-  const old = await bench.send(genuine(delivered, bench.secret, { offsetS: -STALE_S }))
+async function refusesStale(harness: Harness): Promise<void> {
+  const { delivered } = await harness.sample()
+  await harness.requireThatGenuineIsAccepted()
+  const old = await harness.send(genuine(delivered, harness.secret, { offsetS: -STALE_S }))
   expectRefused(old, 'an event that was signed six minutes ago')
-  const early = await bench.send(genuine(delivered, bench.secret, { offsetS: STALE_S }))
+  const early = await harness.send(genuine(delivered, harness.secret, { offsetS: STALE_S }))
   expectRefused(early, 'an event that is signed six minutes from now')
 }
 
@@ -193,23 +194,26 @@ function accepts(
   change: (event: EventBody) => object,
   write?: (event: object) => string,
 ): Scenario['run'] {
-  return async (bench) => {
-    const { delivered } = await bench.sample()
-    await bench.requireThatGenuineIsAccepted()
+  return async (harness) => {
+    const { delivered } = await harness.sample()
+    await harness.requireThatGenuineIsAccepted()
     const event = change(JSON.parse(delivered) as EventBody)
-    expectAccepted(await bench.send(genuine(event, bench.secret, write ? { write } : {})), what)
+    expectAccepted(await harness.send(genuine(event, harness.secret, write ? { write } : {})), what)
   }
 }
 
-async function acceptsBothSecrets(bench: Bench): Promise<void> {
-  const { delivered } = await bench.sample()
-  await bench.requireThatGenuineIsAccepted()
-  const { previousSecret = '' } = bench.parts
-  const both = genuine(delivered, bench.secret, { previous: previousSecret })
-  expectAccepted(await bench.send(both), 'an event signed with both secrets')
-  expectAccepted(await bench.send(genuine(delivered, bench.secret)), 'an event signed with the new secret')
+async function acceptsBothSecrets(harness: Harness): Promise<void> {
+  const { delivered } = await harness.sample()
+  await harness.requireThatGenuineIsAccepted()
+  const { previousSecret = '' } = harness.parts
+  const both = genuine(delivered, harness.secret, { previous: previousSecret })
+  expectAccepted(await harness.send(both), 'an event signed with both secrets')
   expectAccepted(
-    await bench.send(genuine(delivered, previousSecret)),
+    await harness.send(genuine(delivered, harness.secret)),
+    'an event signed with the new secret',
+  )
+  expectAccepted(
+    await harness.send(genuine(delivered, previousSecret)),
     'an event signed with the previous secret',
   )
 }
@@ -224,7 +228,7 @@ function expectAccepted(answer: AppAnswer, what: string): void {
   throw new Problem(`Your endpoint ${describeAnswer(answer)} to ${what}.`)
 }
 
-/** The last digit of the total, or of whatever number comes first. */
+/** Changes the last digit of the total, or of the first number. */
 function changeOneDigit(body: string): string {
   const changed = body.replace(
     /("total_cents":\d*)(\d)/,

@@ -12,14 +12,14 @@ export interface Purchase {
   readonly id: string
   readonly items: readonly Line[]
   readonly total_cents: number
-  /** Records up to this one were there before. */
+  /** Records up to this number are older than the purchase. */
   readonly since: number
   readonly scenario: string
 }
 
 export interface Outcome {
   readonly purchase: Purchase
-  /** `under_way`: it answered 202, and did not come to an end. */
+  /** `under_way`: it answered 202 and did not finish. */
   readonly said: 'bought' | 'not_bought' | 'under_way'
   readonly answer: AppAnswer
   /** Order requests at the emulator, oldest first. */
@@ -32,7 +32,7 @@ export interface Sample {
   readonly order: EmulatedOrder
   /** The body of its `order.delivered`, as the emulator sent it. */
   readonly delivered: string
-  /** How that went. */
+  /** The result of that delivery. */
   readonly delivery: RecordedDelivery
 }
 
@@ -44,25 +44,25 @@ export interface BenchParts {
   readonly previousSecret: string | undefined
   readonly items: readonly Priced[]
   readonly patienceMs: number
-  /** Records up to this one were there before the run. */
+  /** Records up to this number are older than the run. */
   readonly since: number
-  /** Orders that were there before the run. */
+  /** Orders from before the run. */
   readonly earlierOrders: ReadonlySet<string>
 }
 
-/** For how long an app that says "under way" and has no state endpoint may be silent until it counts as finished. */
+/** An app that answered 202 and has no state endpoint counts as finished after this time without requests. */
 const SILENCE_MS = 5_000
 
 const WRITTEN_DOWN_MS = 1_000
 
-/** What the scenarios work with: the emulator on one side, the integrator's code on the other. */
-export class Bench {
+/** The test harness of the scenarios: it controls the emulator and calls the integrator's code. */
+export class Harness {
   readonly emulator: Emulator
   readonly app: App
   readonly parts: BenchParts
   /** The id of the scenario that runs. */
   scenario = ''
-  /** What was said at last of every purchase. */
+  /** The last reported result of every purchase. */
   readonly said = new Map<Purchase, Outcome['said']>()
   readonly #run = randomBytes(3).toString('hex')
   readonly #carts: Generator<readonly Line[], void>
@@ -82,7 +82,7 @@ export class Bench {
     return this.parts.patienceMs
   }
 
-  /** With a cart that no other purchase of this run has, unless one is given. */
+  /** Creates a purchase with a cart that no other purchase of this run has, unless one is given. */
   async newPurchase(wanted: { cart?: readonly Line[]; linesMin?: number } = {}): Promise<Purchase> {
     const items = wanted.cart ?? this.#nextCart(wanted.linesMin ?? 1)
     const since = await this.emulator.last()
@@ -92,22 +92,22 @@ export class Bench {
     return purchase
   }
 
-  /** One click of the customer. */
+  /** Sends the purchase to the buy endpoint once. */
   click({ id, items }: Purchase): Promise<AppAnswer> {
     return this.app.buy(id, items, 2 * this.patienceMs)
   }
 
-  /** A click, and whatever follows from it. */
+  /** Sends the purchase once and waits for its outcome. */
   async buy(purchase?: Purchase): Promise<Outcome> {
     const wanted = purchase ?? (await this.newPurchase())
     return this.settle(wanted, await this.click(wanted))
   }
 
-  /** Waits until the app has come to an end with a purchase, and looks at what became of it. */
+  /** Waits until the app has finished a purchase, and collects its outcome. */
   async settle(purchase: Purchase, answer: AppAnswer): Promise<Outcome> {
     const said = await this.#whatItSays(purchase, answer)
     this.said.set(purchase, said)
-    // A request is written down when its answer has left, and the app may be quicker.
+    // The emulator records a request after its answer was sent, so the app may finish before the record exists.
     const attempts = await until(async () => {
       const seen = await this.attemptsFor(purchase)
       return seen.length > 0 && seen
@@ -125,7 +125,7 @@ export class Bench {
     }
   }
 
-  /** A cart nobody knows belongs to the latest purchase: somebody changed it on the way. */
+  /** An unknown cart is assigned to the latest purchase: the app changed the cart. */
   async attemptsFor(purchase: Purchase): Promise<RecordedRequest[]> {
     const { requests } = await this.emulator.requests(purchase.since)
     return requests.filter((request) => {
@@ -146,13 +146,13 @@ export class Bench {
     return orders.filter(({ id, lines }) => {
       if (this.parts.earlierOrders.has(id)) return false
       const owner = this.#strays.get(id) ?? this.#ownerOf(cartKey(lines))
-      // An order with a cart nobody sent belongs to the purchase during which it came up, and stays there.
+      // An order with an unknown cart is assigned to the purchase during which it first appeared, permanently.
       if (!owner) this.#strays.set(id, this.#purchases.at(-1) ?? purchase)
       return isSameCart(this.#strays.get(id) ?? owner, purchase)
     })
   }
 
-  /** All that were sent in this run and came to an end, oldest first. */
+  /** All purchases of this run that have finished, oldest first. */
   async deliveries(): Promise<RecordedDelivery[]> {
     const { deliveries } = await this.emulator.deliveries(this.parts.since)
     return deliveries.filter(({ account_id }) => account_id === this.parts.accountId)
@@ -163,7 +163,7 @@ export class Bench {
     return sent.filter((one) => one.order_id === orderId && (!event || one.event === event))
   }
 
-  /** The first state that fits, or undefined when none does in time. */
+  /** The first state that satisfies the condition, or undefined when none does in time. */
   untilState(purchase: Purchase, fits: (state: AppState) => boolean): Promise<AppState | undefined> {
     return until(async () => {
       const state = await this.app.state(purchase.id)
@@ -171,7 +171,7 @@ export class Bench {
     }, this.patienceMs)
   }
 
-  /** One purchase that went well, with its event; made when first needed. */
+  /** One successful purchase with its event, created on first use. */
   sample(): Promise<Sample> {
     this.#sample ??= this.#makeSample()
     return this.#sample
@@ -181,28 +181,30 @@ export class Bench {
     return this.app.event(headers, body, WEBHOOK_TIMEOUT_MS_MAX)
   }
 
-  /** An event as the store would sign it. */
+  /** An event signed like the store's. */
   get secret(): string {
     if (!this.parts.secret) throw new NotRun('There is no webhook secret.')
     return this.parts.secret
   }
 
-  /** What refuses everything also refuses forgeries; that proves nothing. */
+  /** An endpoint that refuses everything also refuses forgeries, so valid events are checked first. */
   async requireThatGenuineIsAccepted(): Promise<void> {
     const { delivered } = await this.sample()
     this.#control ??= this.send(genuine(delivered, this.secret))
     if (!isTwoHundred(await this.#control)) {
-      throw new NotRun('Your endpoint refuses genuine events too, so it proves nothing; see "genuine-event".')
+      throw new NotRun(
+        'Your endpoint refuses genuine events too, so this result would prove nothing; see "genuine-event".',
+      )
     }
   }
 
-  /** With more lines than one, also more than one of an item. */
+  /** With several lines, and a quantity above 1 in one of them. */
   #nextCart(linesMin: number): readonly Line[] {
     for (;;) {
       const { value: items, done } = this.#carts.next()
       if (done)
         throw new Error(
-          'There are not enough items on sale to tell purchases apart. Name more with --items, or leave it out.',
+          'There are not enough items on sale to give every purchase its own cart. Name more with --items, or leave it out.',
         )
       if (linesMin === 1 || (items.length >= linesMin && unitsOf(items) > items.length)) return items
     }
@@ -215,11 +217,13 @@ export class Bench {
     if (!order || orders.length > 1) throw new NotRun('It needs one purchase that works; see "plain".')
     const delivery = await until(
       async () => (await this.deliveriesOf(order.id, 'order.delivered'))[0],
-      // It is written down when the endpoint has answered, or has not.
+      // The emulator records a delivery after the endpoint answered or timed out.
       this.patienceMs + WEBHOOK_TIMEOUT_MS_MAX,
     )
     if (!delivery)
-      throw new NotRun('The emulator sent no order.delivered in time; is it told to fulfil late?')
+      throw new NotRun(
+        'The emulator sent no order.delivered in time. Check that it is not set to fulfil late.',
+      )
     return { purchase, order, delivered: delivery.body, delivery }
   }
 
@@ -229,7 +233,7 @@ export class Bench {
       const state = await this.untilState(purchase, ({ status }) => saysSettled(status) !== undefined)
       return (state && saysSettled(state.status)) ?? 'under_way'
     }
-    // Without a state the emulator has to tell: an order, or nobody asks for one any more.
+    // Without a state endpoint the emulator's records decide: there is an order, or no more requests arrive.
     let seen = -1
     let silentSince = performance.now()
     const bought = await until(async () => {
@@ -243,7 +247,7 @@ export class Bench {
   }
 
   #isOurs({ account_id }: RecordedRequest): boolean {
-    // What was cut off before anybody looked has no account.
+    // A request that was dropped before authentication has no account.
     return account_id === null || account_id === this.parts.accountId
   }
 
@@ -256,7 +260,7 @@ function isSameCart(one: Purchase | undefined, other: Purchase): boolean {
   return one !== undefined && cartKey(one.items) === cartKey(other.items)
 }
 
-/** Undefined: not yet. */
+/** Undefined while it has not finished. */
 function saysSettled(status: string): Outcome['said'] | undefined {
   if (['paid', 'delivered', 'cancelled'].includes(status)) return 'bought'
   return status === 'failed' ? 'not_bought' : undefined
