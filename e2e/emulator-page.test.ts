@@ -105,11 +105,14 @@ test('a refused request shows the most specific explanation available', async ()
   await explained({}, 'The header X-Api-Key is missing.')
   await explained(
     { ...right, [requestHeaders.nonce]: 'x' },
-    'The header X-Api-Nonce is not what it has to be.',
+    'The header X-Api-Nonce does not have the required format.',
   )
-  await explained({ ...right, ...key }, 'Nobody here has this key.')
+  await explained({ ...right, ...key }, 'No account here has this key.')
   await explained({ ...right, ...timestamp }, "behind this machine's clock.")
-  await explained({ ...right, [requestHeaders.signature]: 'ab'.repeat(32) }, 'no common mistake makes it.')
+  await explained(
+    { ...right, [requestHeaders.signature]: 'ab'.repeat(32) },
+    'The signature is wrong, but not by a known mistake.',
+  )
   await fetch(`${emulator.baseUrl}/ping`, { headers: right })
   await explained(right, 'This nonce was used before.')
 })

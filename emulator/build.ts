@@ -5,13 +5,13 @@ import { finishPackage, readManifest } from '../packaging/finish.ts'
 import { NODE_MIN } from './src/arguments.ts'
 
 /**
- * Makes `dist/`, the package as it is published: our own code bundled, with the files it reads beside it (what must hold of the data,
- * the migrations and SQL functions, the page, the pages for callers), and a package.json of its own. What comes from npm stays a dependency. In the workspace the sources
- * themselves are run.
+ * Makes `dist/`, the package as it is published: our own code bundled, with the files it reads beside it (invariants,
+ * migrations and SQL functions, the page, documentation) and its own package.json. npm packages stay dependencies. In the workspace the
+ * sources are run directly.
  */
 const here = import.meta.dirname
 const service = join(here, '../service')
-/** Behind a setting that the emulator does not have; its driver would be installed for nothing. */
+/** The emulator cannot use Redis, so the driver would be installed for nothing. */
 const LEFT_OUT = /admission-redis\.ts$/
 
 await rm(join(here, 'dist'), { recursive: true, force: true })
@@ -21,7 +21,7 @@ await build({
   entry: {
     index: './src/index.ts',
     emulator: './bin/emulator.ts',
-    // Run as a process of its own, found beside the code that starts it.
+    // Runs as a separate process; the code that starts it expects it beside itself.
     leash: '../engines/src/leash.ts',
   },
   format: ['esm'],
@@ -46,7 +46,7 @@ await build({
   logLevel: 'warn',
   failOnWarn: true,
 })
-// The types on their own: they need nothing of what is bundled.
+// The types are built separately: they depend on nothing that is bundled.
 await build({
   config: false,
   cwd: here,
@@ -60,7 +60,7 @@ await build({
   logLevel: 'warn',
   failOnWarn: true,
 })
-// Every Node it runs on can require ESM; TypeScript wants to read that from a file of its own.
+// Every supported Node can require ESM; TypeScript needs a separate file to know it.
 await writeFile(join(here, 'dist/lib/index.cjs'), "module.exports = require('./index.mjs')\n")
 await cp(join(here, 'dist/lib/index.d.mts'), join(here, 'dist/lib/index.d.cts'))
 for (const part of ['migrations', 'functions', 'invariants'])
@@ -85,7 +85,7 @@ await finishPackage(here, {
   optionalDependencies: (await readManifest(here)).optionalDependencies,
 })
 
-/** What the bundled code still asks npm for. */
+/** The npm packages that the bundled code imports. */
 async function dependencies(): Promise<Record<string, string>> {
   const [ofService, ofContract] = await Promise.all([
     readManifest(service),

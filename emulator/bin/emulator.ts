@@ -7,7 +7,7 @@ import { ArgumentError, type Arguments, HELP, readArguments, whyNotThisNode } fr
 import type { Emulator } from '../src/index.ts'
 
 const MISUSE = 2
-/** Ctrl-C reaches us from the terminal, and from npm once more. */
+/** Ctrl-C sends the signal from the terminal, and npm sends it again. */
 const SAME_SIGNAL_MS_MAX = 500
 const startedMs = performance.now()
 const isTerminal = process.stderr.isTTY === true
@@ -27,7 +27,7 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 const ENV_FILE_TITLE = '# Written by the Shopwire emulator: play money, the same key at every start.'
 const OPEN_TO_ALL =
-  'Whoever reaches this port can use the emulator, its control and its webhook secret included: everybody knows its key.\n'
+  'Anyone who can reach this port can use the emulator, including its control interface and webhook secret: its key is public.\n'
 
 await main()
 
@@ -44,7 +44,7 @@ async function main(): Promise<void> {
   }
   if (given.envFile !== undefined && (await isSomebodyElses(given.envFile))) {
     process.stderr.write(
-      `${given.envFile} is not the emulator's, and it stays as it is. Name another file, such as --write-env .env.emulator\n`,
+      `${given.envFile} was not written by the emulator and was not changed. Choose another file, such as --write-env .env.emulator\n`,
     )
     process.exitCode = MISUSE
     return
@@ -56,10 +56,10 @@ async function main(): Promise<void> {
     return
   }
   if (!isForThisMachine(given.options.host)) process.stderr.write(OPEN_TO_ALL)
-  // Before it can be gone.
+  // Read before the parent can exit.
   const npm = findNpm('shopwire-emulator')
   progress('loading', given)
-  // Only now: whoever mistyped something should not have to wait for it.
+  // Loaded only now, so that a wrong option is reported at once.
   const { startEmulator } = await import('../src/index.ts')
   const starting = startEmulator({
     ...given.options,
@@ -97,7 +97,7 @@ function readGiven(): Arguments | undefined {
     return readArguments(process.argv.slice(2))
   } catch (error) {
     if (!(error instanceof ArgumentError)) throw error
-    process.stderr.write(`${error.message}\nshopwire-emulator --help shows what there is.\n`)
+    process.stderr.write(`${error.message}\nshopwire-emulator --help lists the options.\n`)
     process.exitCode = MISUSE
     return undefined
   }
@@ -108,18 +108,18 @@ interface Ending {
   isUnderWay(): boolean
 }
 
-/** One signal stops everything in good order, also while it starts; a second one ends it at once, and the database with it. */
+/** The first signal stops everything gracefully, also during the start; a second one ends the process and its database at once. */
 function endWith(starting: Promise<Emulator>, npm: Npm | undefined): Ending {
   let sinceMs: number | undefined
   const end = async (exitCode: number) => {
     clearProgress()
-    // One that did not start has stopped what it had begun.
+    // A failed start has already stopped its parts.
     const emulator = await starting.catch(() => undefined)
     try {
       await emulator?.stop()
       process.exit(exitCode)
     } catch (error) {
-      process.stderr.write(`It did not stop in good order: ${(error as Error).message}\n`)
+      process.stderr.write(`It did not stop gracefully: ${(error as Error).message}\n`)
       process.exit(1)
     }
   }
@@ -155,15 +155,14 @@ function greeting(
   { options, envFile }: Arguments,
 ): string {
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
-  const data =
-    options.data === undefined ? 'Ctrl-C throws everything away' : `the data stays in ${options.data}`
+  const data = options.data === undefined ? 'Ctrl-C deletes all data' : `the data stays in ${options.data}`
   return `Shopwire emulator ${version()}, ready in ${seconds} s. Play money: nothing here is real; ${data}.
 
   Base URL   ${baseUrl}
   Key        ${key.id}
   Secret     ${key.secret}
   Account    ${accountId}
-  Page       ${url}/   what comes in and goes out, and what can go wrong
+  Page       ${url}/   requests, orders, deliveries and faults
 ${webhook ? `  Events     to ${webhook.url}, signed with ${webhook.secret}\n` : ''}${envFile === undefined ? '' : `  Written    ${envFile}, for node --env-file=${envFile}\n`}
   curl ${baseUrl}/status
   new Shopwire({ baseUrl: '${baseUrl}', keyId: '${key.id}', secret: '${key.secret}' })
@@ -171,14 +170,14 @@ ${webhook ? `  Events     to ${webhook.url}, signed with ${webhook.secret}\n` : 
 `
 }
 
-/** Settings that somebody has written by hand are worth more than ours. */
+/** A file that the emulator did not write is never overwritten. */
 async function isSomebodyElses(path: string): Promise<boolean> {
-  // One that we may not even read is not ours either.
+  // A file that cannot be read was not written by the emulator either.
   const text = await readFile(path, 'utf8').catch((error) => (error.code === 'ENOENT' ? '' : 'unreadable'))
   return text !== '' && !text.startsWith(ENV_FILE_TITLE)
 }
 
-/** Told before anything is started. */
+/** Checked before anything is started. */
 async function whyNotWritable(path: string): Promise<string | undefined> {
   try {
     const file = await open(path, 'r+').catch((error: NodeJS.ErrnoException) => {
@@ -193,7 +192,7 @@ async function whyNotWritable(path: string): Promise<string | undefined> {
   }
 }
 
-/** The names under which the SDK and the command line look for them. */
+/** The variable names that the SDK and the command line read. */
 async function writeEnvFile(
   path: string,
   { baseUrl, key }: Emulator,
@@ -206,7 +205,7 @@ async function writeEnvFile(
     `SHOPWIRE_API_SECRET=${key.secret}`,
     ...(webhook ? [`SHOPWIRE_WEBHOOK_SECRET=${webhook.secret}`] : []),
   ]
-  // Never open to others, not even for a moment, and put in the place of a link instead of through it.
+  // Never readable by others, not even briefly; a symbolic link is replaced, not followed.
   const scratch = `${path}.${process.pid}.part`
   try {
     await writeFile(scratch, `${lines.join('\n')}\n`, { mode: 0o600, flag: 'wx' })
@@ -237,12 +236,12 @@ function fail(error: Failure): void {
 /** What happened, and what to do. */
 function inWords({ name, message, code = '', port, hostname, address, isInUse }: Failure): string {
   if (name === 'PortTaken' || code === 'EADDRINUSE')
-    return `Port ${port} is taken, perhaps by an emulator that runs already. Stop it, or choose another: --port ${Number(port) + 1}`
+    return `Port ${port} is in use, perhaps by another emulator. Stop it, or choose another: --port ${Number(port) + 1}`
   if (code === 'ENOTFOUND' || code === 'EADDRNOTAVAIL')
-    return `${hostname ?? address} is no address of this machine. --host is 127.0.0.1, localhost or 0.0.0.0.`
+    return `${hostname ?? address} is not an address of this machine. --host is 127.0.0.1, localhost or 0.0.0.0.`
   if (name === 'UnusableFolder' && isInUse)
-    return `${message}, perhaps of an emulator that runs already. Stop it, or choose another folder: --data FOLDER`
+    return `${message}, perhaps of another emulator. Stop it, or choose another folder: --data FOLDER`
   if (name === 'UnusableFolder')
-    return `${message}. Choose another folder, such as --data .shopwire, or leave --data out: then nothing is kept.`
+    return `${message}. Choose another folder, such as --data .shopwire, or leave --data out to keep no data.`
   return message
 }

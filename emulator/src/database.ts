@@ -5,16 +5,16 @@ import { type Postgres, startPostgres } from '@shopwire/engines'
 import { type Db, migrate, openDatabase, SCHEMA, statement } from '@shopwire/service/embedded'
 import { findPrograms } from './postgres-programs.ts'
 
-/** A PostgreSQL of the emulator's own, with the store's schema in it. */
+/** The emulator's private PostgreSQL with the store's schema. */
 export interface StoreDatabase {
-  /** As the store's own role; its owner is needed for the schema only. */
+  /** Connects with the application role; the owner role is needed only for migrations. */
   readonly appUrl: string
   readonly version: string
   stop(): Promise<void>
 }
 
 const NAME = 'shopwire'
-/** One process with two pools works on it, and people read along. */
+/** One process with two pools, and room for people who inspect the data. */
 const SETTINGS = { max_connections: '60', shared_buffers: '32MB', autovacuum_naptime: '30s' }
 
 const LOOK_EVERY_MS = 1_000
@@ -43,7 +43,7 @@ export async function startDatabase(
     const what = isThere
       ? 'The PostgreSQL of the emulator has ended by itself'
       : `${postgres.dir} was removed`
-    onEnded(`${what}, and nothing works without it. Start the emulator again.`)
+    onEnded(`${what}, and the emulator cannot work without it. Start it again.`)
   }, LOOK_EVERY_MS)
   watch.unref()
   const stop = async () => {
@@ -62,14 +62,14 @@ export async function startDatabase(
   }
 }
 
-/** Data of another version, or data that was damaged: whoever kept it decides what becomes of it. */
+/** Data of another version or damaged data is never deleted automatically. */
 function aboutKept(error: Error, data: string | undefined): Error {
   if (data === undefined) return error
-  const advice = `If it is the data kept in ${resolve(data)}: move it away to begin anew, or name another folder.`
+  const advice = `If it is the data kept in ${resolve(data)}: move it away to start afresh, or choose another folder.`
   return new Error(`${error.message}\n${advice}`, { cause: error })
 }
 
-/** The two logins of an installation, as an operator makes them once. The packaged PostgreSQL has no psql to do it with. */
+/** Creates the two roles of an installation, as an operator does once. The packaged PostgreSQL has no psql. */
 async function provision(postgres: Postgres): Promise<{ ownerUrl: string; appUrl: string }> {
   const owner = passwordOf(postgres, 'owner')
   const app = passwordOf(postgres, 'app')
@@ -87,7 +87,7 @@ async function provision(postgres: Postgres): Promise<{ ownerUrl: string; appUrl
   )
   try {
     const run = (text: string) => db.run(statement(text, []))
-    // All or none, and what can be said again is said again: a start may be cut short.
+    // In one transaction, and idempotent: a start may be interrupted.
     if (!(await isThere(db, `select from pg_roles where rolname = 'shopwire_api'`)))
       await db.transaction(async (tx) => {
         await tx.run(statement('create role shopwire_app nologin', []))
@@ -111,7 +111,7 @@ async function isThere(db: Db, text: string): Promise<boolean> {
   return (await db.many(statement(text, []))).length > 0
 }
 
-/** The same for as long as the server lives, without a file to keep it in. */
+/** Derived, so that it is the same for the life of the server without being stored. */
 function passwordOf(postgres: Postgres, role: string): string {
   return createHmac('sha256', new URL(postgres.superuserUrl).password).update(role).digest('hex')
 }

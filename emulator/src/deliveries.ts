@@ -21,17 +21,17 @@ export interface DeliveryDeps {
 type Endpoint = { readonly account_id: string; readonly endpoint_id: string }
 type Post = GuardedClient['post']
 
-/** The store sends four events at a time to an endpoint; one of them has to stay free for the event that is waited for. */
+/** The store sends four events at a time to an endpoint; one slot must stay free for the event that the others wait for. */
 const HELD_MAX = 2
-/** An order may never come to its next event. */
+/** The next event of an order may never be sent. */
 const HELD_MS_MAX = 60_000
 const WITHDRAWN: Sent = { error: 'withdrawn', status: null, remote_address: null }
 const LOST: Sent = { error: 'reset', status: null, remote_address: null }
 
-/** Lines to this machine too, which show what goes out and let faults happen to it. */
+/** Outbound connections that may also go to this machine; they record deliveries and apply faults to them. */
 export function createLines({ journal, faults, pauses }: DeliveryDeps) {
   const open = guardedClients()
-  /** Waiting for another event of an order to be sent. */
+  /** Waits until another event of the order was sent. */
   const held = new Map<string, { readonly event_id: string; readonly go: () => void }>()
   const heldBy = new Map<string, number>()
 
@@ -69,7 +69,7 @@ export function createLines({ journal, faults, pauses }: DeliveryDeps) {
       async post(headers, body) {
         const event = readEvent(headers, body)
         const taken = takeFor(event)
-        const fault = taken?.strike() ? taken.name : null
+        const fault = taken?.fire() ? taken.name : null
         const send = async (post: Post): Promise<Sent> => {
           const startedMs = performance.now()
           const at = new Date().toISOString()
@@ -124,7 +124,10 @@ function lowerCased(headers: Readonly<Record<string, string>>): Record<string, s
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 }
 
-/** To this machine or its own network, with or without TLS. Nobody's address is noted: the rules of the data know public ones only. */
+/**
+ * To this machine or its own network, with or without TLS. The remote address is not recorded: the database's
+ * invariants allow only public addresses.
+ */
 function plainLine(url: string, { totalMsMax, isStillWanted }: GuardedClientOptions): GuardedClient {
   const request = url.startsWith('https:') ? requestHttps : requestHttp
   const post = (headers: Readonly<Record<string, string>>, body: Uint8Array) =>

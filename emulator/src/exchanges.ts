@@ -9,25 +9,25 @@ import type { Journal } from './journal.ts'
 import type { Keys } from './keys.ts'
 import type { RecordedRequest } from './types.ts'
 
-/** One request on its way, as far as it is known before the service looks at it. */
+/** One request in progress, with what is known before the service handles it. */
 export interface Exchange {
   readonly account_id: string | undefined
-  /** What may happen to it; taken for it alone. */
+  /** The fault reserved for this request. */
   readonly taken: Taken | undefined
-  /** The service has taken it up. What waits behind another on a connection that breaks never is. */
+  /** Whether the service has started on it. A pipelined request on a connection that breaks is never started. */
   isBegun: boolean
-  /** What has happened to it. */
-  struck: string | undefined
-  /** The answer is made and does not leave. */
+  /** The name of the fault that took effect. */
+  fired: string | undefined
+  /** The answer is computed but not sent. */
   losesAnswer: boolean
-  /** What the Date header says, when that is not the time. */
+  /** The time for the Date header, when it differs from the clock. */
   dateMs: number | undefined
 }
 
 export interface Exchanges {
   around(serve: ServeRequest): ServeRequest
   of(request: IncomingMessage): Exchange | undefined
-  /** The one with this key and nonce: all that admission is told of a request. */
+  /** Finds the request by key and nonce, the only parts that admission gets. */
   signedWith(key_id: string, nonce: string): Exchange | undefined
 }
 
@@ -38,14 +38,14 @@ export interface ExchangeDeps {
   onAnswer(request: Omit<RecordedRequest, 'seq'>): void
 }
 
-/** Of a body that is too large, what is kept of it. */
+/** How much of an oversized body is recorded. */
 const BODY_KEPT_BYTES = 4 * BODY_BYTES_MAX
-/** For the body of a request that is dropped, so that it can be shown. */
+/** How long to wait for the body of a dropped request, so that it can be shown. */
 const BODY_WAIT_MS = 500
-/** A caller has hung up; the service may still be at work on its request. */
+/** How long to wait after the caller disconnected, because the service may still be working on the request. */
 const UNDER_WAY_MS_MAX = 10_000
 
-/** Sees each request before the service and each answer after it, and leaves both as they are unless a fault says otherwise. */
+/** Observes each request before the service and each answer after it, and changes them only for a fault. */
 export function createExchanges(deps: ExchangeDeps): Exchanges {
   const { faults, keys } = deps
   const byRequest = new WeakMap<IncomingMessage, Exchange>()
@@ -60,7 +60,7 @@ export function createExchanges(deps: ExchangeDeps): Exchanges {
       account_id,
       taken: isSigned ? faults.take('request', { account_id, route }) : undefined,
       isBegun: false,
-      struck: undefined,
+      fired: undefined,
       losesAnswer: false,
       dateMs: undefined,
     }
@@ -73,8 +73,8 @@ export function createExchanges(deps: ExchangeDeps): Exchanges {
       const exchange = open(request)
       const { taken } = exchange
       const record = recorder(deps, exchange, request)
-      if (taken?.name === 'dropped_connection' && taken.strike()) {
-        exchange.struck = taken.name
+      if (taken?.name === 'dropped_connection' && taken.fire()) {
+        exchange.fired = taken.name
         return drop(request, () => record({ status: null, isSent: false, answer: '', id: null }))
       }
       const signature = `${header(request, requestHeadersLower.key)} ${header(request, requestHeadersLower.nonce)}`
@@ -94,11 +94,11 @@ interface Answered {
   readonly status: number | null
   readonly isSent: boolean
   readonly answer: string
-  /** The service's own name for the request. */
+  /** The service's request id. */
   readonly id: string | null
 }
 
-/** Calls back once, when the answer is on its way, is lost, or will never come. */
+/** Calls back once, when the answer is sent, is lost, or will never be sent. */
 function watchAnswer(exchange: Exchange, response: ServerResponse, done: (answered: Answered) => void) {
   const chunks: Buffer[] = []
   let status: number | null = null
@@ -152,13 +152,13 @@ function watchAnswer(exchange: Exchange, response: ServerResponse, done: (answer
     else setTimeout(() => finish(false), UNDER_WAY_MS_MAX).unref()
   }
   response.once('close', closed)
-  // A request behind another on one connection has no part in it yet, and is not told of its end.
+  // A pipelined request that has not started is not notified of the end of the connection.
   const forget = whenGone(socket, closed)
 }
 
 const waitingForEnd = new WeakMap<Socket, Set<() => void>>()
 
-/** One listener a connection, however many requests come on it. */
+/** One listener per connection, however many requests it carries. */
 function whenGone(socket: Socket, act: () => void): () => void {
   const known = waitingForEnd.get(socket)
   const acts = known ?? new Set()
@@ -172,7 +172,7 @@ function whenGone(socket: Socket, act: () => void): () => void {
   return () => acts.delete(act)
 }
 
-/** Puts the exchange into the journal, with all that there is to say of it. */
+/** Records the exchange in the journal. */
 function recorder(
   { journal, faults, keys, onAnswer }: ExchangeDeps,
   exchange: Exchange,
@@ -220,7 +220,7 @@ function recorder(
         answer,
         canonical: parts ? canonicalRequest(parts) : null,
         mistake: isWrong && parts && secret ? matchMistake({ ...parts, ...caller, secret, signature }) : null,
-        fault: exchange.struck ?? (isClosed ? 'store_closed' : null),
+        fault: exchange.fired ?? (isClosed ? 'store_closed' : null),
       }
       journal.add('request', line)
       onAnswer(line)
@@ -231,7 +231,7 @@ function recorder(
   }
 }
 
-/** The bytes as they come off the wire, whoever reads them, and whether anybody does. */
+/** Records the body's bytes as they are read, and whether they are read at all. */
 function tee(request: IncomingMessage): () => Buffer {
   const chunks: Buffer[] = []
   let size = 0
@@ -261,7 +261,7 @@ function drop(request: IncomingMessage, done: () => void) {
   request.once('end', end).once('close', end).resume()
 }
 
-/** As `on` spells it; undefined for what nobody signs. */
+/** The route in the form of `on`; undefined for unsigned routes. */
 function routeOf({ method, url = '' }: IncomingMessage): string | undefined {
   const [path = ''] = url.split('?', 1)
   const route = routes.find((one) => {
@@ -279,7 +279,7 @@ function header({ headers }: IncomingMessage, name: string): string | null {
   return typeof value === 'string' ? value : null
 }
 
-/** In their own spelling. One that came more than once is one line, as HTTP has it. */
+/** Headers in their original spelling. Repeated headers are joined, as HTTP allows. */
 function headersOf({ rawHeaders }: IncomingMessage): Record<string, string> {
   // A Map: a header may be called constructor, or __proto__.
   const headers = new Map<string, string>()

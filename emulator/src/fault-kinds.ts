@@ -1,16 +1,16 @@
 import type { FaultName } from './types.ts'
 
-/** When a fault gets its chance. */
+/** The point at which a fault can take effect. */
 export type Stage = 'request' | 'condition' | 'order' | 'event'
 
 interface Kind {
   readonly title: string
   readonly stage: Stage
-  /** What it takes besides `times`, `on` and `account_id`, with what it is otherwise. */
+  /** Its parameters besides `times`, `on` and `account_id`, with their defaults. */
   readonly params: Readonly<Record<string, Param>>
-  /** Strikes until it is disarmed unless told otherwise. */
+  /** Active until it is disarmed, unless `times` is given. */
   readonly lasts?: true
-  /** Strikes orders only. */
+  /** Affects orders only. */
   readonly onlyOrders?: true
 }
 
@@ -25,15 +25,15 @@ const afterCommit: Param = { type: 'boolean', fallback: false }
 const events = ['*', 'order.accepted', 'order.delivered', 'order.cancelled', 'catalogue.changed', 'test']
 const whichEvent: Param = { type: 'text', values: events, fallback: '*' }
 
-/** Everything that can be made to go wrong. */
+/** All faults that can be injected. */
 export const faultKinds: Readonly<Record<FaultName, Kind>> = {
   lost_answer: {
-    title: 'The request is carried out, and its answer never arrives',
+    title: 'The request is executed, and its answer is lost',
     stage: 'request',
     params: {},
   },
   dropped_connection: {
-    title: 'The connection breaks before the request is looked at',
+    title: 'The connection breaks before the request is processed',
     stage: 'request',
     params: {},
   },
@@ -47,18 +47,18 @@ export const faultKinds: Readonly<Record<FaultName, Kind>> = {
     },
   },
   unavailable: {
-    title: 'The store cannot say whether it did it: 503',
+    title: 'The store cannot say whether the request was executed: 503',
     stage: 'request',
     params: { after_commit: afterCommit },
   },
   server_error: {
-    title: 'Something breaks in the store: 500',
+    title: 'Internal error of the store: 500',
     stage: 'request',
     params: { after_commit: afterCommit },
   },
-  slow_answer: { title: 'The answer is held back', stage: 'request', params: { ms: milliseconds(1_000) } },
+  slow_answer: { title: 'The answer is delayed', stage: 'request', params: { ms: milliseconds(1_000) } },
   clock_skew: {
-    title: 'The clock of the store is off',
+    title: 'The clock of the store is wrong',
     stage: 'condition',
     lasts: true,
     params: { ms: { type: 'integer', min: -DAY_MS, max: DAY_MS, fallback: 90_000 } },
@@ -94,7 +94,7 @@ export const faultKinds: Readonly<Record<FaultName, Kind>> = {
     params: { copies: { type: 'integer', min: 2, max: 10, fallback: 2 }, event: whichEvent },
   },
   late_event: {
-    title: 'An event is held back',
+    title: 'An event is delayed',
     stage: 'event',
     params: { ms: milliseconds(5_000), event: whichEvent },
   },

@@ -3,13 +3,13 @@ import { refuse } from '@shopwire/service/embedded'
 import { faultKinds, isFaultName, kindOf, type Param, type Stage } from './fault-kinds.ts'
 import type { Fault, FaultName } from './types.ts'
 
-/** A fault that one request, order or event has taken, so that nobody else is struck by the same time. */
+/** A fault reserved for one request, order or event, so that one `times` is not used twice. */
 export interface Taken {
   readonly name: FaultName
   readonly params: Readonly<Record<string, unknown>>
-  /** False when it was disarmed meanwhile: then nothing may happen. */
-  strike(): boolean
-  /** It did not come to it. Does nothing once it has struck. */
+  /** Applies the fault. False when it was disarmed meanwhile: then it must not take effect. */
+  fire(): boolean
+  /** Gives the fault back unused. Does nothing after `fire`. */
   release(): void
 }
 
@@ -32,8 +32,8 @@ const signedRoutes = routes
 export type Faults = ReturnType<typeof createFaults>
 
 /**
- * Which faults are armed, and whom they strike. One at a time strikes a request, an order or an event: those that are armed for a
- * number of times first, in the order they were armed, then those that strike until they are disarmed.
+ * Which faults are armed, and what they apply to. At most one fault applies to a request, an order or an event: first
+ * those armed for a number of times, in the order they were armed, then those armed until they are disarmed.
  */
 export function createFaults(onChange: () => void) {
   let armed: Armed[] = []
@@ -53,7 +53,7 @@ export function createFaults(onChange: () => void) {
     }
   }
 
-  function strike(one: Armed): boolean {
+  function fire(one: Armed): boolean {
     if (!armed.includes(one)) return false
     one.left -= 1
     if (one.left === 0) armed = armed.filter((other) => other !== one)
@@ -70,7 +70,7 @@ export function createFaults(onChange: () => void) {
 
     arm(wanted: unknown): Fault {
       const one = readRequest(wanted)
-      // Twice until disarmed is once, with what was said last.
+      // Arming it again until disarmed replaces the parameters.
       if (one.left === Number.POSITIVE_INFINITY) {
         armed = armed.filter(
           (other) =>
@@ -97,7 +97,7 @@ export function createFaults(onChange: () => void) {
       onChange()
     },
 
-    /** Takes the next fault for a request to this route, or for an order or event of this account. */
+    /** Reserves the next fault for a request to this route, or for an order or event of this account. */
     take(stage: Stage, { account_id, route, fits = () => true }: TakeOptions): Taken | undefined {
       const candidates = armed.filter(
         (one) =>
@@ -120,20 +120,20 @@ export function createFaults(onChange: () => void) {
       return {
         name: one.name,
         params: one.params,
-        strike: () => close() && strike(one),
+        fire: () => close() && fire(one),
         release: () => void close(),
       }
     },
 
-    /** One that holds for as long as it is armed. */
+    /** A fault that applies for as long as it is armed. */
     active(name: 'clock_skew' | 'store_closed', account_id: string | undefined): ActiveFault | undefined {
       const one = armed.find(
         (other) => other.name === name && (other.account_id === undefined || other.account_id === account_id),
       )
-      return one && { params: one.params, account_id: one.account_id, strike: () => strike(one) }
+      return one && { params: one.params, account_id: one.account_id, fire: () => fire(one) }
     },
 
-    /** Whether it holds for everybody. */
+    /** Whether it applies to all accounts. */
     isArmedForAll: (name: FaultName) =>
       armed.some((one) => one.name === name && one.account_id === undefined),
   }
@@ -148,7 +148,7 @@ export interface TakeOptions {
 export interface ActiveFault {
   readonly params: Readonly<Record<string, unknown>>
   readonly account_id: string | undefined
-  strike(): boolean
+  fire(): boolean
 }
 
 function readRequest(wanted: unknown): Armed {
@@ -158,7 +158,7 @@ function readRequest(wanted: unknown): Armed {
   if (!isFaultName(name)) {
     throw refuse(
       'invalid_request',
-      `There is no fault ${JSON.stringify(name)}. There are ${Object.keys(faultKinds).join(', ')}.`,
+      `There is no fault ${JSON.stringify(name)}. The faults are ${Object.keys(faultKinds).join(', ')}.`,
     )
   }
   const kind = kindOf(name)

@@ -8,13 +8,13 @@ export interface FulfilmentDeps {
   readonly faults: Faults
   /** How long every order stays paid. */
   readonly afterMs: number
-  /** How much time was skipped since then. */
+  /** How much time was skipped since the order. */
   skippedSinceMs(thenMs: number): number
   operator(): Operator
   onOrder(account_id: string, order_id: string): Promise<void>
 }
 
-/** What was decided of an order when it was first taken up. */
+/** The decision about an order, made when it is first processed. */
 interface Plan {
   readonly dueMs: number
   readonly fails: boolean
@@ -22,7 +22,7 @@ interface Plan {
 
 const PLANS_MAX = 10_000
 
-/** The supplier behind every item: it has what is asked for, always. */
+/** The supplier of every item; it can always deliver. */
 export const SUPPLIER = 'emulator'
 
 export const endlessSupply: ObtainFromSuppliers = async ({ missing }) => ({
@@ -31,22 +31,22 @@ export const endlessSupply: ObtainFromSuppliers = async ({ missing }) => ({
   links: Array.from({ length: missing }, madeUpLink),
 })
 
-/** Nobody's: the domain is kept free for examples. */
+/** The domain `example` is reserved, so the link belongs to nobody. */
 export function madeUpLink(): string {
   return `https://gift.example/${randomBytes(12).toString('base64url')}`
 }
 
-/** Fulfilment as it is, but for orders that have to wait or to fail. */
+/** The service's fulfilment, except for orders that a fault delays or fails. */
 export function interferingFulfilment(real: Fulfil, deps: FulfilmentDeps): Fulfil {
   const plans = new Map<string, Plan>()
 
   function plan({ account_id, created_at }: Job): Plan {
     const taken = deps.faults.take('order', { account_id })
-    const isStruck = taken?.strike() ?? false
-    const slowMs = isStruck && taken?.name === 'slow_fulfilment' ? Number(taken.params.ms) : 0
+    const isFired = taken?.fire() ?? false
+    const slowMs = isFired && taken?.name === 'slow_fulfilment' ? Number(taken.params.ms) : 0
     return {
       dueMs: created_at.getTime() + deps.afterMs + slowMs,
-      fails: isStruck && taken?.name === 'supplier_failure',
+      fails: isFired && taken?.name === 'supplier_failure',
     }
   }
 
@@ -56,7 +56,7 @@ export function interferingFulfilment(real: Fulfil, deps: FulfilmentDeps): Fulfi
     plans.set(order_id, planned)
     if (plans.size > PLANS_MAX) plans.delete(plans.keys().next().value as string)
     const waitMs = planned.dueMs - Date.now() - deps.skippedSinceMs(job.created_at.getTime())
-    if (waitMs > 0) return { kind: 'again', waitMs, note: 'held back by the emulator' }
+    if (waitMs > 0) return { kind: 'again', waitMs, note: 'delayed by the emulator' }
     if (planned.fails) {
       await deps.operator().cancelOrder(order_id, 'The supplier could not deliver.')
       await deps.onOrder(account_id, order_id)

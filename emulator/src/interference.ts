@@ -23,7 +23,7 @@ export interface InterferenceDeps {
   operator(): Operator
 }
 
-/** What the faults do to requests. Each refusal leaves the way the service's own do, in its words. */
+/** Applies faults to requests. Injected refusals are sent by the service's own code, with its messages. */
 export function createInterference(deps: InterferenceDeps): Interference {
   const { exchanges, faults } = deps
   return {
@@ -32,14 +32,14 @@ export function createInterference(deps: InterferenceDeps): Interference {
       if (exchange) exchange.isBegun = true
       const skew = faults.active('clock_skew', exchange?.account_id)
       const nowMs = Date.now() + Number(skew?.params.ms ?? 0)
-      if (exchange && skew?.strike()) {
+      if (exchange && skew?.fire()) {
         exchange.dateMs = nowMs
-        exchange.struck ??= 'clock_skew'
+        exchange.fired ??= 'clock_skew'
       }
       return nowMs
     },
     received(request) {
-      if (strikes(exchanges.of(request), 'slow_body')) throw tooSlow()
+      if (fires(exchanges.of(request), 'slow_body')) throw tooSlow()
     },
     async carryOut(admitted, work) {
       const exchange = exchanges.of(admitted.request)
@@ -47,11 +47,11 @@ export function createInterference(deps: InterferenceDeps): Interference {
       const { name, params } = exchange?.taken ?? {}
       switch (name) {
         case 'lost_answer':
-          if (strikes(exchange, name) && exchange) exchange.losesAnswer = true
+          if (fires(exchange, name) && exchange) exchange.losesAnswer = true
           return work()
         case 'unavailable':
         case 'server_error': {
-          if (!strikes(exchange, name)) return work()
+          if (!fires(exchange, name)) return work()
           if (params?.after_commit) {
             await work().catch((error: unknown) => {
               if (!(error instanceof Refusal)) throw error
@@ -61,13 +61,13 @@ export function createInterference(deps: InterferenceDeps): Interference {
           throw name === 'unavailable' ? new Unavailable('database', why) : why
         }
         case 'slow_answer': {
-          const isStruck = strikes(exchange, name)
-          // Otherwise the edge would take a long wait for a caller that does not read.
-          if (isStruck) admitted.request.socket.setTimeout(0)
+          const isFired = fires(exchange, name)
+          // Otherwise the edge would treat a long delay as a caller that does not read.
+          if (isFired) admitted.request.socket.setTimeout(0)
           try {
             return await work()
           } finally {
-            if (isStruck) await deps.pauses.wait(Number(params?.ms))
+            if (isFired) await deps.pauses.wait(Number(params?.ms))
           }
         }
         case 'price_change':
@@ -81,7 +81,7 @@ export function createInterference(deps: InterferenceDeps): Interference {
   }
 }
 
-/** Admission as it is, but for those it has to turn away. */
+/** The service's admission, except for requests that a fault refuses. */
 export function interferingAdmission(
   real: Admission,
   exchanges: Exchanges,
@@ -91,7 +91,7 @@ export function interferingAdmission(
     ...real,
     async admit(attempt) {
       const exchange = exchanges.signedWith(attempt.key_id, attempt.nonce)
-      if (exchange?.taken?.name !== 'rate_limited' || !strikes(exchange, 'rate_limited'))
+      if (exchange?.taken?.name !== 'rate_limited' || !fires(exchange, 'rate_limited'))
         return real.admit(attempt)
       const { bucket, retry_after_s } = exchange.taken.params
       const waitMs = Number(retry_after_s) * 1000
@@ -113,13 +113,13 @@ export function interferingAdmission(
   }
 }
 
-function strikes(exchange: Exchange | undefined, name: string): boolean {
-  if (!exchange || exchange.taken?.name !== name || !exchange.taken.strike()) return false
-  exchange.struck = name
+function fires(exchange: Exchange | undefined, name: string): boolean {
+  if (!exchange || exchange.taken?.name !== name || !exchange.taken.fire()) return false
+  exchange.fired = name
   return true
 }
 
-/** For everybody the store really is closed; for one account it only says so. What was bought before can still be asked for. */
+/** For all accounts the store is really closed; for one account only the answer says so. Earlier orders can still be replayed. */
 async function isClosedFor(
   { faults, db }: InterferenceDeps,
   { route, caller, body }: Admitted,
@@ -134,8 +134,8 @@ async function isClosedFor(
       from orders
      where account_id = ${caller.account_id}
        and idempotency_key = ${idempotency_key}`)
-  if (earlier || !closed.strike()) return false
-  if (exchange) exchange.struck = 'store_closed'
+  if (earlier || !closed.fire()) return false
+  if (exchange) exchange.fired = 'store_closed'
   return true
 }
 
@@ -148,7 +148,7 @@ async function changeFirstItem(
 ): Promise<void> {
   const [first] = (body as { items: { id: string }[] }).items
   const item = first && (await getItem(deps.db, first.id).catch(() => undefined))
-  if (!item || !strikes(exchange, name)) return
+  if (!item || !fires(exchange, name)) return
   const change =
     name === 'sold_out'
       ? { for_sale: 'false' }

@@ -14,15 +14,15 @@ export interface Entry<Name extends Kind = Kind> {
   readonly value: Kinds[Name]
 }
 
-/** Older ones are forgotten. Of the faults only the newest state says anything. */
+/** How many records of each kind are kept. Of the faults only the newest state matters. */
 const KEPT_MAX: Readonly<Record<Kind, number>> = { request: 2_000, delivery: 2_000, order: 2_000, faults: 20 }
 
-/** For each kind, in characters. What callers send is theirs to choose, and a page of the browser can send a lot of it. */
+/** The most characters kept per kind: callers, also web pages, can send large requests. */
 const KEPT_LENGTH_MAX = 32_000_000
 
 export type Journal = ReturnType<typeof createJournal>
 
-/** What happened, in one numbered row, as far back as it is kept. */
+/** A bounded, numbered record of requests, deliveries, orders and faults. */
 export function createJournal() {
   const kept: { [Name in Kind]: Entry<Name>[] } = { request: [], delivery: [], order: [], faults: [] }
   const lengths: Record<Kind, number> = { request: 0, delivery: 0, order: 0, faults: 0 }
@@ -38,13 +38,13 @@ export function createJournal() {
 
     add<Name extends Kind>(kind: Name, value: Omit<Kinds[Name], 'seq'>): void {
       last += 1
-      // Orders and faults are numbered from outside only: their own shape is that of the other endpoints.
+      // Orders and faults have no `seq` inside, so that their shape is the same as at the other endpoints.
       const hasSeq = kind === 'request' || kind === 'delivery'
       const entry = { seq: last, kind, value: hasSeq ? { seq: last, ...value } : value } as Entry<Name>
       const row = kept[kind] as Entry<Name>[]
       row.push(entry)
       lengths[kind] += lengthOf(value)
-      // Thrown away many at a time: taking one from the front of a long array each time would cost more.
+      // Removed in batches: removing one at a time from the front of a long array is slower.
       if (row.length >= KEPT_MAX[kind] * 1.25) forget(kind, row.length - KEPT_MAX[kind])
       while (lengths[kind] > KEPT_LENGTH_MAX && row.length > 1) forget(kind, Math.ceil(row.length / 10))
       for (const listener of listeners) listener(entry as Entry)

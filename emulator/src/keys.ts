@@ -10,7 +10,7 @@ import type { Key } from './types.ts'
 
 export type Keys = Awaited<ReturnType<typeof openKeys>>
 
-/** Whose key is whose, and its secret: to say of a request whose it was meant to be, and what was wrong with its signature. */
+/** The account and secret of each key, to assign requests to accounts and to find the mistake behind a wrong signature. */
 export async function openKeys(db: Db, keyring: Keyring) {
   const accounts = new Map<string, string>()
   const secrets = new Map<string, string>()
@@ -21,7 +21,7 @@ export async function openKeys(db: Db, keyring: Keyring) {
       secrets.set(id, secret)
     },
     accountOf: (key_id: string) => accounts.get(key_id),
-    /** At once when it was made since the start. */
+    /** From memory for keys created since the start. */
     knownSecret: (key_id: string) => secrets.get(key_id),
     async secretOf(key_id: string): Promise<string | undefined> {
       const known = secrets.get(key_id)

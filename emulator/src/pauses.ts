@@ -1,6 +1,6 @@
 export type Pauses = ReturnType<typeof createPauses>
 
-/** Waiting that ends with the emulator: nobody who stops it should have to wait for what it holds back. */
+/** Delays that end when the emulator stops, so that stopping does not wait for delayed work. */
 export function createPauses() {
   const ending = new Set<() => void>()
   let isOver = false
@@ -8,7 +8,7 @@ export function createPauses() {
     wait(ms: number): Promise<void> {
       return this.until(() => {}, ms)
     },
-    /** Until `begin` was called back, the time is over, or everything is. */
+    /** Resolves when `begin` calls back, the time is over, or the emulator stops. */
     until(begin: (done: () => void) => void, ms: number): Promise<void> {
       if (isOver) return Promise.resolve()
       return new Promise((resolve) => {

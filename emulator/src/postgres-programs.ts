@@ -11,7 +11,7 @@ import {
   temporaryParent,
 } from '@shopwire/engines'
 
-/** PostgreSQL as `startPostgres` takes it, and what has to be removed after it. */
+/** The programs for `startPostgres`, and what to remove afterwards. */
 export interface PostgresPrograms {
   readonly bin?: string
   readonly libraries?: string
@@ -20,7 +20,7 @@ export interface PostgresPrograms {
 
 const INSTALLED: PostgresPrograms = { remove: async () => {} }
 
-/** The PostgreSQL that came with this package; where npm had none for this machine, the one that is installed. */
+/** The PostgreSQL from npm; where npm has none for this platform, an installed one. */
 export async function findPrograms(): Promise<PostgresPrograms> {
   if (process.env.SHOPWIRE_PG_BIN) return INSTALLED
   const native = packagedFolder()
@@ -30,8 +30,8 @@ export async function findPrograms(): Promise<PostgresPrograms> {
     return INSTALLED
   } catch (error) {
     throw new Error(
-      `There is no PostgreSQL for ${platformName()}: npm installed none with this package (was it told to leave optional ` +
-        `dependencies out?). ${(error as Error).message}`,
+      `There is no PostgreSQL for ${platformName()}: npm installed none with this package (perhaps it was set to leave optional ` +
+        `dependencies out). ${(error as Error).message}`,
     )
   }
 }
@@ -53,9 +53,9 @@ function platformName(): string {
 }
 
 /**
- * npm packages hold no symbolic links, so the libraries lack some of their names. The package would make them after its
- * installation, which newer versions of npm do not let it. Where the folder may not be written to, they are made elsewhere; where
- * the user that PostgreSQL runs as may not even enter it, all of it is copied.
+ * npm packages hold no symbolic links, so the libraries lack some of their names. The package's install script would
+ * create them, but newer versions of npm do not run it. Where the folder is not writable, the links are created
+ * elsewhere; where PostgreSQL's user cannot read the folder, it is copied.
  */
 async function readied(native: string): Promise<PostgresPrograms> {
   const bin = join(native, 'bin')
@@ -81,7 +81,7 @@ async function readied(native: string): Promise<PostgresPrograms> {
     await symlink(join(native, source), join(folder, target))
   }
   await openTo(folder)
-  // A library that is found under its new name looks beside that name for those it needs itself.
+  // A library loaded through a link looks for its own dependencies beside that link.
   const libraries = [join(folder, 'lib'), join(native, 'lib')].join(delimiter)
   return { bin, libraries, remove: () => removeTemporaryFolder(folder) }
 }
@@ -102,14 +102,14 @@ function missingLinks(native: string): Link[] {
     .filter(({ target }) => !existsSync(join(native, target)))
 }
 
-/** Two emulators may start at once; either one's link is right. */
+/** Two emulators may start at once; either link is correct. */
 async function link(source: string, target: string): Promise<void> {
   await symlink(relative(dirname(target), source), target).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error
   })
 }
 
-/** A temporary folder is closed to others at first, and PostgreSQL may run as another user. */
+/** A temporary folder is private at first, but PostgreSQL may run as another user. */
 async function openTo(folder: string): Promise<void> {
   await chmod(folder, 0o755)
 }

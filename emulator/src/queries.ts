@@ -66,7 +66,7 @@ export const selectMissingLinks = (db: Queryable, order_id: string) =>
     select coalesce((select sum(qty) from order_lines where order_id = ${order_id}), 0)
          - (select count(*) from order_links where order_id = ${order_id}) as missing`)
 
-/** Where an account's events go, and the sealed secret that signs them. */
+/** The URL of an account's endpoint and its sealed signing secret. */
 export const selectEndpoint = (db: Queryable, account_id: string) =>
   db.maybeOne<{ url: string; secret_id: string; secret_sealed: Buffer }>(sql`
     select e.url, s.id as secret_id, s.secret_sealed
@@ -75,7 +75,7 @@ export const selectEndpoint = (db: Queryable, account_id: string) =>
      where e.account_id = ${account_id}
        and e.ended_at is null`)
 
-/** When the secret before the one in use stops signing. */
+/** When the previous secret stops signing. */
 export const selectPreviousSecretEnd = (db: Queryable, account_id: string) =>
   db.one<{ ends_at: Date }>(sql`
     select max(ends_at) as ends_at

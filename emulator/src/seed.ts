@@ -15,14 +15,17 @@ import { SUPPLIER } from './fulfilment.ts'
 import type { Key } from './types.ts'
 
 export const CELL = 'emulator'
-/** The same at every start, so that a caller's settings stay right. They open nothing but play money. */
+/** The same at every start, so that a caller's configuration stays valid. They give access to play money only. */
 export const ACCOUNT_ID = 'acct_00000000000000000000000001'
 export const KEY: Key = {
   id: `key_${CELL}_00000000000000000000000001`,
   secret: 'sk_emulator-play-money-everyone-knows-this-one',
 }
 
-/** Fills a new database: the account with its key and money, and what is for sale. Finds it done in one that was kept. */
+/**
+ * Fills a new database with the account, its key and balance, and the catalogue. Does nothing in a kept database that
+ * is complete.
+ */
 export async function seed(
   db: Db,
   keyring: Keyring,
@@ -31,22 +34,22 @@ export async function seed(
 ): Promise<void> {
   const isSeeded = await db.maybeOne(sql`select id from accounts where id = ${ACCOUNT_ID}`)
   if (isSeeded) {
-    // What was held back then is planned anew now.
+    // Orders delayed in the last run are scheduled again.
     await db.run(sql`update jobs set run_at = clock_timestamp() where queue = 'fulfil'`)
     return
   }
   const { items } = readCatalogueFile(Buffer.from(JSON.stringify(catalogue)))
   await operator.importCatalogue(items, 'emulator', { isPartial: false, allowRemovals: true })
-  // Never asked: its place is taken by `endlessSupply`.
+  // Never called: replaced by `endlessSupply`.
   const url = 'https://supplier.example/links'
   const isKnown = await db.maybeOne(sql`select name from suppliers where name = ${SUPPLIER}`)
   if (!isKnown) await operator.createSupplier({ name: SUPPLIER, url, timeout_ms: 1_000, allowHttp: false })
   for (const id of items.keys()) await operator.chooseSource(id, { supplier: SUPPLIER })
-  // What stands there from the beginning is no news to anybody.
+  // The initial catalogue is not announced as a change.
   await db.run(sql`
     update catalogue_announcement
        set revision = (select revision from catalogue_state)`)
-  // Last, and all of it at once: where it is, everything else is. A start may be cut short.
+  // Created last and atomically: if the account exists, everything else does. A start may be interrupted.
   const nowMs = Date.now()
   await db.transaction(async (tx) => {
     await createAccount(tx, 'Emulator', nowMs, ACCOUNT_ID)
@@ -57,7 +60,7 @@ export async function seed(
   })
 }
 
-/** One more account, with money and a key. */
+/** Creates another account with a balance and a key. */
 export async function addAccount(
   operator: Operator,
   wanted: { name: string; balanceCents: number; scopes: readonly string[] },
@@ -72,7 +75,7 @@ export async function addAccount(
   return { account_id, key: { id: key.id, secret } }
 }
 
-/** Brings a balance to what is wanted, by one transfer; by none when it is there. */
+/** Sets a balance by one transfer, or none when it is already right. */
 export async function setBalance(operator: Operator, account_id: string, wantedCents: number): Promise<void> {
   const { balance_cents } = await operator.showAccount(account_id)
   const change_cents = wantedCents - balance_cents

@@ -7,7 +7,7 @@ import { ACCOUNT_ID, KEY } from './seed.ts'
 import { openStore } from './store.ts'
 import type { Emulator, EmulatorOptions, Fault, Key } from './types.ts'
 
-/** A store of one's own: a private database, the service in this process, play money. */
+/** Starts an emulator: a private database, the service in this process, play money. */
 export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
   const { host = '127.0.0.1', port = 0, balanceCents = 25_000 } = options
   const { onProgress = () => {}, onDatabaseEnded = () => {} } = options
@@ -57,7 +57,7 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   }
 }
 
-/** Everything goes the way that a program outside would go. */
+/** The methods call the control interface over HTTP, as another program would. */
 function handles(url: string): Pick<Emulator, 'url' | 'arm' | 'disarm' | 'createAccount' | 'control'> {
   async function control<Answer>(method: string, path: string, body?: object): Promise<Answer> {
     const response = await fetch(`${url}/_emulator${path}`, {
@@ -88,25 +88,25 @@ function handles(url: string): Pick<Emulator, 'url' | 'arm' | 'disarm' | 'create
   }
 }
 
-/** Where this machine finds it. */
+/** The host name for URLs on this machine. */
 function nameOf(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   if (host === '::') return '[::1]'
   return host.includes(':') ? `[${host}]` : host
 }
 
-/** Somebody else has the port. */
+/** Another program uses the port. */
 export class PortTaken extends Error {
   readonly port: number
 
   constructor(port: number) {
-    super(`Port ${port} is taken by another program.`)
+    super(`Port ${port} is in use by another program.`)
     this.name = 'PortTaken'
     this.port = port
   }
 }
 
-/** Told before anything is started; whoever takes it meanwhile is found out when the store listens. */
+/** Checked before anything is started; a program that takes the port later is noticed when the store listens. */
 function assertFree(port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const probe = createServer()
@@ -117,7 +117,7 @@ function assertFree(port: number, host: string): Promise<void> {
   })
 }
 
-/** The last that was started first. One that fails keeps nobody else from being stopped. */
+/** Stops in reverse order of starting. A failure does not keep the others from being stopped. */
 async function runAll(stops: readonly (() => Promise<void> | void)[]): Promise<void> {
   const failures: unknown[] = []
   for (const stop of stops.toReversed()) {

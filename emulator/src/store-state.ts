@@ -1,20 +1,20 @@
 import type { Operator } from '@shopwire/service/embedded'
 
-/** The sign on the door, which an operator turns. One turn at a time, and always to what is wanted then. */
-export function createStoreSign(operator: Pick<Operator, 'setStore'>, isClosed: () => boolean) {
-  // Unknown at first: a database that was kept may have been left with a closed store.
-  let shown: boolean | undefined
-  let turning: Promise<void> = Promise.resolve()
-  const turn = async () => {
+/** Opens and closes the store as the faults require. Changes run one after the other, each towards the state required at that time. */
+export function createStoreState(operator: Pick<Operator, 'setStore'>, isClosed: () => boolean) {
+  // Unknown at first: a kept database may contain a closed store.
+  let current: boolean | undefined
+  let pending: Promise<void> = Promise.resolve()
+  const change = async () => {
     const closed = isClosed()
-    if (closed === shown) return
+    if (closed === current) return
     await operator.setStore(!closed, closed ? 'closed in the emulator' : null)
-    shown = closed
+    current = closed
   }
   return {
-    follow(): Promise<void> {
-      turning = turning.then(turn, turn)
-      return turning
+    sync(): Promise<void> {
+      pending = pending.then(change, change)
+      return pending
     },
   }
 }

@@ -28,7 +28,7 @@ import { type Keys, openKeys } from './keys.ts'
 import { createPauses } from './pauses.ts'
 import { selectOrders } from './queries.ts'
 import { ACCOUNT_ID, CELL, KEY, seed } from './seed.ts'
-import { createStoreSign } from './store-sign.ts'
+import { createStoreState } from './store-state.ts'
 import { createTime, type Time } from './time.ts'
 import { checkUrl, looseRoutes } from './webhook-urls.ts'
 
@@ -41,11 +41,11 @@ export interface StoreOptions {
   readonly requestsPerMinute: number
   readonly ordersPerMinute: number
   readonly logLevel: string
-  /** Sees requests first; those it leaves go to the store. */
+  /** Handles requests first; those it does not handle go to the store. */
   intercept(serve: ServeRequest): ServeRequest
 }
 
-/** The store of this process: the service's own API and worker, with everything that may go wrong in between. */
+/** The store in this process: the service's API and worker with fault injection. */
 export interface Store {
   readonly db: Db
   readonly keyring: Keyring
@@ -54,7 +54,7 @@ export interface Store {
   readonly faults: Faults
   readonly keys: Keys
   readonly time: Time
-  /** Until the sign on the door says what the faults say. */
+  /** Resolves when the store is open or closed as the faults require. */
   settled(): Promise<void>
   tellOrder(order_id: string): Promise<void>
   listen(): Promise<number>
@@ -74,8 +74,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const pauses = createPauses()
   const faults: Faults = createFaults(() => {
     journal.add('faults', { faults: faults.list() })
-    // Whoever asked for it waits for it, and is told; a strike waits for nobody.
-    sign.follow().catch(() => {})
+    // The control request that armed a fault awaits this and reports its failure; here it is not awaited.
+    state.sync().catch(() => {})
   })
   let api: Api | undefined
   const operator = createOperator(
@@ -89,9 +89,9 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     'emulator',
   )
   const time = createTime(db, () => operator)
-  const sign = createStoreSign(operator, () => faults.isArmedForAll('store_closed'))
+  const state = createStoreState(operator, () => faults.isArmedForAll('store_closed'))
   await seed(db, keyring, operator, options.balanceCents)
-  await sign.follow()
+  await state.sync()
   const keys = await openKeys(db, keyring)
   keys.add(ACCOUNT_ID, KEY)
 
@@ -106,9 +106,9 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     onAnswer({ method, target, status, answer, error_type, account_id }) {
       if (method !== 'POST' || target !== '/v1/orders') return
       const closed = error_type === 'store_closed' && faults.active('store_closed', account_id ?? undefined)
-      // For one account alone it has struck where the answer was made.
-      if (closed && closed.account_id === undefined) closed.strike()
-      // Told when it is new; what becomes of it later is told then.
+      // For a single account it was applied where the answer was made.
+      if (closed && closed.account_id === undefined) closed.fire()
+      // Recorded as a new order; later changes are recorded separately.
       if (status === 201) void tellOrder((JSON.parse(answer) as { id: string }).id).catch(() => {})
     },
   })
@@ -142,7 +142,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     faults,
     keys,
     time,
-    settled: () => sign.follow(),
+    settled: () => state.sync(),
     tellOrder,
     async listen() {
       const atOnce = (_part: string, work: () => Promise<void>) => work()
@@ -159,7 +159,10 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   }
 }
 
-/** After a restart nobody is let in for a second or two, lest a nonce be used twice. Here nobody is told of it: it is waited for. */
+/**
+ * After a restart the service refuses requests for a second or two, so that no nonce is used twice. The emulator
+ * waits for that before it is ready.
+ */
 async function untilMemoryIsWhole(db: Db): Promise<void> {
   const { wait_ms } = await db.one<{ wait_ms: number }>(sql`
     select ceil(greatest(0, lost_at + 1 - extract(epoch from clock_timestamp())) * 1000)::integer as wait_ms
@@ -167,7 +170,7 @@ async function untilMemoryIsWhole(db: Db): Promise<void> {
   await sleep(wait_ms)
 }
 
-/** Of the service's settings, what an emulator needs to be told. Its own environment has no say here. */
+/** The service's configuration for an emulator. The environment of the process is ignored. */
 function configOf(options: StoreOptions): Config {
   return loadConfig({
     SHOPWIRE_ENV: 'development',

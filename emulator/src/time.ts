@@ -6,14 +6,14 @@ const ADVANCE_S_MAX = 366 * 86_400
 export type Time = ReturnType<typeof createTime>
 
 /**
- * Lets time pass for everything that is planned, without moving a clock: what was to happen in an hour happens in an hour less
- * the time that was skipped. Times that callers have seen already stay as they are, and so does what is counted by the minute
- * or checked against a clock: rate limits, nonces, timestamps of requests.
+ * Advances everything that is scheduled, without changing a clock: due times move earlier by the skipped time. Times
+ * that callers have already seen stay, and so does what is measured against the clock: rate limits, nonces,
+ * timestamps of requests.
  */
 export function createTime(db: Db, operator: () => Operator) {
   const skips: { readonly atMs: number; readonly ms: number }[] = []
   return {
-    /** How much was skipped since then; for plans that are kept in memory. */
+    /** How much was skipped since a given time; for schedules that are kept in memory. */
     skippedSinceMs: (thenMs: number) =>
       skips.reduce((sum, { atMs, ms }) => (atMs >= thenMs ? sum + ms : sum), 0),
 
@@ -31,7 +31,7 @@ export function createTime(db: Db, operator: () => Operator) {
       const deliveries = await db.transaction(async (tx) => {
         await shiftSecrets(tx, s)
         await shiftAnnouncement(tx, s)
-        // Endpoints first, as everywhere: an attempt that is being written down comes before or after this, not in between.
+        // Endpoints are locked first, as everywhere, so an attempt is recorded before or after this change, not during it.
         await lockEndpoints(tx)
         await shiftAttempts(tx, s)
         const shifted = await shiftDeliveries(tx, s)
@@ -50,7 +50,7 @@ const selectSalesToEnd = (db: Queryable) =>
      where available_until > clock_timestamp()
      order by id`)
 
-/** Time that passes changes no item, so nobody is told of what follows: it is as if it had been announced. */
+/** Skipping time changes no item for callers, so the following revisions count as already announced. */
 const keepQuiet = (db: Queryable, changes: number) =>
   db.run(sql`
     update catalogue_announcement a
@@ -78,7 +78,7 @@ const lockEndpoints = (tx: Queryable) =>
      order by account_id, id
        for no key update`)
 
-/** Those of deliveries that go on: the distance between two attempts is what it would have been. */
+/** Attempts of pending deliveries move too, so the time between two attempts stays the same. */
 const shiftAttempts = (tx: Queryable, s: number) =>
   tx.run(sql`
     with taken as (
@@ -104,7 +104,7 @@ const shiftDeliveries = (tx: Queryable, s: number) =>
            next_at = next_at - ${s} * interval '1 s'
      where state = 'pending'`)
 
-/** A job that a worker has is looked at again after that: it may have decided on a time before this. */
+/** A leased job is woken again afterwards: its worker may have computed a due time before this change. */
 const shiftJobs = (tx: Queryable, s: number) =>
   tx.run(sql`
     update jobs

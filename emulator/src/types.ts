@@ -1,4 +1,4 @@
-// What users of the package see, apart from the code: the types that are published need nothing of the service's.
+// The public types of the package, separate from the code, so that the published types depend on nothing of the service.
 
 export interface Key {
   readonly id: string
@@ -34,7 +34,7 @@ export interface Fault {
   readonly params: Readonly<Record<string, unknown>>
 }
 
-/** What `arm` takes: `name`, and any of `times`, `on`, `account_id` and the fault's own. */
+/** The argument of `arm`: `name`, optionally `times`, `on`, `account_id`, and the parameters of the fault. */
 export interface FaultRequest {
   readonly name: FaultName
   readonly times?: number
@@ -43,7 +43,7 @@ export interface FaultRequest {
   readonly [param: string]: unknown
 }
 
-/** A request as it came in and went out. */
+/** A recorded request with its answer. */
 export interface RecordedRequest {
   readonly seq: number
   readonly id: string
@@ -56,19 +56,19 @@ export interface RecordedRequest {
   readonly timestamp: string | null
   readonly nonce: string | null
   readonly idempotency_key: string | null
-  /** As they came. */
+  /** As received. */
   readonly headers: Readonly<Record<string, string>>
-  /** As it came, as text. */
+  /** As received, as text. */
   readonly body: string
-  /** What the service answered; null when it was never asked. */
+  /** What the service answered; null when the request did not reach it. */
   readonly status: number | null
   /** Whether the caller got that answer. */
   readonly sent: boolean
   readonly error_type: string | null
   readonly answer: string
-  /** The text that had to be signed. */
+  /** The text that must be signed. */
   readonly canonical: string | null
-  /** For a wrong signature: which mistake makes exactly this one, and the text that was signed instead. */
+  /** For a wrong signature: the mistake that produces exactly this one, and the text that was signed instead. */
   readonly mistake: {
     readonly name: string
     readonly title: string
@@ -78,7 +78,7 @@ export interface RecordedRequest {
   readonly fault: string | null
 }
 
-/** One sending of an event. */
+/** One attempt to deliver an event. */
 export interface RecordedDelivery {
   readonly seq: number
   readonly at: string
@@ -110,7 +110,7 @@ export interface EmulatedOrder {
 export interface LedgerTransfer {
   readonly id: string
   readonly kind: string
-  /** What leaves the balance is negative. */
+  /** Negative for money that leaves the balance. */
   readonly amount_cents: number
   readonly order_id: string | null
   readonly at: string
@@ -119,13 +119,13 @@ export interface LedgerTransfer {
 /** What `POST /_emulator/time` answers. */
 export interface TimeAdvanced {
   readonly advanced_s: number
-  /** Events on their way whose next attempt comes sooner now. */
+  /** How many pending events have an earlier next attempt now. */
   readonly deliveries: number
-  /** Items whose sale ends sooner now. */
+  /** How many items end their sale earlier now. */
   readonly sales: number
 }
 
-/** What `POST /_emulator/catalogue` answers: how many items were what. */
+/** What `POST /_emulator/catalogue` answers: how many items were added, changed and so on. */
 export interface CatalogueImported {
   readonly revision: number
   readonly added: number
@@ -139,7 +139,7 @@ export interface CatalogueImported {
 export interface AboutEmulator {
   readonly version: string
   readonly base_url: string
-  /** Of the account that was made at the start, as are the key and the endpoint. */
+  /** The main account, to which the key and the endpoint belong. */
   readonly account_id: string
   readonly account_status: 'active' | 'suspended'
   readonly key: Key
@@ -148,12 +148,12 @@ export interface AboutEmulator {
 }
 
 export interface EmulatorOptions {
-  /** 0, unless told otherwise: one that is free. */
+  /** 0 by default: a free port. */
   readonly port?: number
   readonly host?: string
-  /** Keeps the data there; without it everything is thrown away. */
+  /** Keeps the data in this folder; without it all data is deleted at the end. */
   readonly data?: string
-  /** What the account has at first, and what accounts made later have unless told otherwise. */
+  /** The initial balance of the main account, and the default for accounts created later. */
   readonly balanceCents?: number
   /** An endpoint of the first account from the start. */
   readonly webhook?: { readonly url: string; readonly secret?: string }
@@ -162,18 +162,18 @@ export interface EmulatorOptions {
   readonly requestsPerMinute?: number
   readonly ordersPerMinute?: number
   readonly faults?: readonly FaultRequest[]
-  /** Told what is being done while it starts. */
+  /** Called with the current step during the start. */
   readonly onProgress?: (what: string) => void
-  /** Told when the database has ended or lost its folder, unasked; nothing works any more, and only `stop` is left. */
+  /** Called when the database has ended unexpectedly or lost its folder; the emulator cannot continue, so call `stop`. */
   readonly onDatabaseEnded?: (why: string) => void
-  /** Of the service's own log, on standard error; silent unless told otherwise. */
+  /** Of the service's own log, on standard error; silent by default. */
   readonly logLevel?: 'debug' | 'info' | 'warn' | 'error' | 'silent'
 }
 
 export interface Emulator {
-  /** With `/v1`, as a client wants it. */
+  /** With `/v1`, as a client expects it. */
   readonly baseUrl: string
-  /** Of the page, and what `/_emulator` is below. */
+  /** The address of the page; `/_emulator` is below it. */
   readonly url: string
   readonly accountId: string
   readonly key: Key
@@ -186,7 +186,7 @@ export interface Emulator {
     balanceCents?: number
     scopes?: readonly string[]
   }): Promise<{ accountId: string; key: Key }>
-  /** Any of the endpoints below `/_emulator`, such as `control('GET', '/orders')`. Fails with what a refusal says. */
+  /** Any of the endpoints below `/_emulator`, such as `control('GET', '/orders')`. Rejects with the message of a refusal. */
   control<Answer = unknown>(method: string, path: string, body?: object): Promise<Answer>
   stop(): Promise<void>
 }

@@ -5,9 +5,9 @@ import { expect, onTestFinished, test } from 'vitest'
 import { startEmulator } from '../src/index.ts'
 import { clientOf, RING, RING_CENTS } from './support.ts'
 
-test('whoever reads the catalogue in the moment of catalogue.changed finds the change', async () => {
+test('a catalogue read on receipt of catalogue.changed returns the change', async () => {
   const read = Promise.withResolvers<number>()
-  // It reads before it even answers: nobody can be quicker.
+  // The receiver reads before it answers the event, the earliest possible moment.
   const server = createServer(async (request, response) => {
     let body = ''
     for await (const chunk of request) body += chunk

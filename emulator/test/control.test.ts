@@ -37,7 +37,7 @@ afterAll(async () => {
 
 const first = () => ({ key: emulator.key, accountId: emulator.accountId })
 
-test('it says who it is, with the key that is the same at every start', async () => {
+test('GET /_emulator returns version, addresses, and the constant key', async () => {
   const about = await emulator.control<Record<string, unknown>>('GET', '')
   expect(about).toMatchObject({
     version: expect.stringMatching(/^\d+\.\d+\.\d+/),
@@ -53,7 +53,7 @@ test('it says who it is, with the key that is the same at every start', async ()
   expect(armed.map(({ name }) => name)).toEqual(['slow_answer'])
 })
 
-test('a caller sees a whole shop: every type, one thing that is not for sale, one that ends', async () => {
+test('the catalogue has every item type, one item not for sale, and one with an end date', async () => {
   const client = clientOf(emulator, first())
   expect(await client.ping()).toMatchObject({ ok: true })
   expect((await client.balance()).balance_cents).toBe(12_345)
@@ -70,7 +70,7 @@ test('a caller sees a whole shop: every type, one thing that is not for sale, on
   expect(items.filter(({ available_until }) => available_until !== null)).toHaveLength(1)
 })
 
-test('an order is delivered with links at once, and its events go to this machine, signed with the chosen secret', async () => {
+test('an order is delivered at once, and its events are sent to this machine, signed with the chosen secret', async () => {
   const client = clientOf(emulator, first())
   const order = await client.orders.create(ring())
   await expect.poll(async () => (await client.orders.get(order.id)).links.length).toBe(1)
@@ -96,7 +96,7 @@ test('an order is delivered with links at once, and its events go to this machin
   expect(shown?.transfers).toMatchObject([{ kind: 'order', amount_cents: -499 }])
 })
 
-test('requests are shown with what was sent, answered and to be signed', async () => {
+test('requests are listed with body, answer and canonical text', async () => {
   const account = await emulator.createAccount({ name: 'Looking', balanceCents: 0 })
   const body = orderBody('looking-at-this-1')
   const answer = await call(emulator, account, 'POST', '/v1/orders', { body })
@@ -128,7 +128,7 @@ test('requests are shown with what was sent, answered and to be signed', async (
   expect(last).toBeGreaterThanOrEqual(forged?.seq ?? 0)
 })
 
-test('a body that comes in pieces is judged and shown whole', async () => {
+test('a body that arrives in pieces is checked and recorded as a whole', async () => {
   const { port } = new URL(emulator.url)
   const account = await emulator.createAccount()
   const body = orderBody('in-pieces-0001')
@@ -148,7 +148,7 @@ test('a body that comes in pieces is judged and shown whole', async () => {
     })
     socket.on('close', () => resolve(text))
     socket.write(`${head.join('\r\n')}\r\n\r\n${body.slice(0, 7)}`)
-    // Nothing tells a caller that its first piece was read, so there is nothing to await.
+    // There is no signal that the first piece was read, so there is nothing to await.
     setTimeout(() => socket.write(body.slice(7)), 30)
   })
   expect(answer).toMatch(/^HTTP\/1\.1 201 /)
@@ -165,7 +165,7 @@ test('the balance is set by a transfer, up and down', async () => {
   expect(transfers.map(({ amount_cents }) => amount_cents)).toEqual([-7, -49_993, 49_000, 1_000])
 })
 
-test('an item changes for callers as it would by an operator', async () => {
+test('a changed item is visible to callers', async () => {
   const client = clientOf(emulator, first())
   const id = '1144058340336047028'
   await emulator.control('POST', `/items/${id}`, { price_cents: 321, sellable: false })
@@ -177,13 +177,13 @@ test('an item changes for callers as it would by an operator', async () => {
   )
 })
 
-test('an account has the scopes it was given', async () => {
+test('a new account has the given scopes', async () => {
   const { key } = await emulator.createAccount({ scopes: ['catalogue:read'] })
   expect((await call(emulator, { key }, 'GET', '/v1/catalogue')).status).toBe(200)
   expect((await call(emulator, { key }, 'GET', '/v1/balance')).status).toBe(403)
 })
 
-test('orders are found by their key', async () => {
+test('orders are found by idempotency key', async () => {
   const account = await emulator.createAccount()
   const key = newKey()
   await clientOf(emulator, account).orders.create(ring(key))
@@ -195,7 +195,7 @@ test('orders are found by their key', async () => {
   expect(orders.map(({ idempotency_key }) => idempotency_key)).toEqual([key])
 })
 
-test('a caller sets its own endpoint here, which no real store would take; a public one has to be HTTPS', async () => {
+test('POST /webhook accepts a local http:// URL; a public one must be HTTPS', async () => {
   const client = clientOf(emulator, await emulator.createAccount())
   const set = await client.webhookEndpoint.set(receiver.url)
   expect(set.secret).toMatch(/^whsec_/)
@@ -210,12 +210,12 @@ test('a caller sets its own endpoint here, which no real store would take; a pub
   await expect(client.webhookEndpoint.set('ftp://localhost/hook')).rejects.toMatchObject({
     type: 'invalid_request',
   })
-  // The control has no schema to hold it to.
+  // The control interface does not validate against the contract's schema.
   const byHand = emulator.control('POST', '/webhook', { url: 'ftp://localhost/hook' })
   await expect(byHand).rejects.toThrow('cannot receive events')
 })
 
-test('an account can have another key, with scopes of its own', async () => {
+test('creates another key of an account, with the given scopes', async () => {
   const { accountId } = await emulator.createAccount()
   const made = await emulator.control<{ account_id: string; key: Key }>('POST', '/keys', {
     account_id: accountId,
@@ -228,14 +228,14 @@ test('an account can have another key, with scopes of its own', async () => {
   await expect(emulator.control('POST', '/keys', { scopes: ['nonsense'] })).rejects.toThrow('nonsense')
 })
 
-test('the inbox takes everything', async () => {
+test('the inbox answers 2xx to every event', async () => {
   const { accountId, key } = await emulator.createAccount()
   await emulator.control('POST', '/webhook', {
     url: `${emulator.url}/_emulator/inbox`,
     account_id: accountId,
   })
   await clientOf(emulator, { key }).orders.create(ring())
-  // An item was changed above, and whoever has an endpoint is told of that as well, sooner or later.
+  // An item was changed above, so this endpoint also gets a catalogue.changed at some time.
   const ofOrders = async () =>
     (await deliveriesOf(emulator, accountId)).filter(({ order_id }) => order_id !== null)
   await expect.poll(async () => (await ofOrders()).map(({ status }) => status)).toEqual([200, 200])
@@ -243,9 +243,9 @@ test('the inbox takes everything', async () => {
   expect(removed).toMatchObject({ webhook: null })
 })
 
-test('the stream tells what happens, and what was missed', async () => {
+test('the stream sends new records, and those missed since `after`', async () => {
   const account = await emulator.createAccount()
-  // A changed catalogue is told to the first account's endpoint at a time of its own.
+  // The first account's endpoint gets catalogue.changed at an unrelated time.
   const told = ({ events }: Awaited<ReturnType<typeof openStream>>) =>
     events.filter(({ event }) => event !== 'delivery')
   const stream = await openStream('/_emulator/stream')
@@ -268,7 +268,7 @@ test('the stream tells what happens, and what was missed', async () => {
   again.close()
 })
 
-test('no page of another site and no borrowed name gets in', async () => {
+test("refuses requests from other sites' pages and with foreign host names", async () => {
   const { port } = new URL(emulator.url)
   const ask = (host: string, method = 'GET', path = '/_emulator', headers: Record<string, string> = {}) =>
     new Promise<number>((resolve, reject) => {
@@ -288,18 +288,18 @@ test('no page of another site and no borrowed name gets in', async () => {
   const arm = (type: string) => ask('localhost', 'POST', '/_emulator/faults', { 'content-type': type })
   expect(await arm('text/plain')).toBe(415)
   expect(await arm('application/jsonp')).toBe(415)
-  // What the store itself answers is for everybody, whatever the name: that is for the signature to say.
+  // The store's own paths accept every host name; the signature protects them.
   expect(await ask('evil.example', 'GET', '/v1/status')).toBe(200)
 })
 
-test('the page is there, and runs nothing from elsewhere', async () => {
+test('serves the page, with a policy that allows only its own scripts', async () => {
   const page = await fetch(`${emulator.url}/`)
   expect(page.status).toBe(200)
   expect(page.headers.get('content-type')).toContain('text/html')
   expect(page.headers.get('content-security-policy')).toMatch(/^default-src 'self';/)
 })
 
-test('the page that an error points to is there', async () => {
+test('serves the docs page that an error links to', async () => {
   const refused = await clientOf(emulator, await emulator.createAccount())
     .orders.get('ord_nobody')
     .catch((error: { docUrl: string }) => error)
@@ -310,7 +310,7 @@ test('the page that an error points to is there', async () => {
   expect((await fetch(`${emulator.url}/docs/reference/../../package.json`)).status).toBe(404)
 })
 
-test('what is not there is refused in the usual form', async () => {
+test('answers 404 in the usual form for unknown paths', async () => {
   const answer = await fetch(`${emulator.url}/_emulator/nothing`)
   expect(answer.status).toBe(404)
   expect(await answer.json()).toMatchObject({ error: { type: 'not_found' } })
@@ -324,18 +324,18 @@ test('what is not there is refused in the usual form', async () => {
   await expect(nobody).rejects.toThrow('no account')
 })
 
-test('the data holds to every rule', async () => {
+test('the database violates no invariant', async () => {
   expect(await emulator.control('POST', '/verify')).toEqual({ ok: true, violations: [] })
 })
 
-test('a path or a name that nothing can be called is not there', async () => {
+test('answers 404 to paths and names with impossible characters', async () => {
   for (const path of ['%zz', 'orders?account_id=%00', 'ledger?account_id=%00', 'faults/%00']) {
     const method = path.startsWith('faults') ? 'DELETE' : 'GET'
     expect((await fetch(`${emulator.url}/_emulator/${path}`, { method })).status, path).toBe(404)
   }
 })
 
-test('headers are shown as they came, whatever they are called', async () => {
+test('headers are recorded as received, whatever their names', async () => {
   const account = await emulator.createAccount()
   const { headers } = signed(account, 'GET', '/v1/ping')
   const own = { ...headers, constructor: 'a', toString: 'b', ['__proto__']: 'c' }
@@ -354,7 +354,7 @@ test('headers are shown as they came, whatever they are called', async () => {
   )
 })
 
-test('a page whose name was made to lead here cannot use the key that everybody knows', async () => {
+test('DNS rebinding: a page with a foreign host name cannot use the public key', async () => {
   const body = JSON.stringify({ url: 'http://127.0.0.1:9/' })
   const post = (from: Record<string, string>) =>
     new Promise<number | undefined>((resolve) => {
@@ -367,7 +367,7 @@ test('a page whose name was made to lead here cannot use the key that everybody 
   const host = 'rebound.example:4010'
   expect(await post({ host, origin: 'http://rebound.example:4010' })).toBe(403)
   expect(await post({ host, origin: 'null' })).toBe(403)
-  // Programs have no origin, and a store may be called by any name.
+  // Programs send no Origin header, and a store accepts any host name.
   expect(await post({ host })).toBe(400)
   expect(await post({ origin: emulator.url })).toBe(400)
 })

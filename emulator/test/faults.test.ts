@@ -34,7 +34,7 @@ afterAll(async () => {
   receiver.close()
 })
 
-/** Armed for an account of its own, so that the tests do not get into each other's way. */
+/** Armed for a separate account, so that the tests do not affect each other. */
 async function armed(...faults: Omit<FaultRequest, 'account_id'>[]): Promise<Account> {
   const account = await emulator.createAccount()
   for (const fault of faults)
@@ -53,7 +53,7 @@ const post = (account: Account, body = orderBody()) => call(emulator, account, '
 const gotFor = (order_id: string) => receiver.got.filter((one) => one.order_id === order_id)
 
 describe('requests', () => {
-  test('lost_answer: the order is there, its answer is not; the same key finds it', async () => {
+  test('lost_answer: the order exists, its answer is lost, and the same key returns it', async () => {
     const account = await armed({ name: 'lost_answer' })
     const body = orderBody()
     await expect(post(account, body)).rejects.toThrow('fetch failed')
@@ -65,7 +65,7 @@ describe('requests', () => {
     expect(found).toMatchObject({ status: 200, sent: true, fault: null })
   })
 
-  test('dropped_connection: the service never hears of the request', async () => {
+  test('dropped_connection: the request does not reach the service', async () => {
     const account = await armed({ name: 'dropped_connection' })
     await expect(post(account)).rejects.toThrow('fetch failed')
     expect(await ordersOf(emulator, account.accountId)).toEqual([])
@@ -74,7 +74,7 @@ describe('requests', () => {
     expect(dropped?.body).toContain(RING)
   })
 
-  test('slow_body: 408 in the words of the service, and the nonce is not spent', async () => {
+  test("slow_body: 408 with the service's message, and the nonce is not spent", async () => {
     const account = await armed({ name: 'slow_body' })
     const answer = await post(account)
     expect([answer.status, answer.body.error.type]).toEqual([408, 'request_timeout'])
@@ -105,14 +105,14 @@ describe('requests', () => {
     expect((await post(account, body)).status).toBe(200)
   })
 
-  test('slow_answer: the answer comes late, and as it is', async () => {
+  test('slow_answer: the answer is delayed and unchanged', async () => {
     const account = await armed({ name: 'slow_answer', ms: 300 })
     const startedMs = performance.now()
     expect((await post(account)).status).toBe(201)
     expect(performance.now() - startedMs).toBeGreaterThan(295)
   })
 
-  test('clock_skew: who is right is 90 s off, and who goes by the answer is let in', async () => {
+  test('clock_skew: a correct timestamp is refused, and the time of the Date header is accepted', async () => {
     const account = await armed({ name: 'clock_skew' })
     const answer = await call(emulator, account, 'GET', '/v1/ping')
     expect([answer.status, answer.body.error.type]).toEqual([401, 'timestamp_out_of_range'])
@@ -124,7 +124,7 @@ describe('requests', () => {
     expect((await call(emulator, account, 'GET', '/v1/ping')).status).toBe(200)
   })
 
-  test('store_closed: for everybody it is closed, and /status says so', async () => {
+  test('store_closed: the store is closed for all accounts, and /status reports it', async () => {
     const account = await emulator.createAccount()
     const earlier = orderBody()
     await post(account, earlier)
@@ -141,7 +141,7 @@ describe('requests', () => {
     await expect.poll(store).toBe('open')
   })
 
-  test('store_closed for one account leaves it open for the others', async () => {
+  test('store_closed for one account: the store stays open for the others', async () => {
     const account = await armed({ name: 'store_closed', times: 1 })
     const other = await emulator.createAccount()
     expect((await post(other)).status).toBe(201)
@@ -149,7 +149,7 @@ describe('requests', () => {
     expect((await post(account)).status).toBe(201)
   })
 
-  test('price_change: the price moves just before the order, which expected the old one', async () => {
+  test('price_change: the price changes just before the order, which gets 409 price_changed', async () => {
     const account = await armed({ name: 'price_change', by_cents: 25 })
     const { body: item } = await call(emulator, account, 'GET', '/v1/catalogue/1144058340328047004')
     const items = [{ id: item.id, expected_price_cents: item.price_cents }]
@@ -159,7 +159,7 @@ describe('requests', () => {
     expect((await post(account, orderBody(newKey(), raised))).status).toBe(201)
   })
 
-  test('sold_out: the item goes just before the order, until somebody puts it back', async () => {
+  test('sold_out: the item becomes unavailable just before the order, until it is set sellable again', async () => {
     const id = '1144058340329047007'
     const account = await armed({ name: 'sold_out' })
     const answer = await post(account, orderBody(newKey(), [{ id }]))
@@ -190,7 +190,7 @@ describe('orders', () => {
       .toEqual(['order.accepted', 'order.cancelled'])
   })
 
-  test('slow_fulfilment: the order stays paid, and can be finished by hand meanwhile', async () => {
+  test('slow_fulfilment: the order stays paid, and can be delivered or cancelled manually meanwhile', async () => {
     const account = await armed(
       { name: 'slow_fulfilment', ms: 60_000, times: 2 },
       { name: 'slow_fulfilment', ms: 400 },
@@ -221,7 +221,7 @@ describe('events', () => {
     expect(told.filter(({ fault }) => fault === 'duplicate_event')).toHaveLength(2)
   })
 
-  test('late_event: an event is held back', async () => {
+  test('late_event: an event is delayed', async () => {
     const account = await withEvents({ name: 'late_event', ms: 600, event: 'order.accepted' })
     const startedMs = performance.now()
     const { id } = await clientOf(emulator, account).orders.create(ring())
@@ -230,7 +230,7 @@ describe('events', () => {
     expect((accepted?.atMs ?? 0) - startedMs).toBeGreaterThan(595)
   })
 
-  test('out_of_order_events: what happened first arrives last', async () => {
+  test('out_of_order_events: order.accepted arrives after order.delivered', async () => {
     const account = await withEvents({ name: 'out_of_order_events' })
     const { id } = await clientOf(emulator, account).orders.create(ring())
     await expect
@@ -238,7 +238,7 @@ describe('events', () => {
       .toEqual(['order.delivered', 'order.accepted'])
   })
 
-  test('out_of_order_events until disarmed, for many orders at once, holds nobody up', async () => {
+  test('out_of_order_events until disarmed does not block many orders at once', async () => {
     const account = await withEvents({ name: 'out_of_order_events', times: 0 })
     const client = clientOf(emulator, account)
     const placed = await Promise.all(Array.from({ length: 8 }, () => client.orders.create(ring())))
@@ -246,7 +246,7 @@ describe('events', () => {
     await emulator.disarm('out_of_order_events', { accountId: account.accountId })
   })
 
-  test('lost_event: it does not arrive, and the store keeps it for later', async () => {
+  test('lost_event: the event does not arrive, and stays pending for a retry', async () => {
     const account = await withEvents({ name: 'lost_event', event: 'order.accepted' })
     const client = clientOf(emulator, account)
     const { id } = await client.orders.create(ring())
@@ -256,15 +256,15 @@ describe('events', () => {
   })
 })
 
-describe('whom a fault strikes', () => {
-  test('as often as it was told, one after the other in the order they were armed', async () => {
+describe('what a fault applies to', () => {
+  test('as often as `times` says, in the order the faults were armed', async () => {
     const account = await armed({ name: 'rate_limited', times: 2 }, { name: 'unavailable' })
     const statuses = []
     for (let n = 0; n < 4; n += 1) statuses.push((await post(account)).status)
     expect(statuses).toEqual([429, 429, 503, 201])
   })
 
-  test('who strikes until disarmed lets those go first that strike a number of times', async () => {
+  test('faults with `times` apply before those armed until disarmed', async () => {
     const account = await armed({ name: 'server_error', times: 0 }, { name: 'unavailable' })
     expect([
       (await post(account)).status,
@@ -275,7 +275,7 @@ describe('whom a fault strikes', () => {
     expect((await post(account)).status).toBe(201)
   })
 
-  test('only the route it is for, and everything signed with "*"', async () => {
+  test('only the route in `on`, and all signed requests with "*"', async () => {
     const account = await armed({ name: 'unavailable', on: 'GET /orders/{id}' })
     expect((await call(emulator, account, 'GET', '/v1/orders')).status).toBe(200)
     expect((await post(account)).status).toBe(201)
@@ -285,7 +285,7 @@ describe('whom a fault strikes', () => {
     expect((await call(emulator, account, 'GET', '/v1/balance')).status).toBe(503)
   })
 
-  test('nobody else’s account, and no request that would not have been let in', async () => {
+  test('no other account, and no request that would have been refused anyway', async () => {
     const account = await armed({ name: 'unavailable' })
     const other = await emulator.createAccount()
     expect((await post(other)).status).toBe(201)
@@ -296,7 +296,7 @@ describe('whom a fault strikes', () => {
     expect((await post(account)).status).toBe(201)
   })
 
-  test('exactly as many as it should when many come at once, each account for itself', async () => {
+  test('exactly `times` requests when many arrive at once, per account', async () => {
     const accounts = await Promise.all(
       Array.from({ length: 6 }, () => armed({ name: 'unavailable', times: 3 })),
     )
@@ -310,7 +310,7 @@ describe('whom a fault strikes', () => {
     for (const own of statuses) expect(own).toEqual([201, 201, 201, 201, 201, 503, 503, 503])
   })
 
-  test('a request that waits behind one whose connection breaks gives its fault back', async () => {
+  test('a pipelined request on a broken connection releases its fault', async () => {
     const account = await armed({ name: 'lost_answer' }, { name: 'unavailable' })
     const raw = () => {
       const body = orderBody()
@@ -332,9 +332,9 @@ describe('whom a fault strikes', () => {
     await expect.poll(async () => (await post(account)).status).toBe(503)
   })
 
-  test('what cannot be meant is refused with what can', async () => {
+  test('refuses invalid faults and lists the valid values', async () => {
     const arm = (fault: object) => emulator.arm(fault as FaultRequest)
-    await expect(arm({ name: 'nope' })).rejects.toThrow('There are lost_answer')
+    await expect(arm({ name: 'nope' })).rejects.toThrow('The faults are lost_answer')
     await expect(arm({ name: 'lost_answer', ms: 3 })).rejects.toThrow('does not take ms')
     await expect(arm({ name: 'slow_answer', ms: -1 })).rejects.toThrow('from 0 to')
     await expect(arm({ name: 'lost_answer', on: 'GET /nowhere' })).rejects.toThrow('on is one of')
@@ -342,6 +342,6 @@ describe('whom a fault strikes', () => {
   })
 })
 
-test('after all of this the data holds to every rule of a real store', async () => {
+test('after all tests the database violates no invariant of a real store', async () => {
   expect(await emulator.control('POST', '/verify')).toEqual({ ok: true, violations: [] })
 })

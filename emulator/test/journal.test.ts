@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createJournal } from '../src/journal.ts'
 import type { RecordedRequest } from '../src/types.ts'
 
-test('however much callers send, what is kept of it stays bounded, and the newest is there', () => {
+test('the journal stays bounded and keeps the newest records, however much callers send', () => {
   const journal = createJournal()
   const answer = 'x'.repeat(1_000_000)
   for (let n = 0; n < 200; n += 1) journal.add('request', { id: String(n), answer } as RecordedRequest)

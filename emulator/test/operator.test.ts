@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Emulator, startEmulator } from '../src/index.ts'
 import { type Account, call, clientOf, newKey, orderBody, RING, ring, startReceiver } from './support.ts'
 
-/** What a store's operator does to an account, and time, as tests of an integration need them. */
+/** Actions of a store's operator, and skipping time, for tests of integrations. */
 const HOUR_S = 3_600
 const DAY_S = 86_400
 const NEW_ITEM = {
@@ -52,7 +52,7 @@ async function testEvent() {
 }
 
 describe('a key', () => {
-  test('is refused with 401 from the moment it is revoked, and other keys of the account are not', async () => {
+  test('gets 401 after it is revoked; other keys of the account do not', async () => {
     const other = await control<{ key: Account['key'] }>('/keys', { account_id: account.accountId })
     expect((await ping()).status).toBe(200)
     expect(await control(`/keys/${account.key.id}/revoke`)).toEqual({
@@ -64,13 +64,13 @@ describe('a key', () => {
     expect((await ping({ ...account, key: other.key })).status).toBe(200)
   })
 
-  test('that is not there cannot be revoked', async () => {
+  test('that does not exist cannot be revoked', async () => {
     await expect(control('/keys/key_emulator_nobody/revoke')).rejects.toThrow(/no key/i)
   })
 })
 
 describe('an account', () => {
-  test('is refused with 403 while it is suspended, and let in when it is active again', async () => {
+  test('gets 403 while suspended, and is accepted when active again', async () => {
     const set = (status: string) => control('/account', { status, account_id: account.accountId })
     expect(await set('suspended')).toEqual({ account_id: account.accountId, status: 'suspended' })
     const refused = await ping()
@@ -80,7 +80,7 @@ describe('an account', () => {
     await expect(set('gone')).rejects.toThrow(/status is "active" or "suspended"/)
   })
 
-  test('made at the start says whether it is suspended', async () => {
+  test('created at the start: GET /_emulator shows whether it is suspended', async () => {
     const status = async () => (await emulator.control<{ account_status: string }>('GET', '')).account_status
     expect(await status()).toBe('active')
     await control('/account', { status: 'suspended' })
@@ -90,7 +90,7 @@ describe('an account', () => {
 })
 
 describe('a webhook secret', () => {
-  test('is rotated: both sign for a day, then only the new one', async () => {
+  test('after a rotation both secrets sign for a day, then only the new one', async () => {
     const { secret: old } = (await setWebhook()).webhook
     const { webhook } = await control<{ webhook: { secret: string; previous_until: string } }>(
       '/webhook/rotate',
@@ -118,26 +118,26 @@ describe('a webhook secret', () => {
 
 describe('time', () => {
   // First: no item has been changed yet.
-  test('that passes is no change of the catalogue, and nobody is told of one', async () => {
+  test('skipping it sends no catalogue.changed', async () => {
     await setWebhook()
     const { id } = await testEvent()
     await advance(DAY_S)
     await advance(DAY_S)
-    // What is announced goes out within a second or so of the change; a test event sent after that comes behind it.
+    // An announcement is sent within about a second of the change; a test event sent later arrives after it.
     await sleep(2_500)
     await testEvent()
     const mine = receiver.got.slice(receiver.got.findIndex((event) => event.id === id))
     expect(mine.map(({ event }) => event)).toEqual(['test', 'test'])
   })
 
-  test('an event that fails is tried again at once when its wait is skipped, and given up after twelve attempts', async () => {
+  test('a failed event is retried at once when its wait is skipped, and given up after twelve attempts', async () => {
     await setWebhook()
     receiver.answer(500)
     const { id } = await testEvent()
     const attempts = () => receiver.got.filter((event) => event.id === id).length
     let failedAt: string | null = null
     for (let n = 2; n <= 12; n += 1) {
-      // Written down, so that its next attempt is planned.
+      // Wait until the attempt is recorded, so that the next one is scheduled.
       await expect.poll(async () => (await health()).last_failure_at).not.toBe(failedAt)
       failedAt = (await health()).last_failure_at
       await advance(HOUR_S)
@@ -147,7 +147,7 @@ describe('time', () => {
     expect(attempts()).toBe(12)
   })
 
-  test('an event that is a day old is given up, however few its attempts were', async () => {
+  test('a day-old event is given up, even after few attempts', async () => {
     await setWebhook()
     receiver.answer(500)
     await testEvent()
@@ -174,7 +174,7 @@ describe('time', () => {
     expect(await status()).toBe('ok')
   })
 
-  test('an order that is held back is delivered', async () => {
+  test('a delayed order is delivered', async () => {
     await emulator.arm({ name: 'slow_fulfilment', ms: HOUR_S * 1000, account_id: account.accountId })
     const client = clientOf(emulator, account)
     const { id } = await client.orders.create(ring())
@@ -184,7 +184,7 @@ describe('time', () => {
     await expect.poll(async () => (await client.orders.get(id)).status).toBe('delivered')
   })
 
-  test('a second change of the catalogue is announced without the minute between two announcements', async () => {
+  test('a second change of the catalogue is announced without waiting a minute', async () => {
     await setWebhook()
     const announced = () => receiver.got.filter(({ event }) => event === 'catalogue.changed').length
     for (const price_cents of [511, 512, 513]) {
@@ -195,13 +195,13 @@ describe('time', () => {
     }
   })
 
-  test.each([0, -1, 1.5, '60', null, 366 * DAY_S + 1])('%j seconds are refused', async (advance_s) => {
+  test.each([0, -1, 1.5, '60', null, 366 * DAY_S + 1])('refuses to skip %j seconds', async (advance_s) => {
     await expect(control('/time', { advance_s })).rejects.toThrow(/whole number of seconds/)
   })
 })
 
 describe('the catalogue', () => {
-  test('takes new items, which can be bought and are delivered', async () => {
+  test('accepts new items, which can be bought and are delivered', async () => {
     expect(await control('/catalogue', { items: [NEW_ITEM], partial: true })).toMatchObject({
       added: 1,
       taken_from_sale: 0,
@@ -211,7 +211,7 @@ describe('the catalogue', () => {
     await expect.poll(async () => (await client.orders.get(id)).links.length).toBe(1)
   })
 
-  test('is replaced as a whole: what the new one lacks is taken from sale', async () => {
+  test('is replaced completely: missing items are taken from sale', async () => {
     const answer = await control<{ taken_from_sale: number; revision: number }>('/catalogue', {
       items: [{ ...NEW_ITEM, price_cents: 175 }],
     })

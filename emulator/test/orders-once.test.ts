@@ -10,8 +10,8 @@ import { type Emulator, type FaultRequest, startEmulator } from '../src/index.ts
 import { type Account, clientOf, ledgerOf, ordersOf, RING_CENTS, requestsOf, ring } from './support.ts'
 
 /**
- * However answers are lost, refused and cut off: a caller that repeats the same order under the same key buys once. Each row of
- * faults comes from its seed, so one that fails can be run again alone.
+ * However requests and answers fail, a caller that repeats the same order under the same key buys once. Each sequence
+ * of faults is generated from a seed, so a failing one can be run again alone.
  */
 const SEQUENCES = process.env.SHOPWIRE_LONG === '1' ? 1_000 : 60
 const AT_ONCE = 8
@@ -38,7 +38,9 @@ beforeAll(async () => {
 
 afterAll(() => emulator.stop())
 
-test(`${SEQUENCES} rows of faults end in one order and one debit each`, { timeout: 600_000 }, async () => {
+test(`${SEQUENCES} sequences of faults each end in one order and one debit`, {
+  timeout: 600_000,
+}, async () => {
   const seeds = Array.from({ length: SEQUENCES }, (_, n) => n + 1)
   const hits = { faults: 0, replays: 0 }
   await Promise.all(
@@ -50,7 +52,7 @@ test(`${SEQUENCES} rows of faults end in one order and one debit each`, { timeou
       }
     }),
   )
-  // Otherwise nothing was tried.
+  // Otherwise no fault was tested.
   expect(hits.faults).toBeGreaterThan(SEQUENCES)
   expect(hits.replays).toBeGreaterThan(SEQUENCES / 4)
   expect(await emulator.control('POST', '/verify')).toEqual({ ok: true, violations: [] })
@@ -83,7 +85,7 @@ async function buyThrough(seed: number): Promise<{ faults: number; isReplayed: b
   return { faults: faults.length, isReplayed: order.replayed }
 }
 
-/** As the documentation tells a caller to do it, without the waiting in between. */
+/** Retries as the documentation requires, without the waits. */
 async function buyUntilTold(account: Account, why: string) {
   const wanted = ring()
   const client = clientOf(emulator, account)
@@ -105,7 +107,7 @@ async function buyUntilTold(account: Account, why: string) {
   throw new Error(`${why} never ended: ${JSON.stringify(seen)}`)
 }
 
-/** Small and the same everywhere (mulberry32). */
+/** A small deterministic generator (mulberry32). */
 function randomOf(seed: number): () => number {
   let state = seed
   return () => {

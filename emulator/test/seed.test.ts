@@ -11,7 +11,7 @@ import { expect, test } from 'vitest'
 import { startDatabase } from '../src/database.ts'
 import { CELL, seed } from '../src/seed.ts'
 
-test('a first start that was cut short is made whole by the next', async () => {
+test('an interrupted first start is completed by the next one', async () => {
   const database = await startDatabase(
     undefined,
     () => {},
@@ -31,9 +31,9 @@ test('a first start that was cut short is made whole by the next', async () => {
       throw new Error('nobody is let in here')
     }
     const operator = createOperator({ db, keyring, clock, cell: CELL, admission }, 'emulator')
-    for (const deed of ['importCatalogue', 'createSupplier', 'chooseSource'] as const) {
-      const cut = { ...operator, [deed]: () => Promise.reject(new Error(`cut short at ${deed}`)) }
-      await expect(seed(db, keyring, cut, 100)).rejects.toThrow(deed)
+    for (const action of ['importCatalogue', 'createSupplier', 'chooseSource'] as const) {
+      const cut = { ...operator, [action]: () => Promise.reject(new Error(`cut short at ${action}`)) }
+      await expect(seed(db, keyring, cut, 100)).rejects.toThrow(action)
     }
     await seed(db, keyring, operator, 100)
     const { items, supplied } = await db.one<{ items: number; supplied: number }>(sql`

@@ -19,7 +19,7 @@ export interface Account {
   readonly key: Key
 }
 
-/** A client that sends once: what it is told is what the test looks at. */
+/** A client without retries, so that tests see every answer. */
 export const clientOf = ({ baseUrl }: Emulator, { key }: { key: Key }) =>
   new Shopwire({ baseUrl, keyId: key.id, secret: key.secret, maxRetries: 0 })
 
@@ -27,7 +27,7 @@ export const newKey = () => `test-${randomUUID()}`
 
 export const ring = (idempotencyKey = newKey()) => ({ items: [{ id: RING }], idempotencyKey })
 
-/** The headers of a request that is sent by hand. */
+/** The signed headers of a raw request. */
 export function signed({ key }: { key: Key }, method: string, target: string, body = '', nowMs = Date.now()) {
   const timestamp = String(Math.floor(nowMs / 1000))
   const nonce = randomBytes(16).toString('hex')
@@ -41,7 +41,7 @@ export function signed({ key }: { key: Key }, method: string, target: string, bo
   return { nonce, headers }
 }
 
-/** Signs and sends by hand, where the SDK would mend or hide something. */
+/** Signs and sends a raw request, where the SDK would retry or correct it. */
 export async function call(
   { url }: Pick<Emulator, 'url'>,
   key: { key: Key },
@@ -98,7 +98,7 @@ export interface Got {
   readonly body: Buffer
 }
 
-/** Somebody's server on this machine, which takes events. */
+/** A local webhook receiver. */
 export async function startReceiver() {
   const got: Got[] = []
   let status = 200
@@ -117,7 +117,7 @@ export async function startReceiver() {
   await once(server, 'listening')
   return {
     got,
-    /** What it answers from now on. */
+    /** Sets its answer from now on. */
     answer(wanted: number) {
       status = wanted
     },

@@ -31,7 +31,7 @@ export interface Webhook {
 }
 
 export interface RotatedWebhook extends Webhook {
-  /** Until then the secret before this one signs too, in a header of its own. */
+  /** Until then events are also signed with the previous secret, in a separate header. */
   readonly previous_until: string
 }
 
@@ -47,7 +47,7 @@ const SECRET_LENGTH_MAX = 200
 
 export type Actions = ReturnType<typeof createActions>
 
-/** What whoever sits in front of the emulator may do, with what was sent to it. */
+/** The actions of the control interface, with the parsed request bodies. */
 export function createActions(store: Store, defaults: { readonly balanceCents: number }) {
   const { db, keyring, operator, keys } = store
 
@@ -128,7 +128,7 @@ export function createActions(store: Store, defaults: { readonly balanceCents: n
       if (typeof url !== 'string') throw refuse('invalid_request', 'url is a URL, or null to remove it.')
       const wanted = { account_id, url: await checkUrl(url, account_id), set_by: 'emulator' }
       await db.transaction(async (tx) => {
-        // A secret of one's own comes with a new endpoint only.
+        // A chosen secret can be set only with a new endpoint.
         if (isSecret) await stopEndpoint(tx, account_id, nowMs)
         await setEndpoint(tx, keyring, wanted, nowMs, isSecret ? secret : undefined)
       })

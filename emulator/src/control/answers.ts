@@ -15,7 +15,7 @@ export function answerRefusal(response: ServerResponse, error: unknown): void {
   response.end(body)
 }
 
-/** Not one of the store's types: these answers are the emulator's own. */
+/** Not an error type of the store: used only by the control interface. */
 export function answerOwnRefusal(
   response: ServerResponse,
   status: number,
@@ -36,7 +36,7 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** The object that was sent; none is an empty one. */
+/** The JSON object of the body; an empty body is an empty object. */
 export async function readObject(request: IncomingMessage): Promise<Record<string, unknown>> {
   const text = (await readBody(request)).toString('utf8')
   if (text === '') return {}

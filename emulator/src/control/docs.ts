@@ -2,12 +2,13 @@ import { readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 
-/** In the package beside the code; in the repository where they are written. */
+/** In the package the pages are beside the code, in the repository in docs/. */
 const FOLDERS = [new URL('../docs/', import.meta.url), new URL('../../../docs/', import.meta.url)]
 const PARTS = ['reference', 'guides', 'start']
 
 /**
- * The pages that errors, `doctor` and `golive` point to, by path: as they are written, for the portal is larger than the emulator.
+ * The documentation pages that errors, `doctor` and `golive` link to, by path. They are served as
+ * Markdown, because the built portal is larger than the emulator.
  * `/docs/reference/errors/not_found` is `reference/errors/not_found.md`.
  */
 export async function readDocs() {

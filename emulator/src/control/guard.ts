@@ -4,8 +4,9 @@ import { answerOwnRefusal } from './answers.ts'
 const LOOPBACK_NAMES = /^(localhost|[a-z0-9-]+\.localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i
 
 /**
- * Any page in the browser can send requests to this port, and a name of its own can be made to lead here. So only loopback names
- * are answered, and what changes something has to be JSON, which no page may send to another place without asking first.
+ * Protects against CSRF and DNS rebinding: any web page can send requests to this port, and can make its host name
+ * resolve to this machine. So only loopback host names are accepted, and changes need a JSON content type, for which
+ * browsers send a preflight request first.
  */
 export function refuseStrangers(request: IncomingMessage, response: ServerResponse): boolean {
   const { host = '', 'content-type': type = '' } = request.headers
@@ -13,7 +14,7 @@ export function refuseStrangers(request: IncomingMessage, response: ServerRespon
     answerOwnRefusal(response, 403, 'loopback_only', 'This is answered at 127.0.0.1 and localhost only.')
     return true
   }
-  // Browsers ask before a DELETE in any case.
+  // Browsers always send a preflight request before a DELETE.
   const needsJson = request.method !== 'GET' && request.method !== 'DELETE'
   if (needsJson && !/^application\/json\s*(;|$)/i.test(type)) {
     answerOwnRefusal(response, 415, 'json_only', 'Send it with content-type: application/json.')
@@ -23,13 +24,18 @@ export function refuseStrangers(request: IncomingMessage, response: ServerRespon
 }
 
 /**
- * The store's own paths are open to every name, as a store's are. But everybody knows the emulator's key, so a page that made its
- * name lead here could sign with it, and have events sent into the network of whoever looks at it. Only browsers say where a page
- * is from, and they always do when it changes something.
+ * The store's paths accept every host name, as a real store does. But the emulator's key is public, so a page whose
+ * host name resolves to this machine (DNS rebinding) could sign with it, and have events sent into the user's
+ * network. Only browsers send an Origin header, and they always do for requests that change something.
  */
 export function refusePages(request: IncomingMessage, response: ServerResponse): boolean {
   const { host, origin } = request.headers
   if (origin === undefined || host === undefined || LOOPBACK_NAMES.test(host)) return false
-  answerOwnRefusal(response, 403, 'loopback_only', 'Pages are answered at 127.0.0.1 and localhost only.')
+  answerOwnRefusal(
+    response,
+    403,
+    'loopback_only',
+    'Web pages can use the emulator only at 127.0.0.1 and localhost.',
+  )
   return true
 }

@@ -19,7 +19,7 @@ const HEADERS = {
   'x-frame-options': 'DENY',
 }
 
-/** The page and its files, by path. Read from the disk at each look, so that whoever writes them sees every change. */
+/** The page and its files, by path. Read from disk for every request, so that changes during development are visible at once. */
 export async function readPage() {
   const names = (await readdir(FOLDER)).filter((name) => extname(name) in TYPES)
   const paths = new Map([['/', 'index.html'], ...names.map((name) => [`/${name}`, name] as const)])

@@ -22,7 +22,7 @@ const PREFIX = '/_emulator'
 const LIMIT_DEFAULT = 100
 const LIMIT_MAX = 2_000
 
-/** Answers `/`, pages under `/docs` and what is under `/_emulator`; everything else goes to the store as it is. */
+/** Answers `/`, pages under `/docs` and what is under `/_emulator`; all other requests are passed to the store unchanged. */
 export async function createControlServer(control: () => Control | undefined) {
   const [page, docs] = await Promise.all([readPage(), readDocs()])
   const shown = (path: string) => [page, docs].find(({ has }) => has(path))
@@ -46,7 +46,7 @@ export async function createControlServer(control: () => Control | undefined) {
     }
 }
 
-/** The receiver for those who have none: everything is fine. */
+/** A webhook receiver that accepts everything. */
 async function accept(request: IncomingMessage, response: ServerResponse) {
   await readBody(request).catch(() => {})
   answerJson(response, 200, { ok: true })
@@ -62,8 +62,8 @@ async function handle(
   const { journal, faults } = store
   const ok = (value: unknown) => answerJson(response, 200, value)
   const method = request.method ?? ''
-  const [, folder = '', id = '', deed = '', more] = path.split('/').map(decoded)
-  const asked = `${method} /${folder}${id === '' ? '' : '/:id'}${deed === '' ? '' : `/${deed}`}`
+  const [, folder = '', id = '', action = '', more] = path.split('/').map(decoded)
+  const asked = `${method} /${folder}${id === '' ? '' : '/:id'}${action === '' ? '' : `/${action}`}`
   if (more !== undefined) throw nothingHere()
   switch (asked) {
     case 'GET /':
@@ -138,7 +138,7 @@ async function handle(
 }
 
 function nothingHere() {
-  return refuse('not_found', 'There is nothing at this path. The emulator’s README lists what there is.')
+  return refuse('not_found', 'There is nothing at this path. The emulator’s README lists the paths.')
 }
 
 function range(query: URLSearchParams): [after: number, limit: number] {
@@ -165,7 +165,7 @@ function decoded(part: string): string {
   }
 }
 
-/** The database takes every text but this. */
+/** The only character that PostgreSQL text cannot contain. */
 function sayable(text: string): string {
   if (text.includes('\0')) throw nothingHere()
   return text

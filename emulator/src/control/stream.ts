@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Entry, Journal } from '../journal.ts'
 
-/** So that nobody in between takes a quiet stream for a dead one. */
+/** A comment is sent this often, so that proxies do not close a quiet stream. */
 const BREATH_MS = 15_000
-/** A reader that does not read is let go; it comes back and is told what it missed. */
+/** A client that does not read is disconnected; it reconnects and gets what it missed. */
 const BACKLOG_BYTES_MAX = 4_000_000
 
 export type Streams = ReturnType<typeof createStreams>
 
-/** What happens, as it happens. A reader that was away says which number it saw last and gets the rest. */
+/** Streams changes as server-sent events. A client that reconnects names the last number it saw and gets the rest. */
 export function createStreams(journal: Journal) {
   const open = new Set<ServerResponse>()
   let isEnded = false
@@ -35,7 +35,7 @@ export function createStreams(journal: Journal) {
         clearInterval(breath)
         open.delete(response)
       })
-      // A page comes back within a second. Let in now, it would keep the server from closing.
+      // A page reconnects within a second; accepting it now would keep the server from closing.
       if (isEnded) response.end()
     },
     end() {

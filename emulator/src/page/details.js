@@ -6,7 +6,7 @@ import { bodyBlock, canonicalBlock, headerTable } from './texts.js'
 import { troubleBox } from './trouble.js'
 import { count, curlOf, duration, money } from './words.js'
 
-/** Draws what is open. It is drawn anew only when something of it changed: whoever reads or selects is not disturbed. */
+/** Renders the open detail. It is rendered again only when something changed, so that scrolling and selection are kept. */
 export function drawDetail() {
   const { view, open } = place()
   const item = open === '' ? undefined : KINDS[view]?.find(open)
@@ -84,7 +84,7 @@ const DRAW = {
         ? h(
             'p',
             { class: 'dim' },
-            'There is no text to sign: headers are missing, or the request was never looked at.',
+            'There is no text to sign: headers are missing, or the request was not processed.',
           )
         : canonicalBlock(one.canonical, one.mistake?.signed),
       h('h3', {}, 'Request'),
@@ -218,7 +218,7 @@ function missing(view) {
       h(
         'p',
         { class: 'empty' },
-        `There is no such ${KINDS[view].one}. The emulator may have been started anew since; it throws its data away.`,
+        `There is no such ${KINDS[view].one}. The emulator may have been restarted since, which deletes its data.`,
       ),
   ]
 }
@@ -228,12 +228,12 @@ function faultBox({ fault, sent, status }) {
   const lost =
     sent === false &&
     (status === null
-      ? 'The request was never looked at.'
+      ? 'The request was not processed.'
       : `The service answered ${status}; the caller did not get that answer.`)
   return h(
     'div',
     { class: 'box warn' },
-    h('h3', {}, 'A fault struck: ', h('code', {}, fault)),
+    h('h3', {}, 'Fault applied:  ', h('code', {}, fault)),
     lost && h('p', {}, lost),
   )
 }

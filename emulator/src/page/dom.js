@@ -1,6 +1,6 @@
 /**
- * The only way this page makes elements. Children are nodes or text, never markup: what callers send is shown, not run.
- * A property that begins with "on" is a listener.
+ * The only function of this page that creates elements. Children are nodes or text, never markup, so that data from
+ * callers cannot inject HTML. A property that begins with "on" is a listener.
  */
 export function h(tag, properties = {}, ...children) {
   const node = document.createElement(tag)
@@ -21,7 +21,7 @@ export function byId(id) {
   return document.getElementById(id)
 }
 
-/** `of` is asked when the button is pressed: the text may be long, or secret. */
+/** `of` is called when the button is pressed, because the text may be long or secret. */
 export function copyButton(what, of, label = 'Copy') {
   const button = h('button', { type: 'button', class: 'copy', 'aria-label': `${label} ${what}` }, label)
   let timer
@@ -38,7 +38,7 @@ export function copyButton(what, of, label = 'Copy') {
   return button
 }
 
-/** What just happened, for eyes and for screen readers. */
+/** A short notice, also announced by screen readers. */
 export function say(text, isBad = false) {
   const toast = byId('toast')
   toast.textContent = text
@@ -80,7 +80,7 @@ async function copyText(text) {
     await navigator.clipboard.writeText(text)
     return true
   } catch {
-    // No clipboard without a secure context, such as another machine's plain http.
+    // The clipboard API needs a secure context, which plain http on another machine is not.
     const area = h('textarea', { class: 'away', 'aria-hidden': 'true' })
     area.value = text
     document.body.append(area)

@@ -7,7 +7,7 @@ const TIMES = { name: 'times', label: 'Times (0: until disarmed)', type: 'number
 const ON = { name: 'on', label: 'On', type: 'text', value: 'POST /orders' }
 const AFTER_COMMIT = {
   name: 'after_commit',
-  label: 'Carried out all the same',
+  label: 'Execute the request anyway',
   type: 'checkbox',
   value: false,
 }
@@ -17,7 +17,7 @@ const EVENT = {
 }
 const ms = (value) => ({ name: 'ms', label: 'Milliseconds', type: 'number', value })
 
-/** What can be set. A fault that is not here can be armed as it is. */
+/** Parameters with form fields. Faults that are not listed are armed with their defaults. */
 const FIELDS = {
   lost_answer: [TIMES, ON],
   dropped_connection: [TIMES, ON],
@@ -43,7 +43,7 @@ const FIELDS = {
   lost_event: [TIMES, EVENT],
 }
 
-/** Each fault keeps its place and its form: only its state changes under the reader's hands. */
+/** Forms are created once; afterwards only the state is updated, so that input in progress is kept. */
 export function drawFaults() {
   const list = byId('list')
   const names = state.faults.map(({ name }) => name).join()
@@ -59,7 +59,7 @@ export function drawFaults() {
         h(
           'p',
           { class: 'dim summary' },
-          'What can go wrong, on purpose. Armed ones strike the next request that fits.',
+          'Failures to inject. An armed fault applies to the next matching request.',
         ),
         h('span', { class: 'spring' }),
         h('button', { type: 'button', onclick: disarmAll }, 'Disarm all'),
@@ -78,7 +78,7 @@ export function drawFaults() {
   for (const fault of state.faults) drawn.items.get(fault.name)?.update(fault)
 }
 
-/** Always in sight: whoever armed a fault yesterday wonders today. */
+/** Always visible, so that a fault armed earlier is not forgotten. */
 export function drawArmed() {
   const armed = state.faults.filter((fault) => fault.armed)
   const strip = byId('armed')

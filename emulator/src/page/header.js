@@ -84,11 +84,11 @@ export function drawConnection() {
   const text = {
     live: 'Live',
     loading: 'Connecting',
-    lost: 'Connection lost. What you see is from before; trying again',
-    unreachable: 'No answer; trying again',
+    lost: 'Connection lost. The page shows the last known state; reconnecting',
+    unreachable: 'No answer; reconnecting',
   }[phase]
   byId('connection').className = `connection ${phase}`
-  // A countdown would be read aloud every second.
+  // Screen readers would read a countdown every second.
   byId('connection').title = phase === 'live' ? 'What happens is shown at once' : `Next try in ${seconds} s`
   if (byId('connection-text').textContent !== text) byId('connection-text').textContent = text
   byId('retry').hidden = phase === 'live' || phase === 'loading'
@@ -98,7 +98,7 @@ export function remember(name, value) {
   try {
     localStorage.setItem(name, value)
   } catch {
-    // Storage is forbidden here: it lasts until the page is closed.
+    // Without storage the choice lasts until the page is closed.
   }
 }
 

@@ -10,11 +10,11 @@ export const KINDS = {
     one: 'request',
     heads: ['Answer', 'Request', 'What to know', 'Took', 'When'],
     filters: {
-      ok: ['Carried out (2xx)', ({ status }) => status >= 200 && status < 300],
+      ok: ['Executed (2xx)', ({ status }) => status >= 200 && status < 300],
       refused: ['Refused (4xx)', ({ status }) => status >= 400 && status < 500],
       failed: ['Failed (5xx) or no answer', (one) => one.status === null || one.status >= 500 || !one.sent],
       signature: ['Wrong signature', isWrongSignature],
-      fault: ['Struck by a fault', ({ fault }) => fault !== null],
+      fault: ['Affected by a fault', ({ fault }) => fault !== null],
     },
     items: () => [...state.requests.values()].toReversed(),
     key: ({ seq }) => String(seq),
@@ -31,7 +31,7 @@ export const KINDS = {
         one.account_id,
         one.fault,
       ].concat([one.mistake?.name, one.mistake?.title, one.body]),
-    /** What of a row can change without the item changing. */
+    /** The parts of a row that can change without a change of its item. */
     mark: (one) => String(attemptOf(one)?.place),
     cells: (one) => [
       answerBadge(one),
@@ -84,7 +84,7 @@ export const KINDS = {
     filters: {
       accepted: ['Accepted (2xx)', isAccepted],
       failed: ['Not accepted', (one) => !isAccepted(one)],
-      fault: ['Struck by a fault', ({ fault }) => fault !== null],
+      fault: ['Affected by a fault', ({ fault }) => fault !== null],
     },
     items: () => [...state.deliveries.values()].toReversed(),
     key: ({ seq }) => String(seq),
@@ -173,7 +173,7 @@ function noteOf(one) {
   const attempt = attemptOf(one)
   return [
     one.mistake && h('span', { class: 'note bad-text' }, one.mistake.title),
-    // Broken between its words where the column is narrow.
+    // Allows a line break between the words in narrow columns.
     !one.mistake &&
       one.error_type &&
       h(

@@ -7,7 +7,7 @@ import { count, firstCalls, firstOrder } from './words.js'
 
 const ROWS_MAX = 200
 
-/** Draws the list of the current view. Rows that are there stay the same nodes: focus and scrolling are not touched. */
+/** Renders the list of the current view. Existing rows keep their nodes, so that focus and scrolling are kept. */
 export function drawList() {
   const { view } = place()
   if (drawn?.view !== view) drawn = start(view)
@@ -41,7 +41,7 @@ export function drawList() {
   list.setAttribute('aria-busy', String(state.phase === 'loading'))
 }
 
-/** For the list to be made again, as after Faults. */
+/** Forces the list to be rebuilt, as after the Faults view. */
 export function forgetList() {
   drawn = undefined
 }
@@ -161,7 +161,7 @@ function admit(items) {
   for (const one of items) drawn.admitted.add(drawn.kind.key(one))
 }
 
-/** New rows push the others down. They wait when somebody reads, points at a row or has one in focus. */
+/** New rows push the others down, so they are held back while the user has scrolled, points at a row or has one in focus. */
 function isAtRest({ table }) {
   return scroller().scrollTop < 8 && !table.matches(':hover') && !table.contains(document.activeElement)
 }
@@ -243,7 +243,11 @@ function drawEmpty(node, view, all, shown) {
         'div',
         { class: 'empty' },
         h('h3', {}, 'The emulator does not answer'),
-        h('p', {}, 'This page tries again by itself. Is the emulator still running in its terminal?'),
+        h(
+          'p',
+          {},
+          'This page reconnects automatically. Check that the emulator is still running in its terminal.',
+        ),
       ),
     )
   else if (shown > 0) replace(node)
@@ -270,17 +274,13 @@ const EMPTY = {
     h(
       'p',
       {},
-      'Everything that is sent to the base URL shows up here, right or wrong. The first call, ready to paste:',
+      'Everything that is sent to the base URL is listed here, also refused requests. A first call to copy:',
     ),
     snippets((secret) => firstCalls({ ...keyOf(), secret })),
   ],
   orders: () => [
     h('h3', {}, 'No order yet'),
-    h(
-      'p',
-      {},
-      'Buying costs nothing here: the money and the links are made up. The first order, ready to run:',
-    ),
+    h('p', {}, 'Buying costs nothing here: the money and the links are not real. A first order to run:'),
     snippets((secret) => [{ name: 'Node', text: firstOrder({ ...keyOf(), secret }) }]),
   ],
   deliveries: () =>
@@ -290,7 +290,7 @@ const EMPTY = {
           h(
             'p',
             {},
-            'Events go to ',
+            'Events are sent to ',
             h('code', {}, state.about.webhook.url),
             '. Place an order, or send a test event with POST /webhook/test.',
           ),
@@ -301,7 +301,7 @@ const EMPTY = {
           h(
             'p',
             {},
-            'Tell the emulator where your receiver listens. Plain http and localhost are fine here. Without a receiver, use the inbox.',
+            'Set the URL of your receiver. Plain http and localhost are allowed here. Without a receiver, use the inbox.',
           ),
           h(
             'p',
@@ -317,7 +317,7 @@ function keyOf() {
 
 const HIDDEN = '••••••••'
 
-/** The secret is hidden on the screen and is in what is copied. */
+/** The secret is hidden on the screen but included in the copied text. */
 function snippets(make) {
   const shown = make(HIDDEN)
   const code = h('code')

@@ -7,7 +7,7 @@ const ACCOUNTS_MAX = 10
 const DRAWN_EVERY_MS = 60
 const RETRY_MS = [1000, 2000, 5000]
 
-/** What the page knows. Changed here only; whoever draws it subscribes. */
+/** The state of the page. Changed only here; renderers subscribe to it. */
 export const state = {
   /** loading, live or lost */
   phase: 'loading',
@@ -26,7 +26,7 @@ export function subscribe(listener) {
   listeners.add(listener)
 }
 
-/** Loads everything, then follows. When the connection is lost it says so, tries again, and loads everything anew. */
+/** Loads everything, then follows the stream. When the connection is lost, reports it, reconnects, and loads everything again. */
 export async function follow() {
   clearTimeout(retryTimer)
   stream?.close()
@@ -54,7 +54,7 @@ export async function change(method, path, body) {
   return null
 }
 
-/** By hand, as the store would do it later. */
+/** Delivers or cancels an order manually. */
 export async function finishOrder({ id }, how) {
   const answer = await change('POST', `/orders/${encodeURIComponent(id)}/${how}`, {})
   if (answer === null) return
@@ -172,7 +172,7 @@ function open(after) {
   stream.addEventListener('error', () => lose(new Error('The stream broke')))
 }
 
-/** The webhook or the balance may have been changed from elsewhere. A lost connection is noticed by the stream. */
+/** Another client may have changed the webhook or the balance. A lost connection is detected by the stream. */
 function refreshSoon() {
   clearTimeout(refreshTimer)
   refreshTimer = setTimeout(() => refreshAbout().catch(() => {}), 200)
@@ -187,7 +187,7 @@ function keep(map, one) {
   tell()
 }
 
-/** EventSource would try again by itself, but a new emulator counts from one: everything is loaded anew instead. */
+/** EventSource would reconnect by itself, but a restarted emulator numbers records from one: everything is loaded again instead. */
 function lose() {
   stream?.close()
   state.phase = state.about === null ? 'unreachable' : 'lost'
@@ -198,7 +198,7 @@ function lose() {
   tell()
 }
 
-/** Many changes in one moment are drawn once. */
+/** Several changes at once are rendered once. */
 function tell() {
   if (telling) return
   telling = setTimeout(() => {

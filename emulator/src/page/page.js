@@ -37,7 +37,7 @@ function draw() {
   drawDetail()
 }
 
-/** Whoever closes a detail is back on its row. */
+/** Closing a detail returns the focus to its row. */
 function moved() {
   const { view, open } = place()
   const closed = last.view === view && open === '' ? last.open : ''
@@ -87,7 +87,7 @@ function drawViews() {
   }
 }
 
-/** For those who do not see rows arrive: what came, at most every few seconds. */
+/** Announces new rows to screen readers, at most every few seconds. */
 function tellNews() {
   if (state.phase !== 'live') return
   const now = { requests: state.requests.size, orders: state.orders.size, deliveries: state.deliveries.size }
@@ -124,10 +124,10 @@ function startKeys() {
       event.target instanceof Element && event.target.closest('input, textarea, select') !== null
     if (event.key === 'Escape') return onEscape(isTyping, event)
     if (isTyping || !isOn.checked) return
-    const deed = KEYS[event.key]
-    if (!deed) return
+    const action = KEYS[event.key]
+    if (!action) return
     event.preventDefault()
-    deed()
+    action()
   })
 }
 

@@ -1,4 +1,4 @@
-/** Where the reader is, kept in the address: a link to a row can be sent to a colleague, and Back works. */
+/** The current view is kept in the address, so that rows can be linked to and Back works. */
 export const VIEWS = ['requests', 'orders', 'deliveries', 'faults']
 
 export function place() {
@@ -12,7 +12,7 @@ export function place() {
   }
 }
 
-/** What is not named stays, but a filter and an open row belong to their view. */
+/** Parts that are not named stay, except filter and open row when the view changes. */
 export function hrefOf(change) {
   const now = place()
   const next =
@@ -38,7 +38,7 @@ export function onMove(listener) {
   addEventListener('popstate', listener)
 }
 
-/** A real link, so that it can be opened in a new tab, that does not load the page anew. */
+/** A real link, so that it can be opened in a new tab; a plain click does not reload the page. */
 export function followed(change) {
   return {
     href: hrefOf(change),

@@ -1,7 +1,7 @@
 import { copyButton, h, replace } from './dom.js'
 import { linksIn, parsed, visible } from './words.js'
 
-/** A body: JSON is laid out unless the reader wants it as sent, and gift links are hidden until they are clicked. */
+/** Renders a body: JSON is formatted unless the user wants it as sent, and gift links are hidden until clicked. */
 export function bodyBlock(title, text) {
   if (text === '')
     return h('div', { class: 'part' }, h('h4', {}, title), h('p', { class: 'dim' }, 'Empty: zero bytes.'))
@@ -65,7 +65,7 @@ export function headerTable(caption, headers) {
 
 const LINE_NAMES = ['Method', 'Path', 'Timestamp', 'Nonce', 'Body hash']
 
-/** The five lines that had to be signed, and beside them those that were, when that is known and differs. */
+/** The five lines that must be signed, beside those that were signed, when these are known and differ. */
 export function canonicalBlock(canonical, signed) {
   const right = canonical.split('\n')
   const isCompared = typeof signed === 'string' && signed !== canonical

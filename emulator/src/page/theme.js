@@ -1,9 +1,9 @@
-// Not a module: it runs before the first paint, so that nobody is dazzled.
+// Not a module: it must run before the first paint, to avoid a flash of the wrong theme.
 ;(() => {
   try {
     const theme = localStorage.getItem('theme')
     if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme
   } catch {
-    // Storage is forbidden here: the theme of the system it is.
+    // Without storage the system's theme is used.
   }
 })()

@@ -3,7 +3,7 @@ import { isWrongSignature } from './kinds.js'
 import { state } from './live.js'
 import { count, parsed } from './words.js'
 
-/** Why a request was refused, as exactly as can be told from what came. Null for one that was not. */
+/** Why a request was refused, derived from the recorded request. Null when it was not refused. */
 export function troubleBox(one) {
   if (one.status === null || one.status < 400) return null
   const trouble = isWrongSignature(one) ? wrongSignature(one) : (OTHERS[one.error_type] ?? plain)(one)
@@ -18,7 +18,7 @@ export function troubleBox(one) {
   )
 }
 
-/** As the contract has them. */
+/** The formats from the contract. */
 const FORMS = [
   ['X-Api-Key', /^key_[a-z0-9]{1,16}_[0-9a-hjkmnp-tv-z]{26}$/, 'the id of the key, as it is shown above'],
   ['X-Api-Timestamp', /^[1-9][0-9]{9}$/, 'Unix seconds, ten digits'],
@@ -35,17 +35,17 @@ function wrongSignature(one) {
     const value = headers.get(name.toLowerCase())
     if (value === undefined) return { title: `The header ${name} is missing.`, fix: `Send it: ${words}.` }
     if (!form.test(value))
-      return { title: `The header ${name} is not what it has to be.`, fix: `Send ${words}.` }
+      return { title: `The header ${name} does not have the required format.`, fix: `Send ${words}.` }
   }
   if (one.account_id === null) {
     return {
-      title: 'Nobody here has this key.',
-      fix: `The emulator's own key is ${state.about?.key.id}. Is the key of a real store in your environment?`,
+      title: 'No account here has this key.',
+      fix: `The emulator's own key is ${state.about?.key.id}. Perhaps your environment has the key of a real store.`,
     }
   }
   return {
-    title: 'The signature is wrong, and no common mistake makes it.',
-    fix: 'What remains: the nonce or the time was made twice, the body changed after signing, or the secret belongs to another key. Compare your text with the lines below.',
+    title: 'The signature is wrong, but not by a known mistake.',
+    fix: 'Possible causes: nonce or timestamp differ between signing and sending, the body changed after signing, or the secret belongs to another key. Compare your text with the lines below.',
   }
 }
 
@@ -57,17 +57,17 @@ const OTHERS = {
       title: `The timestamp is ${count(Math.abs(seconds), 'second')} ${seconds < 0 ? 'behind' : 'ahead of'} this machine's clock.`,
       fix:
         one.fault === null
-          ? 'Take the time when you sign, for every attempt anew, and keep the clock right. The answer says the time of the store.'
-          : 'The clock of the store is off, on purpose. The Date header of the answer says its time: sign again with that.',
+          ? "Take a new timestamp for every attempt and synchronise the clock. The Date header of the answer is the store's time."
+          : 'A fault has changed the clock of the store. The Date header of the answer is its time: sign again with that.',
     }
   },
   nonce_reused: () => ({
     title: 'This nonce was used before.',
-    fix: 'Make a fresh one for every attempt, retries too. Something below your code may repeat requests by itself.',
+    fix: 'Make a fresh one for every attempt, retries too. An HTTP library may be repeating requests automatically.',
   }),
 }
 
-/** In the words of the answer. */
+/** Uses the message of the answer. */
 function plain({ answer, error_type }) {
   const message = parsed(answer)?.error?.message
   return typeof message === 'string' ? { title: message } : error_type && { title: error_type }

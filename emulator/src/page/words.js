@@ -21,7 +21,7 @@ export function parsed(text) {
   }
 }
 
-/** Every gift link in an order or an event, wherever it stands. */
+/** Finds every gift link in an order or an event. */
 export function linksIn(value, found = [], depth = 0) {
   if (typeof value !== 'object' || value === null || depth > 20) return found
   for (const [name, one] of Object.entries(value)) {
@@ -31,7 +31,7 @@ export function linksIn(value, found = [], depth = 0) {
   return found
 }
 
-/** What cannot be seen, made visible. The ends of lines are drawn by whoever draws the lines. */
+/** Makes invisible characters visible. Line ends are rendered by the caller. */
 export function visible(text) {
   return text
     .replaceAll('\r', '␍')
@@ -55,7 +55,7 @@ function quoted(text) {
   return /^[\w./:=@-]+$/.test(text) ? text : `'${String(text).replaceAll("'", `'\\''`)}'`
 }
 
-/** Ways to make the first call. `secret` is asked for apart, so that it can be hidden on the screen. */
+/** Ways to make the first call. `secret` is a separate placeholder, so that it can be hidden on the screen. */
 export function firstCalls({ baseUrl, keyId, secret }) {
   const env = [
     `export SHOPWIRE_BASE_URL=${quoted(baseUrl)}`,
