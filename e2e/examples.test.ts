@@ -117,7 +117,7 @@ describe('buy-node', () => {
   test.each([
     ['price_change', 1, 'The price has changed'],
     ['sold_out', 1, 'It was sold out just now'],
-    ['supplier_failure', 0, 'came back'],
+    ['supplier_failure', 0, 'refunded'],
   ] as const)('%s ends with exit code %i', async (fault, code, words) => {
     const buyer = await openBuyer(emulator)
     const id = await buyer.idOf(ITEMS.changes)

@@ -8,7 +8,7 @@ import {
 } from '@shopwire/sdk'
 import { type Purchase, Purchases } from './purchases.ts'
 
-/** `buy.ts [ITEM_ID [QUANTITY]]`. Run again after a crash, it first finishes what was begun: same key, same cart. */
+/** `buy.ts [ITEM_ID [QUANTITY]]`. After a crash, run it again: it first finishes the open purchase with the same key and cart. */
 const DELIVERY_MS_MAX = 60_000
 const EXIT_TRY_AGAIN = 75
 
@@ -23,7 +23,7 @@ const [itemId = await anyItem(), quantity = '1'] = process.argv.slice(2)
 const wanted = await quote(itemId, Number(quantity))
 if (wanted) await buy(purchases.add(wanted))
 
-/** The cart with the price our customer sees; nothing is bought at another one. */
+/** The cart with the price our customer sees; it is not bought at another price. */
 async function quote(id: string, qty: number) {
   const { ok, lines, total_cents } = await shop.quote({ items: [{ id, qty }] })
   const [line] = lines
@@ -43,7 +43,7 @@ async function buy({ key, items }: Purchase) {
     console.log(
       `${order.id} ${order.replayed ? 'was bought before' : 'is bought'}: ${dollars(order.total_cents)}`,
     )
-    // A webhook would tell sooner and cost nothing: see receiver-*. Asking is for scripts, and for events that were lost.
+    // A webhook reports delivery sooner and costs no requests: see receiver-*. Polling is for scripts and lost events.
     report(key, await shop.orders.wait(order.id, { within: DELIVERY_MS_MAX }))
   } catch (error) {
     refused(key, error)
@@ -53,7 +53,7 @@ async function buy({ key, items }: Purchase) {
 function report(key: string, { id, status, links, total_cents }: FinalOrder) {
   purchases.finish(key, status)
   if (status === 'delivered') console.log(`${id} is delivered: ${links.map(masked).join(' ')}`)
-  else console.log(`${id} was cancelled, ${dollars(total_cents)} came back`)
+  else console.log(`${id} was cancelled, ${dollars(total_cents)} refunded`)
 }
 
 function refused(key: string, error: unknown) {
@@ -73,10 +73,10 @@ function refused(key: string, error: unknown) {
   } else if (error instanceof ShopwireError && error.isOutcomeUnknown) {
     process.exitCode = EXIT_TRY_AGAIN
     console.log(
-      `Nobody knows whether ${key} was bought. It stays unfinished: run this again, it never buys twice.`,
+      `It is not known whether ${key} was bought. It stays unfinished: run this again, it never buys twice.`,
     )
   } else {
-    // Anything else leaves the purchase unfinished, too: the next run sends it again under its key.
+    // Any other error also leaves the purchase unfinished: the next run sends it again with its key.
     throw error
   }
 }
@@ -86,7 +86,7 @@ async function anyItem(): Promise<string> {
   throw new Error('Nothing is for sale.')
 }
 
-/** A link is money: whoever reads it can redeem it, in a log as well. */
+/** Links are masked: whoever reads one, also in a log, can redeem it. */
 function masked(link: string): string {
   return `${new URL(link).origin}/…${link.slice(-4)}`
 }

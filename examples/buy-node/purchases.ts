@@ -8,7 +8,7 @@ export interface Purchase {
   readonly items: CartItem[]
 }
 
-/** What we want to buy is written down before the first attempt, so that no crash can make us buy it twice or forget it. */
+/** The purchase is stored before the first attempt, so that a crash cannot make us buy it twice or lose it. */
 export class Purchases {
   readonly #db: DatabaseSync
 
@@ -29,7 +29,7 @@ export class Purchases {
     return { key, items }
   }
 
-  /** Begun and not finished: to be sent again as they are. */
+  /** Unfinished purchases, to be sent again unchanged. */
   unfinished(): Purchase[] {
     const rows = this.#db.prepare('select key, items from purchases where outcome is null').all()
     return rows.map(({ key, items }) => ({ key: String(key), items: JSON.parse(String(items)) }))

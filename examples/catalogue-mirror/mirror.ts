@@ -2,8 +2,8 @@ import { DatabaseSync } from 'node:sqlite'
 import type { Item, Shopwire } from '@shopwire/sdk'
 
 /**
- * The store's catalogue in a table of ours. A sync reads all pages first and then writes in one transaction: whoever reads the table
- * sees the catalogue of before or of after, never half of it.
+ * The store's catalogue in a table of ours. A sync reads all pages first and then writes in one transaction: readers
+ * of the table see the old or the new catalogue, never a mix.
  */
 export class Mirror {
   readonly #db: DatabaseSync
@@ -30,7 +30,7 @@ export class Mirror {
       create table if not exists synced (only integer primary key check (only = 1), tag text not null) strict`)
   }
 
-  /** What changed, in words. Calls that come while one is under way share the next: it begins after all of them. */
+  /** Returns the changes as text. Calls during a running sync share the next one, which starts after all of them. */
   sync(): Promise<string[]> {
     if (!this.#running) {
       this.#running = this.#sync().finally(() => {

@@ -17,12 +17,12 @@ const mirror = new Mirror(MIRROR_DB, new Shopwire())
 
 const receive = webhook({
   secrets: [SHOPWIRE_WEBHOOK_SECRET, SHOPWIRE_WEBHOOK_SECRET_PREVIOUS],
-  // The event says that something changed, not what. It may come twice: a sync with nothing new is one small request. And it is not
-  // waited for: a long one would make the store think that we are down.
+  // The event says that something changed, not what. It may arrive twice: a sync without changes is one small
+  // request. The sync is not awaited here: a long one would exceed the store's timeout for the answer.
   onEvent: ({ event }) => {
     if (event !== 'catalogue.changed') return
     void sync('event')
-    // The event may outrun the server that answers us by a moment. Then the first look shows nothing, and this one does.
+    // The event may arrive slightly before the API shows the change. Then the first sync finds nothing, and this one does.
     setTimeout(() => void sync('event'), LOOK_AGAIN_MS)
   },
 })
@@ -35,7 +35,7 @@ createServer((request, response) => {
   })
 }).listen(Number(PORT), () => console.log(`Waiting for events at http://localhost:${PORT}/hooks`))
 
-// Events can be late or lost, and an item also ends by the clock, at available_until.
+// Events can be late or lost, and items also end without an event, at available_until.
 setInterval(() => void sync('timer'), Number(MIRROR_EVERY_S) * 1_000)
 await sync('start')
 
@@ -45,7 +45,7 @@ async function sync(why: string) {
     console.log(`${why}: ${changes.length} changes`)
     for (const change of changes) console.log(`  ${change}`)
   } catch (error) {
-    // The table is as it was; the timer tries again.
+    // The table is unchanged; the timer tries again.
     console.error(`${why}: not synced:`, error)
   }
 }

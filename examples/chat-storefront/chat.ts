@@ -1,12 +1,12 @@
 /** What the storefront needs of a chat. Terminal is one; a bot for Discord or Telegram is another class with these four. */
 export interface Chat {
-  /** Goes into idempotency keys, so it never changes: `discord`, `telegram`. */
+  /** Part of the idempotency keys, so it must never change: `discord`, `telegram`. */
   readonly name: string
-  /** In the order they were written. One that the chat delivers twice has the same id both times. */
+  /** In the order they were written. A message that the chat delivers twice has the same id both times. */
   messages(): AsyncIterable<Message>
-  /** Where the message was written; others may read along. */
+  /** Answers in the public channel of the message. */
   reply(message: Message, text: string): Promise<void>
-  /** To that person alone. Rejects when it cannot be delivered. */
+  /** Sends a private message. Rejects when it cannot be delivered. */
   whisper(user: string, text: string): Promise<void>
 }
 

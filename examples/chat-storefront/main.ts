@@ -17,7 +17,7 @@ const storefront = new Storefront(new Terminal(), new Shopwire(), new Purchases(
 
 const receive = webhook({
   secrets: [SHOPWIRE_WEBHOOK_SECRET, SHOPWIRE_WEBHOOK_SECRET_PREVIOUS],
-  // No memory of events is needed: a purchase only moves forward, so a copy changes nothing.
+  // Handled events need not be stored: a purchase only moves forward, so a duplicate changes nothing.
   onEvent: (event) => storefront.onEvent(event),
 })
 const server = createServer((request, response) => {
@@ -29,7 +29,7 @@ const server = createServer((request, response) => {
 }).listen(Number(PORT))
 
 for (const { key, user, state } of storefront.doubtful()) {
-  console.error(`${key}: cut off while ${state}; look whether @${user} got the message`)
+  console.error(`${key}: interrupted while ${state}; check whether @${user} got the message`)
 }
 await storefront.sweep()
 const timer = setInterval(() => void storefront.sweep(), Number(SWEEP_EVERY_S) * 1_000)

@@ -12,8 +12,9 @@ export interface Purchase {
 }
 
 /**
- * offered → buying → paid → handing → handed, or → refunding → refunded. `refused` and `expired` end it before anything was bought. The
- * two that end in -ing are claims: whoever moves a purchase there does the deed, and nobody else.
+ * offered → buying → paid → handing → handed, or → refunding → refunded. `refused` and `expired` end it before
+ * anything was bought. `handing` and `refunding` are claims: only the process that moves a purchase there performs
+ * the action.
  */
 export type State =
   | 'offered'
@@ -26,7 +27,10 @@ export type State =
   | 'refunding'
   | 'refunded'
 
-/** Everything is written down before it is done, so a crash leaves a state from which to go on. Links are never kept: the store has them. */
+/**
+ * Every step is stored before it is done, so the program can continue after a crash. Links are never stored: the
+ * store has them.
+ */
 export class Purchases {
   readonly #db: DatabaseSync
 
@@ -51,7 +55,7 @@ export class Purchases {
     return this.#db.prepare('insert or ignore into messages (id) values (?)').run(messageId).changes === 1
   }
 
-  /** An offer replaces the one before: `/yes` means the last price that was shown. */
+  /** An offer replaces the previous one: `/yes` refers to the last price that was shown. */
   offer(purchase: Omit<Purchase, 'state' | 'order_id'>) {
     this.#db
       .prepare(`update purchases set state = 'expired' where user = ? and state = 'offered'`)

@@ -13,14 +13,14 @@ import type { Purchase, Purchases } from './purchases.ts'
 const SHOWN_MAX = 5
 
 const HELP =
-  '/shop [words] shows what there is, /buy NUMBER offers it, /yes buys it, /orders tells how yours are'
+  '/shop [words] shows what there is, /buy NUMBER offers it, /yes buys it, /orders lists your purchases'
 
 /** Sells what the store sells, in any chat. */
 export class Storefront {
   readonly #chat: Chat
   readonly #shop: Shopwire
   readonly #purchases: Purchases
-  /** What each user was shown last; `/buy 2` means the second of these. */
+  /** The last list shown to each user; `/buy 2` refers to its second item. */
   readonly #shown = new Map<string, Item[]>()
   readonly #beingBought = new Set<string>()
 
@@ -32,7 +32,7 @@ export class Storefront {
 
   async run() {
     for await (const message of this.#chat.messages()) {
-      // Chats deliver a message again when they think that we missed it.
+      // Chats deliver a message again when they got no confirmation.
       if (!this.#purchases.isNew(message.id)) continue
       try {
         await this.#answer(message)
@@ -43,13 +43,13 @@ export class Storefront {
     }
   }
 
-  /** For the webhook. Twice the same event, or two in the wrong order, do nothing: a purchase only moves forward. */
+  /** Called by the webhook. Duplicate or reordered events have no effect: a purchase only moves forward. */
   async onEvent(event: WebhookEvent) {
     if (event.event === 'order.delivered' || event.event === 'order.cancelled')
       await this.#settle(event.data.order)
   }
 
-  /** For a timer and for the start: goes on where an answer, an event or this process was lost. */
+  /** Called at the start and by a timer: continues purchases whose answer or event was lost, or that a crash interrupted. */
   async sweep() {
     for (const purchase of this.#purchases.inState('buying')) await this.#buy(purchase)
     for (const { key, order_id } of this.#purchases.inState('paid')) {
@@ -57,13 +57,13 @@ export class Storefront {
       try {
         await this.#settle(await this.#shop.orders.get(order_id))
       } catch (error) {
-        // One that fails does not hold up the others.
-        console.error(`${key} is not settled:`, error)
+        // A failure of one does not stop the others.
+        console.error(`${key} is still open:`, error)
       }
     }
   }
 
-  /** Cut off in the middle of a deed: only a person can see in the chat whether it was done. */
+  /** Interrupted during an action: only a person can check in the chat whether it was done. */
   doubtful(): Purchase[] {
     return [...this.#purchases.inState('handing'), ...this.#purchases.inState('refunding')]
   }
@@ -104,15 +104,14 @@ export class Storefront {
   }
 
   async #confirm(message: Message) {
-    // Here your customer pays you. Only then:
+    // Take your customer's payment here, before buying:
     const purchase = this.#purchases.confirm(message.user)
-    if (!purchase)
-      return this.#chat.reply(message, 'There is nothing to say yes to. /shop shows what there is.')
+    if (!purchase) return this.#chat.reply(message, 'There is no offer to accept. /shop lists the items.')
     await this.#chat.reply(message, `Buying ${purchase.item_name}. The link comes to you in private.`)
     await this.#buy(purchase)
   }
 
-  /** May be called again for the same purchase as often as needed: the key makes it one. */
+  /** Can be repeated for the same purchase: the idempotency key makes it one order. */
   async #buy({ key, user, item_id, item_name, price_cents }: Purchase) {
     if (this.#beingBought.has(key)) return
     this.#beingBought.add(key)
@@ -120,17 +119,17 @@ export class Storefront {
       const items = [{ id: item_id, qty: 1, expected_price_cents: price_cents }]
       const { id } = await this.#shop.orders.create({ items, idempotencyKey: key })
       this.#purchases.bought(key, id)
-      // Its event may have come before we knew the order's id.
+      // Its event may have arrived before the order's id was known.
       await this.#settle(await this.#shop.orders.get(id))
     } catch (error) {
       const reason = whyNothingWasBought(error)
       if (reason === undefined) {
-        // Perhaps it was bought, perhaps the store is closed. It stays as it is, and the next sweep asks again under the same key.
+        // It may have been bought, or the store is closed. The state stays, and the next sweep retries with the same key.
         const detail = error instanceof ShopwireError && error.isOutcomeUnknown ? 'outcome unknown' : error
-        console.error(`${key} is not settled:`, detail)
+        console.error(`${key} is still open:`, detail)
         return
       }
-      // Here your customer gets the money back.
+      // Refund your customer here.
       if (this.#purchases.move(key, 'buying', 'refused')) {
         await this.#chat.whisper(user, `${item_name} was not bought: ${reason}. You pay nothing.`)
       }
@@ -141,17 +140,17 @@ export class Storefront {
 
   async #settle({ id, status, links }: Order) {
     const purchase = this.#purchases.ofOrder(id)
-    // Not sold in this chat.
+    // An order that was not made in this chat.
     if (!purchase) return
     const { key, user, item_name } = purchase
     if (status === 'delivered' && this.#purchases.move(key, 'paid', 'handing')) {
-      await this.#deed(key, 'handing', 'handed', () =>
+      await this.#perform(key, 'handing', 'handed', () =>
         this.#chat.whisper(user, `Your ${item_name}: ${links.join(' ')}`),
       )
     }
     if (status === 'cancelled' && this.#purchases.move(key, 'paid', 'refunding')) {
-      // Here your customer gets the money back.
-      await this.#deed(key, 'refunding', 'refunded', () =>
+      // Refund your customer here.
+      await this.#perform(key, 'refunding', 'refunded', () =>
         this.#chat.whisper(
           user,
           `${item_name} could not be delivered. You get ${dollars(purchase.price_cents)} back.`,
@@ -160,8 +159,11 @@ export class Storefront {
     }
   }
 
-  /** Done once. When it fails it is to be done again; when we die in the middle, it stays claimed and is told as doubtful. */
-  async #deed(
+  /**
+   * Performs an action once. After a failure it is repeated; after a crash in between it stays claimed and is
+   * reported for a person to check.
+   */
+  async #perform(
     key: string,
     claim: 'handing' | 'refunding',
     end: 'handed' | 'refunded',
@@ -184,9 +186,9 @@ export class Storefront {
   }
 }
 
-/** Undefined when that is not sure. */
+/** Undefined when the outcome is unknown. */
 function whyNothingWasBought(error: unknown): string | undefined {
-  // Ours to mend, not the customer's business.
+  // A problem on our side; details are not shown to the customer.
   if (error instanceof InsufficientFundsError) return 'we cannot sell it right now'
   if (!(error instanceof ConflictError)) return undefined
   if (error.type === 'price_changed') return 'its price has just changed'

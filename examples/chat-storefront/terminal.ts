@@ -3,7 +3,10 @@ import type { Chat, Message } from './chat.ts'
 
 const LINE = /^(?:@(?<user>\w+) )?(?:#(?<id>[\w.:-]+) )?(?<text>.*)$/
 
-/** A chat for one keyboard. `@bob /shop` speaks for somebody else, `#42 /yes` gives the message an id: say it twice to see what happens. */
+/**
+ * A chat for one keyboard. `@bob /shop` writes as another user, `#42 /yes` sets the message's id: send it twice to
+ * test duplicates.
+ */
 export class Terminal implements Chat {
   readonly name = 'terminal'
 

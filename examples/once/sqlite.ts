@@ -1,10 +1,10 @@
 import { DatabaseSync } from 'node:sqlite'
 import type { Once } from '@shopwire/sdk/webhooks'
 
-/** A handler that crashed holds its event no longer than this. The store itself waits ten seconds for an answer. */
+/** The claim of a crashed handler expires after this time. The store itself waits ten seconds for an answer. */
 const CLAIM_MS_MAX = 60_000
 
-/** Remembers events in a file that several processes may share, over restarts. Node, Bun and Deno have `node:sqlite`. */
+/** Stores handled events in a file that several processes can share. Node, Bun and Deno have `node:sqlite`. */
 export function sqliteOnce(path: string): Once {
   const db = new DatabaseSync(path, { timeout: 5_000 })
   db.exec(`
@@ -25,7 +25,7 @@ export function sqliteOnce(path: string): Once {
   return {
     claim(id) {
       const nowMs = Date.now()
-      // One statement, so of two deliveries at the same moment only one is the first.
+      // One statement, so of two simultaneous deliveries only one is the first.
       if (claim.get(id, nowMs, nowMs - CLAIM_MS_MAX)) return 'first'
       return known.get(id)?.handled_at ? 'done' : 'busy'
     },

@@ -18,7 +18,7 @@ Deno.serve(
   },
 )
 
-/** Whatever it throws becomes a 500, and the event comes again. Links are not printed: who reads one can redeem it. */
+/** An error here becomes a 500, and the store sends the event again. Links are not printed: whoever reads one can redeem it. */
 function onEvent({ event, data }: WebhookEvent) {
   if ('order' in data) console.log(event, data.order.id, `links: ${data.order.links.length}`)
   else console.log(event, data)

@@ -11,7 +11,7 @@ const {
 } = process.env
 const app = Fastify()
 
-// A plugin has parsers of its own: this route gets raw bytes, all others keep their JSON.
+// The plugin has its own parser: this route gets raw bytes, all others keep their JSON parser.
 await app.register(webhook, {
   path: '/hooks',
   secrets: [SHOPWIRE_WEBHOOK_SECRET, SHOPWIRE_WEBHOOK_SECRET_PREVIOUS],
@@ -22,7 +22,7 @@ await app.register(webhook, {
 await app.listen({ port: Number(PORT), host: 'localhost' })
 console.log(`Waiting for events at http://localhost:${PORT}/hooks`)
 
-/** Whatever it throws becomes a 500, and the event comes again. Links are not printed: who reads one can redeem it. */
+/** An error here becomes a 500, and the store sends the event again. Links are not printed: whoever reads one can redeem it. */
 function onEvent({ event, data }: WebhookEvent) {
   if ('order' in data) console.log(event, data.order.id, `links: ${data.order.links.length}`)
   else console.log(event, data)

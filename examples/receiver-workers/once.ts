@@ -10,15 +10,15 @@ export interface D1 {
   }
 }
 
-/** A handler that was cut off holds its event no longer than this. The store itself waits ten seconds for an answer. */
+/** The claim of an interrupted handler expires after this time. The store itself waits ten seconds for an answer. */
 const CLAIM_MS_MAX = 60_000
 
-/** Remembers events in the table of schema.sql. */
+/** Stores handled events in the table of schema.sql. */
 export function d1Once(db: D1): Once {
   return {
     async claim(id) {
       const nowMs = Date.now()
-      // One statement, so of two deliveries at the same moment only one is the first.
+      // One statement, so of two simultaneous deliveries only one is the first.
       const claimed = await db
         .prepare(`
           insert into events (id, claimed_at) values (?, ?)

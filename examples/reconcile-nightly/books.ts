@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 
-/** A purchase as our own books have it. */
+/** A purchase in our own records. */
 export interface OwnOrder {
   readonly idempotency_key: string
-  /** Empty while nobody knows whether it was bought. */
+  /** Empty while the outcome is unknown. */
   readonly order_id: string
   readonly status: string
   readonly total_cents: number
@@ -35,14 +35,15 @@ function readCsv(path: string): Record<string, unknown>[] {
   return lines.map((line) => Object.fromEntries(line.split(',').map((value, index) => [names[index], value])))
 }
 
-/** A row that cannot be read must not pass for one that agrees. */
+/** A row that cannot be parsed must not count as matching. */
 function toOwnOrder(row: Record<string, unknown>, where: string): OwnOrder {
   const [idempotency_key = '', order_id = '', status = '', total = '', created_at = ''] = COLUMNS.map(
     (column) => String(row[column] ?? ''),
   )
   const total_cents = Number(total)
   if (!Number.isInteger(total_cents) || total === '')
-    throw new Error(`${where}: total_cents is no amount: ${total}`)
-  if (Number.isNaN(Date.parse(created_at))) throw new Error(`${where}: created_at is no time: ${created_at}`)
+    throw new Error(`${where}: total_cents is not an amount: ${total}`)
+  if (Number.isNaN(Date.parse(created_at)))
+    throw new Error(`${where}: created_at is not a time: ${created_at}`)
   return { idempotency_key, order_id, status, total_cents, created_at }
 }

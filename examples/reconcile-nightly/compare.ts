@@ -18,13 +18,13 @@ export interface Difference {
 
 export interface Window {
   readonly sinceMs: number
-  /** Before now: a purchase that is just being made is no difference yet. */
+  /** The end of the window is before now: a purchase in progress is not a difference yet. */
   readonly untilMs: number
-  /** What was bought before and is still not delivered is late. */
+  /** Orders bought before this time and not delivered are late. */
   readonly paidSinceMs: number
 }
 
-/** Webhooks are a hint, the store's orders are the truth: whatever differs is told. */
+/** Webhooks can be lost, so the store's orders are the source of truth: every difference is reported. */
 export async function compare(shop: Shopwire, books: readonly OwnOrder[], window: Window) {
   const theirs = await readOrders(shop, window)
   const ours = books.filter((own) => isWithin(own, window))
@@ -39,13 +39,13 @@ export async function compare(shop: Shopwire, books: readonly OwnOrder[], window
   const seen = new Set<string>()
   for (const own of ours) {
     if (own.order_id === '') {
-      const text = 'nobody knows whether it was bought; send it again under the same key'
+      const text = 'the outcome is unknown; send it again with the same key'
       differences.push(difference('unsettled', own.idempotency_key, text))
       continue
     }
     if (seen.has(own.order_id)) differences.push(difference('twice_here', own.order_id, own.idempotency_key))
     seen.add(own.order_id)
-    // Our clock and the store's may put an order on different sides of the window's edge.
+    // Because of clock differences, an order near the edge of the window may be inside it on one side only.
     const order = theirs.get(own.order_id) ?? (await find(shop, own.order_id))
     if (order) differences.push(...compareOne(own, order, window))
     else differences.push(difference('missing_there', own.order_id, own.idempotency_key))
@@ -53,7 +53,7 @@ export async function compare(shop: Shopwire, books: readonly OwnOrder[], window
   return { compared: ours.length, differences }
 }
 
-/** Newest first, so the first one that is too old ends it. */
+/** Newest first, so reading stops at the first order that is too old. */
 async function readOrders(shop: Shopwire, window: Window): Promise<Map<string, OrderSummary>> {
   const orders = new Map<string, OrderSummary>()
   for await (const order of shop.orders.iterate()) {

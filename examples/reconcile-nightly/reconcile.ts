@@ -3,7 +3,10 @@ import { Shopwire } from '@shopwire/sdk'
 import { readBooks } from './books.ts'
 import { compare } from './compare.ts'
 
-/** Exits with 0 when all agrees, 1 when something differs, and 2 when it could not look: cron's mail should tell these apart. */
+/**
+ * Exits with 0 when everything agrees, 1 when something differs, and 2 when the comparison failed, so that monitoring
+ * can distinguish them.
+ */
 const USAGE = 'Usage: reconcile.ts [--days 2] [--grace-minutes 5] [--paid-minutes 60] orders.csv|orders.db'
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
@@ -35,6 +38,6 @@ try {
 
 function amount(text: string): number {
   const value = Number(text)
-  if (!(value >= 0)) throw new Error(`${text} is no number`)
+  if (!(value >= 0)) throw new Error(`${text} is not a number`)
   return value
 }

@@ -7,7 +7,7 @@ export interface Purchase {
   readonly items: CartItem[]
 }
 
-/** What the shop remembers. A purchase knows its order once the store has answered; an event may be earlier than that. */
+/** The shop's database. A purchase gets its order id with the store's answer; an event may arrive earlier. */
 export class Books {
   readonly #db: DatabaseSync
 
@@ -21,7 +21,7 @@ export class Books {
     `)
   }
 
-  /** The key is there before the first attempt. Whoever comes second, also at the same moment, finds the first one's. */
+  /** Stores the idempotency key before the first attempt. A second, even simultaneous, request gets the key of the first. */
   open(id: string, items: CartItem[]): Purchase {
     this.#db
       .prepare('insert into purchases (id, idempotency_key, items) values (?, ?, ?) on conflict do nothing')
@@ -29,7 +29,7 @@ export class Books {
     return readPurchase(this.#db.prepare('select * from purchases where id = ?').get(id))
   }
 
-  /** Neither bought nor refused: somebody has to ask again, with the same key. */
+  /** Neither bought nor refused: to be retried with the same key. */
   unsettled(): Purchase[] {
     return this.#db
       .prepare('select * from purchases where order_id is null and refusal is null')
@@ -50,7 +50,7 @@ export class Books {
       .run(refusal, purchase.id)
   }
 
-  /** News come in any order; what is older than what we know is left aside. */
+  /** States arrive in any order; one that is older than the stored state is ignored. */
   keep(order: Order): void {
     const row = this.#db.prepare('select status, links from orders where id = ?').get(order.id)
     const known = row && {
@@ -71,7 +71,7 @@ export class Books {
       .map(({ id }) => String(id))
   }
 
-  /** The event's id and its effect are stored together, or neither is: a copy finds the id and does nothing. */
+  /** The event's id and its effect are stored in one transaction: a duplicate finds the id and has no effect. */
   take(event: WebhookEvent): void {
     const order = 'order' in event.data ? event.data.order : undefined
     this.#db.exec('begin immediate')

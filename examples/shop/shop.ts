@@ -25,7 +25,7 @@ interface Answer {
   readonly body?: object
 }
 
-/** POST /buy {purchase, items: [{id, qty, price_cents}]}: what a customer's click becomes. */
+/** POST /buy {purchase, items: [{id, qty, price_cents}]}: a customer's purchase. */
 async function buy(request: IncomingMessage): Promise<Answer> {
   const wanted = JSON.parse((await readBody(request)).toString()) as {
     purchase: string
@@ -39,7 +39,7 @@ async function buy(request: IncomingMessage): Promise<Answer> {
   return settle(books.open(wanted.purchase, items))
 }
 
-/** Safe to call as often as one likes: it is always the same key with the same cart. */
+/** Safe to repeat: it always sends the same key with the same cart. */
 async function settle(purchase: Purchase): Promise<Answer> {
   try {
     const order = await store.orders.create(purchase)
@@ -47,7 +47,7 @@ async function settle(purchase: Purchase): Promise<Answer> {
     return { status: 200, body: { status: order.status } }
   } catch (error) {
     if (!(error instanceof ShopwireError)) throw error
-    // It may have been bought. The purchase stays open, and reconcile() asks again.
+    // It may have been bought. The purchase stays open, and reconcile() retries it.
     if (error.isOutcomeUnknown) return { status: 202, body: { status: 'pending' } }
     const refusal = error instanceof ApiError ? error.type : error.name
     books.refused(purchase, refusal)
@@ -66,14 +66,14 @@ async function receive(request: IncomingMessage): Promise<Answer> {
   }
 }
 
-/** Events are a hint, orders are the truth: whatever is not final in our books is asked for. */
+/** Events can be lost, so orders are the source of truth: reads every order that is not final in our database. */
 async function reconcile(): Promise<Answer> {
   for (const purchase of books.unsettled()) await settle(purchase)
   for (const id of books.paidOrders()) books.keep(await store.orders.get(id))
   return { status: 200 }
 }
 
-/** GET /purchases/ID: what a customer may know. */
+/** GET /purchases/ID: the state for the customer. */
 function state(id: string): Answer {
   const known = books.state(id)
   return known ? { status: 200, body: known } : { status: 404 }
@@ -104,7 +104,7 @@ const server = createServer(async (request, response) => {
     const { status, body } = await route(request)
     response.writeHead(status, { 'content-type': 'application/json' }).end(body && JSON.stringify(body))
   } catch (error) {
-    // Not the body, not the headers: links and signatures have no business in a log.
+    // Neither body nor headers: links and signatures must not be in a log.
     process.stderr.write(`${request.method} ${request.url}: ${(error as Error).message}\n`)
     response.writeHead(500).end()
   }

@@ -1,7 +1,7 @@
 # Source it: . shopwire.sh
 # Needs bash, curl, openssl and od. Reads SHOPWIRE_API_KEY, SHOPWIRE_API_SECRET and SHOPWIRE_BASE_URL.
 
-# call METHOD PATH [BODY]: one attempt, signed now. Prints the answer; fails when the store refuses or nobody answers.
+# call METHOD PATH [BODY]: one attempt, signed now. Prints the answer; fails when the store refuses or does not answer.
 call() {
   local method=$1 url=$SHOPWIRE_BASE_URL$2 body=${3-} target timestamp nonce signature
   # The path as it goes over the wire, /v1 and query included.

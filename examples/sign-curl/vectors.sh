@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Holds the signer to the known answers: vectors.sh FOLDER, the one with request-signing.json. Node only takes the JSON apart.
+# Checks the signer against the test vectors: vectors.sh FOLDER, the one with request-signing.json. Node only parses the JSON.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/shopwire.sh"
 

@@ -6,7 +6,7 @@ import (
 )
 
 // go run .                  asks the store who we are
-// go run . vectors FOLDER   holds Sign and VerifyWebhook to the known answers
+// go run . vectors FOLDER   checks Sign and VerifyWebhook against the test vectors
 func main() {
 	if len(os.Args) == 3 && os.Args[1] == "vectors" {
 		os.Exit(checkVectors(os.Args[2]))

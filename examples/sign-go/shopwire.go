@@ -22,7 +22,7 @@ const (
 	toleranceS = 300
 )
 
-// Refused is what the store says when it says no.
+// Refused is an error answer of the store.
 type Refused struct {
 	Status        int
 	Type, Message string
@@ -32,12 +32,12 @@ func (r *Refused) Error() string { return fmt.Sprintf("%d %s: %s", r.Status, r.T
 
 var client = &http.Client{
 	Timeout: timeout,
-	// A signature holds for one path; whoever sends us elsewhere is not the store.
+	// Redirects are not followed: a signature is valid for one path, and the store never redirects.
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
 // Call makes one attempt, signed now. body is the JSON exactly as it is to be sent, nil for none. An error that is not Refused
-// means that nobody answered: an order may have been bought then, so send it again with the same idempotency_key.
+// means that there was no answer: an order may have been bought, so send it again with the same idempotency_key.
 func Call(method, path string, body []byte) ([]byte, error) {
 	request, err := http.NewRequest(method, os.Getenv("SHOPWIRE_BASE_URL")+path, bytes.NewReader(body))
 	if err != nil {
@@ -55,7 +55,7 @@ func Call(method, path string, body []byte) ([]byte, error) {
 	request.Header.Set("X-Api-Timestamp", timestamp)
 	request.Header.Set("X-Api-Nonce", nonce)
 	request.Header.Set("X-Api-Signature", signature)
-	// On a kept connection that turns out broken, net/http would send the request again by itself; copies of a signature are refused.
+	// On a broken kept-alive connection net/http would resend the request by itself, and a repeated signature is refused.
 	request.Close = true
 
 	response, err := client.Do(request)

@@ -36,7 +36,8 @@ function call(string $method, string $path, ?array $body = null): array
         'method' => $method,
         'content' => $bytes,
         'timeout' => TIMEOUT_S,
-        // A refusal has a body that says why. And a signature holds for one path: whoever sends us elsewhere is not the store.
+        // A refusal has a body that says why. Redirects are not followed: a signature is valid for one path, and the
+        // store never redirects.
         'ignore_errors' => true,
         'follow_location' => 0,
         'header' => [

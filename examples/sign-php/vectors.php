@@ -1,6 +1,6 @@
 <?php
 
-// Holds both functions to the known answers: vectors.php FOLDER, the one with request-signing.json and webhook-signing.json.
+// Checks both functions against the test vectors: vectors.php FOLDER, the one with request-signing.json and webhook-signing.json.
 
 declare(strict_types=1);
 

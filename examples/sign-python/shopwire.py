@@ -16,7 +16,7 @@ TOLERANCE_S = 300
 
 
 class Refused(Exception):
-    """The store said no: status, type and message."""
+    """An error answer of the store: status, type and message."""
 
     def __init__(self, status, type, message):
         super().__init__(f"{status} {type}: {message}")
@@ -24,7 +24,7 @@ class Refused(Exception):
 
 
 def call(method, path, body=None):
-    """One attempt, signed now. Raises Refused, or OSError when nobody answered: then an order may have been bought.
+    """One attempt, signed now. Raises Refused, or OSError when there was no answer: then an order may have been bought.
     Send it again with the same idempotency_key."""
     url = os.environ["SHOPWIRE_BASE_URL"] + path
     parts = urlsplit(url)
@@ -79,7 +79,7 @@ def verify_webhook(held, headers, body, now_s=None):
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """A signature holds for one path; whoever sends us elsewhere is not the store."""
+    """Redirects are not followed: a signature is valid for one path, and the store never redirects."""
 
     def redirect_request(self, *_):
         return None

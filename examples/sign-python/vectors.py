@@ -1,4 +1,4 @@
-"""Holds both functions to the known answers: vectors.py FOLDER, the one with request-signing.json and webhook-signing.json."""
+"""Checks both functions against the test vectors: vectors.py FOLDER, the one with request-signing.json and webhook-signing.json."""
 
 import json
 import pathlib
