@@ -250,7 +250,7 @@ test('the tables that a statement locks are read from its text', () => {
   expect(tablesLockedBy('select sell($1)', functions)).toEqual(['pool_links', 'orders'])
 })
 
-/** Every locking statement in the sources, with its file. Admission is left out: it has its own tables and locks one statement at a time. */
+/** Every locking statement in the sources, with its file, except those of admission, which has its own tables. */
 function lockingStatements(): { file: string; text: string }[] {
   const sources = new URL('../src/', import.meta.url)
   return readdirSync(sources, { recursive: true, encoding: 'utf8' })

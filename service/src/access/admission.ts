@@ -23,7 +23,7 @@ export interface Attempt {
   readonly isOrder: boolean
   /** The account's access version when the key was read. */
   readonly access_version: number
-  /** The epoch of the store in which this version was last confirmed; undefined for a key just read. Every loss of data starts a new epoch. */
+  /** The store's epoch in which this version was last confirmed; undefined for a key just read. A loss of data starts a new epoch. */
   readonly epoch: string | undefined
 }
 

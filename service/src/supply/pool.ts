@@ -113,7 +113,7 @@ export class PoolUnreadable extends Error {
   }
 }
 
-/** Takes up to `wanted` links of an item whose supply row is locked. A link that cannot be decrypted is set aside and the next one taken. */
+/** Takes up to `wanted` links of an item whose supply row is locked. Links that cannot be decrypted are set aside and skipped. */
 export async function takeFromPool(
   tx: Tx,
   vault: LinkVault,
