@@ -22,8 +22,8 @@ import {
   verifyKeysOf,
 } from '../src/wiring.ts'
 
-/** A look at every row of a large shop takes minutes; no one else waits for it. */
-const PATIENT_STATEMENT_MS = 3_600_000
+/** Reading every row of a large store takes minutes, and nobody else waits for it. */
+const LONG_STATEMENT_MS = 3_600_000
 
 const log = createLog('silent')
 const closing: (() => Promise<void>)[] = []
@@ -50,12 +50,12 @@ const deps = once((): OperatorDeps => {
 /** Verified over a separate connection: the caller that seals may hold the only other one. */
 const checkedKeyring = () => {
   const keyring = openKeyringFrom(config())
-  return verifiedKeyring(keyring, () => verifyKeysOf(patientDb(), keyring))
+  return verifiedKeyring(keyring, () => verifyKeysOf(longRunningDb(), keyring))
 }
 
-const patientDb = once(() => {
-  const patient = { ...config(), SHOPWIRE_DATABASE_STATEMENT_MS: PATIENT_STATEMENT_MS }
-  const db = openDatabaseFrom(patient, 'shopwire-admin', log)
+const longRunningDb = once(() => {
+  const settings = { ...config(), SHOPWIRE_DATABASE_STATEMENT_MS: LONG_STATEMENT_MS }
+  const db = openDatabaseFrom(settings, 'shopwire-admin', log)
   closing.push(() => db.close())
   return db
 })
@@ -63,7 +63,7 @@ const patientDb = once(() => {
 process.exitCode = await runAdmin(
   {
     reads: () => createReads(deps().db),
-    patientReads: () => createReads(patientDb()),
+    longRunningReads: () => createReads(longRunningDb()),
     operator: (actor) =>
       createOperator(deps(), actorOf(actor ?? config().SHOPWIRE_ACTOR, currentLogin(), isDevelopment())),
     migrate: (report) => migrate(loadSchemaUrl('migrate'), SCHEMA, report),

@@ -8,7 +8,7 @@ import { parseDollars, parseLimit, parseSeq, parseSignedDollars, parseText } fro
 import { day, dollars, print, table } from './print.ts'
 
 export function accountCommands(program: Command, context: CommandContext): void {
-  const accounts = program.command('accounts').description('who buys, and with what money')
+  const accounts = program.command('accounts').description('accounts of customers, and their balances')
 
   accounts
     .command('create')
@@ -139,7 +139,7 @@ export function accountCommands(program: Command, context: CommandContext): void
   accounts
     .command('resume')
     .argument('<account>')
-    .description('let a suspended account in again')
+    .description('accept requests of a suspended account again')
     .action(async (id: string, _options, command: Command) => {
       const account = await context.operator().resumeAccount(id)
       print(command, context, account, () => `Resumed ${account.id} "${printable(account.name)}".`)

@@ -19,7 +19,7 @@ import { day, dollars, print, printableLines, table } from './print.ts'
 import { readInput } from './read-input.ts'
 
 const LINES_PER_KIND_MAX = 20
-/** Below this the answer comes before a person wonders. */
+/** With fewer items the command is done before anybody waits for progress. */
 const PROGRESS_ITEMS_MIN = 20_000
 
 export function catalogueCommands(program: Command, context: CommandContext): void {
@@ -44,13 +44,13 @@ function importCommand(catalogue: Command, context: CommandContext): void {
   catalogue
     .command('import')
     .argument('<file>', 'JSON or CSV; "-" reads from standard input')
-    .addOption(formatOption('what the file is; by default it is looked at'))
+    .addOption(formatOption('format of the file; detected by default'))
     .option('--partial', 'the file is not the whole catalogue: leave items alone that it does not name')
     .option('--dry-run', 'show what would change and change nothing')
     .option('--yes', 'at a terminal: do not ask')
     .option('--all', `show every line, not the first ${LINES_PER_KIND_MAX} of a kind`)
     .option('--allow-removals', 'even if most of what is for sale goes from sale')
-    .description('bring the shop to what a file says, whole or not at all')
+    .description('make the catalogue match a file, completely or not at all')
     .addHelpText(
       'after',
       [
@@ -120,7 +120,7 @@ function importOptions(flags: ImportFlags, { err }: CommandContext): ImportOptio
   }
 }
 
-/** Scripts have said what they want by running the command; only a person at a terminal is asked. */
+/** Only a person at a terminal is asked: a script cannot answer. */
 async function isAgreed({ err }: CommandContext): Promise<boolean> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return true
   err('Apply this? [y/N] ')
@@ -152,7 +152,7 @@ function changesIn(difference: Difference): number {
   return Object.values(changes).reduce((sum, count) => sum + count, 0)
 }
 
-/** Who reads an item once the command has returned sees the change. False when that would take too long to wait for. */
+/** Waits until every API process serves the change. Returns false without waiting when that may take long. */
 async function untilServed({ pause }: CommandContext, changes: number): Promise<boolean> {
   const ms = servedWithinMs(changes)
   if (ms) await pause(ms)
@@ -232,7 +232,7 @@ function exportCommand(catalogue: Command, context: CommandContext): void {
       if (count === 0) context.err(`${NO_ITEMS}\n`)
       if (after !== before) {
         context.err(
-          `Warning: the catalogue changed while it was written (revision ${before} → ${after}); export it again for one moment's picture.\n`,
+          `Warning: the catalogue changed while it was written (revision ${before} → ${after}); export it again for a consistent copy.\n`,
         )
       }
     })
@@ -273,7 +273,7 @@ function listCommand(catalogue: Command, context: CommandContext): void {
             item.collection,
             item.name,
           ]),
-          isNarrowed ? 'No item is like that. Leave options out to see more.' : NO_ITEMS,
+          isNarrowed ? 'No item matches. Leave options out to see more.' : NO_ITEMS,
         )
         return next ? `${text}\nMore: --after ${next}` : text
       })
@@ -289,7 +289,7 @@ function showCommand(catalogue: Command, context: CommandContext): void {
   catalogue
     .command('show')
     .argument('<item>')
-    .description('all about one item, and whether it can be bought now')
+    .description('every field of an item, and whether it can be bought now')
     .action(async (id: string, _options, command: Command) => {
       const { item, obstacles } = await context.reads().showItem(id)
       const sellable = obstacles.length === 0
@@ -351,7 +351,7 @@ function setCommand(catalogue: Command, context: CommandContext): void {
     })
 }
 
-/** Answers as a catalogue file would spell it. */
+/** Returns the spelling of a catalogue file. */
 function parseYesNo(text: string): string {
   if (text !== 'yes' && text !== 'no') throw new InvalidArgumentError('must be yes or no.')
   return text === 'yes' ? 'true' : 'false'

@@ -4,24 +4,24 @@ import type { OperatorReads } from '../operations/reads.ts'
 import type { Rule } from '../operations/verify.ts'
 import type { MigrationReport } from '../platform/migrate.ts'
 
-/** What the commands need from the process around them; opened only when a command asks for it. */
+/** What the commands need from the process; opened when a command first uses it. */
 export interface CommandContext {
-  /** For whatever changes or reveals something. Refuses when nobody can be named as the one who acts. */
+  /** For whatever changes or reveals something. Refuses when there is no name for the audit log. */
   operator(actor?: string): Operator
-  /** For whatever only looks. Nobody has to be named for it. */
+  /** For whatever only reads. Needs no actor. */
   reads(): OperatorReads
-  /** The same, for reads of whole tables: the database is given much more time for a statement. */
-  patientReads(): OperatorReads
+  /** The same with a long statement timeout, for reads of whole tables. */
+  longRunningReads(): OperatorReads
   migrate(report: (line: string) => void): Promise<MigrationReport>
   /** Why the database does not fit this program; asked as its owner where one is given. */
   migrationStatus(): Promise<string | undefined>
   /** The same, on the connection that the commands work with. */
   schemaMismatch(): Promise<string | undefined>
-  /** What must hold of the data. */
+  /** The invariants of the data. */
   rules(): Promise<Rule[]>
   describeConfig(): Record<string, string>
   configReference(): { name: string; default: string; meaning: string; secret: boolean }[]
-  /** Whether what production refuses is let through, such as a supplier without TLS. */
+  /** Whether to allow what production refuses, such as a supplier without TLS. */
   isDevelopment(): boolean
   encryptionKeys(): EncryptionKeys
   nowMs(): number

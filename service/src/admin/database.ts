@@ -24,7 +24,7 @@ export function databaseCommands(program: Command, context: CommandContext): voi
       const { state, isNew } = await context.operator().confirmDatabase(identity)
       print(command, context, { ...state, isNew }, () =>
         isNew
-          ? `Confirmed ${nameIdentity(state.present)}. Workers and API go on within seconds.`
+          ? `Confirmed ${nameIdentity(state.present)}. Workers and API continue within seconds.`
           : `${nameIdentity(state.present)} is confirmed already; nothing was changed.`,
       )
     })
@@ -36,8 +36,7 @@ function describe(state: DatabaseState): string {
     `Confirmed  ${nameIdentity(recorded)}  on ${day(confirmed_at)} UTC by ${confirmed_by}`,
     `Present    ${nameIdentity(present)}`,
   ]
-  if (is_confirmed)
-    return [...lines, 'They are the same: the store runs on the database it knows.'].join('\n')
+  if (is_confirmed) return [...lines, 'They are the same: there is nothing to confirm.'].join('\n')
   const what =
     recorded.system_identifier === present.system_identifier
       ? 'The timeline differs: the database was restored to a point in time, or a standby was promoted.'

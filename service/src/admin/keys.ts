@@ -5,7 +5,7 @@ import { printable } from '../platform/plain-text.ts'
 import type { CommandContext } from './command-context.ts'
 import { day, print, table } from './print.ts'
 
-/** Names for the usual sets, so that nobody grants more than they meant for want of typing. */
+/** Names for the usual sets: without them people type "all" to save time, and grant more than is needed. */
 const PRESETS: Readonly<Record<string, readonly string[]>> = {
   all: allScopes,
   read: allScopes.filter((scope) => scope.endsWith(':read')),
@@ -49,7 +49,7 @@ export function keyCommands(program: Command, context: CommandContext): void {
   keys
     .command('revoke')
     .argument('<key>', 'the public id, key_…')
-    .description('end a key at once and for good')
+    .description('revoke a key, immediately and permanently')
     .action(async (key_id: string, _options, command: Command) => {
       const key = await context.operator().revokeKey(key_id)
       print(

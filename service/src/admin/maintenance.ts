@@ -4,7 +4,7 @@ import type { UnopenedRow } from '../platform/rewrap.ts'
 import type { CommandContext } from './command-context.ts'
 import { parseLimit } from './parse.ts'
 import { day, print, table } from './print.ts'
-import { SchemaMismatch } from './schema-check.ts'
+import { SchemaMismatchError } from './schema-check.ts'
 
 export function maintenanceCommands(program: Command, context: CommandContext): void {
   program
@@ -14,7 +14,7 @@ export function maintenanceCommands(program: Command, context: CommandContext): 
     .action(async ({ status }: { status?: true }, command: Command) => {
       if (status) {
         const mismatch = await context.migrationStatus()
-        if (mismatch !== undefined) throw new SchemaMismatch(mismatch)
+        if (mismatch !== undefined) throw new SchemaMismatchError(mismatch)
         return print(command, context, { ok: true, mismatch: null }, () => 'The database fits this program.')
       }
       const report = await context.migrate((line) => context.err(`${line}\n`))
@@ -45,7 +45,7 @@ export function maintenanceCommands(program: Command, context: CommandContext): 
     .description('how many secrets and links are under which key')
     .action(async (_options, command: Command) => {
       const { keys, activeId } = context.encryptionKeys()
-      const counts = await context.patientReads().countSealed()
+      const counts = await context.longRunningReads().countSealed()
       const ids = [...new Set([...keys.keys(), ...counts.map(({ kek_id }) => kek_id)])]
       const rows = ids.map((id) => ({
         id,
@@ -126,7 +126,7 @@ export function maintenanceCommands(program: Command, context: CommandContext): 
     })
 }
 
-/** Of the rows that do not open, how many one JSON object names. */
+/** The most rows that cannot be decrypted that the JSON output lists. */
 const UNOPENED_LISTED_MAX = 1_000
 
 function describeRow({ table, keys, kek_id }: UnopenedRow): string {

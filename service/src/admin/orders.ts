@@ -45,7 +45,7 @@ export function orderCommands(program: Command, context: CommandContext): void {
   orders
     .command('show')
     .argument('<order>')
-    .option('--reveal-links', 'print the links too; the audit log remembers that you looked')
+    .option('--reveal-links', 'print the links too; this is recorded in the audit log')
     .description('an order with its lines')
     .action(async (id: string, { revealLinks }: { revealLinks?: true }, command: Command) => {
       const order = await context.reads().showOrder(id)
@@ -105,7 +105,7 @@ export function orderCommands(program: Command, context: CommandContext): void {
     .description('try to fulfil an order now instead of at its next time')
     .action(async (id: string, _options, command: Command) => {
       const order = await context.operator().retryOrder(id)
-      print(command, context, order, () => `${id} is due now; "orders show ${id}" tells how it went.`)
+      print(command, context, order, () => `${id} is due now; "orders show ${id}" shows the result.`)
     })
 
   const refunds = program.command('refunds').description('when orders that cannot be delivered are given up')
@@ -135,7 +135,9 @@ export function orderCommands(program: Command, context: CommandContext): void {
 
   refunds
     .command('release')
-    .description('let the refund rule go on after it has reached its limit; look at "orders waiting" first')
+    .description(
+      'let the refund rule continue after it has reached its limit; look at "orders waiting" first',
+    )
     .action(async (_options, command: Command) => {
       const rule = await context.operator().releaseRefundRule()
       print(
@@ -158,7 +160,7 @@ function parseCartItem(text: string, before: readonly CartItem[] = []): CartItem
   return [...before, line]
 }
 
-/** The contract's own rules: what a caller could not send, an operator cannot either. */
+/** The contract's own rules: an operator cannot place an order that a caller could not send. */
 function checkOrder(request: OrderRequest): OrderRequest {
   const check = new Ajv({ strict: true }).compile(OrderRequest)
   const [error] = check(request) ? [] : (check.errors ?? [])

@@ -18,14 +18,14 @@ export function parseSeq(text: string): number {
   return Number(text)
 }
 
-/** A reason or the like, which others will read in a terminal. */
+/** A reason or another text that will be printed in a terminal. */
 export function parseText(text: string): string {
   const objection = objectionToText(text, TEXT_LENGTH_MAX)
   if (objection !== undefined) throw new InvalidArgumentError(`must have ${objection}.`)
   return text
 }
 
-/** Both digits of the cents are asked for: "25" could be meant as either, and money is at stake. */
+/** Both digits of the cents are required: "25" could mean dollars or cents. */
 export function parseDollars(text: string): number {
   const [, whole, cents] = /^(\d{1,12})\.(\d{2})$/.exec(text) ?? []
   if (whole === undefined) throw new InvalidArgumentError('must be dollars and cents, such as 250.00.')
@@ -46,7 +46,7 @@ export function parseDuration(text: string): number {
   return Number(count) * (UNIT_MS[unit as string] as number)
 }
 
-/** An offset is asked for: a time without one means something else on every machine. */
+/** An offset is required: a time without one means something else on every machine. */
 export function parseInstant(text: string): number {
   const ms = /T.*(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN
   if (Number.isNaN(ms)) {

@@ -3,21 +3,21 @@ import { printable } from '../platform/plain-text.ts'
 import type { CommandContext } from './command-context.ts'
 
 /**
- * One result, two readers: JSON for scripts, lines for people. What came from data cannot act on the terminal in either: JSON
- * may spell any character as an escape, so it still reads as the same values.
+ * Prints a result as JSON for scripts or as lines for people. Control characters from data reach the terminal in neither. JSON
+ * may write any character as an escape, so it still parses to the same values.
  */
 export function print(command: Command, { out }: CommandContext, json: unknown, text: () => string): void {
   out(`${command.optsWithGlobals().json ? printable(JSON.stringify(json)) : printableLines(text())}\n`)
 }
 
-/** Keeps the line breaks, which are ours. A text from data that may hold some goes through `printable` first. */
+/** Keeps line breaks. A text from data that may contain some has to go through `printable` first. */
 export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n')
 }
 
-/** What was asked for did not come about. Thrown after the result was printed, for the exit code and the way out. */
-export class NotAsAsked extends Error {
-  override readonly name = 'NotAsAsked'
+/** The command ran, and the state that was asked for was not reached. Thrown after the result was printed; the message says what to do. */
+export class NotDoneError extends Error {
+  override readonly name = 'NotDoneError'
 }
 
 export function dollars(cents: number): string {

@@ -9,11 +9,11 @@ import { databaseCommands } from './database.ts'
 import { keyCommands } from './keys.ts'
 import { maintenanceCommands } from './maintenance.ts'
 import { orderCommands } from './orders.ts'
-import { NotAsAsked, printableLines } from './print.ts'
-import { checkSchemaFirst, SchemaMismatch } from './schema-check.ts'
+import { NotDoneError, printableLines } from './print.ts'
+import { checkSchemaFirst, SchemaMismatchError } from './schema-check.ts'
 import { storeCommands } from './store.ts'
 import { supplyCommands } from './supply.ts'
-import { RulesViolated, verifyCommand } from './verify.ts'
+import { RulesViolatedError, verifyCommand } from './verify.ts'
 import { webhookCommands } from './webhooks.ts'
 
 export const EXIT = {
@@ -27,11 +27,11 @@ export const EXIT = {
   unavailable: 7,
 } as const
 
-/** Runs one command line; answers with the exit code. Nothing is thrown at the person in front of the terminal. */
+/** Runs one command line and returns the exit code. Errors are printed, never thrown. */
 export async function runAdmin(outer: CommandContext, argv: readonly string[]): Promise<number> {
   const program = new Command('shopwire-admin')
     .description(
-      'Runs a Shopwire store: accounts, keys, money in, the catalogue, the shop door, the database. Every action is audited.',
+      'Runs a Shopwire store: accounts, keys, money in, the catalogue, opening and closing, the database. Every action is audited.',
     )
     .addOption(new Option('--json', 'print one JSON object instead of text'))
     .addOption(
@@ -88,10 +88,10 @@ function describe(error: unknown): { code: number; type: string; message: string
           : EXIT.conflict
     return { code, type: error.type, message: error.message }
   }
-  if (error instanceof NotAsAsked) {
+  if (error instanceof NotDoneError) {
     return { code: EXIT.conflict, type: 'not_as_asked', message: error.message }
   }
-  if (error instanceof RulesViolated) {
+  if (error instanceof RulesViolatedError) {
     return { code: EXIT.violated, type: 'violated', message: error.message }
   }
   if (error instanceof AdmissionMismatchError) {
@@ -113,7 +113,7 @@ function describe(error: unknown): { code: number; type: string; message: string
         : `The database did not answer (${reason}). Check SHOPWIRE_DATABASE_URL and whether the server runs.`
     return { code: EXIT.unavailable, type: 'service_unavailable', message }
   }
-  if (error instanceof SchemaMismatch) {
+  if (error instanceof SchemaMismatchError) {
     return { code: EXIT.schema, type: 'schema_mismatch', message: error.message }
   }
   const { name, message } = error as Error

@@ -14,7 +14,7 @@ export async function readInput(path: string): Promise<Buffer> {
   }
 }
 
-/** Its lines, without empty ones. Links are given this way: arguments end up in shell histories. */
+/** The lines of a file, without empty ones. Links are read from files because arguments end up in shell histories. */
 export async function readLines(path: string): Promise<string[]> {
   const text = (await readInput(path)).toString('utf8')
   return text

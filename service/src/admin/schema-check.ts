@@ -2,19 +2,19 @@ import type { Command } from 'commander'
 import type { CommandContext } from './command-context.ts'
 
 /** The database is older or newer than this program. */
-export class SchemaMismatch extends Error {
-  override readonly name = 'SchemaMismatch'
+export class SchemaMismatchError extends Error {
+  override readonly name = 'SchemaMismatchError'
 }
 
-/** These look at the schema themselves or need no database. */
+/** These check the schema themselves or need no database. */
 const EXEMPT: ReadonlySet<string> = new Set(['migrate', 'config', 'encryption new-key'])
 
-/** An old command on a new schema, or the other way round, could book money by rules that no longer hold. It is stopped first. */
+/** An old command on a new schema, or a new one on an old schema, could book money by rules that no longer hold. It is refused before it runs. */
 export function checkSchemaFirst(program: Command, context: CommandContext): void {
   program.hook('preAction', async (_program, command) => {
     if (EXEMPT.has(pathOf(command))) return
     const mismatch = await context.schemaMismatch()
-    if (mismatch !== undefined) throw new SchemaMismatch(mismatch)
+    if (mismatch !== undefined) throw new SchemaMismatchError(mismatch)
   })
 }
 

@@ -5,10 +5,10 @@ import { printable } from '../platform/plain-text.ts'
 import { refuse } from '../platform/trouble.ts'
 import type { CommandContext } from './command-context.ts'
 import { parseDuration, parseInstant, parseText } from './parse.ts'
-import { day, NotAsAsked, print, table } from './print.ts'
+import { day, NotDoneError, print, table } from './print.ts'
 
 export function storeCommands(program: Command, context: CommandContext): void {
-  const store = program.command('store').description('whether the shop takes new orders')
+  const store = program.command('store').description('whether the store takes new orders')
 
   store
     .command('show')
@@ -30,14 +30,15 @@ export function storeCommands(program: Command, context: CommandContext): void {
       print(command, context, { ...state, windows: closing }, () =>
         state.is_open_now ? describeStore(state) : 'The store opens when what keeps it closed has ended.',
       )
-      if (!state.is_database_confirmed) throw new NotAsAsked(whyClosedNow(state).join('\n'))
-      if (closing.length > 0) throw new NotAsAsked(describeClosing(closing, closedUntil(windows, state.now)))
+      if (!state.is_database_confirmed) throw new NotDoneError(whyClosedNow(state).join('\n'))
+      if (closing.length > 0)
+        throw new NotDoneError(describeClosing(closing, closedUntil(windows, state.now)))
     })
 
   store
     .command('close')
     .requiredOption('--reason <text>', 'kept in the audit log', parseText)
-    .description('refuse new orders with 503 until "store open"; reads, quotes and replays go on')
+    .description('refuse new orders with 503 until "store open"; reads, quotes and replays continue')
     .action(async ({ reason }: { reason: string }, command: Command) => {
       const state = await context.operator().setStore(false, reason)
       print(command, context, state, () => describeStore(state))
@@ -83,7 +84,7 @@ function describeClosing(closing: readonly StoreWindow[], until: Date): string {
   ].join('\n')
 }
 
-/** Windows may overlap or follow one another without a gap. They come sorted by their beginning. */
+/** Windows may overlap or follow one another without a gap. They are sorted by their beginning. */
 function closedUntil(windows: readonly StoreWindow[], now: Date): Date {
   return windows.reduce(
     (until, { closes_at, opens_at }) => (closes_at <= until && opens_at > until ? opens_at : until),
@@ -91,7 +92,7 @@ function closedUntil(windows: readonly StoreWindow[], now: Date): Date {
   )
 }
 
-/** A window may begin now and last so long, or begin and end at given times. */
+/** A window begins now or at a given time, and has an end or a length. */
 function readWindow(options: { from?: string; until?: string; for?: number }, nowMs: number) {
   const closesMs = options.from === undefined ? nowMs : parseInstant(options.from)
   if (options.for !== undefined)

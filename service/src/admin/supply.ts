@@ -5,7 +5,7 @@ import type { Loaded } from '../supply/pool.ts'
 import type { ItemSupply } from '../supply/queries.ts'
 import type { CommandContext } from './command-context.ts'
 import { parseCount, parseDuration, parseLimit, parseText } from './parse.ts'
-import { day, NotAsAsked, print, table } from './print.ts'
+import { day, NotDoneError, print, table } from './print.ts'
 import { readLines } from './read-input.ts'
 
 export function supplyCommands(program: Command, context: CommandContext): void {
@@ -35,7 +35,7 @@ export function supplyCommands(program: Command, context: CommandContext): void 
     )
     .option('--sku <text>', 'what the suppliers call the item; its id by default', parseText)
     .option('--warn-below <n>', 'warn when fewer links are left in the pool', parseCount)
-    .description('say where an item comes from')
+    .description('choose where the links of an item come from')
     .action(
       async (
         item: string,
@@ -70,7 +70,7 @@ function poolCommands(program: Command, context: CommandContext) {
       const loaded = await context.operator().loadPool(item, links, progress)
       print(command, context, loaded, () => describeLoaded(item, loaded))
       if (loaded.loaded === 0) {
-        throw new NotAsAsked(
+        throw new NotDoneError(
           `None of the ${links.length} links was loaded: this store held all of them before. Each is sold once; bring new ones.`,
         )
       }
@@ -117,7 +117,7 @@ function poolCommands(program: Command, context: CommandContext) {
         () => `Put ${done.changed} links back; the pool of ${item} holds ${done.pool_left}.`,
       )
       if (done.still_unreadable > 0) {
-        throw new NotAsAsked(
+        throw new NotDoneError(
           `${done.still_unreadable} links still cannot be decrypted and stay set aside; "pool set-aside" lists them.`,
         )
       }
@@ -209,7 +209,7 @@ function supplierCommands(program: Command, context: CommandContext) {
         table(
           ['REQUEST', 'SUPPLIER', 'QTY', 'ASKED', 'LAST (UTC)', 'ERROR'],
           rows.map((r) => [r.id, r.supplier, String(r.qty), `${r.attempts}×`, day(r.last_at), r.error ?? '']),
-          'Everything that was asked for was given or refused.',
+          'Every request was answered with links or refused.',
         ),
       )
     })
@@ -218,13 +218,13 @@ function supplierCommands(program: Command, context: CommandContext) {
     .command('give-up')
     .argument('<order>')
     .argument('<line>', 'of the order, from 1', parseCount)
-    .description('wait no longer for a supplier that is gone for good; the other one may be asked then')
+    .description('stop waiting for a supplier that will never answer; the other one may be asked then')
     .action(async (order: string, line: number, _options, command: Command) => {
       const requests = await context.operator().giveUpRequests(order, line)
       print(command, context, { requests }, () =>
         [
           ...requests.map(({ id, supplier, qty }) => `Gave up ${id} at "${supplier}" (${qty} links).`),
-          'Links that it made all the same are lost to the store: settle them with the supplier.',
+          'If the supplier made the links after all, the store does not have them: settle that with the supplier.',
         ].join('\n'),
       )
     })

@@ -4,9 +4,9 @@ import { refuse } from '../platform/trouble.ts'
 import type { CommandContext } from './command-context.ts'
 import { print, table } from './print.ts'
 
-/** Rules do not hold. Thrown after the findings were printed, for the exit code. */
-export class RulesViolated extends Error {
-  override readonly name = 'RulesViolated'
+/** At least one rule is violated. Thrown after the findings were printed, for the exit code. */
+export class RulesViolatedError extends Error {
+  override readonly name = 'RulesViolatedError'
 }
 
 export function verifyCommand(program: Command, context: CommandContext): void {
@@ -24,12 +24,12 @@ export function verifyCommand(program: Command, context: CommandContext): void {
         )
       }
       const findings = await context
-        .patientReads()
+        .longRunningReads()
         .verify(rules, ({ id, what }) => context.err(`${id}  ${what}\n`))
       const violated = findings.filter(({ violations }) => violations > 0)
       print(command, context, { ok: violated.length === 0, rules: findings }, () => describe(findings))
       if (violated.length > 0) {
-        throw new RulesViolated(
+        throw new RulesViolatedError(
           `${violated.length} of ${rules.length} rules are violated: ${violated.map(({ rule }) => rule).join(', ')}. ` +
             'Close the store and read docs/invariants.md before you change anything.',
         )

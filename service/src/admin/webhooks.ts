@@ -5,12 +5,12 @@ import { parseInstant, parseLimit } from './parse.ts'
 import { day, print, table } from './print.ts'
 
 export function webhookCommands(program: Command, context: CommandContext): void {
-  const webhooks = program.command('webhooks').description('events on their way to callers')
+  const webhooks = program.command('webhooks').description('deliveries of events to callers')
 
   webhooks
     .command('show')
     .argument('<account>')
-    .description('where an account’s events go, and how that goes')
+    .description('an account’s endpoint and the state of its deliveries')
     .action(async (account: string, _options, command: Command) => {
       const health = await context.reads().showWebhook(account)
       print(command, context, health, () =>
@@ -62,14 +62,14 @@ export function webhookCommands(program: Command, context: CommandContext): void
     .command('notices')
     .argument('<account>')
     .option('--limit <n>', 'how many', parseLimit, 20)
-    .description('what the account’s owner should hear of: endpoints that fail, events that were given up')
+    .description('notices for the account’s owner: endpoints that fail, events that were given up')
     .action(async (account: string, { limit }: { limit: number }, command: Command) => {
       const notices = await context.reads().listNotices(account, limit)
       print(command, context, { notices }, () =>
         table(
           ['TIME (UTC)', 'KIND', 'DETAILS'],
           notices.map((notice) => [day(notice.created_at), notice.kind, JSON.stringify(notice.details)]),
-          'Nothing to tell.',
+          'No notices.',
         ),
       )
     })
@@ -90,7 +90,7 @@ export function webhookCommands(program: Command, context: CommandContext): void
     .requiredOption('--from <time>', 'events made at or after, as 2026-11-14T22:00:00Z')
     .requiredOption('--until <time>', 'and before')
     .option('--apply', 'send them; without it they are only counted')
-    .description('send the events of a time that nobody ever accepted')
+    .description('send the events of a period that the receiver never accepted')
     .action(
       async (account: string, options: { from: string; until: string; apply?: true }, command: Command) => {
         const range = {
@@ -100,7 +100,7 @@ export function webhookCommands(program: Command, context: CommandContext): void
         const found = await context.reads().countRecoverable(account, range)
         const sent = options.apply ? await context.operator().recoverEvents(account, range) : 0
         print(command, context, { ...found, sent }, () => {
-          if (found.events === 0) return 'Every event of that time was accepted or is on its way.'
+          if (found.events === 0) return 'Every event of that period was accepted or is on its way.'
           const span = `${day(found.first_at as Date)} to ${day(found.last_at as Date)} UTC`
           return options.apply
             ? `${sent} events are on their way (${span}).`
@@ -133,6 +133,6 @@ function deliveryTable(rows: readonly LoggedDelivery[]): string {
       row.state === 'pending' ? day(row.next_at) : '',
       row.last_error ?? '',
     ]),
-    'No event was ever to be delivered.',
+    'No deliveries yet.',
   )
 }

@@ -2,21 +2,21 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 
 export interface ConnectionLimits {
-  /** Of all addresses together: every socket costs memory, one with an unfinished request up to a tenth of a megabyte. */
+  /** For all addresses together: every socket costs memory, one with an unfinished request up to a tenth of a megabyte. */
   readonly max: number
   /** 0 means no limit: behind a proxy all callers share its address. */
   readonly perAddressMax: number
   onRefused(limit: 'all' | 'address'): void
 }
 
-/** One address may not take all the sockets there are, and all together not all the memory. */
+/** Limits the sockets of one address, so that it cannot use up those of all others, and of all addresses, so that memory suffices. */
 export function limitConnections(server: Server, { max, perAddressMax, onRefused }: ConnectionLimits): void {
   server.maxConnections = max
   server.on('drop', () => onRefused('all'))
   if (perAddressMax === 0) return
   const open = new Map<string, number>()
   server.on('connection', (socket: Socket) => {
-    const address = neighbourhood(socket.remoteAddress ?? '')
+    const address = addressBlock(socket.remoteAddress ?? '')
     const count = (open.get(address) ?? 0) + 1
     if (count > perAddressMax) {
       onRefused('address')
@@ -31,18 +31,18 @@ export function limitConnections(server: Server, { max, perAddressMax, onRefused
   })
 }
 
-/** Who is calling: the socket's address, or what the nearest trusted proxy says of it. Callers can write the rest. */
+/** The address of the caller: the socket's, or the one that the nearest trusted proxy reports. Callers can forge the rest of the header. */
 export function addressReader(trustedProxyHops: number): (request: IncomingMessage) => string {
   return (request) => {
     const peer = request.socket.remoteAddress ?? ''
-    if (trustedProxyHops === 0) return neighbourhood(peer)
+    if (trustedProxyHops === 0) return addressBlock(peer)
     const forwarded = String(request.headers['x-forwarded-for'] ?? '').split(',')
-    return neighbourhood(forwarded.at(-trustedProxyHops)?.trim() || peer)
+    return addressBlock(forwarded.at(-trustedProxyHops)?.trim() || peer)
   }
 }
 
-/** One customer of a provider holds 2^64 IPv6 addresses; counted one by one they would never reach a limit. */
-export function neighbourhood(address: string): string {
+/** The address itself for IPv4, its /64 block for IPv6: one customer of a provider has 2^64 addresses and would never reach a limit. */
+export function addressBlock(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)
   if (mapped) return mapped[1] as string
   if (!address.includes(':')) return address

@@ -8,10 +8,10 @@ import { headersEndedAt } from './receive-body.ts'
 import type { Exchange, PresentedError } from './route-family.ts'
 import type { Match } from './route-matcher.ts'
 
-/** All that happens to one request, kept beside it until its log line is written. */
+/** The state of one request until its log line is written. */
 export interface OpenExchange extends Exchange {
   readonly match: Match
-  /** Holds once there is an answer, or nobody left to answer. */
+  /** Resolves once there is an answer, or nobody left to answer. */
   readonly decided: Promise<void>
   decide(): void
   error?: unknown
@@ -36,8 +36,8 @@ export function openExchange(match: Match, request: IncomingMessage, response: S
 }
 
 /**
- * One line per request, with what it ended in, once it is decided and the connection is done with it: a caller that hangs
- * up meanwhile is logged all the same. Never its headers, query or body.
+ * One line per request with its outcome, written when it is decided and its response is closed, so that a caller that hangs up
+ * meanwhile is logged too. Never its headers, query or body.
  */
 export function recordWhenOver(
   deps: { log: Log; metrics: Metrics },

@@ -6,7 +6,7 @@ export interface Health {
   notReady(): Promise<string | undefined>
 }
 
-/** For the machines that run us, on a port of its own: /livez never touches the database, /readyz does. */
+/** For orchestrators and load balancers, on a separate port. /livez never uses the database, /readyz does. */
 export function createHealthServer(metrics: Metrics, health: Health): Server {
   const answers: Record<string, () => Promise<{ status: number; type: string; body: string }>> = {
     '/livez': async () => ({ status: 200, type: 'text/plain', body: 'ok\n' }),

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Far more than any client sends ahead; each one waiting costs us memory. */
+/** Far more than any client sends ahead; each waiting request costs memory. */
 const WAITING_MAX = 64
 
 interface Queue {
@@ -10,8 +10,8 @@ interface Queue {
 }
 
 /**
- * Requests behind one another on one connection are executed one at a time. An answer that ends the connection must find
- * nothing behind it executed already, and a hundred requests in one packet must not be a hundred at once.
+ * Executes pipelined requests of one connection one at a time. When an answer ends the connection, nothing behind it may have been
+ * executed, and a hundred requests in one packet must not run at the same time.
  */
 export function serialisePipelinedRequests(): (response: ServerResponse, go: () => void) => void {
   const queues = new WeakMap<Socket, Queue>()

@@ -7,13 +7,13 @@ const NOTHING = Buffer.alloc(0)
 /** Emitted on a request, with the Refusal to answer, when its body turns out not to be HTTP. */
 export const MALFORMED = 'malformed'
 
-/** A caller that said in advance that it sends too much is told before it sends. */
+/** A caller that declares too large a body is refused before it sends it. */
 export function refuseDeclaredLength(request: IncomingMessage): void {
   const declared = request.headers['content-length']
   if (declared !== undefined && Number(declared) > BODY_BYTES_MAX) throw tooLarge()
 }
 
-/** The body's exact bytes, which is what the signature covers. Five seconds from the end of the headers, 16 KiB. */
+/** The exact bytes of the body: at most 16 KiB, within five seconds of the end of the headers. */
 export function receiveBody(request: IncomingMessage, response: ServerResponse): Promise<Buffer> {
   if (!carriesBody(request)) return Promise.resolve(NOTHING)
   // HTTP/1.0 has no interim answers; such a client would take the 100 for the final one.
@@ -55,7 +55,7 @@ export class CallerGoneError extends Error {
   override readonly name = 'CallerGoneError'
 }
 
-/** Notes the moment the headers were complete; the body's five seconds run from here. */
+/** Records when the headers were complete; the five seconds for the body begin here. */
 export function markHeadersEnd(request: IncomingMessage): void {
   headersEnd.set(request, performance.now())
 }

@@ -11,7 +11,7 @@ export interface NoMatch {
   readonly refusal: Refusal
   /** Who presents the refusal. Undefined where no family is known: the edge presents it. */
   readonly family: RouteFamily | undefined
-  /** Where the message ends is in doubt, so nothing behind it on the connection may be believed. */
+  /** It is uncertain where the message ends, so nothing behind it on the connection may be read as a request. */
   readonly endsConnection: boolean
 }
 
@@ -62,11 +62,11 @@ function wrongMethod(method: string, allowed: string[]): Refusal {
   )
 }
 
-/** Node would drop the headers past its own limit without a word, a second Host or Transfer-Encoding among them. */
+/** Node would silently drop the headers beyond its own limit, perhaps a second Host or Transfer-Encoding. */
 const HEADERS_MAX = 100
 const TARGET_FORM = /^\/[\x21-\x22\x24-\x7e]*$/
 
-/** What Node's parser lets through and two servers in a row might read differently. */
+/** What Node's parser accepts although a proxy in front of it might read it differently. */
 function framingFault(request: IncomingMessage): string | undefined {
   const { headers, rawHeaders, httpVersion } = request
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'The request line must say HTTP/1.1.'

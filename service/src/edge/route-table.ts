@@ -3,7 +3,7 @@ import type { FamilyRoute, RouteFamily } from './route-family.ts'
 /** The routes of all families, to be looked up by raw path. */
 export interface RouteTable {
   readonly exact: ReadonlyMap<string, ClaimedPath>
-  /** By what stands before `{id}`, the slash included. */
+  /** By the part of the path before `{id}`, with its slash. */
   readonly byId: ReadonlyMap<string, ClaimedPath>
   readonly prefixes: readonly { readonly prefix: string; readonly family: RouteFamily }[]
 }
@@ -47,7 +47,7 @@ export function claimRoutes(families: readonly RouteFamily[]): RouteTable {
   return { exact, byId, prefixes }
 }
 
-/** Two equal paths have met in the table already; here is what differs in spelling and still fits the same request. */
+/** Equal paths were refused while the table was filled. Refuses paths that differ and still match one request. */
 function refuseOverlaps(
   families: readonly RouteFamily[],
   byId: RouteTable['byId'],

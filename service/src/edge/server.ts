@@ -11,7 +11,7 @@ import { CallerGoneError, carriesBody, markHeadersEnd } from './receive-body.ts'
 import { COMMON_HEADERS, toRefusalAnswer } from './refusal-answer.ts'
 import type { Answer, PresentedError, RouteFamily } from './route-family.ts'
 import { createRouteMatcher, type Match } from './route-matcher.ts'
-import { closeGently, refuseOnSockets } from './socket-refusals.ts'
+import { lingerOnClose, refuseOnSockets } from './socket-refusals.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -25,7 +25,7 @@ export interface EdgeDeps {
   readonly metrics: Metrics
   readonly connectionsMax: number
   readonly connectionsPerAddressMax: number
-  /** Sees every request before anything here does. */
+  /** Wraps the handler of all requests. */
   around?(serve: ServeRequest): ServeRequest
 }
 
@@ -34,7 +34,7 @@ export type ServeRequest = (request: IncomingMessage, response: ServerResponse) 
 const HEADERS_BYTES_MAX = 16_384
 const HEADERS_ARRIVAL_MS_MAX = 10_000
 const IDLE_MS_MAX = 10_000
-/** A caller that takes nothing of its answer for this long is not waiting for it. Longer than any answer is in the making. */
+/** A connection on which nothing moves for this long is closed. Longer than it takes to make any answer. */
 const STALLED_MS_MAX = 20_000
 const CONNECTIONS_CHECK_MS = 250
 /** The two names that Fastify's router knows: a request that has a route, and one that has none. */
@@ -47,13 +47,13 @@ const NOT_MATCHED = '/not-matched'
  */
 export function createEdge(deps: EdgeDeps, families: readonly RouteFamily[]): FastifyInstance {
   const matchRoute = createRouteMatcher(families)
-  const takeTurn = serialisePipelinedRequests()
+  const serialise = serialisePipelinedRequests()
   const matches = new WeakMap<IncomingMessage, Match>()
 
   const app = Fastify({
     logger: false,
     exposeHeadRoutes: false,
-    // Fastify's router decodes, and folds spellings together. Ours has read the raw target already; it is handed a name.
+    // Fastify's router decodes and normalises paths. Ours has read the raw target already; Fastify gets one of two names.
     rewriteUrl(request) {
       markHeadersEnd(request)
       const match = matchRoute(request)
@@ -64,7 +64,7 @@ export function createEdge(deps: EdgeDeps, families: readonly RouteFamily[]): Fa
     keepAliveTimeout: IDLE_MS_MAX,
     connectionTimeout: STALLED_MS_MAX,
     forceCloseConnections: 'idle',
-    // Fastify's own 503 while closing is not in our words. What still comes in is answered; the connection ends after it.
+    // Fastify's own 503 while closing has another format. What still comes in is answered; the connection ends after it.
     return503OnClosing: false,
     http: {
       maxHeaderSize: HEADERS_BYTES_MAX,
@@ -76,7 +76,7 @@ export function createEdge(deps: EdgeDeps, families: readonly RouteFamily[]): Fa
     clientErrorHandler: () => {},
   })
   app.server.removeAllListeners('clientError')
-  // No header is dropped unseen: the route matcher counts them. And who has sent all it will send still gets its answer.
+  // Node drops no header: the route matcher counts them. And a caller that has closed its sending side still gets its answer.
   Object.assign(app.server, { maxHeadersCount: 0, httpAllowHalfOpen: true })
   refuseOnSockets(app.server, (request_id, answer) => {
     const line = { request_id, route: 'none', status: answer.status, error_type: answer.type }
@@ -87,7 +87,7 @@ export function createEdge(deps: EdgeDeps, families: readonly RouteFamily[]): Fa
     perAddressMax: deps.connectionsPerAddressMax,
     onRefused: (limit) => deps.metrics.connectionsRefused.inc({ limit }),
   })
-  // Otherwise Node would say "go on" before we know whether we want the body, and refuse other expectations without JSON.
+  // Otherwise Node would send 100 before we know whether we want the body, and refuse other expectations without JSON.
   for (const event of ['checkContinue', 'checkExpectation']) {
     app.server.on(event, (request, response) => app.server.emit('request', request, response))
   }
@@ -95,15 +95,15 @@ export function createEdge(deps: EdgeDeps, families: readonly RouteFamily[]): Fa
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
   app.decorateRequest('exchange', null)
-  // Before Fastify looks at the body: it has rules of its own for some methods.
+  // Before Fastify reads the body: it has rules of its own for some methods.
   app.addHook('onRequest', (request, reply, done) => {
     const match = matches.get(request.raw)
     assert(match, 'every request is matched before it gets here')
     const exchange = openExchange(match, request.raw, reply.raw)
     request.exchange = exchange
-    // Fastify would refuse a content type that it cannot read. Which ones are right is the family's business.
+    // Fastify would refuse a content type that it cannot parse. The family decides which ones it accepts.
     delete request.raw.headers['content-type']
-    takeTurn(reply.raw, () => {
+    serialise(reply.raw, () => {
       recordWhenOver(deps, exchange, reply)
       done('refusal' in match ? match.refusal : undefined)
     })
@@ -155,7 +155,7 @@ function present(exchange: OpenExchange, error: unknown): PresentedError {
   try {
     return family.presentError(error, exchange)
   } catch (fault) {
-    // Fastify's own answer would show the caller what went wrong inside.
+    // Fastify's own answer would contain the message of the error.
     exchange.error = new AggregateError(
       [error, fault],
       `the family "${family.name}" could not present an error`,
@@ -172,17 +172,17 @@ function send(reply: FastifyReply, exchange: OpenExchange, answer: Answer<string
     .headers(exchange.headers)
     .header('x-request-id', exchange.request_id)
   if (answer.headers) reply.headers(answer.headers)
-  // While we are stopping, a connection left open would hold us up until it has idled away.
+  // During shutdown, an open connection would delay the end until it is closed for idleness.
   const isStopping = !reply.server.server.listening
   if (isStopping || endsConnection(raw, exchange)) {
     reply.header('connection', 'close')
-    closeGently(raw.socket)
+    lingerOnClose(raw.socket)
   }
   exchange.decide()
   return reply.send(answer.body)
 }
 
-/** Whatever is left of a message that was not read to its end, or whose end is in doubt, must not become the next request. */
+/** The rest of a message that was not read to its end, or whose end is uncertain, must not be read as the next request. */
 function endsConnection(request: IncomingMessage, { match, error }: OpenExchange): boolean {
   if (request.httpVersion !== '1.1') return true
   if ('refusal' in match && match.endsConnection) return true

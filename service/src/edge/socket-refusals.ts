@@ -6,10 +6,10 @@ import { type Refusal, refuse } from '../platform/trouble.ts'
 import { MALFORMED } from './receive-body.ts'
 import { COMMON_HEADERS, type RefusalAnswer, toRefusalAnswer } from './refusal-answer.ts'
 
-/** How long a refused connection is read on and thrown away, so that its answer is not lost to a reset. */
+/** How long the input of a refused connection is read and discarded, so that a reset does not destroy its answer. */
 const LINGER_MS = 2_000
 
-/** Refusals before there is a request to speak of: a line that is not HTTP, headers that never end. */
+/** Refusals before there is a request: a line that is not HTTP, headers that never end. */
 export function refuseOnSockets(
   server: Server,
   onRefusal: (request_id: string, answer: RefusalAnswer) => void,
@@ -24,13 +24,13 @@ export function refuseOnSockets(
     destroyAfterLinger(socket)
   }
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
-    // Its answer is on the way; what is wrong with the rest of its bytes is of no interest.
+    // Its answer is on the way; faults in the rest of its bytes do not matter.
     if (ending.has(socket)) return
     const refusal = parserRefusal(error.code)
     if (!refusal) return void socket.destroy()
     discardInput(socket)
     afterEarlierAnswers(socket, (request) => {
-      // A fault inside a body belongs to the request that waits for it, which answers and is logged as any other.
+      // A fault inside a body belongs to the request that waits for the body; it is answered and logged as any other.
       if (!request?.emit(MALFORMED, refusal)) refuseConnection(socket, refusal)
     })
   })
@@ -45,8 +45,8 @@ export function refuseOnSockets(
   })
 }
 
-/** With `Connection: close` Node ends the socket as soon as the answer is written; unread bytes would reset it. */
-export function closeGently(socket: Socket): void {
+/** With `Connection: close` Node destroys the socket as soon as the answer is written, and unread input would reset the connection. */
+export function lingerOnClose(socket: Socket): void {
   socket.destroySoon = () => {
     socket.end()
     discardInput(socket)
@@ -55,8 +55,8 @@ export function closeGently(socket: Socket): void {
 }
 
 /**
- * What is wrong with the bytes behind a request must not take that request's answer away: it may have bought something.
- * Hands over the request that the bytes belong to, if its headers were complete.
+ * A fault in the bytes behind a request must not cost that request its answer: it may have bought something. Calls back with the request
+ * that the bytes belong to, if its headers were complete.
  */
 function afterEarlierAnswers(socket: Duplex, act: (request?: IncomingMessage) => void) {
   const answer = (socket as Duplex & { _httpMessage?: ServerResponse | null })._httpMessage
@@ -66,11 +66,11 @@ function afterEarlierAnswers(socket: Duplex, act: (request?: IncomingMessage) =>
   if (!answer.headersSent) act(answer.req)
 }
 
-/** From here on nothing that comes can be taken for a request, or be complained about. */
+/** From here on nothing that arrives is read as a request or causes an error. */
 function discardInput(socket: Duplex) {
   ending.add(socket)
   socket.on('error', () => {})
-  // The parser reads past the stream until somebody listens to the stream itself.
+  // The parser bypasses the stream until somebody listens to the stream itself.
   socket.on('data', () => {})
   socket.removeAllListeners('data')
   socket.resume()
@@ -82,7 +82,7 @@ function destroyAfterLinger(socket: Duplex) {
   socket.once('close', () => clearTimeout(timer))
 }
 
-/** Undefined when it is not the bytes that are wrong but the connection. */
+/** Undefined when the connection failed and not the bytes. */
 function parserRefusal(code = ''): Refusal | undefined {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     return refuse('request_timeout', 'The request did not arrive in time. Send it again.')

@@ -9,7 +9,7 @@ import type { Act } from './act.ts'
 export interface AccountActionDeps {
   readonly keyring: Keyring
   readonly cell: string
-  /** Opened only by actions that must hold on the very next request. */
+  /** Opened only by actions that must take effect on the next request. */
   admission(): Promise<Admission>
 }
 

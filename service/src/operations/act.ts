@@ -1,13 +1,13 @@
 import type { Tx } from '../platform/db.ts'
 
-/** What an action did: its result, what it was done to, and what the audit log should remember besides. */
+/** The result of an action, with its target and details for the audit log. */
 export interface ActionResult<Result> {
   readonly result: Result
   readonly target: string
   readonly details?: Record<string, unknown>
 }
 
-/** Runs an action in one transaction with its audit row: neither is ever there without the other. */
+/** Runs an action in one transaction with its audit record: both are committed, or neither. */
 export type Act = <Result>(
   action: string,
   work: (tx: Tx, nowMs: number) => Promise<ActionResult<Result>>,

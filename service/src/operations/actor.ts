@@ -11,8 +11,8 @@ export interface Login {
 }
 
 /**
- * Who the audit log says it was. A name that was given stands beside the login, so that nobody on a shared machine acts under
- * another's name unseen. Root is the name of every container and of nobody: production asks for a better one.
+ * The actor in the audit log. A name that was given is recorded together with the login, so that nobody on a shared machine can act
+ * under another person's name unnoticed. In a container everybody is root, so production requires a name there.
  */
 export function actorOf(given: string | undefined, login: Login, isDevelopment: boolean): string {
   const person = login.uid === 0 ? undefined : login.name

@@ -10,7 +10,7 @@ import type { Act } from './act.ts'
 
 export function databaseActions(db: Db, actor: string, act: Act) {
   return {
-    /** The identity is asked for, so that nobody confirms a database without having looked at which it is. */
+    /** The identity is required, so that nobody confirms a database without having looked at it. */
     async confirmDatabase(identity: string): Promise<{ state: DatabaseState; isNew: boolean }> {
       const state = await readDatabaseState(db)
       const present = nameIdentity(state.present)

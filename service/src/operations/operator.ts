@@ -13,7 +13,7 @@ import { SEALED_COLUMNS } from './sealed-columns.ts'
 import { supplyActions } from './supply-actions.ts'
 import { webhookActions } from './webhook-actions.ts'
 
-// Not every caller of this module may import what it throws from the layers below.
+// For admin/, which may not import from access/ and has to explain this error.
 export { AdmissionMismatchError } from '../access/admission-in-use.ts'
 
 export interface OperatorDeps extends AccountActionDeps {

@@ -10,10 +10,10 @@ import { refuse } from '../platform/trouble.ts'
 import type { LinkVault } from '../supply/gift-link.ts'
 import type { Act } from './act.ts'
 
-/** Stands where the id of the buying key stands otherwise. */
+/** Recorded in place of the id of the buying key. */
 const OPERATOR = 'operator'
 
-/** What an operator may do to orders. Links never get into the audit log, only how many there were. */
+/** What an operator may do to orders. The audit log records the number of links, never a link. */
 export function orderActions(vault: LinkVault, act: Act) {
   return {
     /** Buys for an account, by the same rules and with the same statement as a caller. */
@@ -38,7 +38,7 @@ export function orderActions(vault: LinkVault, act: Act) {
       act('order.reveal_links', async (tx) => {
         const order = await findOrder(tx, id)
         const { status } = await readWholeOrder(tx, order)
-        // Until then they are nobody's: a cancellation would put them back on sale.
+        // Before delivery a cancellation puts them back on sale, so nobody may see them.
         if (status !== 'delivered')
           throw refuse('invalid_request', `Order ${id} is ${status}; it has no links to show.`)
         const links = await revealLinks(tx, vault, order)
@@ -67,7 +67,7 @@ export function orderActions(vault: LinkVault, act: Act) {
     retryOrder: (id: string) =>
       act('order.retry', async (tx) => {
         const order = await findOrder(tx, id)
-        // Locked: an order that ends meanwhile would be left with a job that nobody needs.
+        // Locked, or an order that ends meanwhile would keep a job that does nothing.
         const row = (await lockOrder(tx, order.account_id, id)) ?? (await readWholeOrder(tx, order))
         if (row.status !== 'paid')
           throw refuse('invalid_request', `Order ${id} is ${row.status}; there is nothing to try.`)

@@ -7,7 +7,7 @@ import { supplierSecrets } from '../supply/suppliers.ts'
 import { eventBodies } from '../webhooks/deliver.ts'
 import { webhookSecrets } from '../webhooks/endpoint.ts'
 
-/** Everything that is kept sealed. What is missing here would be lost with the old key. */
+/** Every encrypted column. One that is missing here would become unreadable when the old key is removed. */
 export const SEALED_COLUMNS: readonly SealedColumn[] = [
   apiKeySecrets,
   supplierSecrets,

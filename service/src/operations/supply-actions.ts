@@ -14,7 +14,7 @@ import type { Act } from './act.ts'
 
 export { SUPPLIER_TIMEOUT_MS_DEFAULT } from '../supply/suppliers.ts'
 
-/** Where links come from, as an operator arranges it. */
+/** What an operator may do to pools, suppliers and the source of an item's links. */
 export function supplyActions(db: Db, keyring: Keyring, vault: LinkVault, clock: Clock, act: Act) {
   return {
     async loadPool(
@@ -78,7 +78,7 @@ export function supplyActions(db: Db, keyring: Keyring, vault: LinkVault, clock:
         target: name,
       })),
 
-    /** Ends a line's open requests by decision: nobody waits for their suppliers any more, and others may be asked. */
+    /** Ends a line's open requests: their suppliers are not waited for any more, and others may be asked. */
     giveUpRequests: (order_id: string, line: number) =>
       act('supplier.give_up', async (tx) => {
         const { account_id } = await findOrder(tx, order_id)

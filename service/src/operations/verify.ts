@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { type Db, sql } from '../platform/db.ts'
 
-/** Something that must hold of the data: a query that finds nothing when it does. */
+/** An invariant of the data, as a query that finds its violations. */
 export interface Rule {
   readonly id: string
   readonly what: string
@@ -12,7 +12,7 @@ export interface Finding {
   readonly rule: string
   readonly what: string
   readonly violations: number
-  /** Of the first few things that are wrong. Never a link. */
+  /** Ids of the first few violations. Never a link. */
   readonly ids: readonly string[]
   readonly ms: number
 }
@@ -38,8 +38,8 @@ export async function readRules(folder: URL): Promise<Rule[]> {
 }
 
 /**
- * Holds the data against the rules. All of them look at one moment, so orders that are placed meanwhile raise no false
- * alarm; nothing is locked and nothing can be changed.
+ * Checks the data against the rules. All of them read one snapshot, so orders that are placed meanwhile cause no false alarm. Nothing is
+ * locked and nothing can be changed.
  */
 export function verifyData(
   db: Db,
@@ -48,7 +48,7 @@ export function verifyData(
 ): Promise<Finding[]> {
   return db.transaction(async (tx) => {
     await tx.run(sql`set transaction isolation level repeatable read, read only`)
-    // Room to group millions of rows in memory; sorting them on disk takes far longer.
+    // Enough to group millions of rows in memory; on disk it takes far longer.
     await tx.run(sql`set local work_mem = '64MB'`)
     const findings: Finding[] = []
     for (const rule of rules) {

@@ -549,9 +549,7 @@ describe('one item', () => {
     expect(stdout).toMatch(
       /^ITEM .*\n1{17} +decoration +\$1\.00 +yes +Basics +Étoile 100%\n2{17} .*\nMore: --after 2{17}\n$/,
     )
-    expect((await admin('catalogue', 'list', '--search', 'nothing')).stdout).toContain(
-      'No item is like that.',
-    )
+    expect((await admin('catalogue', 'list', '--search', 'nothing')).stdout).toContain('No item matches.')
   })
 
   test('is shown with whether it can be bought, or why not', async () => {

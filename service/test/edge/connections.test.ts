@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { addressReader, neighbourhood } from '../../src/edge/connections.ts'
+import { addressBlock, addressReader } from '../../src/edge/connections.ts'
 import { answer, endpoint } from '../../src/edge/endpoints/endpoint.ts'
 import { publicFamily } from '../../src/edge/public/public-family.ts'
 import { createEdge } from '../../src/edge/server.ts'
@@ -195,5 +195,5 @@ test.each([
   ['::1', '0:0:0:0::/64'],
   ['', ''],
 ])('%s counts as %s', (address, counted) => {
-  expect(neighbourhood(address)).toBe(counted)
+  expect(addressBlock(address)).toBe(counted)
 })

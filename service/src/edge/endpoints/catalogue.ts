@@ -4,7 +4,7 @@ import { namesTag } from '../entity-tags.ts'
 import type { Answer } from '../route-family.ts'
 import { answer, endpoint } from './endpoint.ts'
 
-/** Callers may keep what they read and must ask whether it still holds. */
+/** Callers may cache what they read and must revalidate it. */
 const CACHE_CONTROL = 'private, no-cache'
 
 export const getCatalogue = (catalogue: LiveCatalogue) =>

@@ -12,7 +12,7 @@ import {
 import type { Caller } from '../../access/caller.ts'
 import type { Answer } from '../route-family.ts'
 
-/** One row of the contract's route table, and what we do about it: declares, delegates, presents. */
+/** The handler of one row of the contract's route table. It calls the module that owns the work and presents the result. */
 export interface Endpoint {
   readonly name: RouteName
   handle(call: ValidatedCall): Promise<Answer<unknown>>
@@ -28,7 +28,7 @@ export interface ValidatedCall {
   readonly id: string
   /** The entity tags the caller already holds, as sent. */
   readonly ifNoneMatch: string | undefined
-  /** Reads the calling key again and asks what it may do; for work that finds its access version changed meanwhile. */
+  /** Reads the calling key again and authorises it; for work that finds its access version changed meanwhile. */
   readmit(): Promise<Caller | undefined>
   readonly nowMs: number
 }

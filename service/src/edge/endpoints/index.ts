@@ -17,7 +17,7 @@ export interface EndpointDeps {
   readonly catalogue: LiveCatalogue
   readonly vault: LinkVault
   readonly keyring: Keyring
-  /** The URL as it will be dialled, or a refusal; the service's own rules unless told otherwise. */
+  /** Returns the URL as it will be connected to, or refuses it. The service's own rules by default. */
   checkUrl?(url: string, account_id: string): Promise<string>
 }
 

@@ -5,7 +5,7 @@ import { assert, refuse } from '../../platform/trouble.ts'
 import type { LinkVault } from '../../supply/gift-link.ts'
 import { answer, endpoint } from './endpoint.ts'
 
-/** On an answer that tells of an earlier purchase. */
+/** On an answer that repeats an earlier purchase. */
 const REPLAYED = { 'idempotent-replayed': 'true' }
 
 export const postOrders = (db: Db, vault: LinkVault) =>

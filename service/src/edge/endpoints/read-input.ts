@@ -86,13 +86,13 @@ function readQuery(
   return values
 }
 
-/** Form decoding, once, as UTF-8. Raw commas and the like stay themselves. */
+/** Form decoding, once, as UTF-8. Other raw characters, such as commas, stay as they are. */
 function decode(text: string): string {
   try {
     const decoded = decodeURIComponent(text.replaceAll('+', ' '))
     if (!decoded.includes('\0')) return decoded.normalize('NFC')
   } catch {
-    // Falls through: half an escape, or bytes that are not UTF-8.
+    // Falls through: an incomplete escape, or bytes that are not UTF-8.
   }
   throw refuse('invalid_request', 'The query is not valid percent-encoded UTF-8.')
 }

@@ -7,15 +7,15 @@ import { answer, endpoint } from './endpoint.ts'
 /** A database that takes longer than this is reported as one that does not answer. */
 const SAMPLE_MS_MAX = 1_000
 
-/** Answers when all else fails: a database that is gone is something to report, not a reason to be silent. */
+/** Answers although the database does not: callers come here to find out why everything else fails. */
 export const getStatus = (db: Db) => {
   let sample: Promise<ServiceStatus> | undefined
   let sampledMs = 0
   let queue = 0
   let underWay: Promise<Sampled> | undefined
 
-  /** One look at a time, however long it takes: a slow database is not asked again by every caller. */
-  function look(): Promise<Sampled> {
+  /** At most one query at a time, however long it takes, so that callers do not add load to a slow database. */
+  function query(): Promise<Sampled> {
     underWay ??= Promise.all([readStoreState(db), readBacklog(db)])
       .then(([{ is_open_now }, backlog]) => ({ isOpen: is_open_now, ...backlog }))
       .finally(() => {
@@ -27,13 +27,13 @@ export const getStatus = (db: Db) => {
   async function takeSample(nowMs: number): Promise<ServiceStatus> {
     const updated = new Date(nowMs).toISOString()
     try {
-      const sampled = await within(SAMPLE_MS_MAX, look())
+      const sampled = await within(SAMPLE_MS_MAX, query())
       queue = sampled.queue
       const isWell = sampled.isOpen && !sampled.isStuck && db.writeProblem() === undefined
       const store = sampled.isOpen ? 'open' : 'closed'
       return { status: isWell ? 'operational' : 'degraded', api: 'up', store, queue, updated }
     } catch {
-      // Nothing can be bought without the database, whatever the sign on the door says. The queue is the last one known.
+      // Nothing can be bought without the database, so the store is reported as closed. The queue is the last one known.
       return { status: 'degraded', api: 'unavailable', store: 'closed', queue, updated }
     }
   }

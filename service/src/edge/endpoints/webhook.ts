@@ -5,8 +5,8 @@ import { queueTest, readHealth, setEndpoint, stopEndpoint } from '../../webhooks
 import { answer, endpoint } from './endpoint.ts'
 
 /**
- * A delivery that had looked at its destination just before the change may still be on its way out. Once we have answered,
- * nothing is sent to the old place any more.
+ * A delivery that read its destination just before the change may still be about to be sent. The answer waits for it, so that nothing is
+ * sent to the old URL after the answer.
  */
 const SETTLE_MS = 250
 

@@ -1,6 +1,6 @@
 import { type PublicFiles, readPublicFolder } from './public-files.ts'
 
-/** What the pages need and no more; docs/hosting-the-docs.md gives the same to whoever hosts them elsewhere. */
+/** No more than the pages need; docs/hosting-the-docs.md has the same policy for hosting them elsewhere. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",

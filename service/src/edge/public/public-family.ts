@@ -26,14 +26,14 @@ export interface PublicFamilyDeps {
   readonly routes?: readonly Route[]
 }
 
-/** Public files are counted by address: they are larger than what asks for them. Routes are not (docs/decisions/0024). */
+/** Public files are limited by address: an answer is much larger than its request. Routes are not limited (docs/decisions/0024). */
 const FILES_LIMIT = {
   hitsMax: PUBLIC_FILES_PER_WINDOW_MAX,
   windowMs: RATE_WINDOW_S * 1000,
   namesMax: 100_000,
 }
 
-/** What anybody may read: those of the endpoints whose rows in the contract name no scope, and the public files. */
+/** What anybody may read: the endpoints whose rows in the contract have no scope, and the public files. */
 export function publicFamily(deps: PublicFamilyDeps, endpoints: readonly Endpoint[]): RouteFamily {
   assertOutsideContract(deps.files)
   const mounted = mountEndpoints(endpoints, deps.routes).filter(({ route }) => route.scope === null)
@@ -57,7 +57,7 @@ function publicRoute(clock: Clock, { endpoint, route }: MountedEndpoint): Family
   }
 }
 
-/** Nobody is asked who they are, and signature headers are not looked at. */
+/** Nobody is authenticated: signature headers are ignored. */
 const NOBODY = {
   caller: undefined,
   body: undefined,

@@ -11,21 +11,21 @@ import { namesTag } from '../entity-tags.ts'
 import type { Answer } from '../route-family.ts'
 
 /**
- * What anybody may read: the raw path of the request → the file. It is complete before the first request, and a request only
- * looks up a name in it, so no spelling of a path reaches the disk.
+ * Maps the raw path of a request to a file that anybody may read. It is complete before the first request, and a request is only
+ * looked up in it, so no spelling of a path reaches the disk.
  */
 export type PublicFiles = ReadonlyMap<string, PublicFile>
 
 export interface PublicFile {
   readonly headers: Readonly<Record<string, string>>
-  /** Best first; the last is the file as it is. */
+  /** Smallest first; the last is the file without compression. */
   readonly forms: readonly { readonly encoding: string; readonly etag: string; readonly bytes: Buffer }[]
 }
 
-/** Callers ask again after five minutes at the latest, and are told 304 when nothing has changed. */
+/** Callers revalidate after five minutes and get 304 when nothing has changed. */
 const CACHE_CONTROL = 'public, max-age=300'
 const COMPRESSED_BYTES_MIN = 1_024
-/** Startup waits for it: the last percents would take seconds. */
+/** Startup waits for the compression; a higher quality saves little and takes seconds. */
 const BROTLI_QUALITY = 6
 
 /** The files every shop serves. */
@@ -109,7 +109,7 @@ function spellings(path: string): string[] {
   return path.endsWith('.html') ? [path, path.slice(0, -'.html'.length)] : [path]
 }
 
-/** A file under the contract's own prefix would hide behind a route, or in front of one. */
+/** A file below the contract's prefix could be mistaken for a route of the API. */
 export function assertOutsideContract(files: PublicFiles): void {
   for (const path of files.keys()) {
     assert(path.startsWith('/') && !`${path}/`.startsWith(`${BASE_PATH}/`), `${path} is outside ${BASE_PATH}`)

@@ -24,13 +24,13 @@ export interface SignedRoute {
   readonly input: InputReader
 }
 
-/** What may happen to a signed request on its way in a store that is made for trying things out. A real one has none of it. */
+/** Faults that the emulator injects into signed requests. A real store has none. */
 export interface Interference {
-  /** The time by which its signature is judged. */
+  /** The time that its timestamp is compared with. */
   nowMs(request: IncomingMessage): number
-  /** Its body is here, and nothing is proven yet. May refuse it. */
+  /** Called when its body has arrived and nothing is verified yet. May refuse it. */
   received(request: IncomingMessage): void
-  /** It was let in and is sound. May refuse it, or the answer, or take its time. */
+  /** Called when it was admitted and is valid. May refuse it, drop its answer or delay it. */
   carryOut(admitted: Admitted, work: () => Promise<Answer<unknown>>): Promise<Answer<unknown>>
 }
 
@@ -38,13 +38,13 @@ export interface Admitted {
   readonly request: IncomingMessage
   readonly route: Route
   readonly caller: Caller
-  /** As the contract has it. */
+  /** Validated by the contract. */
   readonly body: unknown
 }
 
 /**
  * From headers to answer, in the fixed order of checks: declared length, form and clock, body, key and signature, nonce,
- * limits, suspension and scope, validation, then the endpoint's own business. Each refusal leaves by an exception.
+ * limits, suspension and scope, validation, then the endpoint. Every refusal is thrown.
  */
 export async function runPipeline(
   deps: PipelineDeps,
@@ -87,14 +87,14 @@ export async function runPipeline(
       authorise(fresh, scope)
       return fresh
     },
-    // Not the time of the headers: a body may take its time to arrive, and what happens now happens now.
+    // Read again: the body may have taken seconds to arrive since the headers.
     nowMs: deps.clock.nowMs(),
   }
   if (!interference) return endpoint.handle(call)
   return interference.carryOut({ request, route, caller, body: value }, () => endpoint.handle(call))
 }
 
-/** The signature covers the bytes as sent, so a compressed body could be proven and still be anything. */
+/** The signature covers the bytes as sent. What a compressed body expands to is not signed and has no limit. */
 function refuseEncodedBody({ headers }: IncomingMessage) {
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {

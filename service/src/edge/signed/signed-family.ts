@@ -10,7 +10,7 @@ export interface SignedFamilyDeps extends PipelineDeps {
   readonly routes?: readonly Route[]
 }
 
-/** The API: those of the endpoints whose rows in the contract name a scope. Every request is signed with a key of an account. */
+/** The API: the endpoints whose rows in the contract have a scope. Every request is signed with a key of an account. */
 export function signedFamily(deps: SignedFamilyDeps, endpoints: readonly Endpoint[]): RouteFamily {
   const routes = mountEndpoints(endpoints, deps.routes).flatMap(({ endpoint, route }): FamilyRoute[] => {
     if (route.scope === null) return []
