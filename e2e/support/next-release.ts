@@ -1,26 +1,43 @@
-import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
-/** The service of today with one more migration, in a folder of its own: what an operator installs next. */
+/** The service of today with more migrations and changed functions, in a folder of its own: what an operator installs next. */
 export interface NextRelease {
   readonly folder: URL
+  /** Of its schema. */
+  readonly version: number
   remove(): Promise<void>
+}
+
+export interface Changes {
+  /** Texts of migrations by what they do, given the version of today. */
+  migrations(today: number): Readonly<Record<string, string>>
+  /** Changes of function files by their path. */
+  readonly functions?: Readonly<Record<string, (text: string) => string>>
 }
 
 const SERVICE = fileURLToPath(new URL('../../service/', import.meta.url))
 /** Inside the repository, so that its packages are found. */
 const DATA = fileURLToPath(new URL('../../.data/', import.meta.url))
 
-export async function makeNextRelease(migration: string): Promise<NextRelease> {
+export async function makeNextRelease({ migrations, functions = {} }: Changes): Promise<NextRelease> {
   await mkdir(DATA, { recursive: true })
   const path = await mkdtemp(`${DATA}next-release-`)
   for (const part of ['bin', 'src', 'migrations', 'functions', 'package.json']) {
     await cp(`${SERVICE}${part}`, `${path}/${part}`, { recursive: true })
   }
-  const number = String((await readdir(`${path}/migrations`)).length + 1).padStart(4, '0')
-  await writeFile(`${path}/migrations/${number}_of_the_next_release.sql`, migration)
+  let version = (await readdir(`${path}/migrations`)).length
+  for (const [what, text] of Object.entries(migrations(version))) {
+    version += 1
+    await writeFile(`${path}/migrations/${String(version).padStart(4, '0')}_${what}.sql`, text)
+  }
+  for (const [name, change] of Object.entries(functions)) {
+    const file = `${path}/functions/${name}`
+    await writeFile(file, change(await readFile(file, 'utf8')))
+  }
   return {
     folder: pathToFileURL(`${path}/`),
+    version,
     remove: () => rm(path, { recursive: true, force: true }),
   }
 }

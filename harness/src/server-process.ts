@@ -2,7 +2,14 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { freePorts, until } from '@shopwire/engines'
 import { cpuMs, residentMb } from './process-usage.ts'
-import { capture, type Settings, type SpawnOptions, spawnProgram, spawnScript } from './program.ts'
+import {
+  capture,
+  type ProgramOptions,
+  type Settings,
+  type SpawnOptions,
+  spawnProgram,
+  spawnScript,
+} from './program.ts'
 
 /** A long-running process on ports of its own, which it keeps when it is started again. */
 export interface ServerProcess {
@@ -45,13 +52,13 @@ export interface ScriptOptions extends SpawnOptions {
 const READY_MS_MAX = 120_000
 const LOG_TAIL = 3_000
 
-export async function startApi(settings: Settings, options?: SpawnOptions): Promise<ApiProcess> {
+export async function startApi(settings: Settings, options?: ProgramOptions): Promise<ApiProcess> {
   const [port = 0] = await freePorts(1)
   const api = await startService('api', { ...settings, SHOPWIRE_PORT: String(port) }, options)
   return { ...api, port, url: `http://127.0.0.1:${port}` }
 }
 
-export function startWorker(settings: Settings, options?: SpawnOptions): Promise<WorkerProcess> {
+export function startWorker(settings: Settings, options?: ProgramOptions): Promise<WorkerProcess> {
   return startService('worker', settings, options)
 }
 
@@ -68,7 +75,7 @@ export function startScript(
 async function startService(
   name: 'api' | 'worker',
   settings: Settings,
-  options?: SpawnOptions,
+  options?: ProgramOptions,
 ): Promise<WorkerProcess> {
   const [healthPort = 0] = await freePorts(1)
   const healthUrl = `http://127.0.0.1:${healthPort}`
