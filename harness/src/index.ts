@@ -29,6 +29,7 @@ export {
   nowS,
   requestBytes,
   type SignedRequest,
+  type SigningOptions,
   sign,
   signedHeaders,
 } from './signed-request.ts'

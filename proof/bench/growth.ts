@@ -1,24 +1,23 @@
 import { randomInt, randomUUID } from 'node:crypto'
-import { openSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { BASE_PATH, FILTER_LENGTH_MAX } from '@shopwire/contract'
 import { startPostgres } from '@shopwire/engines'
-import { startApi } from './api.ts'
-import { endAll, type Server, temporaryFolder } from './children.ts'
+import type { ApiProcess } from '@shopwire/harness'
+import { type BenchKey, type BenchSystem, startBenchSystem } from './bench-system.ts'
 import { median, quantile, rounded, say } from './figures.ts'
 import { createClient } from './growth/client.ts'
 import { type Measured, plot } from './growth/plot.ts'
 import type { Unsigned } from './load.ts'
 import type { BenchOptions } from './options.ts'
 import { cart, itemId, itemName, type ShopSize, seed } from './seed.ts'
-import { type BenchKey, openShop, type Shop } from './shop.ts'
 
-/** A shop of one size, the process that serves it, and what we need to know to ask it something. */
+/** A system of one size, its API process, and what is needed to send it requests. */
 interface Side {
   readonly size: ShopSize
-  readonly shop: Shop
-  readonly server: Server
+  readonly system: BenchSystem
+  readonly server: ApiProcess
   readonly client: ReturnType<typeof createClient>
   readonly orderIds: ReadonlyMap<string, readonly string[]>
 }
@@ -93,24 +92,28 @@ const OPERATIONS: readonly Operation[] = [
  * its own, and are asked in turns, a few requests at a time: whatever else the machine does falls on both.
  */
 export async function growth({ scale, plot: isPlotted }: BenchOptions): Promise<void> {
-  const folder = temporaryFolder()
   say('starting PostgreSQL')
   // Seeding is one large transaction on tables it emptied itself; at this level it need not be logged.
   const postgres = await startPostgres({ settings: { wal_level: 'minimal', max_wal_senders: '0' } })
-  const shops: Shop[] = []
+  const systems: BenchSystem[] = []
   try {
-    const open = async (database: string, size: ShopSize) => {
+    const open = async (databaseName: string, size: ShopSize) => {
       const { accounts } = size
-      shops.push(
-        await openShop(folder, { postgres, database, accounts, keys: KEYS, scopes: 'ordering' }, say),
-      )
-      return openSide(folder, database, shops.at(-1) as Shop, size)
+      const system = await startBenchSystem({
+        postgres,
+        databaseName,
+        accounts,
+        keys: KEYS,
+        scopes: 'ordering',
+      })
+      systems.push(system)
+      return openSide(system, size)
     }
     const small = await open('small', SMALL)
     const large = await open('large', LARGE[scale])
     say(
-      `ready after ${(small.server.readyMs / 1000).toFixed(1)} s with ${small.size.items} items, ` +
-        `${(large.server.readyMs / 1000).toFixed(1)} s with ${large.size.items}`,
+      `ready after ${(small.server.readyMs() / 1000).toFixed(1)} s with ${small.size.items} items, ` +
+        `${(large.server.readyMs() / 1000).toFixed(1)} s with ${large.size.items}`,
     )
     const residentMb = [small.server.residentMb(), large.server.residentMb()]
     const measured = await measureAll(small, large)
@@ -136,33 +139,31 @@ export async function growth({ scale, plot: isPlotted }: BenchOptions): Promise<
         worst: Math.max(...Object.values(quotients)),
         scale,
         ...quotients,
-        ready_s: rounded(large.server.readyMs / 1000, 2),
+        ready_s: rounded(large.server.readyMs() / 1000, 2),
         resident_mb: rounded(residentMb[1] as number, 0),
         price_visible_ms: rounded(Math.max(...visibleMs), 0),
       }),
     )
   } finally {
-    endAll()
-    for (const shop of shops) await shop.close()
+    for (const system of systems) await system.stop()
     await postgres.stop()
   }
 }
 
-async function openSide(folder: string, database: string, shop: Shop, size: ShopSize): Promise<Side> {
-  await seed(shop.owner, size, say)
-  const { rows } = await shop.owner.query<{ account_id: string; ids: string[] }>(
+async function openSide(system: BenchSystem, size: ShopSize): Promise<Side> {
+  await seed(system.owner, size, say)
+  const { rows } = await system.owner.query<{ account_id: string; ids: string[] }>(
     'select account_id, array_agg(id) as ids from orders where account_id = any($1) group by account_id',
-    [shop.keys.map(({ account_id }) => account_id)],
+    [system.keys.map(({ account_id }) => account_id)],
   )
-  const log = openSync(`${folder}/${database}.log`, 'a')
-  // The first process on a new Redis waits until its memory counts as whole. How long a start takes, the second one tells.
-  const first = await startApi(shop, 'redis', log)
-  await first.kill()
-  await shop.beginMemory()
-  const server = await startApi(shop, 'redis', log)
+  // The first process on a new Redis waits until its memory counts as whole, so the start of the second one is measured.
+  const first = await system.startApi('redis')
+  await first.kill('SIGKILL')
+  await system.beginMemory()
+  const server = await system.startApi('redis')
   return {
     size,
-    shop,
+    system,
     server,
     client: createClient(server.port),
     orderIds: new Map(rows.map(({ account_id, ids }) => [account_id, ids])),
@@ -194,31 +195,31 @@ async function measureAll(small: Side, large: Side): Promise<Measured[]> {
   return measured
 }
 
-async function measureSlice({ client, shop, ...side }: Side, operation: Operation): Promise<number[]> {
+async function measureSlice(side: Side, operation: Operation): Promise<number[]> {
   const times: number[] = []
   for (let n = 0; n < REQUESTS_PER_SLICE; n += 1) {
-    const key = any(shop.keys)
-    const { ms } = await client.ask(key, operation.ask({ client, shop, ...side }, key))
+    const key = any(side.system.keys)
+    const { ms } = await side.client.ask(key, operation.ask(side, key))
     times.push(ms)
   }
   return times
 }
 
 /** How long after a commit somewhere else the process serves the new price. */
-async function changePrices({ shop, client, size }: Side): Promise<number[]> {
+async function changePrices({ system: { owner, keys }, client, size }: Side): Promise<number[]> {
   const times: number[] = []
-  const key = any(shop.keys)
+  const key = any(keys)
   for (let price = 1_001; price <= 1_000 + PRICE_CHANGES; price += 1) {
     const id = itemId(1 + randomInt(size.items))
     // The process looks at its own times; a change right after it has looked would always wait the longest.
     await sleep(randomInt(SPREAD_MS))
-    await shop.owner.query('begin')
-    await shop.owner.query('update catalogue_state set revision = revision + 1, changed_at = now()')
-    await shop.owner.query(
+    await owner.query('begin')
+    await owner.query('update catalogue_state set revision = revision + 1, changed_at = now()')
+    await owner.query(
       'update items set price_cents = $2, revision = (select revision from catalogue_state) where id = $1',
       [id, price],
     )
-    await shop.owner.query('commit')
+    await owner.query('commit')
     const committed = performance.now()
     for (;;) {
       const { body } = await client.ask(key, get(`/catalogue/${id}`))

@@ -1,16 +1,12 @@
-import { spawnSync } from 'node:child_process'
-import { type KeyObject, randomBytes } from 'node:crypto'
+import { execFile, spawnSync } from 'node:child_process'
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { requestHeaders } from '@shopwire/contract'
-import { signRequest } from '@shopwire/contract/signing'
-import { runProgram, type Server } from './children.ts'
+import { promisify } from 'node:util'
+import { type Key, nowS, type ServerProcess, type SigningOptions, signedHeaders } from '@shopwire/harness'
 import { median } from './figures.ts'
 
-export interface Signer {
-  readonly key_id: string
-  readonly hmacKey: KeyObject
-}
+/** A process that answers on a port. */
+export type Target = ServerProcess & { readonly port: number }
 
 export interface Unsigned {
   readonly method: 'GET' | 'POST'
@@ -31,7 +27,7 @@ export interface Result {
   readonly requests: number
   readonly p50Ms: number
   readonly p99Ms: number
-  /** Requests not answered with 2xx; a run that has any is thrown away, and the bench with it. */
+  /** Requests not answered with 2xx; a run that has any fails the whole bench. */
   readonly failures: number
   /** Of the server, for one request. Says more than the speed when the machine has other work too. */
   readonly cpuUs: number
@@ -48,21 +44,21 @@ export function assertWrk(): void {
 }
 
 /**
- * Writes `count` signed requests, the signers in turn, all dated now: not ahead of the server's clock, which would take it
- * the longer way, and good for a minute.
+ * Writes `count` signed requests, the keys in turn, all dated now: a request ahead of the server's clock takes a slower path,
+ * and one is valid for a minute.
  */
 export function writeRequests(
   path: string,
-  signers: readonly Signer[],
+  keys: readonly Key[],
   count: number,
   make: () => Unsigned,
 ): RequestFile {
-  const timestamp = String(Math.floor(Date.now() / 1000))
+  const timestamp = nowS()
   const file = openSync(path, 'w')
   let length = 0
   let batch = ''
   for (let n = 0; n < count; n += 1) {
-    const request = signedRequest(signers[n % signers.length] as Signer, make(), timestamp)
+    const request = signedRequest(keys[n % keys.length] as Key, make(), timestamp)
     if (length !== 0 && request.length !== length) throw new Error('requests differ in length')
     length = request.length
     batch += request
@@ -75,29 +71,19 @@ export function writeRequests(
   return { path, length, count }
 }
 
-export function signedHeaders(
-  signer: Signer,
+export function headersOf(
+  key: Key,
   { method, target, body = '' }: Unsigned,
-  timestamp: string,
+  options?: SigningOptions,
 ): Record<string, string> {
-  const nonce = randomBytes(16).toString('hex')
   return {
-    [requestHeaders.key]: signer.key_id,
-    [requestHeaders.timestamp]: timestamp,
-    [requestHeaders.nonce]: nonce,
-    [requestHeaders.signature]: signRequest(signer.hmacKey, {
-      method,
-      target,
-      timestamp,
-      nonce,
-      body: Buffer.from(body),
-    }),
+    ...signedHeaders(key, method, target, body, options),
     ...(body === '' ? {} : { 'content-type': 'application/json', 'content-length': String(body.length) }),
   }
 }
 
-function signedRequest(signer: Signer, request: Unsigned, timestamp: string): string {
-  const lines = Object.entries(signedHeaders(signer, request, timestamp)).map(
+function signedRequest(key: Key, request: Unsigned, timestamp: number): string {
+  const lines = Object.entries(headersOf(key, request, { timestamp })).map(
     ([name, value]) => `${name}: ${value}\r\n`,
   )
   const { method, target, body = '' } = request
@@ -106,12 +92,12 @@ function signedRequest(signer: Signer, request: Unsigned, timestamp: string): st
 
 /** One run of wrk with the requests of a file. Anything but an answer with 2xx to every request is a failure. */
 export async function runLoad(
-  server: Server,
+  server: Target,
   requests: RequestFile & { readonly isOnce: boolean },
   seconds: number,
 ): Promise<Result> {
   const cpuMsBefore = server.cpuMs()
-  const printed = await runProgram('wrk', [
+  const { stdout: printed } = await promisify(execFile)('wrk', [
     `--threads=${THREADS}`,
     `--connections=${CONNECTIONS}`,
     `--duration=${seconds}s`,

@@ -1,24 +1,25 @@
+import { execFile } from 'node:child_process'
 import { randomBytes, randomInt } from 'node:crypto'
-import { existsSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { BASE_PATH } from '@shopwire/contract'
-import { findPostgres, type Postgres, startPostgres } from '@shopwire/engines'
+import { findPostgres } from '@shopwire/engines'
+import { type ApiProcess, familyCpuMs } from '@shopwire/harness'
 import pg from 'pg'
-import { startApi, startWorker } from './api.ts'
-import { endAll, familyCpuMs, runProgram, type Server, temporaryFolder } from './children.ts'
+import { type BenchKey, type BenchSystem, startBenchSystem } from './bench-system.ts'
 import { median, quantile, rounded, say } from './figures.ts'
 import { createClient } from './growth/client.ts'
 import { assertWrk, runLoad, type Unsigned, writeRequests } from './load.ts'
 import type { BenchOptions } from './options.ts'
 import { printProfile, profileWhile } from './profile.ts'
 import { accountIdSql, cart, cartSql, type ShopSize, seed } from './seed.ts'
-import { type BenchKey, openShop, type Shop } from './shop.ts'
 
 /** A way to place orders, and what is known of its speed. */
 interface Contender {
   readonly name: string
-  readonly server?: Server
+  readonly server?: ApiProcess
   run(seconds: number): Promise<Speed>
   readonly speeds: Speed[]
 }
@@ -51,32 +52,30 @@ const SIGNED_PER_SECOND = 8_000
  */
 export async function orders({ seconds, rounds, profile, worker }: BenchOptions): Promise<void> {
   assertWrk()
-  const folder = temporaryFolder()
   say('starting PostgreSQL and Redis')
-  const postgres = await startPostgres()
-  const shop = await openShop(
-    folder,
-    { postgres, database: 'shopwire', accounts: SIZE.accounts, keys: BUYERS, scopes: 'ordering' },
-    say,
-  )
+  const system = await startBenchSystem({
+    accounts: SIZE.accounts,
+    keys: BUYERS,
+    scopes: 'ordering',
+    profile,
+  })
   try {
-    await seed(shop.owner, SIZE, say)
-    const log = openSync(`${folder}/service.log`, 'a')
-    const onRedis = await startApi(shop, 'redis', log, profile)
-    const onPostgres = await startApi(shop, 'postgres', log, profile)
-    await shop.beginMemory()
-    const script = bareScript(await captureStatement(postgres, shop, onRedis), shop.keys)
-    writeFileSync(`${folder}/bare.sql`, script)
-    const http = (server: Server) => (length: number) => overHttp(postgres, shop, folder, server, length)
+    await seed(system.owner, SIZE, say)
+    const onRedis = await system.startApi('redis')
+    const onPostgres = await system.startApi('postgres')
+    await system.beginMemory()
+    const script = bareScript(await captureStatement(system, onRedis), system.keys)
+    writeFileSync(`${system.folder}/bare.sql`, script)
+    const http = (server: ApiProcess) => (length: number) => overHttp(system, server, length)
     const contenders: Contender[] = [
-      { name: 'a  pgbench', run: (length) => bare(postgres, shop, folder, length), speeds: [] },
+      { name: 'a  pgbench', run: (length) => bare(system, length), speeds: [] },
       { name: 'b  HTTP, Redis', server: onRedis, run: http(onRedis), speeds: [] },
       { name: 'b  HTTP, PostgreSQL', server: onPostgres, run: http(onPostgres), speeds: [] },
     ]
     if (worker) {
       contenders.push({
         name: 'c  b on Redis, worker',
-        run: (length) => besideWorker(shop, log, () => http(onRedis)(length)),
+        run: (length) => besideWorker(system, () => http(onRedis)(length)),
         speeds: [],
       })
     }
@@ -94,9 +93,7 @@ export async function orders({ seconds, rounds, profile, worker }: BenchOptions)
     if (profile) await printProfiles(contenders, seconds)
     print(contenders)
   } finally {
-    endAll()
-    await shop.close()
-    await postgres.stop()
+    await system.stop()
   }
 }
 
@@ -104,15 +101,14 @@ export async function orders({ seconds, rounds, profile, worker }: BenchOptions)
  * The text of the order statement as the service sends it. We hold the balance that an order needs; the order waits, and
  * the server tells what it waits with. Nothing of the service is read or configured for it.
  */
-async function captureStatement(postgres: Postgres, shop: Shop, server: Server): Promise<string> {
-  const [key] = shop.keys as [BenchKey]
+async function captureStatement(system: BenchSystem, server: ApiProcess): Promise<string> {
+  const { owner, keys } = system
+  const [key] = keys as [BenchKey]
   const client = createClient(server.port)
-  const url = new URL(postgres.superuserUrl)
-  url.pathname = '/shopwire'
-  const observer = new pg.Client({ connectionString: url.href })
+  const observer = new pg.Client({ connectionString: system.superuserUrl })
   await observer.connect()
-  await shop.owner.query('begin')
-  await shop.owner.query('select from balances where account_id = $1 for update', [key.account_id])
+  await owner.query('begin')
+  await owner.query('select from balances where account_id = $1 for update', [key.account_id])
   const bought = client.ask(key, order())
   // It fails only when the wait below does, which then says why.
   bought.catch(() => {})
@@ -125,7 +121,7 @@ async function captureStatement(postgres: Postgres, shop: Shop, server: Server):
     )
     text = rows[0]?.query
   }
-  await shop.owner.query('rollback')
+  await owner.query('rollback')
   await bought
   client.close()
   await observer.end()
@@ -143,7 +139,7 @@ function bareScript(statement: string, keys: readonly BenchKey[]): string {
   const parameters = [
     accountIdSql(`:buyer * ${SIZE.accounts / BUYERS}`),
     String(access_version),
-    `'${keys[0]?.key_id}'`,
+    `'${keys[0]?.id}'`,
     id('ord'),
     id('tr'),
     id('evt'),
@@ -162,7 +158,8 @@ function bareScript(statement: string, keys: readonly BenchKey[]): string {
   return `\\set buyer random(1, ${BUYERS})\n\\set first random(0, ${SIZE.items - 1})\n${text.trim().replace(/\s*\n\s*/g, ' ')};\n`
 }
 
-async function bare(postgres: Postgres, shop: Shop, folder: string, seconds: number): Promise<Speed> {
+async function bare(system: BenchSystem, seconds: number): Promise<Speed> {
+  const { folder } = system
   const own = join(findPostgres(), 'pgbench')
   const args = [
     '--no-vacuum',
@@ -172,13 +169,13 @@ async function bare(postgres: Postgres, shop: Shop, folder: string, seconds: num
     `--file=${folder}/bare.sql`,
     '--log',
     `--log-prefix=${folder}/bare-log`,
-    shop.appUrl,
+    system.database.appUrl,
   ]
-  const { result: printed, ...used } = await counted(postgres, shop, () =>
-    runProgram(existsSync(own) ? own : 'pgbench', args),
+  const { result, ...used } = await counted(system, () =>
+    promisify(execFile)(existsSync(own) ? own : 'pgbench', args),
   )
-  const [, orders] = /actually processed: (\d+)/.exec(printed) ?? []
-  const [, perSecond] = /tps = ([\d.]+)/.exec(printed) ?? []
+  const [, orders] = /actually processed: (\d+)/.exec(result.stdout) ?? []
+  const [, perSecond] = /tps = ([\d.]+)/.exec(result.stdout) ?? []
   assertBought('pgbench', used.bought, Number(orders))
   const times = takeTimes(folder)
   return {
@@ -203,16 +200,11 @@ function takeTimes(folder: string): number[] {
   return times
 }
 
-async function overHttp(
-  postgres: Postgres,
-  shop: Shop,
-  folder: string,
-  server: Server,
-  seconds: number,
-): Promise<Speed> {
-  await shop.forget()
-  const requests = writeRequests(`${folder}/requests`, shop.keys, SIGNED_PER_SECOND * seconds, order)
-  const { result, ...used } = await counted(postgres, shop, () =>
+async function overHttp(system: BenchSystem, server: ApiProcess, seconds: number): Promise<Speed> {
+  await system.forget()
+  const path = `${system.folder}/requests`
+  const requests = writeRequests(path, system.keys, SIGNED_PER_SECOND * seconds, order)
+  const { result, ...used } = await counted(system, () =>
     runLoad(server, { ...requests, isOnce: true }, seconds),
   )
   assertBought('HTTP', used.bought, result.requests)
@@ -227,17 +219,18 @@ async function overHttp(
 }
 
 /** What the work bought, and what that cost PostgreSQL. */
-async function counted<Result>(postgres: Postgres, shop: Shop, work: () => Promise<Result>) {
-  const ordersBefore = await countOrders(shop)
+async function counted<Result>(system: BenchSystem, work: () => Promise<Result>) {
+  const { postgres } = system
+  const ordersBefore = await countOrders(system)
   const cpuMsBefore = familyCpuMs(postgres.pid())
   const result = await work()
   // What wrk left behind is finished first, or it would fall into the next run.
   await sleep(SETTLE_MS)
-  const bought = (await countOrders(shop)) - ordersBefore
+  const bought = (await countOrders(system)) - ordersBefore
   return { result, bought, postgresUs: (1000 * (familyCpuMs(postgres.pid()) - cpuMsBefore)) / bought }
 }
 
-async function countOrders({ owner }: Shop): Promise<number> {
+async function countOrders({ owner }: BenchSystem): Promise<number> {
   const { rows } = await owner.query<{ count: string }>('select sum(order_count) as count from balances')
   return Number(rows[0]?.count)
 }
@@ -248,13 +241,13 @@ function assertBought(name: string, bought: number, answered: number): void {
 }
 
 /** No item has a supply, so the worker looks at every order and parks it for someone to deliver by hand. */
-async function besideWorker(shop: Shop, log: number, run: () => Promise<Speed>): Promise<Speed> {
-  await shop.owner.query('truncate jobs')
-  const worker = await startWorker(shop, log)
+async function besideWorker(system: BenchSystem, run: () => Promise<Speed>): Promise<Speed> {
+  await system.owner.query('truncate jobs')
+  const worker = await system.startWorker()
   try {
     return await run()
   } finally {
-    await worker.kill()
+    await worker.kill('SIGKILL')
   }
 }
 
@@ -270,7 +263,7 @@ function order(): Unsigned {
 async function printProfiles(contenders: readonly Contender[], seconds: number): Promise<void> {
   for (const { name, server, run } of contenders) {
     if (!server) continue
-    printProfile(name, await profileWhile(server.complaints(), () => run(seconds)))
+    printProfile(name, await profileWhile(server.logs(), () => run(seconds)))
   }
 }
 

@@ -21,14 +21,11 @@ const ENTRIES_SHOWN = 25
 
 /**
  * Profiles another process over its inspector while `work` runs: unlike --cpu-prof it leaves out the start of the process,
- * which would fill the list with the compiler. `complaints` is what the process wrote to stderr, its address among it.
+ * which would fill the list with the compiler. `log` is what the process wrote to stderr, the inspector's address among it.
  */
-export async function profileWhile(
-  complaints: string,
-  work: () => Promise<unknown>,
-): Promise<ProfileEntry[]> {
-  const [address] = /ws:\/\/\S+/.exec(complaints) ?? []
-  if (address === undefined) throw new Error(`the process has no inspector:\n${complaints}`)
+export async function profileWhile(log: string, work: () => Promise<unknown>): Promise<ProfileEntry[]> {
+  const [address] = /ws:\/\/\S+/.exec(log) ?? []
+  if (address === undefined) throw new Error(`the process has no inspector:\n${log}`)
   const socket = new WebSocket(address)
   await once(socket, 'open')
   const ask = async <Reply>(id: number, method: string, params = {}): Promise<Reply> => {

@@ -2,9 +2,9 @@ import { openSync, readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { BASE_PATH, ORDER_ATTEMPTS_PER_WINDOW_MAX } from '@shopwire/contract'
-import { freePort, startPostgres } from '@shopwire/engines'
-import { startApi } from './api.ts'
-import { endAll, type Server, startServer, temporaryFolder } from './children.ts'
+import { freePort } from '@shopwire/engines'
+import { LIMITLESS, signedHeaders, startScript } from '@shopwire/harness'
+import { type BenchSystem, startBenchSystem } from './bench-system.ts'
 import { rounded, say } from './figures.ts'
 import {
   assertWrk,
@@ -13,19 +13,18 @@ import {
   medianResult,
   type Result,
   runLoad,
-  signedHeaders,
+  type Target,
   writeRequests,
 } from './load.ts'
 import type { BenchOptions } from './options.ts'
 import { printProfile, profileWhile } from './profile.ts'
 import type { FloorSettings } from './reads/floor-server.ts'
-import { openShop, REQUESTS_PER_MINUTE, type Shop } from './shop.ts'
 
 /** Something that answers GET /ping, and what is known of its speed. */
 interface Contender {
   readonly name: string
   readonly admission: 'none' | 'postgres' | 'redis'
-  readonly server: Server
+  readonly server: Target
   readonly isService: boolean
   readonly results: Result[]
 }
@@ -54,47 +53,38 @@ const NAME_WIDTH = 22
  */
 export async function reads({ seconds, rounds, profile }: BenchOptions): Promise<void> {
   assertWrk()
-  const folder = temporaryFolder()
   say('starting PostgreSQL and Redis')
-  const postgres = await startPostgres()
-  const shop = await openShop(
-    folder,
-    { postgres, database: 'shopwire', accounts: ACCOUNTS, keys: ACCOUNTS, scopes: 'read' },
-    say,
-  )
+  const system = await startBenchSystem({ accounts: ACCOUNTS, keys: ACCOUNTS, scopes: 'read', profile })
   try {
     say('starting the five servers')
-    const contenders = await startContenders(shop, folder, profile)
+    const contenders = await startContenders(system)
     say('warming them up')
-    for (const contender of contenders) await measure(shop, folder, contender, WARM_UP_SECONDS)
+    for (const contender of contenders) await measure(system, contender, WARM_UP_SECONDS)
     for (let round = 1; round <= rounds; round += 1) {
       for (const contender of contenders) {
-        const result = await measure(shop, folder, contender, seconds)
+        const result = await measure(system, contender, seconds)
         contender.results.push(result)
         say(`round ${round}  ${contender.name.padEnd(NAME_WIDTH)} ${columns(result)}`)
       }
     }
-    if (profile) await printProfiles(shop, folder, contenders, seconds)
+    if (profile) await printProfiles(system, contenders, seconds)
     print(contenders)
   } finally {
-    endAll()
-    await shop.close()
-    await postgres.stop()
+    await system.stop()
   }
 }
 
-async function startContenders(shop: Shop, folder: string, profile: boolean): Promise<Contender[]> {
-  const log = openSync(`${folder}/api.log`, 'a')
-  const onPostgres = await startApi(shop, 'postgres', log, profile)
-  const onRedis = await startApi(shop, 'redis', log, profile)
-  await shop.beginMemory()
+async function startContenders(system: BenchSystem): Promise<Contender[]> {
+  const onPostgres = await system.startApi('postgres')
+  const onRedis = await system.startApi('redis')
+  await system.beginMemory()
   // The others answer what the service answers, byte by byte.
-  const body = await fetchPing(shop, onPostgres.port)
-  const floor = (admission: FloorSettings['admission']) => startFloorServer(shop, folder, admission, body)
+  const body = await fetchPing(system, onPostgres.url)
+  const floor = (admission: FloorSettings['admission']) => startFloorServer(system, admission, body)
   const contender = (
     name: string,
     admission: Contender['admission'],
-    server: Server,
+    server: Target,
     isService = false,
   ): Contender => ({ name, admission, server, isService, results: [] })
   return [
@@ -107,73 +97,59 @@ async function startContenders(shop: Shop, folder: string, profile: boolean): Pr
 }
 
 async function startFloorServer(
-  shop: Shop,
-  folder: string,
+  system: BenchSystem,
   admission: FloorSettings['admission'],
   body: string,
-): Promise<Server> {
+): Promise<Target> {
   const port = await freePort()
   const settings: FloorSettings = {
     port,
     body,
     admission,
-    databaseUrl: shop.appUrl,
+    databaseUrl: system.database.appUrl,
     connectionsMax: DATABASE_CONNECTIONS,
-    redisUrl: shop.redisUrl,
+    redisUrl: system.redisUrl,
     admissionLua: readFileSync(ADMISSION_LUA, 'utf8'),
-    requestsMax: REQUESTS_PER_MINUTE,
+    requestsMax: LIMITLESS,
     ordersMax: ORDER_ATTEMPTS_PER_WINDOW_MAX,
-    keys: shop.keys.map(({ key_id, secret, account_id, access_version }) => ({
-      key_id,
-      secret,
-      account_id,
-      access_version,
-    })),
+    keys: system.keys,
   }
-  const path = `${folder}/floor-${admission}.json`
+  const path = `${system.folder}/floor-${admission}.json`
   writeFileSync(path, JSON.stringify(settings), { mode: 0o600 })
-  return startServer(
-    [FLOOR_SERVER, path],
-    {},
-    {
-      port,
-      readyUrl: `http://127.0.0.1:${port}/`,
-      isReady: (status) => status > 0,
-      stdout: openSync('/dev/null', 'a'),
-    },
-  )
+  const floor = await startScript(FLOOR_SERVER, [path], {
+    readyUrl: `http://127.0.0.1:${port}/`,
+    isReady: (status) => status > 0,
+    stdout: openSync('/dev/null', 'a'),
+  })
+  return { ...system.owns(floor), port }
 }
 
-async function fetchPing(shop: Shop, port: number): Promise<string> {
-  const [key] = shop.keys
+async function fetchPing({ keys: [key] }: BenchSystem, url: string): Promise<string> {
   if (!key) throw new Error('there are no keys')
-  const timestamp = String(Math.floor(Date.now() / 1000))
-  const response = await fetch(`http://127.0.0.1:${port}${TARGET}`, {
-    headers: signedHeaders(key, { method: 'GET', target: TARGET }, timestamp),
-  })
+  const response = await fetch(url + TARGET, { headers: signedHeaders(key, 'GET', TARGET) })
   const body = await response.text()
   if (response.status !== 200) throw new Error(`GET ${TARGET} answered ${response.status}: ${body}`)
   return body
 }
 
 /** One run on a clean slate, with requests signed just before it. */
-async function measure(shop: Shop, folder: string, contender: Contender, seconds: number): Promise<Result> {
+async function measure(system: BenchSystem, contender: Contender, seconds: number): Promise<Result> {
   const { admission, server } = contender
-  await shop.forget()
-  const path = `${folder}/requests`
+  await system.forget()
+  const path = `${system.folder}/requests`
   // The bare server does not mind being asked the same again.
   const count = SIGNED_PER_SECOND * (admission === 'none' ? 1 : seconds)
-  const requests = writeRequests(path, shop.keys, count, () => ({ method: 'GET', target: TARGET }))
+  const requests = writeRequests(path, system.keys, count, () => ({ method: 'GET', target: TARGET }))
   const result = await runLoad(server, { ...requests, isOnce: admission !== 'none' }, seconds).catch(
     (error: Error) => {
-      throw new Error(`${contender.name}: ${error.message}\n${server.complaints()}`)
+      throw new Error(`${contender.name}: ${error.message}\n${server.logs()}`)
     },
   )
   // What wrk left behind is finished first, or it would fall into the next run.
   await sleep(SETTLE_MS)
   // Those on the way when wrk stopped have cost a nonce too and were not counted, so there may be more nonces than answers.
   if (admission !== 'none') {
-    const spent = await shop.noncesSpent(admission)
+    const spent = await system.noncesSpent(admission)
     if (spent < result.requests) {
       throw new Error(`${contender.name}: ${result.requests} answers for ${spent} nonces`)
     }
@@ -183,15 +159,12 @@ async function measure(shop: Shop, folder: string, contender: Contender, seconds
 
 /** In runs of their own, so that looking does not slow down what is reported. */
 async function printProfiles(
-  shop: Shop,
-  folder: string,
+  system: BenchSystem,
   contenders: readonly Contender[],
   seconds: number,
 ): Promise<void> {
   for (const contender of contenders.filter(({ isService }) => isService)) {
-    const entries = await profileWhile(contender.server.complaints(), () =>
-      measure(shop, folder, contender, seconds),
-    )
+    const entries = await profileWhile(contender.server.logs(), () => measure(system, contender, seconds))
     printProfile(contender.name, entries)
   }
 }

@@ -1,6 +1,8 @@
-import { openSync, writeFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { BASE_PATH } from '@shopwire/contract'
 import {
   canMakePublicNetwork,
@@ -9,25 +11,23 @@ import {
   isInPublicNetwork,
   PUBLIC_ADDRESSES,
   runAgainInPublicNetwork,
-  startPostgres,
 } from '@shopwire/engines'
-import { startApi, startWorker } from './api.ts'
-import { endAll, runProgram, type Server, startServer, temporaryFolder } from './children.ts'
+import { type ApiProcess, startScript } from '@shopwire/harness'
+import { type BenchSystem, startBenchSystem } from './bench-system.ts'
 import { median, quantile, rounded, say } from './figures.ts'
 import { createClient } from './growth/client.ts'
 import type { BenchOptions, WebhookPart } from './options.ts'
 import { printProfile, profileWhile } from './profile.ts'
-import { openShop, type Shop } from './shop.ts'
 import { recordEvents, seedEndpoints } from './webhooks/endpoints.ts'
 
-/** By number of the account: those that answer, those that do not, and those that only hear of the catalogue. */
+/** By number of the account: those that answer, those that do not, and those that only get catalogue changes. */
 const HEALTHY = { firstAccount: 1, count: 500 }
 const BAD = ['/hang', '/drip', '/endless'] as const
 const FIRST_BAD = 501
 const FAN_OUT = { firstAccount: 1_001, count: 100_000 }
 const KEYS = 1
 
-/** One worker's hands, and what each sends at once. */
+/** One worker's slots, and how many events each sends at once. */
 const ENDPOINTS_AT_ONCE = 64
 const ATTEMPTS_AT_ONCE = 4
 /** More than a worker delivers in a run. */
@@ -41,40 +41,34 @@ const DIRECTORY = fileURLToPath(new URL('./webhooks/', import.meta.url))
 
 /**
  * How fast one worker delivers, compared with a loop that posts the same bytes and remembers nothing; what receivers that hang,
- * drip or never end do to the others; and what telling 100,000 endpoints of the catalogue does to the API.
+ * drip or never end do to the others; and what announcing a catalogue change to 100,000 endpoints does to the API.
  */
 export async function webhooks(options: BenchOptions): Promise<void> {
   if (!isInPublicNetwork()) return again()
-  const folder = temporaryFolder()
   const authority = await createAuthority()
-  const trust = { NODE_EXTRA_CA_CERTS: authority.file }
   say('starting PostgreSQL, Redis and a receiver')
-  const postgres = await startPostgres()
-  const accounts = FAN_OUT.firstAccount + FAN_OUT.count
-  const shop = await openShop(
-    folder,
-    { postgres, database: 'shopwire', accounts, keys: KEYS, scopes: 'read', extraEnv: trust },
-    say,
-  )
+  const system = await startBenchSystem({
+    accounts: FAN_OUT.firstAccount + FAN_OUT.count,
+    keys: KEYS,
+    scopes: 'read',
+    settings: { NODE_EXTRA_CA_CERTS: authority.file },
+  })
   try {
-    const receiver = await startReceiver(folder, authority)
-    await seedEndpoints(shop.owner, shop.env.SHOPWIRE_ENCRYPTION_KEYS, [
+    const receiver = await startReceiver(system, authority)
+    await seedEndpoints(system, [
       { ...HEALTHY, url: `${receiver.url}/ok` },
       ...BAD.map((path, n) => ({ firstAccount: FIRST_BAD + n, count: 1, url: `${receiver.url}${path}` })),
     ])
-    const log = openSync(`${folder}/service.log`, 'a')
     const wants = (part: WebhookPart) => options.only === undefined || options.only === part
     const figures = {
-      ...(wants('speed') && (await measureSpeed(shop, receiver, log, options))),
-      ...(wants('isolation') && (await measureIsolation(shop, receiver, log, options))),
-      ...(wants('fan-out') && (await measureFanOut(shop, receiver, log))),
+      ...(wants('speed') && (await measureSpeed(system, receiver, options))),
+      ...(wants('isolation') && (await measureIsolation(system, receiver, options))),
+      ...(wants('fan-out') && (await measureFanOut(system, receiver))),
     }
     say(JSON.stringify({ bench: 'webhooks', ...figures }))
   } finally {
-    endAll()
+    await system.stop()
     await authority.remove()
-    await shop.close()
-    await postgres.stop()
   }
 }
 
@@ -95,25 +89,18 @@ interface Receiver {
 }
 
 async function startReceiver(
-  folder: string,
+  system: BenchSystem,
   authority: Awaited<ReturnType<typeof createAuthority>>,
 ): Promise<Receiver> {
+  const { folder } = system
   const [address] = PUBLIC_ADDRESSES
   const { key, cert } = await authority.issue(`IP:${address}`)
   writeFileSync(`${folder}/key.pem`, key)
   writeFileSync(`${folder}/cert.pem`, cert)
   const [port, controlPort] = [await freePort(), await freePort()]
   const control = `http://127.0.0.1:${controlPort}/`
-  await startServer(
-    [`${DIRECTORY}receiver.ts`, folder, address, String(port), String(controlPort)],
-    {},
-    {
-      port: controlPort,
-      readyUrl: control,
-      isReady: (status) => status === 200,
-      stdout: openSync(`${folder}/receiver.log`, 'a'),
-    },
-  )
+  const args = [folder, address, String(port), String(controlPort)]
+  system.owns(await startScript(`${DIRECTORY}receiver.ts`, args, { readyUrl: control }))
   return {
     url: `https://${address}:${port}`,
     count: async () => (await fetch(control)).json() as ReturnType<Receiver['count']>,
@@ -121,23 +108,22 @@ async function startReceiver(
 }
 
 async function measureSpeed(
-  shop: Shop,
+  system: BenchSystem,
   receiver: Receiver,
-  log: number,
   { seconds, rounds, profile }: BenchOptions,
 ): Promise<Record<string, number>> {
   const ratios: number[] = []
   const speeds: { bare: number; ours: number }[] = []
   for (let round = 1; round <= rounds; round += 1) {
-    const bare = await bareSpeed(shop, receiver, seconds)
-    const { perSecond: ours, workerUs } = await ourSpeed(shop, receiver, log, seconds)
+    const bare = await bareSpeed(system, receiver, seconds)
+    const { perSecond: ours, workerUs } = await ourSpeed(system, receiver, seconds)
     speeds.push({ bare, ours })
     ratios.push(ours / bare)
     say(
       `round ${round}  bare ${bare.toFixed(0)}/s  worker ${ours.toFixed(0)}/s, ${workerUs.toFixed(0)} us CPU each  ratio ${(ours / bare).toFixed(3)}`,
     )
   }
-  if (profile) await ourSpeed(shop, receiver, log, seconds, true)
+  if (profile) await ourSpeed(system, receiver, seconds, true)
   return {
     ratio: rounded(median(ratios)),
     bare_per_s: Math.round(median(speeds.map(({ bare }) => bare))),
@@ -145,37 +131,37 @@ async function measureSpeed(
   }
 }
 
-async function bareSpeed(shop: Shop, receiver: Receiver, seconds: number): Promise<number> {
+async function bareSpeed(system: BenchSystem, receiver: Receiver, seconds: number): Promise<number> {
   await receiver.count()
   const connections = ENDPOINTS_AT_ONCE * ATTEMPTS_AT_ONCE
   const args = [`${DIRECTORY}bare.ts`, `${receiver.url}/ok`, String(connections), String(seconds)]
-  await runProgram(process.execPath, args, shop.env)
+  await promisify(execFile)(process.execPath, args, { env: system.settings })
   const { received, firstMs, lastMs } = await receiver.count()
   return (received * 1_000) / (lastMs - firstMs)
 }
 
 /** The events are there before the worker is, so that it never waits for one. */
-async function ourSpeed(shop: Shop, receiver: Receiver, log: number, seconds: number, profile = false) {
+async function ourSpeed(system: BenchSystem, receiver: Receiver, seconds: number, profile = false) {
   const backlog = Math.ceil((BACKLOG_PER_SECOND * (seconds + 1)) / ENDPOINTS_AT_ONCE)
   const busy = Array.from({ length: ENDPOINTS_AT_ONCE }, (_, n) => HEALTHY.firstAccount + n)
   for (let done = 0; done < backlog; done += 50) {
     await recordEvents(
-      shop.owner,
+      system.owner,
       busy.flatMap((account) => Array<number>(50).fill(account)),
     )
   }
-  await shop.owner.query('vacuum analyze deliveries, events, jobs')
-  const worker = await startWorker(shop, log, profile)
+  await system.owner.query('vacuum analyze deliveries, events, jobs')
+  const worker = await system.startWorker(profile)
   await untilFirst(receiver)
   const cpuMs = worker.cpuMs()
   const beganMs = performance.now()
-  if (profile) printProfile('worker', await profileWhile(worker.complaints(), () => sleep(1_000 * seconds)))
+  if (profile) printProfile('worker', await profileWhile(worker.logs(), () => sleep(1_000 * seconds)))
   else await sleep(1_000 * seconds)
   const { received } = await receiver.count()
   const perSecond = (received * 1_000) / (performance.now() - beganMs)
   const workerUs = (1_000 * (worker.cpuMs() - cpuMs)) / received
-  await worker.kill()
-  await forgetEvents(shop)
+  await worker.kill('SIGKILL')
+  await forgetEvents(system)
   return { perSecond, workerUs }
 }
 
@@ -183,20 +169,19 @@ async function untilFirst(receiver: Receiver): Promise<void> {
   for (let received = 0; received === 0; { received } = await receiver.count()) await sleep(50)
 }
 
-async function forgetEvents(shop: Shop): Promise<void> {
-  await shop.owner.query('truncate delivery_attempts, deliveries, events, jobs')
+async function forgetEvents(system: BenchSystem): Promise<void> {
+  await system.owner.query('truncate delivery_attempts, deliveries, events, jobs')
 }
 
 /** The same events to 500 healthy endpoints, without and with three bad ones beside them. */
 async function measureIsolation(
-  shop: Shop,
+  system: BenchSystem,
   receiver: Receiver,
-  log: number,
   { seconds, minutes }: BenchOptions,
 ): Promise<Record<string, number>> {
-  const worker = await startWorker(shop, log)
+  const worker = await system.startWorker()
   const flow = (length: number, bad: readonly number[], onSample?: (second: number) => void) =>
-    flowEvents(shop, receiver, length, bad, onSample)
+    flowEvents(system, receiver, length, bad, onSample)
   await flow(seconds, [])
   const without = await flow(Math.max(seconds, 20), [])
   const bad = BAD.map((_, n) => FIRST_BAD + n)
@@ -223,14 +208,14 @@ async function measureIsolation(
     )
     figures.memory_mb = Math.round(median(samplesMb.slice(-third)))
   }
-  await worker.kill()
-  await forgetEvents(shop)
+  await worker.kill('SIGKILL')
+  await forgetEvents(system)
   return figures
 }
 
 /** A steady stream to all of the healthy ones in turn; gives back how long each event took to arrive. */
 async function flowEvents(
-  shop: Shop,
+  system: BenchSystem,
   receiver: Receiver,
   seconds: number,
   bad: readonly number[],
@@ -241,9 +226,9 @@ async function flowEvents(
   const waitsMs: number[] = []
   const beganMs = performance.now()
   for (let n = 0; n < seconds * EVENTS_PER_SECOND; n += 1) {
-    await recordEvents(shop.owner, [HEALTHY.firstAccount + (n % HEALTHY.count)])
+    await recordEvents(system.owner, [HEALTHY.firstAccount + (n % HEALTHY.count)])
     if (n % EVENTS_PER_SECOND === 0) {
-      if (bad.length > 0) await recordEvents(shop.owner, bad)
+      if (bad.length > 0) await recordEvents(system.owner, bad)
       waitsMs.push(...(await receiver.count()).waitsMs)
       onSample(n / EVENTS_PER_SECOND)
     }
@@ -257,33 +242,31 @@ async function flowEvents(
   return waitsMs
 }
 
-/** The API's answers before and while every endpoint is told; the worker delivers all the while. */
-async function measureFanOut(shop: Shop, receiver: Receiver, log: number): Promise<Record<string, number>> {
+/** The API's answers before and while the change is announced to every endpoint; the worker delivers all the time. */
+async function measureFanOut(system: BenchSystem, receiver: Receiver): Promise<Record<string, number>> {
   say(`making ${FAN_OUT.count} endpoints`)
-  await seedEndpoints(shop.owner, shop.env.SHOPWIRE_ENCRYPTION_KEYS, [
-    { ...FAN_OUT, url: `${receiver.url}/ok` },
-  ])
-  await shop.owner.query('vacuum analyze')
-  const api = await startApi(shop, 'postgres', log)
-  const worker = await startWorker(shop, log)
-  await askSteadily(shop, api, () => false, 5)
-  const quiet = await askSteadily(shop, api, () => false, QUIET_SECONDS)
+  await seedEndpoints(system, [{ ...FAN_OUT, url: `${receiver.url}/ok` }])
+  await system.owner.query('vacuum analyze')
+  const api = await system.startApi('postgres')
+  const worker = await system.startWorker()
+  await askSteadily(system, api, () => false, 5)
+  const quiet = await askSteadily(system, api, () => false, QUIET_SECONDS)
   const beganMs = performance.now()
-  await shop.owner.query('update catalogue_state set revision = revision + 1')
-  const watch = untilTold(shop)
-  let isTold = false
+  await system.owner.query('update catalogue_state set revision = revision + 1')
+  const watch = untilAnnounced(system)
+  let isAnnounced = false
   void watch.then(() => {
-    isTold = true
+    isAnnounced = true
   })
-  const during = await askSteadily(shop, api, () => isTold, 300)
+  const during = await askSteadily(system, api, () => isAnnounced, 300)
   await watch
   const seconds = (performance.now() - beganMs) / 1_000
-  const { rows } = await shop.owner.query<{ written: string }>(
+  const { rows } = await system.owner.query<{ written: string }>(
     `select count(*) as written from events where type = 'catalogue.changed'`,
   )
   const { received } = await receiver.count()
-  await worker.kill()
-  await api.kill()
+  await worker.kill('SIGKILL')
+  await api.kill('SIGKILL')
   const [quiet99, during99] = [quantile(quiet, 0.99), quantile(during, 0.99)]
   say(
     `catalogue.changed: ${rows[0]?.written} rows in ${seconds.toFixed(1)} s, ${received} of them delivered meanwhile; ` +
@@ -297,24 +280,24 @@ async function measureFanOut(shop: Shop, receiver: Receiver, log: number): Promi
   }
 }
 
-async function untilTold(shop: Shop): Promise<void> {
+async function untilAnnounced(system: BenchSystem): Promise<void> {
   for (;;) {
-    const { rows } = await shop.owner.query<{ is_told: boolean }>(
-      `select a.told_up_to is null and a.revision = s.revision as is_told from catalogue_announcement a, catalogue_state s`,
+    const { rows } = await system.owner.query<{ is_done: boolean }>(
+      `select a.told_up_to is null and a.revision = s.revision as is_done from catalogue_announcement a, catalogue_state s`,
     )
-    if (rows[0]?.is_told) return
+    if (rows[0]?.is_done) return
     await sleep(100)
   }
 }
 
 /** Signed reads at a steady pace, however long an answer takes; the time of each in ms. */
 async function askSteadily(
-  shop: Shop,
-  api: Server,
+  system: BenchSystem,
+  api: ApiProcess,
   isOver: () => boolean,
   secondsMax: number,
 ): Promise<number[]> {
-  const [key] = shop.keys
+  const [key] = system.keys
   if (!key) throw new Error('there is no key')
   const clients = Array.from({ length: 16 }, () => createClient(api.port))
   const asks: Promise<{ ms: number }>[] = []

@@ -1,19 +1,20 @@
 import { Agent, request as httpRequest } from 'node:http'
-import { type Signer, signedHeaders, type Unsigned } from '../load.ts'
+import type { Key } from '@shopwire/harness'
+import { headersOf, type Unsigned } from '../load.ts'
 
 export interface Answer {
   readonly ms: number
   readonly body: string
 }
 
-/** One connection that is kept, one request at a time: what is measured is how long an answer takes, not how many fit. */
+/** One kept-alive connection, one request at a time: this measures latency, not throughput. */
 export function createClient(port: number) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   return {
     /** The time of the whole answer; signing is not in it. Anything but 2xx ends the bench. */
-    ask(signer: Signer, request: Unsigned): Promise<Answer> {
+    ask(key: Key, request: Unsigned): Promise<Answer> {
       const { method, target, body } = request
-      const headers = signedHeaders(signer, request, String(Math.floor(Date.now() / 1000)))
+      const headers = headersOf(key, request)
       return new Promise((resolve, reject) => {
         const began = performance.now()
         const sent = httpRequest({ host: '127.0.0.1', port, agent, method, path: target, headers })

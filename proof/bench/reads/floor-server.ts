@@ -5,8 +5,9 @@ import { requestHeadersLower } from '@shopwire/contract'
 import { signatureMatches } from '@shopwire/contract/signing'
 import { Redis } from 'ioredis'
 import pg from 'pg'
+import type { BenchKey } from '../bench-system.ts'
 
-/** What the floor server is told, as JSON in the file named by its one argument. */
+/** Settings of the floor server, as JSON in the file named by its one argument. */
 export interface FloorSettings {
   readonly port: number
   readonly body: string
@@ -17,11 +18,11 @@ export interface FloorSettings {
   readonly admissionLua: string
   readonly requestsMax: number
   readonly ordersMax: number
-  readonly keys: readonly { key_id: string; secret: string; account_id: string; access_version: number }[]
+  readonly keys: readonly BenchKey[]
 }
 
 interface FloorKey {
-  readonly key_id: string
+  readonly id: string
   readonly hmacKey: KeyObject
   readonly account_id: string
   readonly access_version: number
@@ -31,8 +32,8 @@ interface FloorKey {
 type Admit = (key: FloorKey, nonce: string, signed_at: number) => Promise<boolean>
 
 /**
- * The least a server can do for an answer: nothing at all (`none`), or what no signed request can go without: the four
- * headers, the key, one HMAC and one round trip of admission. No framework, no log, no metrics, no limits, no refusals.
+ * The least a server can do: answer without any check (`none`), or check what every signed request needs: the four headers,
+ * the key, one HMAC and one round trip of admission. No framework, no log, no metrics, no error bodies.
  */
 const settings = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as FloorSettings
 const NOTHING = new Uint8Array()
@@ -40,7 +41,7 @@ const body = Buffer.from(settings.body)
 const headers = { 'content-type': 'application/json; charset=utf-8', 'content-length': body.length }
 const keys = new Map<string, FloorKey>(
   settings.keys.map(({ secret, ...key }) => [
-    key.key_id,
+    key.id,
     { ...key, hmacKey: createSecretKey(secret, 'utf8'), memory: '' },
   ]),
 )
@@ -83,7 +84,7 @@ function postgresAdmit(): Admit {
       text: 'select * from admit($1, $2, $3, $4, $5, $6, $7, $8)',
       values: [
         key.account_id,
-        key.key_id,
+        key.id,
         nonce,
         signed_at,
         key.access_version,
@@ -96,26 +97,28 @@ function postgresAdmit(): Admit {
   }
 }
 
-/** The service's own script, so that both sides ask Redis for the same work. */
+/** The service's own script, so that both sides give Redis the same work. */
 function redisAdmit(): Admit {
   const client = new Redis(settings.redisUrl, { enableAutoPipelining: true }) as Redis & {
     admit(...keysAndArguments: (string | number)[]): Promise<[verdict: string, memory: string]>
   }
-  client.defineCommand('admit', { numberOfKeys: 5, lua: settings.admissionLua })
+  client.defineCommand('admit', { numberOfKeys: 6, lua: settings.admissionLua })
   return async (key, nonce, signed_at) => {
     const own = `shopwire:{${key.account_id}}`
     const [verdict, memory] = await client.admit(
       `shopwire:memory:{${key.account_id}}`,
-      `${own}:nonce:${key.key_id}:${nonce}`,
+      `${own}:nonce:${key.id}:${nonce}`,
       `${own}:requests`,
       `${own}:orders`,
       `${own}:access-version`,
+      `${own}:refusals`,
       signed_at,
       key.access_version,
       key.memory,
       0,
       settings.requestsMax,
       settings.ordersMax,
+      '',
       0,
     )
     key.memory = memory

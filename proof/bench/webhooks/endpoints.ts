@@ -1,13 +1,15 @@
 import { createCipheriv, randomBytes } from 'node:crypto'
 import type pg from 'pg'
+import type { BenchSystem } from '../bench-system.ts'
 import { accountIdSql } from '../seed.ts'
 
 /** Endpoints with secrets of their own, written straight into the tables: 100,000 calls of POST /webhook would take an hour. */
 export async function seedEndpoints(
-  owner: pg.Client,
-  encryptionKeys: string,
+  { owner, settings }: BenchSystem,
   urls: readonly { firstAccount: number; count: number; url: string }[],
 ): Promise<void> {
+  const encryptionKey = settings.SHOPWIRE_ENCRYPTION_KEYS ?? ''
+  const [kekId = ''] = encryptionKey.split(':')
   for (const { firstAccount, count, url } of urls) {
     for (let done = 0; done < count; done += CHUNK) {
       const numbers = Array.from({ length: Math.min(CHUNK, count - done) }, (_, n) => firstAccount + done + n)
@@ -17,7 +19,7 @@ export async function seedEndpoints(
       )
       const accounts = rows.map(({ id }) => id)
       const sealed = accounts.map((account_id) =>
-        seal(`whs_${randomBytes(32).toString('base64url')}`, encryptionKeys, [
+        seal(`whs_${randomBytes(32).toString('base64url')}`, encryptionKey, [
           'webhook_secrets.secret',
           account_id,
           SECRET_ID,
@@ -30,8 +32,8 @@ export async function seedEndpoints(
       )
       await owner.query(
         `insert into webhook_secrets (account_id, id, secret_sealed, secret_kek_id, created_at)
-         select account_id, '${SECRET_ID}', sealed, 'bench', now() from unnest($1::text[], $2::bytea[]) as t (account_id, sealed)`,
-        [accounts, sealed],
+         select account_id, '${SECRET_ID}', sealed, $3, now() from unnest($1::text[], $2::bytea[]) as t (account_id, sealed)`,
+        [accounts, sealed, kekId],
       )
     }
   }
@@ -58,8 +60,8 @@ const ENDPOINT_ID = 'whe_bench'
 const SECRET_ID = 'whs_bench'
 
 /** The service's envelope, written a second time: only the service may import the service. */
-function seal(plain: string, encryptionKeys: string, boundTo: readonly string[]): Buffer {
-  const [kekId = '', kek = ''] = encryptionKeys.split(':')
+function seal(plain: string, encryptionKey: string, boundTo: readonly string[]): Buffer {
+  const [kekId = '', kek = ''] = encryptionKey.split(':')
   const context = Buffer.from(JSON.stringify(boundTo))
   const dataKey = randomBytes(32)
   const wrapped = encrypt(Buffer.from(kek, 'base64'), dataKey, context)
