@@ -88,8 +88,8 @@ const OPERATIONS: readonly Operation[] = [
 ]
 
 /**
- * What a shop's size does to the time of one answer. A small and a large shop lie on the same server, each with a process of
- * its own, and are asked in turns, a few requests at a time: whatever else the machine does falls on both.
+ * How the size of a system changes the time of one answer. A small and a large one are on the same PostgreSQL, each with an API
+ * process of its own, and get a few requests in turn, so that other work on the machine affects both.
  */
 export async function growth({ scale, plot: isPlotted }: BenchOptions): Promise<void> {
   say('starting PostgreSQL')
@@ -211,7 +211,7 @@ async function changePrices({ system: { owner, keys }, client, size }: Side): Pr
   const key = any(keys)
   for (let price = 1_001; price <= 1_000 + PRICE_CHANGES; price += 1) {
     const id = itemId(1 + randomInt(size.items))
-    // The process looks at its own times; a change right after it has looked would always wait the longest.
+    // The process polls; a change made right after a poll would always wait the longest.
     await sleep(randomInt(SPREAD_MS))
     await owner.query('begin')
     await owner.query('update catalogue_state set revision = revision + 1, changed_at = now()')

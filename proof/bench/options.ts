@@ -9,7 +9,7 @@ export interface BenchOptions {
   /** How often the runs are repeated, all of them in turn; the median counts. */
   readonly rounds: number
   readonly profile: boolean
-  /** Of `orders`: also with a worker that takes up what was bought. */
+  /** Of `orders`: also with a worker that fulfils the orders. */
   readonly worker: boolean
   /** Of `growth`: how large the large shop is. */
   readonly scale: (typeof scales)[number]

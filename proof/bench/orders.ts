@@ -35,7 +35,7 @@ interface Speed {
 }
 
 const SIZE: ShopSize = { accounts: 1_000, orders: 10_000, items: 2_000 }
-/** Of the accounts, those that buy, here and there. A key takes a process to make, so not all have one. */
+/** How many of the accounts buy. Making a key takes a process, so not all have one. */
 const BUYERS = 200
 const TARGET = `${BASE_PATH}/orders`
 /** As many as one API process has, SHOPWIRE_DATABASE_CONNECTIONS. */
@@ -47,7 +47,7 @@ const LOOK_EVERY_MS = 10
 const SIGNED_PER_SECOND = 8_000
 
 /**
- * How much of what PostgreSQL itself can do is left of POST /orders. pgbench sends the service's own statement over as many
+ * Compares POST /orders with what PostgreSQL itself can do. pgbench sends the service's own statement over as many
  * connections as the service has; wrk sends signed requests to one API process. All in turn, on the same data, which grows.
  */
 export async function orders({ seconds, rounds, profile, worker }: BenchOptions): Promise<void> {
@@ -79,9 +79,7 @@ export async function orders({ seconds, rounds, profile, worker }: BenchOptions)
         speeds: [],
       })
     }
-    say(
-      `warming them up; ${worker ? 'in a and b' : 'throughout'} nothing takes up what was bought, jobs pile up`,
-    )
+    say(`warming them up; ${worker ? 'in a and b' : 'throughout'} nothing fulfils the orders, jobs pile up`)
     for (const contender of contenders) await contender.run(WARM_UP_SECONDS)
     for (let round = 1; round <= rounds; round += 1) {
       for (const { name, run, speeds } of contenders) {
@@ -99,7 +97,7 @@ export async function orders({ seconds, rounds, profile, worker }: BenchOptions)
 
 /**
  * The text of the order statement as the service sends it. We hold the balance that an order needs; the order waits, and
- * the server tells what it waits with. Nothing of the service is read or configured for it.
+ * pg_stat_activity shows the statement. Nothing of the service is read or configured for it.
  */
 async function captureStatement(system: BenchSystem, server: ApiProcess): Promise<string> {
   const { owner, keys } = system
@@ -224,7 +222,7 @@ async function counted<Result>(system: BenchSystem, work: () => Promise<Result>)
   const ordersBefore = await countOrders(system)
   const cpuMsBefore = familyCpuMs(postgres.pid())
   const result = await work()
-  // What wrk left behind is finished first, or it would fall into the next run.
+  // Requests that wrk left unanswered are finished first, or they would fall into the next run.
   await sleep(SETTLE_MS)
   const bought = (await countOrders(system)) - ordersBefore
   return { result, bought, postgresUs: (1000 * (familyCpuMs(postgres.pid()) - cpuMsBefore)) / bought }
@@ -240,7 +238,7 @@ function assertBought(name: string, bought: number, answered: number): void {
   if (bought < answered) throw new Error(`${name}: ${answered} answers for ${bought} orders`)
 }
 
-/** No item has a supply, so the worker looks at every order and parks it for someone to deliver by hand. */
+/** No item has a supply, so the worker looks at every order and leaves it to be delivered by hand. */
 async function besideWorker(system: BenchSystem, run: () => Promise<Speed>): Promise<Speed> {
   await system.owner.query('truncate jobs')
   const worker = await system.startWorker()

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { say } from './figures.ts'
 
-/** What the inspector's Profiler.stop gives back, as far as we read it. */
+/** What the inspector's Profiler.stop returns, as far as it is read here. */
 interface CpuProfile {
   readonly nodes: readonly {
     readonly id: number

@@ -47,9 +47,8 @@ const BARE_PER_SECOND_MIN = 30_000
 const NAME_WIDTH = 22
 
 /**
- * How much of what is possible the signed GET /ping keeps. On each store the service is held against a server that does only
- * the irreducible work, and both against one that does nothing. All runs in turn, several times, so that whatever else the
- * machine does falls on all of them.
+ * Compares the signed GET /ping, on each admission store, with a server that does only the necessary work, and both with one
+ * that does nothing. The runs alternate, several times, so that other work on the machine affects all of them.
  */
 export async function reads({ seconds, rounds, profile }: BenchOptions): Promise<void> {
   assertWrk()
@@ -132,12 +131,12 @@ async function fetchPing({ keys: [key] }: BenchSystem, url: string): Promise<str
   return body
 }
 
-/** One run on a clean slate, with requests signed just before it. */
+/** One run with empty windows and nonces, with requests signed just before it. */
 async function measure(system: BenchSystem, contender: Contender, seconds: number): Promise<Result> {
   const { admission, server } = contender
   await system.forget()
   const path = `${system.folder}/requests`
-  // The bare server does not mind being asked the same again.
+  // The bare server accepts the same request again.
   const count = SIGNED_PER_SECOND * (admission === 'none' ? 1 : seconds)
   const requests = writeRequests(path, system.keys, count, () => ({ method: 'GET', target: TARGET }))
   const result = await runLoad(server, { ...requests, isOnce: admission !== 'none' }, seconds).catch(
@@ -145,7 +144,7 @@ async function measure(system: BenchSystem, contender: Contender, seconds: numbe
       throw new Error(`${contender.name}: ${error.message}\n${server.logs()}`)
     },
   )
-  // What wrk left behind is finished first, or it would fall into the next run.
+  // Requests that wrk left unanswered are finished first, or they would fall into the next run.
   await sleep(SETTLE_MS)
   // Those on the way when wrk stopped have cost a nonce too and were not counted, so there may be more nonces than answers.
   if (admission !== 'none') {
@@ -185,7 +184,7 @@ function print(contenders: readonly Contender[]): void {
   say(
     a < BARE_PER_SECOND_MIN
       ? `wrk drove the bare server at less than ${BARE_PER_SECOND_MIN}/s: this machine is slow, or busy with other work.`
-      : `wrk drove the bare server at ${Math.round(a)}/s, so it is not what holds back the others.`,
+      : `wrk drove the bare server at ${Math.round(a)}/s, so wrk does not limit the others.`,
   )
   say('')
   say(

@@ -15,8 +15,8 @@ const PAID_SHARE = 0.001
 const FILLED = ['items', 'balances', 'orders', 'order_lines', 'transfers', 'events']
 
 /**
- * Fills a migrated shop whose accounts exist. Rows lie in the order of time, as in a shop that grew, so one account's are far
- * apart. Indexes and keys are dropped and made again: adding to them row by row would take most of an hour at full size.
+ * Fills a migrated database whose accounts exist. Rows are in the order of time, as in a system that grew, so one account's are
+ * far apart. Indexes and keys are dropped and made again: adding to them row by row would take most of an hour at full size.
  */
 export async function seed(owner: pg.Client, size: ShopSize, report: (line: string) => void): Promise<void> {
   const began = performance.now()
@@ -146,7 +146,7 @@ function insertsFor({ accounts, orders, items }: ShopSize): string[] {
 
 /** Statements that take keys and indexes from the tables we fill, and those that put them back as they were. */
 async function constraintsAndIndexes(owner: pg.Client): Promise<{ drops: string[]; makes: string[] }> {
-  // Foreign keys are the first to go and the last to come: they stand on the others, also from tables that we do not fill.
+  // Foreign keys are the first to go and the last to come: they depend on the others, also from tables that we do not fill.
   const { rows } = await owner.query<{ drop: string; make: string }>(
     `select format('alter table %s drop constraint %I', conrelid::regclass, conname) as drop,
             format('alter table %s add constraint %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) as make,

@@ -40,7 +40,7 @@ const LATE_S_MAX = 30
 const DIRECTORY = fileURLToPath(new URL('./webhooks/', import.meta.url))
 
 /**
- * How fast one worker delivers, compared with a loop that posts the same bytes and remembers nothing; what receivers that hang,
+ * How fast one worker delivers, compared with a loop that posts the same bytes and records nothing; what receivers that hang,
  * drip or never end do to the others; and what announcing a catalogue change to 100,000 endpoints does to the API.
  */
 export async function webhooks(options: BenchOptions): Promise<void> {
@@ -213,7 +213,7 @@ async function measureIsolation(
   return figures
 }
 
-/** A steady stream to all of the healthy ones in turn; gives back how long each event took to arrive. */
+/** A steady stream to all of the healthy ones in turn; returns how long each event took to arrive. */
 async function flowEvents(
   system: BenchSystem,
   receiver: Receiver,

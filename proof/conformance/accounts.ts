@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Key } from './fixtures.ts'
 
-/** The interface counts 120 and 20 in a minute; a little room is left for what the two clocks think of a minute. */
+/** The interface allows 120 and 20 in a minute; a margin is left because the two clocks differ. */
 const WINDOW_MS = 61_000
 const REQUESTS_MAX = 118
 const ORDERS_MAX = 19
 const LOOK_EVERY_MS = 20
 
-/** Lends accounts to checks, one check at a time each, and keeps everybody under the limits of the interface. */
+/** Lends accounts to checks, one check at a time each, and keeps every account under the limits of the interface. */
 export class Accounts {
   readonly #buyers: readonly Key[]
   readonly #lent = new Set<string>()

@@ -6,7 +6,7 @@ import { NoAnswer } from './http.ts'
 import { type Base, type RunState, Tools } from './tools.ts'
 
 export interface Check {
-  /** `group/slug`, for ever. */
+  /** `group/slug`; it never changes. */
   readonly id: string
   readonly group: string
   /** The guarantee. */
@@ -129,7 +129,7 @@ function failure(error: unknown): Pick<Outcome, 'result' | 'message' | 'expected
       got: error.message,
     }
   }
-  // A mistake of ours, or an answer so far from the interface that reading it broke.
+  // A bug of the kit, or an answer so far from the interface that it could not be read.
   const { message, stack = '' } = error as Error
   return {
     result: 'failed',

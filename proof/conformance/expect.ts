@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Answer, headerOf } from './http.ts'
 import { errorBody, type Rule } from './shapes.ts'
 
-/** A server that does not do what the sentence says, in words for somebody who reads only this line. */
+/** A server that does not do what the sentence says. The message must be clear without any other line. */
 export class Mismatch extends Error {
   override readonly name = 'Mismatch'
   readonly expected: string
@@ -15,7 +15,7 @@ export class Mismatch extends Error {
   }
 }
 
-/** What a check would need turns out not to be there: it is skipped, not failed. */
+/** Something that a check needs is not there: it is skipped, not failed. */
 export class Unmet extends Error {
   override readonly name = 'Unmet'
 }
@@ -94,7 +94,7 @@ function shown(value: unknown): string {
   return masked(JSON.stringify(value) ?? 'nothing').slice(0, SHOWN_LENGTH_MAX)
 }
 
-/** Links and secrets are bearer values; a report is something one passes around. */
+/** Links and secrets are bearer values, and reports are passed on. */
 function masked(text: string): string {
   return text.replace(/"links":\["[^\]]*\]/g, '"links":["…"]').replace(/whsec_[\w+/=-]+/g, 'whsec_…')
 }

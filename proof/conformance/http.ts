@@ -3,7 +3,7 @@ import { connect as connectTcp, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 
-/** Where a server is. Nothing is pooled, followed, decoded or retried: what is sent is what leaves, what came is shown. */
+/** Where a server is. Connections are not pooled, redirects not followed, bodies not decoded, nothing is retried: bytes go and come as they are. */
 export interface Origin {
   readonly host: string
   readonly port: number
@@ -29,12 +29,12 @@ export interface Answer {
 export interface ExchangeOptions {
   /** How many answers to wait for on this connection. */
   readonly answers?: number
-  /** Stay and see whether the other side closes, for so long. */
+  /** How long to wait for the other side to close. */
   readonly closeMsMax?: number
   readonly answerMsMax?: number
 }
 
-/** Nobody answered, or not with HTTP. */
+/** No answer, or one that is not HTTP. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer'
 }

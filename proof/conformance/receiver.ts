@@ -6,7 +6,7 @@ import { startHttpServer } from '@shopwire/harness'
 import { Mismatch } from './expect.ts'
 import { webhookFault } from './signer.ts'
 
-/** One event as it arrived: nothing is parsed before it was written down. */
+/** One event as it arrived, recorded before it is parsed. */
 export interface Received {
   readonly method: string
   readonly headers: IncomingHttpHeaders
@@ -30,7 +30,7 @@ export interface Inbox {
   readonly received: readonly Received[]
   /** From now on; 204 before. */
   answers(how: (event: Received) => Answering): void
-  /** The first that fits, waited for. */
+  /** Waits for the first that fits. */
   event(what: string, fits: (event: Received) => boolean, msMax?: number): Promise<Received>
 }
 

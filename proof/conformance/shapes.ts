@@ -1,4 +1,4 @@
-/** What a value has to look like, by the interface. A rule answers with what is wrong, or nothing. */
+/** What a value has to look like, by the interface. A rule returns what is wrong, or nothing. */
 export type Rule = (value: unknown, at: string) => string | undefined
 
 const shown = (value: unknown) => JSON.stringify(value)?.slice(0, 120) ?? 'nothing'

@@ -1,7 +1,7 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 
 /**
- * The kit's own reading of the two signatures, so that a mistake in the service cannot hide behind the same mistake here.
+ * The kit's own implementation of the two signatures, so that it cannot share a mistake with the service.
  * Nothing of ours is imported.
  */
 export interface Parts {
@@ -48,7 +48,7 @@ export interface Delivered {
 
 const RECEIVER_TOLERANCE_S = 300
 
-/** Undefined when a receiver may believe the event, else why not. */
+/** Undefined when a receiver may trust the event, else why not. */
 export function webhookFault(secret: string, event: Delivered, clockS: number): string | undefined {
   const { timestamp, id, signature, body } = event
   if (secret === '') return 'there is no secret'

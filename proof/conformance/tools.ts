@@ -20,7 +20,7 @@ export interface Draft {
   /** The signature made in another way. */
   readonly signature?: (parts: Parts, key: Key) => string
   readonly headers?: HeaderList
-  /** The last word on all headers, such as one left out. */
+  /** Changes the complete list of headers, for example leaves one out. */
   readonly edit?: (headers: HeaderList) => HeaderList
   readonly version?: string
   /** Sent however many were sent before it. */
@@ -55,7 +55,7 @@ export interface RunState {
   readonly scenes: Map<string, Promise<unknown>>
 }
 
-/** What a check has in its hands. */
+/** What a check can use. */
 export class Tools {
   readonly #run: RunState
   readonly #lent: Key[] = []
@@ -89,7 +89,7 @@ export class Tools {
     return given(this.fixtures[name], name)
   }
 
-  /** An account that nobody else uses while this check runs; the same one whenever it is asked for. */
+  /** An account that no other check uses while this one runs; the same one on every call. */
   async buyer({ isFresh = false } = {}): Promise<Key> {
     const [key] = this.#lent.length > 0 ? this.#lent : await this.buyers(1, isFresh)
     return given(key, 'buyer')
@@ -106,7 +106,7 @@ export class Tools {
     this.#endings.push(ending)
   }
 
-  /** What several checks look at happens once. It must be asked for before an account is lent, or all could wait for all. */
+  /** Something that several checks look at is done once. Call it before an account is lent, or checks could deadlock. */
   scene<Result>(name: string, play: (tools: Tools) => Promise<Result>): Promise<Result> {
     const known = this.#run.scenes.get(name) as Promise<Result> | undefined
     if (known) return known

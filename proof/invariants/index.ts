@@ -27,13 +27,13 @@ const JOURNAL_RULES = new URL('./rules/', import.meta.url)
 const IDS_MAX = 100
 const CALLS_AT_ONCE = 10_000
 
-/** What does not hold; empty when all is well. With a journal the login has to be one that may create temporary tables. */
+/** The rules that are violated. With a journal, the login has to be allowed to create temporary tables. */
 export async function checkInvariants(databaseUrl: string, journal?: Journal): Promise<Violation[]> {
   const findings = await examine(databaseUrl, journal)
   return findings.filter(({ ids }) => ids.length > 0).map(({ rule, what, ids }) => ({ rule, what, ids }))
 }
 
-/** Every rule with what it found. All look at one moment of the database. */
+/** Every rule with what it found, all in one snapshot of the database. */
 export async function examine(databaseUrl: string, journal?: Journal): Promise<Finding[]> {
   const rules = await readRules({ withJournal: journal !== undefined })
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'shopwire-invariants' })
@@ -77,7 +77,7 @@ async function readFolder(folder: URL): Promise<Rule[]> {
   )
 }
 
-/** Tables of this session alone, in pg_temp: the database itself is left as it is. */
+/** Temporary tables of this session: the database itself is not changed. */
 async function loadJournal(client: pg.Client, journal: Journal): Promise<void> {
   const { calls, revocations, receipts, secrets, limits } = journal
   await client.query(`

@@ -24,7 +24,7 @@ export interface Sent {
 export interface Answered {
   readonly status: number
   readonly body: unknown
-  /** Whether the answer said that it tells of an earlier purchase. */
+  /** Whether the answer said that it repeats an earlier purchase. */
   readonly replayed?: boolean
 }
 
@@ -63,7 +63,7 @@ export interface Got {
 export interface Receipt extends Omit<Got, 'body'> {
   body_hash: string
   received_at: Date
-  /** Null: the receiver has said nothing yet. */
+  /** Null: the receiver has not answered yet. */
   status: number | null
 }
 
@@ -85,8 +85,8 @@ const CONTRACT_LIMITS: Limits = {
 }
 
 /**
- * What callers asked and were told, and what their receivers got, to be held against what the database says. It has to know every call to the shop: an
- * order that nobody here asked for is a violation.
+ * What callers sent and received, and what their webhook receivers got, to be compared with the database. It has to record every
+ * call to the system: an order without a recorded request is a violation.
  */
 export class Journal {
   readonly limits: Limits
@@ -95,12 +95,12 @@ export class Journal {
   readonly receipts: Receipt[] = []
   readonly secrets: ShownSecret[] = []
 
-  /** Limits other than the contract's are for races, which would wait for most of their time otherwise. */
+  /** Limits other than the contract's are for races, which would otherwise mostly wait. */
   constructor(limits: Partial<Limits> = {}) {
     this.limits = { ...CONTRACT_LIMITS, ...limits }
   }
 
-  /** Right before the first byte leaves. A call that is never answered stays one whose outcome nobody knows. */
+  /** Right before the first byte leaves. The outcome of a call that is never answered stays unknown. */
   sent({ account_id, key_id, method, path, nonce, order }: Sent) {
     const call: Call = {
       seq: this.calls.length + 1,
@@ -124,13 +124,14 @@ export class Journal {
     return {
       /** Right after the last byte came. */
       answered({ status, body, replayed = false }: Answered): void {
-        const told = status < 400 ? (body as { id?: string; links?: unknown[]; balance_cents?: number }) : {}
+        const answer =
+          status < 400 ? (body as { id?: string; links?: unknown[]; balance_cents?: number }) : {}
         Object.assign(call, {
           received_at: new Date(),
           status,
-          order_id: path.startsWith(ORDERS) ? (told.id ?? null) : null,
-          n_links: told.links?.length ?? 0,
-          balance_cents: told.balance_cents ?? null,
+          order_id: path.startsWith(ORDERS) ? (answer.id ?? null) : null,
+          n_links: answer.links?.length ?? 0,
+          balance_cents: answer.balance_cents ?? null,
           replayed,
         })
         for (const [secret] of (JSON.stringify(body) ?? '').matchAll(WEBHOOK_SECRET)) {
@@ -165,7 +166,7 @@ export class Journal {
 const ORDERS = `${BASE_PATH}/orders`
 const WEBHOOK_SECRET = /whsec_[\w-]+/g
 
-/** Written anew from the contract's words and not taken from the service: two readings of one rule have to agree. */
+/** Implemented from the contract's text and not taken from the service: two implementations of one rule have to agree. */
 function hashCart(items: readonly CartItem[]): string {
   const lines = items.map(({ id, qty, expected_price_cents }) => [
     id,

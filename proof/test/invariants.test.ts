@@ -5,7 +5,7 @@ import { checkInvariants, readRules } from '../invariants/index.ts'
 import { type Call, Journal, type Receipt } from '../invariants/journal.ts'
 import { BY_HAND, FROM_POOL, type SampleSystem, startSampleSystem } from '../invariants/sample-system.ts'
 
-/** A state that must not be: how to bring it about, and what the checker has to say. */
+/** A state that must not exist: how to make it, and what the checker has to report. */
 interface Plant {
   readonly rule: string
   readonly wrong: string
@@ -271,7 +271,7 @@ const plants: readonly Plant[] = [
   },
   {
     rule: 'W01',
-    wrong: 'a delivery that callers are never told of',
+    wrong: 'a delivered order without an event',
     sql: `delete from events where type = 'order.delivered' and order_id = ${DELIVERED}`,
     id: DELIVERED,
   },
@@ -354,7 +354,7 @@ const plants: readonly Plant[] = [
 const journalPlants: readonly JournalPlant[] = [
   {
     rule: 'A01',
-    wrong: 'a caller told of an order that is not there',
+    wrong: 'an answer with an order that does not exist',
     change(calls) {
       const call = boughtOnce(calls)
       call.order_id = 'ord_none'
@@ -363,7 +363,7 @@ const journalPlants: readonly JournalPlant[] = [
   },
   {
     rule: 'A02',
-    wrong: 'a key told twice that it bought just now',
+    wrong: 'two answers to one idempotency key that both say it is new',
     change(calls) {
       const again = one(calls, ({ replayed }) => replayed)
       Object.assign(again, { status: 201, replayed: false })
@@ -510,7 +510,7 @@ const receiverPlants: readonly ReceiverPlant[] = [
   {
     rule: 'S01',
     wrong: 'a webhook secret in a second answer',
-    change: (journal) => tell(journal, 'POST', '/v1/webhook', SECRET),
+    change: (journal) => answerWithSecret(journal, 'POST', '/v1/webhook', SECRET),
     names: ACCOUNT,
   },
   {
@@ -518,14 +518,14 @@ const receiverPlants: readonly ReceiverPlant[] = [
     wrong: 'a webhook secret in an answer that made no endpoint',
     change(journal) {
       journal.secrets.splice(0)
-      return tell(journal, 'GET', '/v1/webhook', SECRET)
+      return answerWithSecret(journal, 'GET', '/v1/webhook', SECRET)
     },
     names: ACCOUNT,
   },
   {
     rule: 'S01',
-    wrong: 'more webhook secrets told than there were',
-    change: (journal) => tell(journal, 'POST', '/v1/webhook', `${SECRET}2`),
+    wrong: 'more webhook secrets in answers than there were',
+    change: (journal) => answerWithSecret(journal, 'POST', '/v1/webhook', `${SECRET}2`),
     names: ACCOUNT,
   },
 ]
@@ -569,7 +569,7 @@ describe('invariants on answers that callers received', () => {
     expect(found.find((violation) => violation.rule === rule)?.ids).toEqual([id])
   })
 
-  it('a revocation without a recorded time counts after ten seconds', async () => {
+  it('a revocation that is not in the journal counts after ten seconds', async () => {
     const journal = copyOf(sample.journal)
     const [revoked] = journal.revocations.splice(0)
     const call = one(journal.calls, ({ status }) => status === 401)
@@ -686,7 +686,7 @@ async function withReceiver(
     )
     const [{ account_id, event_id }] = rows as [{ account_id: string; event_id: string }]
     const journal = copyOf(sample.journal)
-    tell(journal, 'POST', '/v1/webhook', SECRET, account_id)
+    answerWithSecret(journal, 'POST', '/v1/webhook', SECRET, account_id)
     journal.rotated(account_id, `${SECRET}1`)
     const got = { event_id, url: 'https://hook.example/', body: Buffer.from('{}'), is_genuine: true }
     journal.received({ ...got, signed_at: new Date() }).answered(200)
@@ -695,7 +695,13 @@ async function withReceiver(
 }
 
 /** An answer with a webhook secret in it. */
-function tell(journal: Journal, method: string, path: string, secret: string, account?: string): void {
+function answerWithSecret(
+  journal: Journal,
+  method: string,
+  path: string,
+  secret: string,
+  account?: string,
+): void {
   const account_id = account ?? (journal.calls.at(-1) as Call).account_id
   const { key_id } = one(journal.calls, (call) => call.account_id === account_id && call.status === 200)
   const call = journal.sent({ account_id, key_id, method, path, nonce: crypto.randomUUID() })

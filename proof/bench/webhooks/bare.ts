@@ -1,7 +1,7 @@
 import { Pool } from 'undici'
 
 /**
- * What is left when nothing is remembered: node bare.ts <url> <connections> <seconds> posts the same bytes again and again,
+ * Deliveries without any record: node bare.ts <url> <connections> <seconds> posts the same bytes again and again,
  * as many at a time as there are connections, each kept open.
  */
 const [url = '', connectionsText = '', secondsText = ''] = process.argv.slice(2)

@@ -39,7 +39,7 @@ export async function seedEndpoints(
   }
 }
 
-/** Events as the service writes them; their ids begin with this moment, so a receiver can tell how old they are. */
+/** Events as the service writes them; their ids begin with this moment, so that a receiver knows how old they are. */
 export async function recordEvents(owner: pg.Client, accounts: readonly number[]): Promise<void> {
   const ids = accounts.map(nextId)
   await owner.query(
@@ -59,7 +59,7 @@ const CHUNK = 5_000
 const ENDPOINT_ID = 'whe_bench'
 const SECRET_ID = 'whs_bench'
 
-/** The service's envelope, written a second time: only the service may import the service. */
+/** The service's envelope encryption, implemented again: nothing may import the service. */
 function seal(plain: string, encryptionKey: string, boundTo: readonly string[]): Buffer {
   const [kekId = '', kek = ''] = encryptionKey.split(':')
   const context = Buffer.from(JSON.stringify(boundTo))

@@ -15,7 +15,7 @@ let firstMs = 0
 let lastMs = 0
 let waitsMs: number[] = []
 
-const manners: Record<string, (response: ServerResponse) => void> = {
+const behaviours: Record<string, (response: ServerResponse) => void> = {
   '/ok': (response) => response.writeHead(204).end(),
   '/hang': () => {},
   '/drip': (response) => {
@@ -38,7 +38,7 @@ createServer(tls, (request, response) => {
   request.resume().on('end', () => {
     const [path = ''] = (request.url ?? '').split('?')
     if (path === '/ok') count(request)
-    manners[path]?.(response)
+    behaviours[path]?.(response)
   })
 })
   .on('tlsClientError', () => {})

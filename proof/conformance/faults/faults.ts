@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { nowS } from '../signer.ts'
 import {
-  type Asked,
   answer,
   header,
   isSigned,
   json,
+  type ProxiedRequest,
+  type ProxiedResponse,
   type Secrets,
   setHeader,
   setJson,
   signAgain,
-  type Told,
   type Wrong,
 } from './proxy.ts'
 
@@ -25,28 +25,32 @@ export interface Fault {
   plant(secrets: Secrets): Wrong
 }
 
-const path = ({ target }: Asked) => target.split('?')[0] ?? ''
-const is = (asked: Asked, method: string, wanted: string) => asked.method === method && path(asked) === wanted
+const path = ({ target }: ProxiedRequest) => target.split('?')[0] ?? ''
+const is = (request: ProxiedRequest, method: string, wanted: string) =>
+  request.method === method && path(request) === wanted
 
 /** Changes the JSON of successful answers to one request. */
 const altering = (
   method: string,
   wanted: string | RegExp,
   // biome-ignore lint/suspicious/noExplicitAny: faults reach into answers of every shape
-  change: (value: any, told: Told, asked: Asked) => void,
+  change: (value: any, reply: ProxiedResponse, request: ProxiedRequest) => void,
 ): Wrong => ({
-  tell(told, asked) {
-    const isMeant = typeof wanted === 'string' ? path(asked) === wanted : wanted.test(path(asked))
-    if (asked.method !== method || !isMeant || told.status >= 300) return
-    const value = json(told)
-    change(value, told, asked)
-    setJson(told, value)
+  onResponse(reply, request) {
+    const isMeant = typeof wanted === 'string' ? path(request) === wanted : wanted.test(path(request))
+    if (request.method !== method || !isMeant || reply.status >= 300) return
+    const value = json(reply)
+    change(value, reply, request)
+    setJson(reply, value)
   },
 })
 /** Changes refusals with one status. */
-const refusing = (status: number, change: (told: Told, asked: Asked) => void): Wrong => ({
-  tell(told, asked) {
-    if (told.status === status) change(told, asked)
+const refusing = (
+  status: number,
+  change: (reply: ProxiedResponse, request: ProxiedRequest) => void,
+): Wrong => ({
+  onResponse(reply, request) {
+    if (reply.status === status) change(reply, request)
   },
 })
 
@@ -92,8 +96,8 @@ const http: Fault[] = [
     what: 'a newline at the end of the canonical text is accepted',
     checks: ['authentication/mistake-trailing-newline'],
     plant: (secrets) => ({
-      ask(asked) {
-        if (isSigned(asked, secrets, (text) => `${text}\n`)) signAgain(asked, secrets)
+      onRequest(request) {
+        if (isSigned(request, secrets, (text) => `${text}\n`)) signAgain(request, secrets)
         return undefined
       },
     }),
@@ -103,8 +107,8 @@ const http: Fault[] = [
     what: 'signatures in upper case are accepted',
     checks: ['authentication/mistake-upper-case'],
     plant: () => ({
-      ask(asked) {
-        setHeader(asked, 'x-api-signature', header(asked, 'x-api-signature')?.toLowerCase())
+      onRequest(request) {
+        setHeader(request, 'x-api-signature', header(request, 'x-api-signature')?.toLowerCase())
         return undefined
       },
     }),
@@ -114,8 +118,8 @@ const http: Fault[] = [
     what: 'the query is not part of what is signed',
     checks: ['authentication/mistake-query-dropped'],
     plant: (secrets) => ({
-      ask(asked) {
-        if (isSigned({ ...asked, target: path(asked) }, secrets)) signAgain(asked, secrets)
+      onRequest(request) {
+        if (isSigned({ ...request, target: path(request) }, secrets)) signAgain(request, secrets)
         return undefined
       },
     }),
@@ -125,8 +129,8 @@ const http: Fault[] = [
     what: 'a nonce can be used again',
     checks: ['nonces/twice', 'nonces/at-once'],
     plant: (secrets) => ({
-      ask(asked) {
-        if (isSigned(asked, secrets)) signAgain(asked, secrets)
+      onRequest(request) {
+        if (isSigned(request, secrets)) signAgain(request, secrets)
         return undefined
       },
     }),
@@ -136,9 +140,9 @@ const http: Fault[] = [
     what: 'timestamps may be 90 seconds off',
     checks: ['clock/refuses-61', 'clock/refuses-plus61'],
     plant: (secrets) => ({
-      ask(asked) {
-        const off = Math.abs(nowS() - Number(header(asked, 'x-api-timestamp')))
-        if (off <= 90 && isSigned(asked, secrets)) signAgain(asked, secrets)
+      onRequest(request) {
+        const off = Math.abs(nowS() - Number(header(request, 'x-api-timestamp')))
+        if (off <= 90 && isSigned(request, secrets)) signAgain(request, secrets)
         return undefined
       },
     }),
@@ -148,8 +152,8 @@ const http: Fault[] = [
     what: 'the sixtieth second does not count',
     checks: ['clock/takes-60', 'clock/takes-plus60'],
     plant: () => ({
-      ask(asked) {
-        const off = Math.abs(nowS() - Number(header(asked, 'x-api-timestamp')))
+      onRequest(request) {
+        const off = Math.abs(nowS() - Number(header(request, 'x-api-timestamp')))
         return off >= 60
           ? answer(401, { error: { type: 'timestamp_out_of_range', message: 'Too late.' } })
           : undefined
@@ -158,12 +162,12 @@ const http: Fault[] = [
   },
   {
     name: 'key-oracle',
-    what: 'an unknown key is told from a wrong signature',
+    what: 'an unknown key gets another answer than a wrong signature',
     checks: ['authentication/one-text'],
     plant: (secrets) =>
-      refusing(401, (told, asked) => {
-        if (secrets(header(asked, 'x-api-key')) === undefined)
-          setJson(told, { error: { type: 'authentication_failed', message: 'No such key.' } })
+      refusing(401, (reply, request) => {
+        if (secrets(header(request, 'x-api-key')) === undefined)
+          setJson(reply, { error: { type: 'authentication_failed', message: 'No such key.' } })
       }),
   },
   {
@@ -171,9 +175,9 @@ const http: Fault[] = [
     what: 'a balance needs no scope',
     checks: ['scopes/without-balance'],
     plant: () => ({
-      tell: (told, asked) => {
-        if (told.status === 403 && is(asked, 'GET', '/v1/balance'))
-          Object.assign(told, answer(200, { balance_cents: 1, currency: 'USD' }))
+      onResponse: (reply, request) => {
+        if (reply.status === 403 && is(request, 'GET', '/v1/balance'))
+          Object.assign(reply, answer(200, { balance_cents: 1, currency: 'USD' }))
       },
     }),
   },
@@ -182,9 +186,9 @@ const http: Fault[] = [
     what: 'a suspended account may still ping',
     checks: ['scopes/suspended-ping'],
     plant: () =>
-      refusing(403, (told) =>
+      refusing(403, (reply) =>
         Object.assign(
-          told,
+          reply,
           answer(200, { ok: true, name: 'A', status: 'active', account_status: 'suspended' }),
         ),
       ),
@@ -197,14 +201,14 @@ const http: Fault[] = [
     plant: (secrets) => {
       const counts = new Map<string, number>()
       return {
-        ask(asked) {
-          const key = header(asked, 'x-api-key') ?? ''
-          if (!isSigned(asked, secrets)) return undefined
+        onRequest(request) {
+          const key = header(request, 'x-api-key') ?? ''
+          if (!isSigned(request, secrets)) return undefined
           counts.set(key, (counts.get(key) ?? 0) + 1)
           if ((counts.get(key) ?? 0) < 120) return undefined
-          const told = answer(429, { error: { type: 'rate_limited', message: 'Too many.' } })
-          setHeader(told, 'retry-after', '60')
-          return told
+          const reply = answer(429, { error: { type: 'rate_limited', message: 'Too many.' } })
+          setHeader(reply, 'retry-after', '60')
+          return reply
         },
       }
     },
@@ -215,8 +219,8 @@ const http: Fault[] = [
     checks: ['rate-limits/21st-attempt'],
     isLimits: true,
     plant: () =>
-      refusing(429, (told) =>
-        Object.assign(told, answer(409, { error: { type: 'item_unavailable', message: 'No.' } })),
+      refusing(429, (reply) =>
+        Object.assign(reply, answer(409, { error: { type: 'item_unavailable', message: 'No.' } })),
       ),
   },
   {
@@ -224,7 +228,7 @@ const http: Fault[] = [
     what: '429 without Retry-After',
     checks: ['rate-limits/attempts-retry-after'],
     isLimits: true,
-    plant: () => refusing(429, (told) => setHeader(told, 'retry-after', undefined)),
+    plant: () => refusing(429, (reply) => setHeader(reply, 'retry-after', undefined)),
   },
   {
     name: 'stock-count',
@@ -258,7 +262,8 @@ const http: Fault[] = [
     what: 'pages overlap by one',
     checks: ['catalogue/paging'],
     plant: (secrets) => ({
-      ask: (asked) => rewriteQuery(asked, secrets, /offset=(\d+)/, (n) => `offset=${Math.max(0, n - 1)}`),
+      onRequest: (request) =>
+        rewriteQuery(request, secrets, /offset=(\d+)/, (n) => `offset=${Math.max(0, n - 1)}`),
     }),
   },
   {
@@ -266,7 +271,8 @@ const http: Fault[] = [
     what: 'a limit over 2000 is silently cut',
     checks: ['catalogue/refuses-limit-2001'],
     plant: (secrets) => ({
-      ask: (asked) => rewriteQuery(asked, secrets, /limit=(\d+)/, (n) => `limit=${Math.min(2_000, n)}`),
+      onRequest: (request) =>
+        rewriteQuery(request, secrets, /limit=(\d+)/, (n) => `limit=${Math.min(2_000, n)}`),
     }),
   },
   {
@@ -274,8 +280,8 @@ const http: Fault[] = [
     what: 'If-None-Match is not looked at',
     checks: ['catalogue/304-page'],
     plant: () => ({
-      ask: (asked) => {
-        setHeader(asked, 'if-none-match', undefined)
+      onRequest: (request) => {
+        setHeader(request, 'if-none-match', undefined)
         return undefined
       },
     }),
@@ -305,10 +311,10 @@ const http: Fault[] = [
     plant: () => {
       let quotes = 0
       return {
-        tell(told, asked) {
-          if (is(asked, 'POST', '/v1/quote')) quotes += 1
-          if (is(asked, 'GET', '/v1/balance'))
-            setJson(told, { ...json(told), balance_cents: json(told).balance_cents - quotes })
+        onResponse(reply, request) {
+          if (is(request, 'POST', '/v1/quote')) quotes += 1
+          if (is(request, 'GET', '/v1/balance'))
+            setJson(reply, { ...json(reply), balance_cents: json(reply).balance_cents - quotes })
         },
       }
     },
@@ -318,10 +324,10 @@ const http: Fault[] = [
     what: 'errors have a third field',
     checks: ['errors/shape'],
     plant: () =>
-      refusing(404, (told) => {
-        const v = json(told)
+      refusing(404, (reply) => {
+        const v = json(reply)
         v.error.code = 404
-        setJson(told, v)
+        setJson(reply, v)
       }),
   },
   {
@@ -329,57 +335,59 @@ const http: Fault[] = [
     what: 'an item that is not there is "item_not_found"',
     checks: ['errors/shape'],
     plant: () =>
-      refusing(404, (told) => setJson(told, { error: { type: 'item_not_found', message: 'No such item.' } })),
+      refusing(404, (reply) =>
+        setJson(reply, { error: { type: 'item_not_found', message: 'No such item.' } }),
+      ),
   },
   {
     name: 'too-large-is-400',
     what: '400 instead of 413',
     checks: ['errors/16-kib-and-one'],
     plant: () =>
-      refusing(413, (told) => {
-        told.status = 400
+      refusing(413, (reply) => {
+        reply.status = 400
       }),
   },
   {
     name: 'content-type',
     what: 'JSON as text/html',
     checks: ['http-surface/json-type'],
-    plant: () => ({ tell: (told) => setHeader(told, 'content-type', 'text/html') }),
+    plant: () => ({ onResponse: (reply) => setHeader(reply, 'content-type', 'text/html') }),
   },
   {
     name: 'cacheable',
     what: 'answers may be stored',
     checks: ['http-surface/no-store'],
-    plant: () => ({ tell: (told) => setHeader(told, 'cache-control', 'max-age=60') }),
+    plant: () => ({ onResponse: (reply) => setHeader(reply, 'cache-control', 'max-age=60') }),
   },
   {
     name: 'request-id-constant',
     what: 'X-Request-Id is always the same',
     checks: ['http-surface/request-id'],
-    plant: () => ({ tell: (told) => setHeader(told, 'x-request-id', 'req_1') }),
+    plant: () => ({ onResponse: (reply) => setHeader(reply, 'x-request-id', 'req_1') }),
   },
   {
     name: 'wrong-method-404',
     what: '404 instead of 405',
     checks: ['http-surface/405-post-ping'],
     plant: () =>
-      refusing(405, (told) =>
-        Object.assign(told, answer(404, { error: { type: 'not_found', message: 'No.' } })),
+      refusing(405, (reply) =>
+        Object.assign(reply, answer(404, { error: { type: 'not_found', message: 'No.' } })),
       ),
   },
   {
     name: 'allow-missing',
     what: '405 without Allow',
     checks: ['http-surface/405-post-ping', 'http-surface/405-put-webhook'],
-    plant: () => refusing(405, (told) => setHeader(told, 'allow', undefined)),
+    plant: () => refusing(405, (reply) => setHeader(reply, 'allow', undefined)),
   },
   {
     name: 'replay-201',
     what: 'a replay is 201',
     checks: ['orders/replay'],
     plant: () => ({
-      tell: (told, asked) => {
-        if (is(asked, 'POST', '/v1/orders') && told.status === 200) told.status = 201
+      onResponse: (reply, request) => {
+        if (is(request, 'POST', '/v1/orders') && reply.status === 200) reply.status = 201
       },
     }),
   },
@@ -388,10 +396,10 @@ const http: Fault[] = [
     what: 'the same key buys again',
     checks: ['orders/replay', 'orders/replay-free'],
     plant: (secrets) => ({
-      ask(asked) {
-        if (!is(asked, 'POST', '/v1/orders') || !isSigned(asked, secrets)) return undefined
-        setJson(asked, { ...json(asked), idempotency_key: randomBytes(12).toString('hex') })
-        signAgain(asked, secrets)
+      onRequest(request) {
+        if (!is(request, 'POST', '/v1/orders') || !isSigned(request, secrets)) return undefined
+        setJson(request, { ...json(request), idempotency_key: randomBytes(12).toString('hex') })
+        signAgain(request, secrets)
         return undefined
       },
     }),
@@ -410,8 +418,8 @@ const http: Fault[] = [
     what: '400 instead of 402',
     checks: ['orders/funds'],
     plant: () =>
-      refusing(402, (told) => {
-        told.status = 400
+      refusing(402, (reply) => {
+        reply.status = 400
       }),
   },
   {
@@ -419,12 +427,12 @@ const http: Fault[] = [
     what: 'another cart under the same key gets the old order',
     checks: ['orders/conflict-qty'],
     plant: () => {
-      let last: Told | undefined
+      let last: ProxiedResponse | undefined
       return {
-        tell(told, asked) {
-          if (!is(asked, 'POST', '/v1/orders')) return
-          if (told.status === 201) last = { ...told, headers: [...told.headers] }
-          else if (told.status === 409 && last) Object.assign(told, last, { status: 200 })
+        onResponse(reply, request) {
+          if (!is(request, 'POST', '/v1/orders')) return
+          if (reply.status === 201) last = { ...reply, headers: [...reply.headers] }
+          else if (reply.status === 409 && last) Object.assign(reply, last, { status: 200 })
         },
       }
     },
@@ -440,9 +448,9 @@ const http: Fault[] = [
     what: 'pages of orders overlap by one',
     checks: ['order-reading/paging'],
     plant: (secrets) => ({
-      ask: (asked) =>
-        path(asked) === '/v1/orders'
-          ? rewriteQuery(asked, secrets, /offset=(\d+)/, (n) => `offset=${Math.max(0, n - 1)}`)
+      onRequest: (request) =>
+        path(request) === '/v1/orders'
+          ? rewriteQuery(request, secrets, /offset=(\d+)/, (n) => `offset=${Math.max(0, n - 1)}`)
           : undefined,
     }),
   },
@@ -460,9 +468,9 @@ const http: Fault[] = [
     what: 'the order of another account is 403',
     checks: ['order-reading/not-yours'],
     plant: () => ({
-      tell: (told, asked) => {
-        if (told.status === 404 && !asked.target.includes('000000'))
-          Object.assign(told, answer(403, { error: { type: 'insufficient_scope', message: 'Not yours.' } }))
+      onResponse: (reply, request) => {
+        if (reply.status === 404 && !request.target.includes('000000'))
+          Object.assign(reply, answer(403, { error: { type: 'insufficient_scope', message: 'Not yours.' } }))
       },
     }),
   },
@@ -473,12 +481,12 @@ const http: Fault[] = [
     plant: () => {
       const seen = new Map<string, unknown>()
       return {
-        tell(told) {
-          if (told.status !== 200) return
-          const value = json(told)
+        onResponse(reply) {
+          if (reply.status !== 200) return
+          const value = json(reply)
           if (!Array.isArray(value?.links)) return
           if (value.links.length > 0) seen.set(value.id, value.links)
-          setJson(told, { ...value, links: seen.get(value.id) ?? value.links })
+          setJson(reply, { ...value, links: seen.get(value.id) ?? value.links })
         },
       }
     },
@@ -487,7 +495,7 @@ const http: Fault[] = [
     name: 'private-url',
     what: 'a private address is taken as endpoint',
     checks: ['webhook-configuration/refuses-url-ten'],
-    plant: () => refusing(400, (told) => Object.assign(told, answer(200, {}))),
+    plant: () => refusing(400, (reply) => Object.assign(reply, answer(200, {}))),
   },
   {
     name: 'secret-again',
@@ -555,13 +563,13 @@ export const faults: readonly Fault[] = [...http, ...events]
 export const isEventFault = (fault: Fault) => events.includes(fault)
 
 function rewriteQuery(
-  asked: Asked,
+  request: ProxiedRequest,
   secrets: Secrets,
   pattern: RegExp,
   change: (n: number) => string,
 ): undefined {
-  const target = asked.target.replace(pattern, (_all, digits: string) => change(Number(digits)))
-  if (target === asked.target || !isSigned(asked, secrets)) return
-  asked.target = target
-  signAgain(asked, secrets)
+  const target = request.target.replace(pattern, (_all, digits: string) => change(Number(digits)))
+  if (target === request.target || !isSigned(request, secrets)) return
+  request.target = target
+  signAgain(request, secrets)
 }

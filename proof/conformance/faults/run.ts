@@ -9,12 +9,12 @@ import { type Fault, faults, isEventFault } from './faults.ts'
 import { type Secrets, startProxy, startReceiverProxy } from './proxy.ts'
 
 /**
- * Runs the kit against a right service, and beside it against as many wrong ones as there are faults; prints what came of
- * it as JSON.
+ * Runs the kit against a correct service and, at the same time, against one wrong server for each fault; prints the results as
+ * JSON.
  */
 const AT_ONCE = 6
 const BUYERS = 20
-/** Accounts that nobody else touches, for the faults that use up limits. */
+/** Accounts for the faults that use up limits; nothing else uses them. */
 const RESERVED = 3
 const ALLOWED = { spend: true, webhooks: true, limits: true }
 
@@ -100,7 +100,7 @@ async function plant(
   const { name, what } = fault
   const wrong = fault.plant(secretsOf(fixtures))
   const proxy = await startProxy(url, wrong)
-  const front = isEventFault(fault) ? await standInFront(fixtures, wrong) : undefined
+  const front = isEventFault(fault) ? await interceptEvents(fixtures, wrong) : undefined
   try {
     const outcomes = await runChecks({
       base: baseOf(proxy.url),
@@ -120,7 +120,7 @@ async function plant(
 }
 
 /** The receiver as the service reaches it through a proxy that changes events. */
-async function standInFront(fixtures: Fixtures, wrong: ReturnType<Fault['plant']>) {
+async function interceptEvents(fixtures: Fixtures, wrong: ReturnType<Fault['plant']>) {
   const { receiver } = fixtures
   if (!receiver || !service.certificate) return undefined
   const real = new URL(receiver.open().url)

@@ -248,7 +248,7 @@ const retried = (t: Tools) =>
   t.scene('failed-attempt', async (tools) => {
     const { key, inbox, secret } = await listening(tools)
     let attempts = 0
-    // News of the catalogue may come in between.
+    // A catalogue.changed may come in between.
     inbox.answers((event) => {
       if (isTest(event)) attempts += 1
       return { status: isTest(event) && attempts === 1 ? 500 : 204 }

@@ -11,7 +11,7 @@ const { check } = rateLimits
 const UNKNOWN = '99999999999999999999'
 const REQUESTS = 120
 const ATTEMPTS = 20
-/** So many at a time, as a caller in a hurry would. */
+/** How many requests are sent at a time. */
 const AT_ONCE = 10
 
 const unpaced = { isUnpaced: true }

@@ -87,7 +87,7 @@ check(
   { needs: ['operator', 'spend', 'item:plain'], pace: 'alone' },
 )
 
-/** Everything that is looked at while the store is closed; played once, and alone. */
+/** Everything that is looked at while the store is closed; done once, and alone. */
 export async function closedStore(t: Tools) {
   const key = await t.buyer()
   const cart = [{ id: t.item('plain').id }]
