@@ -22,7 +22,7 @@ await build({
     index: './src/index.ts',
     emulator: './bin/emulator.ts',
     // Runs as a separate process; the code that starts it expects it beside itself.
-    leash: '../engines/src/leash.ts',
+    reaper: '../engines/src/reaper.ts',
   },
   format: ['esm'],
   target: 'node22',

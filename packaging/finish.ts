@@ -1,7 +1,7 @@
 import { copyFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** A workspace's package.json, as far as publishing looks at it. */
+/** The fields of a workspace's package.json that matter for publishing. */
 export interface Manifest {
   readonly name: string
   readonly version: string
@@ -17,8 +17,8 @@ export async function readManifest(folder: string): Promise<Manifest> {
 }
 
 /**
- * What every package of ours has beside its code once `dist/` is built: readme, licence, and a package.json of its own. That of the
- * workspace is private and names our sources, so only what a reader of the registry sees is taken from it.
+ * Adds readme, licence and a package.json to a built `dist/`. The workspace's package.json is private and names our
+ * sources, so only the fields shown in the registry are taken from it.
  */
 export async function finishPackage(
   folder: string,

@@ -12,7 +12,7 @@ export interface Tarball {
 }
 
 export interface Packed extends Tarball {
-  /** An empty project into which the tarball was installed, without asking any registry. */
+  /** An empty project into which the tarball was installed, without access to a registry. */
   readonly consumer: string
   remove(): Promise<void>
 }
@@ -20,12 +20,12 @@ export interface Packed extends Tarball {
 const root = join(import.meta.dirname, '..')
 const RUN_MS_MAX = 120_000
 
-/** Makes `dist/` anew, so not while a test runs what is in there. */
+/** Rebuilds `dist/`; do not call it while a test runs code from there. */
 export async function buildPackage(name: PackageName): Promise<void> {
   await run(process.execPath, ['build.ts'], join(root, name))
 }
 
-/** Packs what was built as it would be published, and installs it where nothing else is. */
+/** Packs the built package as for publishing, and installs it in an empty folder. */
 export async function packAndInstall(name: PackageName): Promise<Packed> {
   const folder = await mkdtemp(join(tmpdir(), `shopwire-${name}-`))
   const consumer = join(folder, 'consumer')
@@ -40,7 +40,7 @@ export async function packInto(folder: string, name: PackageName): Promise<Tarba
   return { path: join(folder, filename), files: files.map(({ path }) => path) }
 }
 
-/** Makes the folder a project with these packages and what they depend on. */
+/** Makes the folder a project with these packages and their dependencies. */
 export async function installInto(
   folder: string,
   tarballs: readonly Tarball[],
@@ -52,7 +52,7 @@ export async function installInto(
   await run('npm', ['install', '--no-audit', '--no-fund', ...options, ...paths], folder)
 }
 
-/** What it prints; fails with all it said when it ends badly. */
+/** Returns the output; rejects with all output when the command fails. */
 export async function run(
   file: string,
   args: readonly string[],

@@ -10,7 +10,7 @@ export interface Certificate {
   readonly cert: string
 }
 
-/** An authority of our own, thrown away afterwards; processes trust it by NODE_EXTRA_CA_CERTS. */
+/** A temporary certificate authority; processes trust it through NODE_EXTRA_CA_CERTS. */
 export async function createAuthority() {
   const folder = await mkdtemp(join(tmpdir(), 'shopwire-ca-'))
   const path = (name: string) => join(folder, name)
@@ -21,7 +21,7 @@ export async function createAuthority() {
   )
   return {
     file: path('ca.pem'),
-    /** For names or addresses, such as `DNS:hook.example.net` or `IP:93.184.216.34`. */
+    /** Issues a certificate for names or addresses, such as `DNS:hook.example.net` or `IP:93.184.216.34`. */
     async issue(subject: string, { days = 2, isSelfSigned = false } = {}): Promise<Certificate> {
       const name = `${Math.random()}`
       await writeFile(path(`${name}.ext`), `subjectAltName=${subject}\n`)

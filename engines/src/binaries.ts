@@ -39,7 +39,7 @@ function findFolder(wanted: Wanted): string {
   const fix = `Install it (apt-get install ${wanted.package}) or set ${variable} to the folder that holds ${programs.join(' and ')}.`
 
   const named = process.env[variable]
-  // A folder named on purpose is never silently replaced by another one.
+  // A configured folder is never silently replaced by another one.
   if (named && !hasAll(named)) {
     throw new Error(`${product} is not in ${named}, where ${variable} points. ${fix}`)
   }
@@ -49,7 +49,7 @@ function findFolder(wanted: Wanted): string {
   return found
 }
 
-/** A PATH entry is often a link to one program; the others lie beside the real one. */
+/** A PATH entry is often a link to one program; the other programs are beside its target. */
 function realFolder(folder: string, program: string): string | undefined {
   const path = join(folder, program)
   return folder && canRun(path) ? dirname(realpathSync(path)) : undefined

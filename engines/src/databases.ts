@@ -6,13 +6,13 @@ import { promisify } from 'node:util'
 import { findPostgres } from './binaries.ts'
 import type { Postgres } from './postgres.ts'
 
-/** A database with the two logins a Shopwire installation has: one that owns the tables, one that works with them. */
+/** A database with the two roles of a Shopwire installation: one owns the tables, one is used by the application. */
 export interface ProvisionedDatabase {
   readonly ownerUrl: string
   readonly appUrl: string
 }
 
-/** What an operator does once on a new server. Run again on the same server it finds everything in place. */
+/** Does what an operator does once on a new server. It is idempotent. */
 export async function provisionDatabase(postgres: Postgres, name: string): Promise<ProvisionedDatabase> {
   const owner = { role: 'shopwire_owner', password: passwordOf(postgres, 'owner') }
   const app = { role: 'shopwire_api', password: passwordOf(postgres, 'app') }
@@ -44,13 +44,13 @@ async function runSql(postgres: Postgres, database: string, text: string): Promi
   await child
 }
 
-/** A PostgreSQL from npm brings the server and no client; any client will do. */
+/** A PostgreSQL from npm contains no client; any client works. */
 function psql(): string {
   const own = join(findPostgres(), 'psql')
   return existsSync(own) ? own : 'psql'
 }
 
-/** The same for as long as the server lives, without a file to keep it in. */
+/** Derived, so that it is the same for the life of the server without being stored. */
 function passwordOf(postgres: Postgres, role: string): string {
   return createHmac('sha256', new URL(postgres.superuserUrl).password).update(role).digest('hex')
 }

@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 
 /**
- * What a name stands for right now: addresses, before them names that it is only another name for; `SERVFAIL` for a name server
+ * What a name resolves to at the moment: addresses, optionally after a chain of CNAMEs; `SERVFAIL` for a name server
  * that fails, `NXDOMAIN` for a name that does not exist, `SILENCE` for no answer at all.
  */
 export type DnsAnswers = readonly string[] | 'SERVFAIL' | 'NXDOMAIN' | 'SILENCE'
@@ -13,7 +13,7 @@ export type DnsStub = Awaited<ReturnType<typeof startDnsStub>>
 const [A, CNAME, AAAA] = [1, 5, 28] as const
 const CODES = { SERVFAIL: 2, NXDOMAIN: 3 } as const
 
-/** A name server of a few lines on 127.0.0.1. Answers have no life: every look-up comes here. */
+/** A small name server on 127.0.0.1. Answers have a TTL of 0, so that every look-up is sent here. */
 export async function startDnsStub(port = 53) {
   const names = new Map<string, { rule: DnsRule; afterMs: number }>()
   const lookUps = new Map<string, number>()
@@ -21,7 +21,7 @@ export async function startDnsStub(port = 53) {
   socket.on('message', (query, from) => {
     const { name, type, end } = question(query)
     const { rule, afterMs } = names.get(name) ?? UNKNOWN
-    // Both families are asked for at once; only the first of the pair counts as a look-up.
+    // Both address families are queried at once; only the first query of the pair counts as a look-up.
     const n = (lookUps.get(name) ?? 0) + (type === A ? 1 : 0)
     lookUps.set(name, n)
     const answers = rule(n, type === AAAA ? 6 : 4)
@@ -86,11 +86,11 @@ function recordsOf(type: typeof A | typeof AAAA, answers: readonly string[]): Bu
   ]
 }
 
-/** A pointer to the name that was asked for. */
+/** A compression pointer to the name in the question. */
 const THE_QUESTION = Buffer.from([0xc0, 0x0c])
 
 function record(owner: Buffer, type: number, data: Buffer): Buffer {
-  // Type, class IN, a life of no seconds, length.
+  // Type, class IN, a TTL of 0, length.
   const fixed = Buffer.alloc(10)
   fixed.writeUInt16BE(type, 0)
   fixed.writeUInt16BE(1, 2)

@@ -3,23 +3,23 @@ import { isAlive, lookUp } from './process-tree.ts'
 const LOOK_EVERY_MS = 500
 
 export interface Npm {
-  /** At most once. It keeps nobody running. */
+  /** Called at most once. The timer does not keep the process running. */
   onGone(then: () => void): void
 }
 
 /**
- * The npm that runs this process, which is `command`, by `npx` or as a script. It hands SIGTERM to the shell in between and no
- * further, and of a kill not even the shell hears, so its end has to be looked for. Whoever starts the command in another way may
- * end before it: that is what nohup, setsid and scripts are for.
+ * The npm that runs this process, which is `command`, by `npx` or as a script. npm forwards SIGTERM only to the shell
+ * in between, and SIGKILL to nobody, so its end must be detected by polling. Parents that start the command in
+ * another way may end before it, as with nohup, setsid and scripts.
  */
 export function findNpm(command: string): Npm | undefined {
-  // Handed down to everything below npm, but it names the one command that npm itself waits for.
+  // Inherited by everything below npm, but it names the one command that npm itself waits for.
   if (!isAlone(command, process.env.npm_lifecycle_script ?? '')) return undefined
   const parent = process.ppid
   const above = lookUp(parent)
-  // Some shells step aside for a single command, others stay.
+  // Some shells replace themselves with a single command (exec), others stay.
   const npm = above && /^\w*sh$/.test(above.name) ? above.parent : parent
-  // As the first process of a container it takes everybody along.
+  // As PID 1 of a container its end ends all processes anyway.
   if (npm <= 1) return undefined
   return {
     onGone(then) {
@@ -33,7 +33,7 @@ export function findNpm(command: string): Npm | undefined {
   }
 }
 
-/** One command and nothing else: npm waits for it, so npm is there for as long as the command is wanted. */
+/** A single command, which npm waits for: npm runs for as long as the command is needed. */
 function isAlone(command: string, script: string): boolean {
   const quoted = ['', '"', "'"].map((quote) => `${quote}${command}${quote}`)
   const found = quoted.find((one) => script.startsWith(one))

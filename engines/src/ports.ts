@@ -27,14 +27,14 @@ export function freeClusterPort(): Promise<number> {
   return pick(CLUSTER_PORT_MAX, (port) => [port, port + CLUSTER_BUS_OFFSET])
 }
 
-/** What a launch throws when another process got to the port first. */
+/** Thrown when another process took the port first. */
 export class PortTaken extends Error {
   constructor(port: number) {
     super(`port ${port} on ${HOST} is in use by another process; nothing was done to that process`)
   }
 }
 
-/** Launches on the wanted port, or on one of our choice, choosing again when somebody was faster. */
+/** Launches on the given port, or on a free one; chooses another when a different process took it first. */
 export async function launchOnPort(
   wanted: number | undefined,
   choose: () => Promise<number>,
@@ -53,7 +53,7 @@ export async function launchOnPort(
   }
 }
 
-/** The engine of an earlier run may still be letting go of the port, so this waits a little. */
+/** Waits briefly, because the engine of an earlier run may still be releasing the port. */
 export async function portIsFree(port: number): Promise<void> {
   await until(
     () => canBind(port),
@@ -69,7 +69,7 @@ async function pick(max: number, needed: (port: number) => number[]): Promise<nu
     const port = randomInt(PORT_MIN, max + 1)
     const ports = needed(port)
     if (ports.some((each) => given.has(each))) continue
-    // Marked before the look, so that two calls at the same time cannot both see it free.
+    // Marked before the check, so that two concurrent calls cannot both get it.
     for (const each of ports) given.add(each)
     const bindable = await Promise.all(ports.map(canBind))
     if (bindable.every(Boolean)) return port

@@ -2,19 +2,19 @@ import { randomBytes } from 'node:crypto'
 import { constants, existsSync } from 'node:fs'
 import { chmod, chown, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { makeTemporaryFolder, removeTemporaryFolder, spawnLeashed } from './leashed.ts'
 import { INITDB_MS_MAX, POSTGRES_PATH_BYTES_MAX, TAKEOVER_MS_MAX } from './limits.ts'
 import { logTail } from './log-tail.ts'
+import { makeTemporaryFolder, removeTemporaryFolder, spawnManagedChild } from './managed-child.ts'
 import { isAlive, isTaken } from './process-tree.ts'
 import { closedFolderOn, findServiceUser, type ServiceUser, temporaryParent } from './service-user.ts'
 import { until } from './until.ts'
 
 export const SUPERUSER = 'postgres'
 const SECRET = 'superuser-password'
-/** Windows knows no O_NOFOLLOW, and no root that lends a user. */
+/** Windows has neither O_NOFOLLOW nor a root user that switches to another one. */
 const TRUNCATE_NO_LINK =
   constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | (constants.O_NOFOLLOW ?? 0)
-/** Nothing of the caller's environment reaches PostgreSQL: a PGDATA or PGPORT there would win over ours. */
+/** PostgreSQL gets no variables of the caller: PGDATA or PGPORT would override ours. */
 export function environment(libraries?: string, locales?: string): Record<string, string> {
   return {
     PATH: '/usr/bin:/bin',
@@ -25,7 +25,7 @@ export function environment(libraries?: string, locales?: string): Record<string
   }
 }
 
-/** A folder that was asked for and cannot be had. Nothing was done to what is in it. */
+/** The requested folder cannot be used. Its content was not changed. */
 class UnusableFolder extends Error {
   override readonly name = 'UnusableFolder'
   readonly isInUse: boolean
@@ -51,7 +51,7 @@ export interface PostgresPrograms {
   env: Record<string, string>
 }
 
-/** The folder one server lives in: its data, its log and the password of its superuser. */
+/** The folder of one server: its data, its log and the password of its superuser. */
 export interface PostgresHome {
   dir: string
   data: string
@@ -61,7 +61,7 @@ export interface PostgresHome {
   user: ServiceUser | undefined
 }
 
-/** Opens a folder that an earlier run left, or makes one and runs initdb in it. */
+/** Opens the folder of an earlier run, or creates one and runs initdb in it. */
 export async function openHome(
   programs: PostgresPrograms,
   wanted: string | undefined,
@@ -85,7 +85,7 @@ export async function openHome(
 /**
  * A server of an earlier run may still be shutting down in this folder. Once it is gone PostgreSQL
  * replaces its lock file by itself, except when the pid in it is a zombie or belongs to another
- * program by now: that looks alive to PostgreSQL, so the file is removed for it.
+ * program by now: then PostgreSQL would wrongly consider it running, so the file is removed here.
  */
 export async function takeOver(home: PostgresHome): Promise<void> {
   const lock = join(home.data, 'postmaster.pid')
@@ -116,7 +116,8 @@ async function furnish(
   const secret = join(dir, SECRET)
   const isNew = !existsSync(home.data)
   if (isNew) await writeSecret(secret, randomBytes(24).toString('base64url'), user)
-  // The folder is the lent user's by now. Root must not follow a link that this user put in the place of a file.
+  // The folder now belongs to the unprivileged user. Root must not follow a symbolic link that this user put in the
+  // place of a file.
   await writeFile(home.log, '', { mode: 0o600, flag: TRUNCATE_NO_LINK })
   if (isNew) await initialise(programs, home, secret, durable)
   return { ...home, password: (await readFile(secret, 'utf8')).trim() }
@@ -126,7 +127,7 @@ async function makePrivate(dir: string, user: ServiceUser | undefined) {
   if (Buffer.byteLength(dir) > POSTGRES_PATH_BYTES_MAX) throw new UnusableFolder(dir, 'its name is too long')
   await makeFolder(dir)
   const entries = await readdir(dir)
-  // Taking ownership of a folder that holds something else would lock its owner out of it.
+  // Changing the owner of a folder with other files would lock its owner out.
   if (entries.length > 0 && !entries.includes(SECRET)) {
     throw new UnusableFolder(
       dir,
@@ -144,7 +145,10 @@ async function makePrivate(dir: string, user: ServiceUser | undefined) {
   if (user) await chown(dir, user.uid, user.gid)
 }
 
-/** Step by step: asked for all of it at once, Node goes round in circles where a folder is there and takes no other, as in /proc. */
+/**
+ * Creates one level at a time: with `recursive`, Node loops endlessly where a folder exists but accepts no new one,
+ * as in /proc.
+ */
 async function makeFolder(path: string): Promise<void> {
   const isFolder = await stat(path).then(
     (found) => found.isDirectory(),
@@ -153,14 +157,14 @@ async function makeFolder(path: string): Promise<void> {
   if (isFolder) return
   if (isFolder === undefined && dirname(path) !== path) await makeFolder(dirname(path))
   await mkdir(path).catch((error: NodeJS.ErrnoException) => {
-    // Two may have started at once. A file in its place is found out when it is looked into.
+    // Two processes may start at once. A file in its place is detected later.
     if (error.code !== 'EEXIST') throw error
   })
 }
 
 async function writeSecret(path: string, text: string, user: ServiceUser | undefined) {
   await rm(path, { force: true })
-  // By its handle, not by its name: the folder is the user's already, who could put a link to another file there meanwhile.
+  // By file handle, not by name: the folder already belongs to the user, who could replace the file by a link meanwhile.
   const file = await open(path, 'wx', 0o600)
   try {
     await file.writeFile(`${text}\n`)
@@ -170,7 +174,7 @@ async function writeSecret(path: string, text: string, user: ServiceUser | undef
   }
 }
 
-/** Works in a folder of another name first, so that an initdb cut short is never taken for a database. */
+/** Runs in a folder of another name first, so that an interrupted initdb is never mistaken for a database. */
 async function initialise(
   { bin, env }: PostgresPrograms,
   home: Omit<PostgresHome, 'password'>,
@@ -185,7 +189,7 @@ async function initialise(
     ...['--encoding', 'UTF8', '--locale', process.platform === 'linux' ? 'C.UTF-8' : 'C'],
     ...(durable ? [] : ['--no-sync']),
   ]
-  const initdb = spawnLeashed(join(bin, 'initdb'), args, {
+  const initdb = spawnManagedChild(join(bin, 'initdb'), args, {
     cwd: home.dir,
     log: home.log,
     env,

@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { findPostgres } from './binaries.ts'
-import { type Leashed, removeTemporaryFolder, spawnLeashed } from './leashed.ts'
 import { POSTGRES_FAST_STOP_MS_MAX, POSTGRES_IMMEDIATE_STOP_MS_MAX, POSTGRES_START_MS_MAX } from './limits.ts'
 import { logSize, logTail } from './log-tail.ts'
+import { type ManagedChild, removeTemporaryFolder, spawnManagedChild } from './managed-child.ts'
 import { freePort, HOST, launchOnPort, PortTaken, portIsFree } from './ports.ts'
 import {
   environment,
@@ -17,18 +17,18 @@ import {
 import { until } from './until.ts'
 
 export interface PostgresOptions {
-  /** Kept after stop() and reused by the next start; without it everything goes with stop(). */
+  /** Kept after stop() and reused by the next start; without it stop() deletes everything. */
   dir?: string
   port?: number
-  /** Server settings, as in postgresql.conf; they win over the defaults here. */
+  /** Server settings, as in postgresql.conf; they override the defaults here. */
   settings?: Record<string, string>
-  /** Lets every commit reach the disk, as in production. */
+  /** Flushes every commit to disk, as in production. */
   durable?: boolean
   /** The folder of `postgres` and `initdb`, instead of the one that is installed. */
   bin?: string
-  /** Folders, as in a PATH, where the programs in `bin` find their libraries, if not where they look by themselves. */
+  /** Folders, as in a PATH, with the libraries of the programs in `bin`, if they do not find them by themselves. */
   libraries?: string
-  /** A folder of locales made by `localedef`, for a server that speaks another language than the machine knows. */
+  /** A folder of locales made by `localedef`, for a server with messages in a language that is not installed. */
   locales?: string
 }
 
@@ -46,7 +46,7 @@ export interface Postgres {
   pid(): number | undefined
   /** Fast shutdown. Removes a temporary folder unless `keepData`; then start() works again. */
   stop(options?: { keepData?: boolean }): Promise<void>
-  /** What a power cut does to the processes: no shutdown, no last checkpoint. */
+  /** Kills the processes as a power failure would: no shutdown, no last checkpoint. */
   kill9(): Promise<void>
   /** On the same folder and port as before. */
   start(): Promise<void>
@@ -61,7 +61,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   const { settings = {}, durable = false } = options
   const home = await openHome(programs, options.dir, durable)
   const all = { ...defaults(durable), ...settings }
-  let server: Leashed | undefined
+  let server: ManagedChild | undefined
   let isRemoved = false
 
   const launch = async (port: number) => {
@@ -121,7 +121,7 @@ function defaults(durable: boolean): Record<string, string> {
     shared_buffers: '128MB',
     max_connections: '200',
     listen_addresses: HOST,
-    // No socket file: a path there is too long for a deep folder, and nobody needs it.
+    // No Unix socket: its path can be too long in a deep folder, and it is not needed.
     unix_socket_directories: '',
     password_encryption: 'scram-sha-256',
     timezone: 'UTC',
@@ -140,7 +140,7 @@ async function launchServer(
   await takeOver(home)
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const logStart = await logSize(home.log)
-  const server = spawnLeashed(join(bin, 'postgres'), ['-D', home.data, '-p', String(port), ...flags], {
+  const server = spawnManagedChild(join(bin, 'postgres'), ['-D', home.data, '-p', String(port), ...flags], {
     cwd: home.dir,
     log: home.log,
     env,
@@ -162,15 +162,15 @@ async function launchServer(
 }
 
 /**
- * The lock file says who wrote it and, in its eighth line, when the server takes connections.
- * Asking the port instead could be answered by a server that is not ours.
+ * The lock file contains the pid and, in its eighth line, whether the server accepts connections. A query to the port
+ * could be answered by another server.
  */
 async function isReady(home: PostgresHome, pid: number): Promise<boolean> {
   const lines = (await readFile(join(home.data, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')
   return Number(lines[0]) === pid && lines[7]?.trim() === 'ready'
 }
 
-async function shutDown(server: Leashed, mode: 'fast' | 'immediate' = 'fast') {
+async function shutDown(server: ManagedChild, mode: 'fast' | 'immediate' = 'fast') {
   if (mode === 'fast' && (await server.end('SIGINT', POSTGRES_FAST_STOP_MS_MAX))) return
   if (await server.end('SIGQUIT', POSTGRES_IMMEDIATE_STOP_MS_MAX)) return
   await server.killAll()

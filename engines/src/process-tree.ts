@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 
-/** Ends a process and everything it started, at once. Gives back every pid it hit. */
+/** Ends a process and everything it started, at once. Returns every pid that was killed. */
 export function killTree(pid: number): number[] {
   // Frozen first, so that it cannot fork between the listing and the kill.
   if (!send(pid, 'SIGSTOP')) return []
@@ -21,7 +21,7 @@ export function descendantsOf(pid: number): number[] {
   return found.slice(1)
 }
 
-/** What it is called and whose child it is; undefined when it is gone, or where nobody can be asked. */
+/** The name and parent of a process; undefined when it has ended, or where /proc does not exist. */
 export function lookUp(pid: number): { name: string; parent: number } | undefined {
   if (HAS_PROC) return readStat(pid)
   try {
@@ -43,12 +43,12 @@ export function send(pid: number, signal: NodeJS.Signals): boolean {
   }
 }
 
-/** A zombie counts as dead: in a container whose first process reaps nobody it would stay for ever. */
+/** A zombie counts as dead: in a container whose PID 1 does not reap children it would stay for ever. */
 export function isAlive(pid: number): boolean {
   return HAS_PROC ? (readStat(pid)?.state ?? 'Z') !== 'Z' : isTaken(pid)
 }
 
-/** Whether the kernel still knows the pid, be it as a zombie or as somebody else's process. */
+/** Whether the kernel still knows the pid, as a zombie or as another process. */
 export function isTaken(pid: number): boolean {
   try {
     return process.kill(pid, 0)
@@ -58,8 +58,8 @@ export function isTaken(pid: number): boolean {
 }
 
 /**
- * Tells two processes apart that had the same pid one after the other.
- * Where there is no /proc every process has the same mark, and pids are trusted.
+ * Distinguishes two processes that had the same pid one after the other. Without /proc every process has the same
+ * mark, and only the pid is compared.
  */
 export function birthMark(pid: number): string {
   return HAS_PROC ? (readStat(pid)?.startTicks ?? 'gone') : ''
@@ -87,7 +87,7 @@ function readStat(
 ): { name: string; state: string; parent: number; startTicks: string } | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The command name sits in brackets and may itself hold spaces and brackets.
+    // The command name is in brackets and may itself contain spaces and brackets.
     const end = text.lastIndexOf(')')
     const fields = text.slice(end + 2).split(' ')
     return {

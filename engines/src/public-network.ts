@@ -8,12 +8,12 @@ export const PUBLIC_ADDRESSES = ['93.184.216.34', '93.184.216.35'] as const
 
 const ENTER = fileURLToPath(new URL('../public-network.sh', import.meta.url))
 
-/** The command that runs `command` in a network of its own where the public internet is this machine. */
+/** The command that runs `command` in a network namespace where the public addresses are this machine. */
 export function inPublicNetwork(...command: string[]): [string, ...string[]] {
   return ['unshare', '--net', '--mount', ENTER, ...command]
 }
 
-/** Needs rights that not every machine gives. */
+/** Whether the required privileges are available. */
 export function canMakePublicNetwork(): boolean {
   const [probe, ...args] = inPublicNetwork('true')
   return spawnSync(probe, args).status === 0
@@ -23,7 +23,7 @@ export function isInPublicNetwork(): boolean {
   return networkInterfaces().lo?.some(({ address }) => address === PUBLIC_ADDRESSES[0]) ?? false
 }
 
-/** Runs this very program again, in such a network; answers with its exit code. */
+/** Runs this program again in such a network; returns its exit code. */
 export async function runAgainInPublicNetwork(): Promise<number> {
   const [command, ...args] = inPublicNetwork(process.execPath, ...process.argv.slice(1))
   const child = spawn(command, args, { stdio: 'inherit' })

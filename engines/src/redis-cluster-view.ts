@@ -1,15 +1,15 @@
 import { CLUSTER_PROBE_MS_MAX, CLUSTER_SLOTS } from './limits.ts'
 import { type RedisDoor, sendCommand } from './resp.ts'
 
-/** What one node believes about the cluster. */
+/** One node's view of the cluster. */
 export interface ClusterView {
   port: number
   isOk: boolean
-  /** How many nodes it has shaken hands with, itself included. */
+  /** How many nodes it is connected to, itself included. */
   known: number
   /** The port of the master of each slot. */
   ownerOf: (number | undefined)[]
-  /** Of a replica: whether it follows its master right now. A master has nothing to follow. */
+  /** For a replica: whether it is connected to its master. Always true for a master. */
   isInStep: boolean
 }
 
@@ -34,8 +34,8 @@ export async function viewFrom(door: RedisDoor): Promise<ClusterView | undefined
 }
 
 /**
- * Empty when all is well. A cluster believes in a dead master until its timeout has passed, so
- * `cluster_state:ok` is not enough: the masters they name must be among those that answered.
+ * Empty when the cluster is healthy. A dead master is detected only after a timeout, so `cluster_state:ok` is not
+ * enough: the masters in each view must be among the nodes that answered.
  */
 export function troubleIn(views: ClusterView[], running: number): string {
   const [first, ...others] = views
@@ -64,7 +64,7 @@ function readNodes(text: string): Pick<ClusterView, 'known' | 'ownerOf'> {
     known += 1
     const port = Number(/:(\d+)@/.exec(address)?.[1])
     for (const range of ranges) {
-      // A slot on the move is written in brackets; it still belongs to the range of its owner.
+      // A migrating slot is written in brackets; it still belongs to the range of its owner.
       const [from = Number.NaN, to = from] = range.split('-').map(Number)
       for (let slot = from; slot <= to; slot += 1) ownerOf[slot] = port
     }

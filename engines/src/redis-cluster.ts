@@ -6,7 +6,7 @@ import type { RedisReply } from './resp.ts'
 import { until } from './until.ts'
 
 export interface RedisClusterOptions {
-  /** Three by default, the fewest that can outvote a dead one. */
+  /** Three by default, the fewest that keep a majority when one is dead. */
   masters?: number
   replicasPerMaster?: 0 | 1
   /** As in redis.conf, for every node; a `requirepass` also goes into the URLs. */
@@ -19,7 +19,7 @@ export interface RedisClusterNode {
   url: string
   pid(): number | undefined
   kill9(): Promise<void>
-  /** Brings a killed node back; it finds the others by itself. */
+  /** Restarts a killed node; it rejoins the cluster by itself. */
   start(): Promise<void>
   pause(): void
   resume(): void
@@ -31,9 +31,9 @@ export interface RedisCluster {
   nodes: RedisClusterNode[]
   urls: string[]
   stop(): Promise<void>
-  /** Who serves a slot now, in the eyes of most nodes that answer. */
+  /** The node that serves a slot, according to most nodes that answer. */
   masterOf(slot: number): Promise<RedisClusterNode>
-  /** Until every node that runs agrees that every slot has a master that runs, and replicas are in step. */
+  /** Waits until all running nodes agree that every slot has a running master, and replicas are in sync. */
   waitUntilHealthy(msMax: number): Promise<void>
 }
 
@@ -64,7 +64,7 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
 const NODE_SETTINGS = {
   'cluster-enabled': 'yes',
   'cluster-node-timeout': String(CLUSTER_NODE_TIMEOUT_MS),
-  // By default a first copy waits five seconds for further replicas that could share it.
+  // By default the first replication waits five seconds for other replicas that could share it.
   'repl-diskless-sync-delay': '0',
 }
 
@@ -77,7 +77,7 @@ function describe(nodes: Redis[]): RedisCluster {
   return {
     nodes: faces,
     urls: nodes.map((node) => node.url),
-    // The data is temporary, so there is nothing a slow, polite shutdown could save.
+    // The data is temporary, so a graceful shutdown is not needed.
     async stop() {
       await Promise.all(nodes.map((node) => node.kill9()))
       await Promise.all(nodes.map((node) => node.stop()))
@@ -106,7 +106,7 @@ function mostNamed(ports: (number | undefined)[]): number | undefined {
   return [...votes].sort(([, a], [, b]) => b.length - a.length)[0]?.[0]
 }
 
-/** By hand and not through redis-cli, which sleeps a second between looks and ends before replicas are in step. */
+/** Not done with redis-cli, which polls once a second and exits before replicas are in sync. */
 async function form(nodes: Redis[], masters: number): Promise<void> {
   await Promise.all(
     nodes.map((node, index) => node.command('CLUSTER', 'SET-CONFIG-EPOCH', String(index + 1))),
@@ -122,7 +122,11 @@ async function form(nodes: Redis[], masters: number): Promise<void> {
     const views = await Promise.all(nodes.map(viewFrom))
     return views.every((view) => view?.known === nodes.length)
   }
-  await until(knowEachOther, CLUSTER_FORM_MS_MAX, () => 'the Redis Cluster nodes did not meet')
+  await until(
+    knowEachOther,
+    CLUSTER_FORM_MS_MAX,
+    () => 'the Redis Cluster nodes did not connect to each other',
+  )
   await Promise.all(
     nodes.slice(masters).map(async (replica, index) => {
       const id = await nodes[index % masters]?.command('CLUSTER', 'MYID')

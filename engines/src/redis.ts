@@ -2,25 +2,30 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { findRedis } from './binaries.ts'
-import { type Leashed, makeTemporaryFolder, removeTemporaryFolder, spawnLeashed } from './leashed.ts'
 import { CLUSTER_PROBE_MS_MAX, REDIS_START_MS_MAX, REDIS_STOP_MS_MAX } from './limits.ts'
 import { logSize, logTail } from './log-tail.ts'
+import {
+  type ManagedChild,
+  makeTemporaryFolder,
+  removeTemporaryFolder,
+  spawnManagedChild,
+} from './managed-child.ts'
 import { freePort, HOST, launchOnPort, PortTaken, portIsFree } from './ports.ts'
 import { send } from './process-tree.ts'
 import { type RedisDoor, type RedisReply, sendCommand } from './resp.ts'
 import { until } from './until.ts'
 
 export interface RedisOptions {
-  /** Kept after stop(); without it everything goes with stop(). */
+  /** Kept after stop(); without it stop() deletes everything. */
   dir?: string
   port?: number
-  /** As in redis.conf (`{ appendonly: 'yes' }`); they win over the defaults here. */
+  /** As in redis.conf (`{ appendonly: 'yes' }`); they override the defaults here. */
   settings?: Record<string, string>
-  /** Speaks TLS and nothing else, among the nodes of a cluster too. */
+  /** TLS only, also between the nodes of a cluster. */
   tls?: RedisTls
 }
 
-/** Paths of PEM files; the certificate must be good for 127.0.0.1. */
+/** Paths of PEM files; the certificate must be valid for 127.0.0.1. */
 export interface RedisTls {
   readonly certFile: string
   readonly keyFile: string
@@ -32,12 +37,12 @@ export interface Redis extends RedisDoor {
   url: string
   dir: string
   pid(): number | undefined
-  /** Shuts down in good order. Removes a temporary folder unless `keepData`; then start() works again. */
+  /** Shuts down gracefully. Removes a temporary folder unless `keepData`; then start() works again. */
   stop(options?: { keepData?: boolean }): Promise<void>
   kill9(): Promise<void>
-  /** On the same folder and port; `empty` throws away what was persisted. */
+  /** On the same folder and port; `empty` deletes the persisted data. */
   start(options?: { empty?: boolean }): Promise<void>
-  /** Freezes the process: connections stay open and nothing answers. */
+  /** Pauses the process (SIGSTOP): connections stay open and nothing answers. */
   pause(): void
   resume(): void
   command(...args: string[]): Promise<RedisReply>
@@ -47,14 +52,14 @@ export function startRedis(options: RedisOptions = {}): Promise<Redis> {
   return startRedisOn(options, freePort)
 }
 
-/** A cluster node needs ports of its own kind, hence the second argument. */
+/** A cluster node needs a different kind of port, hence the second argument. */
 export async function startRedisOn(options: RedisOptions, choosePort: () => Promise<number>): Promise<Redis> {
   const program = join(findRedis(), 'redis-server')
   const dir = options.dir ? resolve(options.dir) : await makeTemporaryFolder(tmpdir(), 'redis')
   const settings = { ...DEFAULTS, ...options.settings }
   const { tls } = options
   const doorOn = (port: number): RedisDoor => ({ port, password: settings.requirepass, caFile: tls?.caFile })
-  let server: Leashed | undefined
+  let server: ManagedChild | undefined
   let isRemoved = false
 
   const launch = async (port: number) => {
@@ -136,7 +141,7 @@ async function launchServer(program: string, dir: string, door: RedisDoor, setti
   const lines = Object.entries(settings).map(([name, value]) => `${name} ${value || '""'}`)
   await writeFile(config, `${lines.join('\n')}\n`, { mode: 0o600 })
   const logStart = await logSize(log)
-  const server = spawnLeashed(program, [config], { cwd: join(dir, DATA), log, polite: 'SIGTERM' })
+  const server = spawnManagedChild(program, [config], { cwd: join(dir, DATA), log, polite: 'SIGTERM' })
   const answers = async () => !server.isRunning() || (await isReady(door, server.pid))
   await until(answers, REDIS_START_MS_MAX, () => 'Redis does not answer').catch(async (error: Error) => {
     await server.killAll()
@@ -150,8 +155,7 @@ async function launchServer(program: string, dir: string, door: RedisDoor, setti
 }
 
 /**
- * The pid tells our server from one that took the port a moment earlier. There is also an `async_loading`, which is another
- * matter.
+ * The pid distinguishes our server from another that took the port just before. `async_loading` must not be mistaken for `loading`.
  */
 async function isReady(door: RedisDoor, pid: number): Promise<boolean> {
   const info = await sendCommand(door, ['INFO'], CLUSTER_PROBE_MS_MAX).catch(() => '')

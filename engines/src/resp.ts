@@ -6,7 +6,7 @@ import { HOST } from './ports.ts'
 
 export type RedisReply = string | number | null | RedisReply[]
 
-/** How a server wants to be spoken to. */
+/** Credentials and TLS settings of a server. */
 export interface RedisDoor {
   readonly port: number
   readonly password?: string | undefined
@@ -14,7 +14,7 @@ export interface RedisDoor {
   readonly caFile?: string | undefined
 }
 
-/** One command on a connection of its own: slow, but nothing is left open when a server is killed. */
+/** Sends one command on a new connection: slow, but no connection stays open when a server is killed. */
 export function sendCommand(
   { port, password, caFile }: RedisDoor,
   args: string[],
@@ -40,7 +40,9 @@ export function sendCommand(
       socket.write(commands.map(encode).join('')),
     )
     socket.on('error', (error) => finish(() => reject(error)))
-    socket.on('close', () => finish(() => reject(new Error(`port ${port} hung up on ${args[0]}`))))
+    socket.on('close', () =>
+      finish(() => reject(new Error(`port ${port} closed the connection on ${args[0]}`))),
+    )
     socket.on('data', (chunk: Buffer) => {
       received = Buffer.concat([received, chunk])
       try {

@@ -9,7 +9,7 @@ export interface ServiceUser {
   gid: number
 }
 
-/** PostgreSQL refuses to run as root, so root lends it a user without rights; everybody else runs it as themselves. */
+/** PostgreSQL refuses to run as root, so root starts it as an unprivileged user; other users run it as themselves. */
 export function findServiceUser(): ServiceUser | undefined {
   if (process.getuid?.() !== 0) return undefined
   const found = lookUp('postgres') ?? lookUp('nobody')
@@ -18,7 +18,7 @@ export function findServiceUser(): ServiceUser | undefined {
   return found
 }
 
-/** The temporary folder of root can be closed to others (a TMPDIR of its own); then /tmp serves. */
+/** Root's temporary folder may be inaccessible to others (a private TMPDIR); then /tmp is used. */
 export function temporaryParent(user: ServiceUser | undefined): string {
   return closedFolderOn(tmpdir(), user) ? '/tmp' : tmpdir()
 }

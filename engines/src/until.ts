@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { POLL_EVERY_MS } from './limits.ts'
 
 /**
- * Waits for a condition and gives back what it returned. The message is a function
- * because the facts worth telling are those at the deadline, not at the start.
+ * Waits for a condition and returns its value. The message is a function so that it can describe the state at the
+ * deadline, not at the start.
  */
 export async function until<T>(
   condition: () => T | Promise<T>,

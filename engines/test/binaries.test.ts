@@ -15,7 +15,7 @@ afterEach(() => {
   rmSync(empty, { recursive: true })
 })
 
-test('a wrong SHOPWIRE_PG_BIN is named, with both ways out', async () => {
+test('a wrong SHOPWIRE_PG_BIN is reported with both ways to fix it', async () => {
   vi.stubEnv('SHOPWIRE_PG_BIN', empty)
   const failure = startPostgres()
   await expect(failure).rejects.toThrow(`PostgreSQL is not in ${empty}, where SHOPWIRE_PG_BIN points.`)
@@ -23,12 +23,12 @@ test('a wrong SHOPWIRE_PG_BIN is named, with both ways out', async () => {
   await expect(failure).rejects.toThrow('set SHOPWIRE_PG_BIN to the folder')
 })
 
-test('a wrong SHOPWIRE_REDIS_BIN is named, with both ways out', async () => {
+test('a wrong SHOPWIRE_REDIS_BIN is reported with both ways to fix it', async () => {
   vi.stubEnv('SHOPWIRE_REDIS_BIN', empty)
   await expect(startRedis()).rejects.toThrow(/apt-get install redis-server.*set SHOPWIRE_REDIS_BIN/)
 })
 
-test('a machine without Redis is told what to install', async () => {
+test('without Redis the error says what to install', async () => {
   vi.stubEnv('PATH', empty)
   await expect(startRedis()).rejects.toThrow(/Redis is not installed.*apt-get install redis-server/)
 })

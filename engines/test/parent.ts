@@ -1,7 +1,7 @@
 import { startPostgres, startRedis } from '../src/index.ts'
 import { startBusyBackend } from './psql.ts'
 
-/** A program that starts engines and never stops them; how it ends is up to the test that runs it. */
+/** A program that starts engines and never stops them; the test that runs it decides how it ends. */
 const [postgres, redis, paused] = await Promise.all([startPostgres(), startRedis(), startRedis()])
 const backend = await startBusyBackend(postgres.superuserUrl)
 paused.pause()

@@ -9,13 +9,13 @@ test('ports are distinct, free and outside the range of outgoing connections', a
   expect(ports.every((port) => port >= 10_240 && port < 32_768)).toBe(true)
 })
 
-test('a port is never given out twice, even when nobody listens on it yet', async () => {
+test('a port is never returned twice, even when nothing listens on it yet', async () => {
   const first = new Set(await freePorts(200))
   const second = await freePorts(200)
   expect(second.filter((port) => first.has(port))).toEqual([])
 })
 
-test('when somebody takes the chosen port first, another one is chosen', async () => {
+test('when another process takes the chosen port first, another one is chosen', async () => {
   const taken: number[] = []
   const port = await launchOnPort(undefined, freePort, async (candidate) => {
     if (taken.push(candidate) < 3) throw new PortTaken(candidate)
@@ -24,7 +24,7 @@ test('when somebody takes the chosen port first, another one is chosen', async (
   expect(port).toBe(taken[2])
 })
 
-test('a port that frees itself soon is waited for', async () => {
+test('waits for a port that becomes free soon', async () => {
   const port = await freePort()
   const leaving = createServer().listen(port, '127.0.0.1')
   setTimeout(() => leaving.close(), 200)

@@ -26,13 +26,13 @@ async function open(options?: PostgresOptions): Promise<Postgres> {
 
 function emptyFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'engines-test-'))
-  // As root the server runs as another user, who has to pass through here.
+  // As root the server runs as another user, who must be able to enter this folder.
   chmodSync(folder, 0o755)
   folders.push(folder)
   return folder
 }
 
-test('it answers, then stop() leaves no process, no port and no folder', async () => {
+test('after stop() no process, no port and no folder is left', async () => {
   const postgres = await open()
   expect(await psql(postgres.superuserUrl, 'show server_version')).toContain(postgres.version)
   const family = [postgres.pid() ?? 0, ...descendantsOf(postgres.pid() ?? 0)]
@@ -48,7 +48,7 @@ test('it answers, then stop() leaves no process, no port and no folder', async (
   await expect(postgres.start()).rejects.toThrow('keepData')
 })
 
-test('only a password opens it, from this machine only', async () => {
+test('accepts connections only with a password and only from this machine', async () => {
   const postgres = await open()
   await expect(psql(postgres.url('postgres', 'guess', 'postgres'), 'select 1')).rejects.toThrow(
     'password authentication failed',
@@ -58,14 +58,14 @@ test('only a password opens it, from this machine only', async () => {
   expect(statSync(postgres.dir).mode & 0o777).toBe(0o700)
 })
 
-test('url() survives any character in a name or password', async () => {
+test('url() escapes any character in a name or password', async () => {
   const postgres = await open()
   await psql(postgres.superuserUrl, `create role "a@b:c/d" login password 'p/w?#%@:'`)
   const url = postgres.url('a@b:c/d', 'p/w?#%@:', 'postgres')
   expect(await psql(url, 'select current_user')).toBe('a@b:c/d')
 })
 
-test('a durable server that is killed keeps what it confirmed and comes back on the same port', async () => {
+test('a durable server keeps confirmed commits after a kill and restarts on the same port', async () => {
   const postgres = await open({ durable: true })
   expect(await psql(postgres.superuserUrl, 'show fsync')).toBe('on')
   await psql(postgres.superuserUrl, 'create table kept as select generate_series(1, 1000) as n')
@@ -82,7 +82,7 @@ test('a durable server that is killed keeps what it confirmed and comes back on 
 })
 
 test.each(['fast', 'immediate', 'kill9'] as const)(
-  'restart(%s) gives a new process with the old data',
+  'restart(%s) starts a new process with the old data',
   async (mode) => {
     const postgres = await open()
     await psql(postgres.superuserUrl, 'create table kept as select 1 as n')
@@ -93,7 +93,7 @@ test.each(['fast', 'immediate', 'kill9'] as const)(
   },
 )
 
-test('a folder of an earlier run is reused, password and all', async () => {
+test('the folder of an earlier run is reused with its password', async () => {
   const dir = join(emptyFolder(), 'postgres')
   const port = await freePort()
   const first = await open({ dir, port })
@@ -106,7 +106,7 @@ test('a folder of an earlier run is reused, password and all', async () => {
   expect(statSync(join(dir, 'superuser-password')).mode & 0o777).toBe(0o600)
 })
 
-test('a link that was put in the place of its log is not followed', async () => {
+test('a symbolic link in the place of its log is not followed', async () => {
   const dir = join(emptyFolder(), 'postgres')
   await (await open({ dir })).stop()
   const elsewhere = join(emptyFolder(), 'elsewhere')
@@ -117,7 +117,7 @@ test('a link that was put in the place of its log is not followed', async () => 
   expect(readFileSync(elsewhere, 'utf8')).toBe('mine')
 })
 
-test('settings of the caller win over the defaults', async () => {
+test('settings of the caller override the defaults', async () => {
   const postgres = await open({ settings: { max_connections: '17', work_mem: '3MB' } })
   expect(await psql(postgres.superuserUrl, 'show max_connections')).toBe('17')
   expect(await psql(postgres.superuserUrl, 'show work_mem')).toBe('3MB')
@@ -125,12 +125,12 @@ test('settings of the caller win over the defaults', async () => {
   expect(await psql(postgres.superuserUrl, 'show synchronous_commit')).toBe('on')
 })
 
-test('a server that cannot start says why and leaves nothing', async () => {
+test('a server that cannot start reports the reason and leaves nothing behind', async () => {
   await expect(startPostgres({ settings: { shared_buffers: 'plenty' } })).rejects.toThrow(/shared_buffers/)
   expect(descendantsOf(process.pid)).toEqual([])
 })
 
-test('a folder with other files in it is refused and not touched', async () => {
+test('a folder with other files is refused and not changed', async () => {
   const dir = emptyFolder()
   writeFileSync(join(dir, 'thesis.txt'), 'mine')
   const before = statSync(dir)
@@ -143,12 +143,12 @@ test.each([
   ['in the place of a file', `${import.meta.filename}/x`, 'a file is in its place'],
   ['with too long a name', `/${'x'.repeat(300)}`, 'its name is too long'],
   ['deeper than PostgreSQL can go', `${tmpdir()}${'/deep'.repeat(200)}`, 'its name is too long'],
-])('a folder %s is refused at once, with the reason', async (_where, dir, why) => {
+])('refuses a folder %s at once, with the reason', async (_where, dir, why) => {
   await expect(startPostgres({ dir })).rejects.toThrow(`${dir} cannot be used: ${why}`)
   expect(descendantsOf(process.pid)).toEqual([])
 })
 
-test('a port or a folder in use is refused, and its owner is left alone', async () => {
+test('a port or folder in use is refused, and the process that uses it keeps running', async () => {
   const port = await freePort()
   const owner = createServer().listen(port, '127.0.0.1')
   const first = await open({ dir: join(emptyFolder(), 'postgres') })

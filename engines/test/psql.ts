@@ -6,7 +6,7 @@ import { until } from '../src/until.ts'
 
 const BUSY_MS_MAX = 10_000
 
-/** Runs one statement in a session of its own and gives back its rows as text. */
+/** Runs one statement in a separate session and returns its rows as text. */
 export async function psql(url: string, statement: string): Promise<string> {
   const { stdout } = await promisify(execFile)(program(), args(url, statement))
   return stdout.trim()

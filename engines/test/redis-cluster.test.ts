@@ -35,7 +35,7 @@ test('three masters share all slots, and stop() leaves no process', async () => 
   expect(descendantsOf(process.pid)).toEqual([])
 })
 
-test('without replicas a killed master is missed, and its return heals the cluster', async () => {
+test('without replicas the cluster is unhealthy after a master was killed, and healthy after its restart', async () => {
   const cluster = await open({ masters: 3, replicasPerMaster: 0 })
   const victim = await cluster.masterOf(KEY_SLOT)
   await victim.kill9()
@@ -63,7 +63,7 @@ test("a killed master's slots and data are served by its replica, and it returns
   expect(await victim.command('ROLE')).toEqual(expect.arrayContaining(['slave', heir.port, 'connected']))
 })
 
-test('a paused master loses its slots, and accepts that when it is resumed', async () => {
+test('a paused master loses its slots and becomes a replica when resumed', async () => {
   const cluster = await open({ masters: 3, replicasPerMaster: 1 })
   const victim = await cluster.masterOf(KEY_SLOT)
   victim.pause()
@@ -73,7 +73,7 @@ test('a paused master loses its slots, and accepts that when it is resumed', asy
   expect(await cluster.masterOf(KEY_SLOT)).not.toBe(victim)
 })
 
-/** Replication is asynchronous: a write lives on only once the replica has confirmed its offset. */
+/** Replication is asynchronous: a write survives only once the replica has confirmed its offset. */
 async function replicaOffsets(cluster: RedisCluster): Promise<string> {
   const master = await cluster.masterOf(KEY_SLOT)
   const [, offset, replicas] = (await master.command('ROLE')) as [string, number, string[][]]

@@ -20,7 +20,7 @@ async function open(options?: RedisOptions): Promise<Redis> {
   return redis
 }
 
-test('it answers, then stop() leaves no process, no port and no folder', async () => {
+test('after stop() no process, no port and no folder is left', async () => {
   const redis = await open()
   expect(await redis.command('PING')).toBe('PONG')
   const pid = redis.pid() ?? 0
@@ -33,7 +33,7 @@ test('it answers, then stop() leaves no process, no port and no folder', async (
   await portIsFree(redis.port)
 })
 
-test('every kind of reply is read, whole and in UTF-8', async () => {
+test('parses every kind of reply, complete and in UTF-8', async () => {
   const redis = await open()
   const long = 'ü'.repeat(300_000)
   expect(await redis.command('SET', 'long', long)).toBe('OK')
@@ -46,7 +46,7 @@ test('every kind of reply is read, whole and in UTF-8', async () => {
   await expect(redis.command('INCR', 'long')).rejects.toThrow('not an integer')
 })
 
-test('it keeps nothing and evicts nothing by default', async () => {
+test('by default nothing is persisted and nothing is evicted', async () => {
   const redis = await open()
   for (const [name, value] of [
     ['save', ''],
@@ -59,7 +59,7 @@ test('it keeps nothing and evicts nothing by default', async () => {
   }
 })
 
-test('killed and started again without persistence, it is empty', async () => {
+test('is empty after a kill and restart without persistence', async () => {
   const redis = await open()
   await redis.command('SET', 'key', 'value')
   await redis.kill9()
@@ -68,7 +68,7 @@ test('killed and started again without persistence, it is empty', async () => {
   expect(await redis.command('DBSIZE')).toBe(0)
 })
 
-test('killed with an append-only file, it remembers; started empty, it forgets', async () => {
+test('keeps data in an append-only file over a kill, and drops it when started empty', async () => {
   const redis = await open({ settings: { appendonly: 'yes', appendfsync: 'always' } })
   await redis.command('SET', 'key', 'value')
   await redis.kill9()
@@ -79,7 +79,7 @@ test('killed with an append-only file, it remembers; started empty, it forgets',
   expect(await redis.command('DBSIZE')).toBe(0)
 })
 
-test('a snapshot written at shutdown is read by the next start in the same folder', async () => {
+test('a snapshot written at shutdown is loaded by the next start in the same folder', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'engines-test-'))
   try {
     const first = await open({ dir, settings: { save: '3600 1' } })
@@ -93,7 +93,7 @@ test('a snapshot written at shutdown is read by the next start in the same folde
   }
 })
 
-test('paused it says nothing, resumed it answers what was asked meanwhile', async () => {
+test('a paused server does not answer; resumed it answers the pending commands', async () => {
   const redis = await open()
   redis.pause()
   const answer = redis.command('PING')
@@ -116,7 +116,7 @@ test('a password in the settings is in the url and used by command()', async () 
   expect(await redis.command('PING')).toBe('PONG')
 })
 
-test('a server that cannot start says why and leaves nothing', async () => {
+test('a server that cannot start reports the reason and leaves nothing behind', async () => {
   await expect(startRedis({ settings: { 'no-such-setting': 'yes' } })).rejects.toThrow('no-such-setting')
   expect(descendantsOf(process.pid)).toEqual([])
 })

@@ -1,16 +1,16 @@
 import { rm } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { createInterface } from 'node:readline'
-import { KILLED_MS_MAX, LEASH_POLITE_MS_MAX, TEMPORARY_PREFIX } from './limits.ts'
+import { KILLED_MS_MAX, REAPER_POLITE_MS_MAX, TEMPORARY_PREFIX } from './limits.ts'
 import { birthMark, isAlive, killTree, send } from './process-tree.ts'
 import { until } from './until.ts'
 
 /**
- * Runs as a process of its own, holding a pipe to the process that starts engines. When the pipe
+ * The reaper: a separate process with a pipe to the process that starts engines. When the pipe
  * closes, for whatever reason, even a kill -9, it ends the engines still on its list and removes
  * their temporary folders. No signal handler in the parent could do that.
  */
-export type LeashOrder =
+export type ReaperOrder =
   | { order: 'hold'; pid: number; polite: NodeJS.Signals }
   | { order: 'release'; pid: number }
   | { order: 'hold-folder'; path: string }
@@ -24,7 +24,7 @@ interface Held {
 keepWatch()
 
 function keepWatch() {
-  // A signal meant for the parent must not end the leash first; it ends when the pipe does.
+  // A signal meant for the parent must not end the reaper first; it ends when the pipe closes.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
   const held = new Map<number, Held>()
   const folders = new Set<string>()
@@ -44,8 +44,8 @@ function obey(line: string, held: Map<number, Held>, folders: Set<string>) {
   if (given?.order === 'release-folder') folders.delete(given.path)
 }
 
-/** The last line may be cut short when the parent dies while writing it. */
-function parse(line: string): LeashOrder | undefined {
+/** The last line may be incomplete when the parent dies while writing it. */
+function parse(line: string): ReaperOrder | undefined {
   try {
     return JSON.parse(line)
   } catch {
@@ -64,8 +64,8 @@ async function end(pid: number, mark: string, polite: NodeJS.Signals) {
   const isGone = () => !isAlive(pid) || birthMark(pid) !== mark
   if (isGone()) return
   send(pid, polite)
-  // A paused process acts on a signal only after it is woken.
+  // A paused process handles signals only after SIGCONT.
   send(pid, 'SIGCONT')
-  await until(isGone, LEASH_POLITE_MS_MAX, () => `${pid} is still there`).catch(() => killTree(pid))
-  await until(isGone, KILLED_MS_MAX, () => `${pid} outlived SIGKILL`)
+  await until(isGone, REAPER_POLITE_MS_MAX, () => `${pid} is still there`).catch(() => killTree(pid))
+  await until(isGone, KILLED_MS_MAX, () => `${pid} is still running after SIGKILL`)
 }

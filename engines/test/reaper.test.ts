@@ -10,7 +10,7 @@ import { until } from '../src/until.ts'
 const GONE_MS_MAX = 5_000
 
 test.each(['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
-  'a parent ended by %s leaves no engine and no folder behind',
+  'no engine and no folder is left after the parent was ended by %s',
   async (signal) => {
     const { parent, started } = await runParent('signal')
     parent.kill(signal)
@@ -20,7 +20,7 @@ test.each(['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
 )
 
 test.each(['exit', 'exception', 'end of script'])(
-  'a parent that ends by %s without stop() leaves no engine and no folder behind',
+  'no engine and no folder is left after the parent ended by %s without stop()',
   async (ending) => {
     const { started } = await runParent(ending)
     await expectAllGone(started)

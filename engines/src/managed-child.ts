@@ -4,50 +4,54 @@ import { closeSync, constants, openSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { LeashOrder } from './leash.ts'
 import { KILLED_MS_MAX, TEMPORARY_PREFIX } from './limits.ts'
 import { isAlive, killTree, send } from './process-tree.ts'
+import type { ReaperOrder } from './reaper.ts'
 import { until } from './until.ts'
 
-/** A child that cannot outlive this process, however this process ends. */
-export interface Leashed {
+/** A child process that ends with this process, however this process ends. */
+export interface ManagedChild {
   pid: number
-  /** Settles when the child is gone and off the leash. */
+  /** Resolves when the child has ended and is no longer registered with the reaper. */
   exited: Promise<void>
   isRunning(): boolean
   /** Null while it runs and when a signal ended it. */
   exitCode(): number | null
-  /** Sends a signal and tells whether the child was gone in time. */
+  /** Sends a signal and returns whether the child ended in time. */
   end(signal: NodeJS.Signals, msMax: number): Promise<boolean>
-  /** Kills the child and its own children, and waits until the kernel has cleared them away. */
+  /** Kills the child and its own children, and waits until the kernel has removed them. */
   killAll(): Promise<void>
 }
 
-export interface LeashedOptions {
+export interface ManagedChildOptions {
   cwd: string
   log: string
   env?: Record<string, string>
   owner?: { uid: number; gid: number } | undefined
-  /** The signal that asks this program to shut down in good order. */
+  /** The signal for a graceful shutdown of this program. */
   polite: NodeJS.Signals
 }
 
 const APPEND_NO_LINK =
   constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | (constants.O_NOFOLLOW ?? 0)
 
-export function spawnLeashed(command: string, args: string[], options: LeashedOptions): Leashed {
-  // No link is followed: the folder may belong to the user that the child runs as.
+export function spawnManagedChild(
+  command: string,
+  args: string[],
+  options: ManagedChildOptions,
+): ManagedChild {
+  // Symbolic links are not followed: the folder may belong to the user that the child runs as.
   const log = openSync(options.log, APPEND_NO_LINK, 0o600)
   const child = spawn(command, args, {
     cwd: options.cwd,
     env: options.env ?? {},
     ...options.owner,
     stdio: ['ignore', log, log],
-    // Its own session: Ctrl-C in a terminal reaches us, and we decide when the engines end.
+    // In its own session, so that Ctrl-C in a terminal reaches only this process, which stops the engines itself.
     detached: true,
   })
   closeSync(log)
-  // Otherwise a script that forgot stop() would hang instead of ending, and its engines with it.
+  // Otherwise a script that does not call stop() would never exit.
   child.unref()
   const { pid } = child
   if (pid === undefined) {
@@ -65,7 +69,7 @@ export function spawnLeashed(command: string, args: string[], options: LeashedOp
     async end(signal, msMax) {
       if (isGone()) return true
       send(pid, signal)
-      // A paused process acts on a signal only after it is woken.
+      // A paused process handles signals only after SIGCONT.
       send(pid, 'SIGCONT')
       return until(isGone, msMax, () => `${pid} still runs`).then(
         () => exited.then(() => true),
@@ -76,15 +80,15 @@ export function spawnLeashed(command: string, args: string[], options: LeashedOp
       if (isGone()) return
       const family = killTree(pid)
       const allGone = () => isGone() && !family.some(isAlive)
-      await until(allGone, KILLED_MS_MAX, () => `some of ${family} outlived SIGKILL`)
+      await until(allGone, KILLED_MS_MAX, () => `some of ${family} are still running after SIGKILL`)
       await exited
     },
   }
 }
 
 /**
- * From now on the child ends with this process, however that ends: `polite` asks it to shut down, and what it started ends with
- * it at the latest. Settles when the child is gone by itself.
+ * Ties the child's life to this process, however that ends: the signal `polite` asks it to shut down, and its own
+ * children end with it at the latest. Resolves when the child has ended by itself.
  */
 export async function endWithParent(child: ChildProcess, polite: NodeJS.Signals): Promise<void> {
   const { pid } = child
@@ -95,7 +99,7 @@ export async function endWithParent(child: ChildProcess, polite: NodeJS.Signals)
   await release(pid, { order: 'release', pid })
 }
 
-/** A temporary folder that is removed with this process at the latest. */
+/** Creates a temporary folder that is removed when this process ends, at the latest. */
 export async function makeTemporaryFolder(parent: string, name: string): Promise<string> {
   const path = await mkdtemp(join(parent, `${TEMPORARY_PREFIX}${name}-`))
   hold(path, { order: 'hold-folder', path })
@@ -108,50 +112,50 @@ export async function removeTemporaryFolder(path: string): Promise<void> {
 }
 
 const held = new Set<number | string>()
-let leash: ChildProcess | undefined
+let reaper: ChildProcess | undefined
 
-function hold(what: number | string, order: LeashOrder) {
-  leash ??= startLeash()
+function hold(what: number | string, order: ReaperOrder) {
+  reaper ??= startReaper()
   held.add(what)
-  tell(leash, order)
+  sendOrder(reaper, order)
 }
 
-/** The leash goes when it has nothing left to hold, so that stopping everything leaves no process at all. */
-async function release(what: number | string, order: LeashOrder): Promise<void> {
-  const current = leash
+/** The reaper ends when nothing is registered any more, so that stopping everything leaves no process. */
+async function release(what: number | string, order: ReaperOrder): Promise<void> {
+  const current = reaper
   if (!held.delete(what) || !current) return
-  tell(current, order)
+  sendOrder(current, order)
   if (held.size > 0) return
-  leash = undefined
+  reaper = undefined
   current.stdin?.end()
   const isGone = () => current.exitCode !== null || current.signalCode !== null
-  await until(isGone, KILLED_MS_MAX, () => 'the leash hangs').catch(() => current.kill('SIGKILL'))
+  await until(isGone, KILLED_MS_MAX, () => 'the reaper does not end').catch(() => current.kill('SIGKILL'))
 }
 
-function tell(to: ChildProcess, order: LeashOrder) {
+function sendOrder(to: ChildProcess, order: ReaperOrder) {
   to.stdin?.write(`${JSON.stringify(order)}\n`)
 }
 
-/** Beside this file, in the language this file is in: the emulator's package carries both compiled. */
-const LEASH = import.meta.url.endsWith('.ts') ? './leash.ts' : './leash.mjs'
+/** Beside this file, with the same extension: the emulator's package contains both compiled. */
+const REAPER = import.meta.url.endsWith('.ts') ? './reaper.ts' : './reaper.mjs'
 
-function startLeash(): ChildProcess {
-  const child = spawn(process.execPath, [fileURLToPath(new URL(LEASH, import.meta.url))], {
+function startReaper(): ChildProcess {
+  const child = spawn(process.execPath, [fileURLToPath(new URL(REAPER, import.meta.url))], {
     cwd: '/',
     env: {},
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
   })
   child.unref()
-  // The pipe must not keep this process running either; a pipe of a child is a socket underneath.
+  // The pipe must not keep this process running either; internally it is a socket.
   ;(child.stdin as unknown as { unref(): void }).unref()
   child.stdin?.on('error', () => {})
   child.on('error', () => {})
   return child
 }
 
-// The second line of defence, should somebody have killed the leash itself.
+// A fallback in case the reaper itself was killed.
 process.on('exit', () => {
-  const leashIsDead = leash?.exitCode !== null || leash?.signalCode !== null
-  if (leashIsDead) for (const pid of held) if (typeof pid === 'number') killTree(pid)
+  const reaperIsDead = reaper?.exitCode !== null || reaper?.signalCode !== null
+  if (reaperIsDead) for (const pid of held) if (typeof pid === 'number') killTree(pid)
 })
