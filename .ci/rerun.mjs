@@ -4,7 +4,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readReports, rerunFolder } from './reports.mjs'
 
-/** Beyond this many something is broken for certain, and the time is better spent on the log. */
+/** More failed files than this are certainly not flaky; running them again would only cost time. */
 const FILES_MAX = 8
 const FILE_MS_MAX = 600_000
 

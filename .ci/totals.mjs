@@ -1,8 +1,7 @@
 // Adds up vitest's JSON reports, names what failed and why, and closes with "N passed, N failed", with ", N skipped" when
 // some were. A test that failed and passed when its file was run again alone (rerun.mjs) is listed as flaky, with both
 // outputs, and counts as passed; more than three of those count as failed. Only the end of a long log may reach the reader,
-// so everything is said here once more. Fails when a test failed, and when none passed: a run that proved nothing is not a
-// success.
+// so everything is repeated here. Fails when a test failed, and when none passed: a run without tests is not a success.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readReport, readReports, rerunFolder } from './reports.mjs'
@@ -38,7 +37,7 @@ const passedInTheEnd = passed + (isTooFlaky ? 0 : flaky.length)
 say(`${passedInTheEnd} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
 process.exitCode = failed > 0 || passed === 0 ? 1 : 0
 
-/** The second run has to have run the test and found nothing wrong in the whole file. */
+/** The second run must have executed the test, and the whole file must have passed. */
 function passedAlone({ file }) {
   const second = file === undefined ? undefined : reruns.get(file)
   return second !== undefined && second.passed > 0 && second.failures.length === 0

@@ -40,18 +40,18 @@ const FILES = {
 const STEPS: readonly Step[] = [
   `# A first day
 
-An empty database, one command, and a shop that sells. Everything below was run; a test runs it again and compares what is printed.
+From an empty database to a store that sells, with one command. A test runs everything below and compares what is printed.
 \`shopwire-admin\` reads its settings from the environment ([configuration](configuration.md)); in a clone it is
-\`node service/bin/admin.ts\`. Every command takes \`--json\`, and every one that changes something leaves an audit row.
+\`node service/bin/admin.ts\`. Every command takes \`--json\`, and every one that changes something writes an audit row.
 
-## The shelves`,
+## The catalogue`,
   { $: 'shopwire-admin migrate 2>/dev/null' },
   { $: 'cat catalogue.csv' },
-  'Look before you leap, then leap:',
+  'Preview the changes, then apply them:',
   { $: 'shopwire-admin catalogue import catalogue.csv --dry-run' },
   { $: 'shopwire-admin catalogue import catalogue.csv | tail -1' },
-  `The first item is sold from links that we have already. They are sealed as they come in and never shown again by accident. The
-second one has no source, so it will be delivered by hand.`,
+  `The first item is sold from links in stock. They are encrypted when they are loaded and not shown again. The
+second item has no source, so an operator has to deliver it.`,
   { $: 'shopwire-admin pool load 1144058340327047001 ring-links.txt' },
   { $: 'shopwire-admin supply set 1144058340327047001 --warn-below 2' },
   { $: 'shopwire-admin pool levels' },
@@ -67,11 +67,11 @@ same statement:`,
   { $: 'shopwire-admin orders place {account} 1144058340328047004:9 --key third-order' },
   `## Delivery
 
-A worker runs (\`node service/bin/worker.ts\`). It fills what it can and says what it cannot:`,
+A worker runs (\`node service/bin/worker.ts\`). It delivers what it can and reports what it cannot:`,
   { $: 'shopwire-admin orders show {ring}', until: /; delivered/ },
   { $: 'shopwire-admin orders waiting', until: /by hand/ },
   { $: 'shopwire-admin pool levels --low' },
-  'We cannot get the second one after all. Cancelling returns the money in the same commit:',
+  'The second item turns out to be unavailable. Cancelling returns the money in the same commit:',
   { $: 'shopwire-admin orders cancel {wind} --reason "the maker has stopped"' },
   { $: 'shopwire-admin orders cancel {wind} --reason "the maker has stopped"' },
   { $: 'echo https://gift.example/w-1 | shopwire-admin orders deliver {wind} -' },
@@ -79,9 +79,9 @@ A worker runs (\`node service/bin/worker.ts\`). It fills what it can and says wh
   '## Where every cent went',
   { $: 'shopwire-admin accounts statement {account}' },
   { $: 'shopwire-admin verify 2>/dev/null | tail -1' },
-  `## A slip
+  `## A damaged file
 
-A spreadsheet has had this file in its hands. Nothing of it is taken in:`,
+A spreadsheet has changed the ids in this file. The whole file is rejected:`,
   { $: 'shopwire-admin catalogue import new-prices.csv' },
   '## Closing for the night',
   {

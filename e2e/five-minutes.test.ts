@@ -41,7 +41,7 @@ const STEPS: readonly Step[] = [
 From an empty folder to an order, its links and a verified webhook, on your own machine. Nothing here is real money. You need
 Node 22.19 or newer; nothing else has to be installed or running.
 
-Everything below was run, and a test runs it again and compares what is printed.
+A test runs everything below and compares what is printed.
 
 ## Start a store
 
@@ -55,16 +55,16 @@ $250.00 of play money.`,
   },
   `Leave it running. Its page shows every request, order and event as they happen. Open a second terminal in the same folder.
 
-## Say hello`,
+## Make a signed call`,
   { setUp: 'npm install @shopwire/sdk @shopwire/cli' },
   { $: 'npx shopwire profile add emulator --emulator http://127.0.0.1:{emulator}' },
   { $: 'npx shopwire ping' },
   `That was your first signed call: the [command line](../reference/command-line.md) made the signature. Your code will do it with the
 [SDK](../../sdk/README.md), or [in any language](../guides/sign-a-request.md). A quote spends nothing:`,
   { $: 'npx shopwire quote --item 1144058340327047001:2' },
-  `## Listen
+  `## Receive webhooks
 
-The store tells you when an order is delivered. This is a whole receiver; it checks every signature.`,
+The store sends an event when an order is delivered. This is a complete receiver; it verifies every signature.`,
   {
     file: 'receive.mjs',
     text: `import { createServer } from 'node:http'
@@ -82,7 +82,7 @@ createServer(receive).listen({receiver}, () => console.log('listening'))`,
   { terminal: 'receiver', $: 'node --env-file=.env receive.mjs', until: /listening/ },
   `## Buy
 
-In a third terminal. The idempotency key is yours: one for each purchase, written down before the first try.`,
+In a third terminal. The idempotency key is yours: one for each purchase, stored before the first attempt.`,
   {
     file: 'buy.mjs',
     text: `import { Shopwire } from '@shopwire/sdk'
@@ -95,31 +95,31 @@ const order = await shop.orders.create({
 console.log(order.id, order.status, order.total_cents, order.replayed ? 'bought before' : 'bought now')`,
   },
   { $: 'node --env-file=.env buy.mjs my-first-order' },
-  'The receiver says:',
+  'The receiver prints:',
   { look: 'receiver', until: /(verified.*\n){2}/ },
-  'Run the very same purchase again, as you would when its answer got lost:',
+  'Send the same purchase again, as you would after a lost answer:',
   { $: 'node --env-file=.env buy.mjs my-first-order' },
   { $: 'npx shopwire balance' },
-  `The same order, and only $9.98 are gone: the key had bought before. That is how a [retry](../guides/buy-exactly-once.md) works.
+  `It returns the same order and charges $9.98 only once: the key had bought before. That is how a [retry](../guides/buy-exactly-once.md) works.
 
-## Break it
+## Simulate a failure
 
-The emulator has a switch for everything that can go wrong. Let it carry out the next order and lose the answer:`,
+The emulator has a switch for each failure. Make it execute the next order and drop the answer:`,
   {
     $: `curl -s http://127.0.0.1:{emulator}/_emulator/faults -H 'content-type: application/json' -d '{"name":"lost_answer"}'`,
   },
   { $: 'node --env-file=.env buy.mjs my-second-order' },
   { $: 'npx shopwire orders prove my-second-order' },
-  `The connection broke after the money had moved. The SDK sent the same key again and was told of the order that was there: two attempts,
-one debit. The [other switches](../../emulator/README.md#faults) are worth an afternoon.
+  `The connection broke after the balance was debited. The SDK sent the same key again and got the existing order: two attempts,
+one debit. The emulator has [more faults](../../emulator/README.md#faults).
 
-Ctrl-C in the first terminal ends the store and throws its data away.
+Ctrl-C in the first terminal stops the store and deletes its data.
 
 ## Next
 
-[Concepts](concepts.md) gives the words their meaning. [Buy exactly once](../guides/buy-exactly-once.md) and [receive
+[Concepts](concepts.md) defines the terms. [Buy exactly once](../guides/buy-exactly-once.md) and [receive
 webhooks](../guides/receive-webhooks.md) are what your code has to get right, [examples](../../examples/README.md) show it in full, and
-\`shopwire golive\` [tries it out](../guides/go-live.md) before real money does.`,
+\`shopwire golive\` [tests it](../guides/go-live.md) before real money is spent.`,
 ]
 
 let folder: string

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { mkdir } from 'node:fs/promises'
 
-/** Everything a change must pass before it is committed. Quick checks first; the first failure does not hide the next. */
+/** Everything a change must pass before it is committed. Quick checks first; all run even when one fails. */
 const STEPS: readonly { name: string; command: string[] }[] = [
   { name: 'types', command: ['npm', 'run', '--silent', 'types'] },
   { name: 'lint', command: ['npm', 'run', '--silent', 'lint'] },

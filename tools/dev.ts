@@ -28,7 +28,7 @@ const DEMO_POOL = 20
 /** The first one in the demo catalogue. */
 const DEMO_ITEM = '1144058340327047001'
 const READY_MS_MAX = 30_000
-/** A program that has not ended by then does not end by itself. */
+/** A program that has not ended by then is killed. */
 const STOP_MS_MAX = 10_000
 const BASE_PORTS = { api: 8080, health: 9090, worker: 9091 }
 /** Known to everyone, like the one in the service's configuration: production refuses it. */
@@ -55,9 +55,9 @@ const isPortalBuilt = () => existsSync(join(PORTAL, 'index.html'))
 const running: { name: string; stop(): Promise<unknown> }[] = []
 let isStopping = false
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop(0))
-// npm hands some signals on to us, because the script replaces its shell, but neither SIGHUP nor a kill.
+// npm forwards some signals, because the script replaces its shell, but neither SIGHUP nor SIGKILL.
 findNpm('exec node tools/dev.ts')?.onGone(() => void stop(0))
-// When the terminal is closed there is nobody left to write to.
+// After the terminal is closed, writing to it would fail.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
 
 try {
@@ -141,7 +141,7 @@ interface Demo {
   secret: string
 }
 
-/** Made once and remembered in a file beside the data; made again when the key no longer exists. */
+/** Created once and stored in a file beside the data; created again when the key no longer exists. */
 async function seed(env: Record<string, string>, port: number): Promise<Demo> {
   const known = await readDemo()
   if (known && demoStillThere(env, known)) {
@@ -190,7 +190,7 @@ async function writeDemo({ account_id, key, secret }: Demo, port: number) {
   await chmod(DEMO_FILE, 0o600)
 }
 
-/** So that whoever tries things out can be the operator too. */
+/** Settings with which a developer can run shopwire-admin on this store. */
 async function writeStore(env: Record<string, string>) {
   const lines = Object.entries(env).map(([name, value]) => `${name}=${value}`)
   await writeFile(
@@ -217,7 +217,7 @@ function admin(env: Record<string, string>, args: string[], input = ''): Record<
   }
 }
 
-/** What the demo shop sells. Imported as any catalogue is; pools are filled up to where they started. */
+/** The catalogue of the demo store. Imported like any catalogue; pools are refilled to their first level. */
 async function stock(env: Record<string, string>): Promise<number> {
   const file = new URL('./demo/catalogue.json', import.meta.url)
   admin(env, ['catalogue', 'import', fileURLToPath(file)])
@@ -234,11 +234,11 @@ async function stock(env: Record<string, string>): Promise<number> {
 function startProgram(name: 'api' | 'worker', env: Record<string, string>): ChildProcess {
   const program = spawn(process.execPath, ['--watch', '--watch-preserve-output', `service/bin/${name}.ts`], {
     env: { ...process.env, ...env },
-    // A session of its own: Ctrl-C reaches only us, and we stop it in order.
+    // A session of its own: Ctrl-C reaches only this process, which stops the others in order.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  // When this process is killed nobody else could stop it.
+  // Ends the program also when this process is killed.
   void endWithParent(program, 'SIGTERM')
   for (const stream of [program.stdout, program.stderr]) {
     createInterface({ input: stream }).on('line', (line) => printLine(name, line))
@@ -246,7 +246,7 @@ function startProgram(name: 'api' | 'worker', env: Record<string, string>): Chil
   return program
 }
 
-/** The programs write JSON for machines; here a person reads along. */
+/** The programs log JSON; here it is formatted for people. */
 function printLine(name: string, line: string) {
   if (isStopping) return
   try {
@@ -279,7 +279,7 @@ function announce({ key, secret, account_id }: Demo, ports: typeof BASE_PORTS, s
 Ready in ${seconds.toFixed(1)} s.
 
   API       ${base}/v1/status
-  Docs      ${isPortalBuilt() ? `${base}/docs/` : 'docs/README.md; npm run docs:build makes a portal of them for the next start'}
+  Docs      ${isPortalBuilt() ? `${base}/docs/` : 'docs/README.md; run npm run docs:build to serve the portal from the next start on'}
   Health    http://127.0.0.1:${ports.health}/readyz   /livez   /metrics   (worker: port ${ports.worker})
   Account   ${account_id}
   Key       ${key}   (with its secret in ${DEMO_FILE})
@@ -328,7 +328,7 @@ function ended(child: ChildProcess): Promise<void> {
     try {
       process.kill(-(child.pid as number), name)
     } catch {
-      // It has ended meanwhile.
+      // It has already ended.
     }
   }
   return new Promise((resolve) => {

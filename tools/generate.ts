@@ -8,7 +8,7 @@ import { referencePages } from './reference/index.ts'
 import { schemaChecksumsText } from './schema-checksums.ts'
 import { sdkConstantsText, sdkTypesText } from './sdk-contract.ts'
 
-/** Files that are made from others and committed, so that a reviewer sees them change. `--check` only compares. */
+/** Generated files that are committed, so that a reviewer sees them change. `--check` only compares. */
 const OUTPUTS: readonly { path: string; make: () => Promise<string> }[] = [
   // Before the dump: a file that may not change is named before anything else is made of it.
   { path: 'service/schema-checksums.json', make: schemaChecksumsText },
@@ -64,7 +64,7 @@ async function dumpSchema(): Promise<string> {
   }
 }
 
-/** Drops what differs between versions and runs of pg_dump and says nothing about the schema. */
+/** Removes what differs between versions and runs of pg_dump and is not part of the schema. */
 function tidy(dump: string): string {
   const lines = dump
     .split('\n')
@@ -107,7 +107,7 @@ function configurationPage(settings: Setting[]): string {
     '# Configuration',
     '',
     'Settings come from the environment and nowhere else. Every one may be given as `NAME_FILE`, the path of a file that',
-    'holds the value. All mistakes are reported at once, and `shopwire-admin config` prints what is in force with secrets',
+    'holds the value. All errors are reported at once, and `shopwire-admin config` prints the effective settings with secrets',
     'masked. In production, well-known secrets are refused, and so is every name that begins with `SHOPWIRE_` and is',
     'neither a setting nor read by another program of Shopwire.',
     '',
@@ -125,7 +125,7 @@ interface Sentence {
   not_checkable?: string
 }
 
-/** Which checks hold the service to which sentence of the interface. */
+/** Which checks test which sentence of the interface. */
 async function conformancePage(): Promise<string> {
   const printed = execFileSync(process.execPath, ['proof/conformance/run.ts', '--list'], { encoding: 'utf8' })
   const checks = (JSON.parse(printed) as { checks: { id: string; proves: string[] }[] }[]).flatMap(
@@ -148,9 +148,9 @@ async function conformancePage(): Promise<string> {
     '<!-- Made by "npm run generate" from proof/conformance; do not edit. -->',
     '# Conformance',
     '',
-    `${checks.length} checks hold a server to the interface and to what we chose where it is silent. \`npm run conformance\` runs`,
+    `${checks.length} checks test a server against the interface, and against our documented choices where the interface leaves room. \`npm run conformance\` runs`,
     'them against a private service on both admission stores, or with `--base-url` against any server; see',
-    '[proof/conformance](../proof/conformance/README.md). What cannot be checked from outside says why.',
+    '[proof/conformance](../proof/conformance/README.md). Sentences that cannot be checked from outside say why.',
     '',
     ...sections,
   ].join('\n')

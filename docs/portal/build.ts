@@ -24,7 +24,7 @@ await writeTwins(pages)
 await writeApiReference()
 process.stdout.write(`docs/.site: ${pages.length} pages\n`)
 
-/** VitePress wants its folder to be called .vitepress; ours says what it is. */
+/** VitePress requires the folder name .vitepress, so a copy gets it. */
 async function buildWithVitePress() {
   const root = join(ROOT, 'docs/.site-root')
   await rm(root, { recursive: true, force: true })
@@ -37,7 +37,7 @@ async function buildWithVitePress() {
   await rm(root, { recursive: true })
 }
 
-/** The two that choose dark or light and the name of a key before anything is painted. As files they need no exception in a CSP. */
+/** Two scripts set the colour scheme and the name of the search key before the first paint. As files they need no exception in a CSP. */
 async function moveInlineScripts() {
   const names = (await readdir(SITE, { recursive: true })).filter((name) => name.endsWith('.html'))
   const written = new Set<string>()
@@ -62,20 +62,20 @@ async function writeTwins(all: readonly Page[]) {
     await mkdir(dirname(join(SITE, page.path)), { recursive: true })
     await writeFile(join(SITE, page.path), twinOf(page, all))
   }
-  // The portal has them inline; the twins name the files.
+  // The portal has them inline; the Markdown versions link to the files.
   await cp(join(ROOT, 'docs/diagrams'), join(SITE, 'diagrams'), { recursive: true })
   const byPath = new Map(all.map((page) => [page.path, page]))
   const listed = SECTIONS.map(({ text, items }) => ({
     text,
     items: items.map((item) => {
       const page = byPath.get(`${item.link.replace(/\/$/, '/index')}.md`)
-      if (!page) throw new Error(`the sidebar names ${item.link}, which is no page`)
+      if (!page) throw new Error(`the sidebar names ${item.link}, which is not a page`)
       return { ...item, page }
     }),
   }))
   const errors = all.filter(({ path }) => /^reference\/errors\/(?!index)/.test(path))
   const index = [
-    `# Shopwire\n\n> ${SUMMARY}\n\nEvery page is also there as Markdown: put \`.md\` after its address. All of them in one file: [llms-full.txt](/docs/llms-full.txt).`,
+    `# Shopwire\n\n> ${SUMMARY}\n\nEvery page is also available as Markdown: put \`.md\` after its address. All of them in one file: [llms-full.txt](/docs/llms-full.txt).`,
     ...listed.map(
       ({ text, items }) =>
         `## ${text}\n\n${items.map((item) => `- [${item.text}](/docs/${item.page.path}): ${firstWords(item.page)}`).join('\n')}`,
@@ -97,7 +97,7 @@ function firstWords({ markdown }: Page): string {
     .replace(/:$/, '.')
 }
 
-/** Scalar from our own files, fed from our own document. The document is copied when it is there. */
+/** Scalar, self-hosted, with our own document. The document is copied when it exists. */
 async function writeApiReference() {
   const scalar = dirname(fileURLToPath(import.meta.resolve('@scalar/api-reference')))
   await cp(join(HERE, 'api'), join(SITE, 'api'), { recursive: true })
@@ -105,7 +105,7 @@ async function writeApiReference() {
   await cp(join(ROOT, 'docs/openapi.json'), join(SITE, 'openapi.json')).catch(
     (error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error
-      process.stdout.write('docs/openapi.json is not there: the API page will ask the server for it\n')
+      process.stdout.write('docs/openapi.json does not exist: the API page will load it from the server\n')
     },
   )
 }

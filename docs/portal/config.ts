@@ -21,7 +21,7 @@ export default defineConfig({
   cleanUrls: true,
   lastUpdated: false,
   transformPageData({ relativePath, frontmatter }) {
-    // A page that stands in no order has nothing before or after it.
+    // A page that is not in the sidebar has no previous or next page.
     if (!listed.has(relativePath)) Object.assign(frontmatter, { prev: false, next: false })
   },
   head: [['link', { rel: 'icon', href: `${BASE}icon.svg`, type: 'image/svg+xml' }]],
@@ -39,7 +39,7 @@ export default defineConfig({
       text,
       items: items.map(sidebarItem),
     })),
-    docFooter: { prev: 'Before', next: 'Next' },
+    docFooter: { prev: 'Previous', next: 'Next' },
   },
 })
 

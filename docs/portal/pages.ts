@@ -1,5 +1,5 @@
-/** Pages that live elsewhere in the repository because people look for them there. The portal shows them too. */
-export const GUESTS: Readonly<Record<string, string>> = {
+/** Pages outside docs/, where readers of the repository expect them. The portal shows them too. */
+export const PAGES_OUTSIDE_DOCS: Readonly<Record<string, string>> = {
   'ARCHITECTURE.md': 'architecture.md',
   'CHANGELOG.md': 'reference/changelog.md',
   'CONTRIBUTING.md': 'contributing.md',
@@ -10,7 +10,7 @@ export const GUESTS: Readonly<Record<string, string>> = {
   'sdk/README.md': 'reference/sdk.md',
 }
 
-/** Files that pages link to and that are not pages. */
+/** Files that pages link to and that are not pages themselves. */
 export const DOWNLOADS: Readonly<Record<string, string>> = {
   'contract/vectors/request-signing.json': 'vectors/request-signing.json',
   'contract/vectors/webhook-signing.json': 'vectors/webhook-signing.json',
@@ -24,7 +24,7 @@ export interface Entry {
   readonly link: string
 }
 
-/** The order in which pages stand in the sidebar, in llms.txt and in llms-full.txt. What is not here is found by links and search. */
+/** The order of pages in the sidebar, in llms.txt and in llms-full.txt. Other pages are found by links and search. */
 export const SECTIONS: readonly { readonly text: string; readonly items: readonly Entry[] }[] = [
   {
     text: 'Start',
@@ -83,7 +83,7 @@ export const SECTIONS: readonly { readonly text: string; readonly items: readonl
       { text: 'Configuration', link: 'configuration' },
       { text: 'Restores and failover', link: 'restores' },
       { text: 'Suppliers', link: 'suppliers' },
-      { text: 'What must always hold', link: 'invariants' },
+      { text: 'Invariants', link: 'invariants' },
       { text: 'Performance', link: 'performance' },
       { text: 'Hosting these pages', link: 'hosting-the-docs' },
     ],

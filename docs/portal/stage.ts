@@ -1,10 +1,10 @@
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { DOWNLOADS, GUESTS } from './pages.ts'
+import { DOWNLOADS, PAGES_OUTSIDE_DOCS } from './pages.ts'
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-/** What VitePress reads: the same pages, with links that hold inside the portal. */
+/** What VitePress reads: the same pages, with links that work inside the portal. */
 export const STAGE = join(ROOT, 'docs/.site-source')
 
 export interface Page {
@@ -23,9 +23,9 @@ export async function readPages(): Promise<Page[]> {
     .filter((name) => name.endsWith('.md') && !/(^|\/)(node_modules|portal|\.[^/]+)\//.test(`${name}`))
     .sort()
     .map((name) => ({ source: `docs/${name}`, path: name.replace(/(^|\/)README\.md$/, '$1index.md') }))
-  const guests = Object.entries(GUESTS).map(([source, path]) => ({ source, path }))
+  const outside = Object.entries(PAGES_OUTSIDE_DOCS).map(([source, path]) => ({ source, path }))
   return Promise.all(
-    [...own, ...guests].map(async (page) => ({
+    [...own, ...outside].map(async (page) => ({
       ...page,
       markdown: await readFile(join(ROOT, page.source), 'utf8'),
     })),
@@ -48,7 +48,7 @@ export async function stage(): Promise<Page[]> {
   return pages
 }
 
-/** The twin: plain Markdown, with links to the other twins. */
+/** The Markdown version of a page, with links to the Markdown versions of others. */
 export function twinOf(page: Page, pages: readonly Page[]): string {
   const from = posix.dirname(page.path)
   const linked = mapLinks(page, pages).replace(
@@ -67,7 +67,7 @@ async function forPortal(page: Page, pages: readonly Page[]): Promise<string> {
   return withoutMachinery(await withDiagrams(page, linked))
 }
 
-/** Marks for the checker of code blocks and for other machines; no reader needs them. */
+/** Removes marks for the checker of code blocks and for generators, which no reader needs. */
 function withoutMachinery(text: string): string {
   return text.replace(/<!--[\s\S]*?-->[ \t]*\n{0,2}/g, '').replace(/^(```\w+)((?: \w[\w-]*=\S+)+)/gm, '$1')
 }
@@ -103,13 +103,13 @@ function relative(from: string, to: string): string {
   return path.startsWith('.') ? path : `./${path}`
 }
 
-/** Bold names above code blocks read well anywhere; the portal makes tabs of them. */
+/** Bold names above code blocks are readable anywhere; the portal turns them into tabs. */
 function codeGroup(blocks: string): string {
   const tabs = [...blocks.matchAll(/\*\*(.+?)\*\*\s+```(\w+)[^\n]*\n([\s\S]*?)\n```/g)]
   return `::: code-group\n\n${tabs.map(([, name, language, code]) => `\`\`\`${language} [${name}]\n${code}\n\`\`\``).join('\n\n')}\n\n:::`
 }
 
-/** Inline, so that a diagram follows the switch for dark and light. The file's own colours are for other places. */
+/** Inline, so that a diagram follows the portal's switch for dark and light. The file's own colours apply elsewhere. */
 async function withDiagrams(page: Page, text: string): Promise<string> {
   const parts = text.split(/!\[([^\]]*)\]\((\S*diagrams\/[\w-]+\.svg)\)/)
   let out = parts[0] ?? ''

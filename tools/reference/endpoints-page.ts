@@ -3,8 +3,8 @@ import { madeFrom, table } from './markdown.ts'
 
 /** What an endpoint does, in one line. A route without words here does not compile. */
 const WORDS: Readonly<Record<RouteName, string>> = {
-  getStatus: 'Is the store open, and is all well? Needs no signature. A monitor may ask with HEAD.',
-  getPing: 'Does my signature work, and whose key is it?',
+  getStatus: 'Whether the store is open and healthy. Needs no signature. Monitors may use HEAD.',
+  getPing: 'Checks the signature and shows the account of the key.',
   getBalance: 'What is left to spend, in cents.',
   getCatalogue: 'All items, page by page, with filters and an entity tag.',
   getCatalogueItem: 'One item.',
@@ -12,9 +12,9 @@ const WORDS: Readonly<Record<RouteName, string>> = {
   postOrders: 'Buys the whole cart or nothing. 200 when this idempotency key bought before.',
   getOrders: 'All orders, newest first, without links.',
   getOrder: 'One order with its lines, and its links once it is delivered.',
-  getWebhook: 'Where events go, and how that goes.',
+  getWebhook: 'The endpoint and the state of its deliveries.',
   postWebhook:
-    'Sets or changes the endpoint; `null` stops deliveries. The first answer carries `secret`, once.',
+    'Sets or changes the endpoint; `null` stops deliveries. The first answer contains `secret`, which is shown once.',
   deleteWebhook: 'Stops deliveries.',
   postWebhookTest: 'Queues a `test` event. The body is `{}`.',
 }
@@ -44,12 +44,12 @@ ${routes.length} of them, all under \`${BASE_PATH}\`. <!-- portal: The [full ref
 
 ${table(['Request', 'What it does', 'Scope'], rows)}
 
-Bodies are JSON. A field without a value is \`null\`; only \`secret\` and what a quote cannot know of an item may be left out. Money is
+Bodies are JSON. A field without a value is \`null\`; only \`secret\` and the name and prices of an unknown item in a quote may be left out. Money is
 whole US cents, times are UTC with milliseconds (\`2026-11-15T05:37:58.145Z\`), ids are opaque strings.
 
 ## Answers
 
-A success is 200. Any signed request may be refused with ${[...COMMON].map(link).join(', ')}. What some have besides:
+A success is 200. Any signed request may fail with ${[...COMMON].map(link).join(', ')}. Some have more:
 
 ${table(['Request', 'Success', 'Its own errors'], special)}
 `

@@ -15,19 +15,18 @@ const SOURCE = 'contract/src/errors.ts and tools/reference/error-texts.ts'
 /** In a table, and as the first words of the section. */
 const SHORT: Readonly<Record<Retry, string>> = {
   no: 'no',
-  after_change: 'once the reason is gone',
+  after_change: 'once the cause is gone',
   after_wait: 'yes, after a wait',
-  fresh_signature: 'yes, signed anew',
+  fresh_signature: 'yes, with a new signature',
 }
 
 const LONG: Readonly<Record<Retry, string>> = {
-  no: '**No.** This request stays wrong however often it is sent.',
+  no: '**No.** The same request fails every time.',
   after_change:
-    '**Once the reason is gone.** The request is sound; something outside it has to change first. Then send it again with a fresh timestamp and nonce.',
+    '**Once the cause is gone.** The request is valid; something else has to change first. Then send it again with a new timestamp and nonce.',
   after_wait:
-    '**Yes, after a wait.** Nothing has to change. Wait as long as `Retry-After` says, or back off when it is absent; then sign anew.',
-  fresh_signature:
-    '**Yes, at once, signed anew.** Only the signed moment was at fault: take a fresh timestamp and nonce.',
+    '**Yes, after a wait.** Nothing has to change. Wait as long as `Retry-After` says, or back off when it is absent; then sign again.',
+  fresh_signature: '**Yes, at once, with a new signature.** Use a new timestamp and nonce.',
 }
 
 export function errorPages(): { path: string; text: string }[] {
@@ -46,11 +45,11 @@ function indexPage(types: ErrorType[]): string {
   return `${madeFrom(SOURCE)}
 # Errors
 
-Every refusal is \`{"error":{"type":"…","message":"…"}}\`. Branch on \`type\`: it is stable, and belongs to one status for ever. \`message\`
-is for people, and may change. \`X-Request-Id\` is on every answer: keep it in your log, and quote it when you ask the store.
+Every refusal is \`{"error":{"type":"…","message":"…"}}\`. Branch on \`type\`: it is stable, and always has the same status. \`message\`
+is for people, and may change. \`X-Request-Id\` is on every answer: keep it in your log, and quote it when you contact the store.
 
-"Again?" means the same method, path and body under a fresh timestamp and nonce. For an order that includes the idempotency key and
-the cart, so a yes never buys twice.
+"Again?" means the same method, path and body with a new timestamp and nonce. For an order that includes the idempotency key and
+the cart, so a retry never buys twice.
 
 ${table(['Status', '`type`', 'What it means', 'Again?'], rows)}
 `

@@ -15,13 +15,13 @@ export interface ErrorText {
 export const errorTexts: Readonly<Record<ErrorType, ErrorText>> = {
   invalid_request: {
     cause: [
-      'A field is missing, has another type, or is out of its bounds; a property is not known; an item stands twice in a cart.',
+      'A field is missing, has another type, or is out of its bounds; a property is unknown; an item is twice in a cart.',
       'The body is not strict JSON: a name twice in one object, `1e0` or `1.5` where a whole number belongs, a byte order mark, more than 8 levels.',
-      'A query parameter stands twice or is spelled in another way than plain decimal (`05`, `+5`, `1e2`).',
+      'A query parameter is given twice or is not plain decimal (`05`, `+5`, `1e2`).',
       'A GET or DELETE came with a body, or a body with a `Content-Encoding`.',
     ],
     fix: [
-      'Read `message`: it names the field and the rule. Mend the code that builds the request.',
+      'Read `message`: it names the field and the rule. Fix the code that builds the request.',
       'Send item ids as strings. As numbers they lose their last digits.',
     ],
     message: 'items[0].qty must be <= 10.',
@@ -35,57 +35,57 @@ export const errorTexts: Readonly<Record<ErrorType, ErrorText>> = {
   },
   webhook_url_not_allowed: {
     cause: [
-      'The host is not public: `localhost`, a private or reserved address, a name that resolves to one, a name nobody knows.',
+      'The host is not public: `localhost`, a private or reserved address, a name that resolves to one, an unknown name.',
       'The URL carries credentials or a fragment, or its port is neither 443 nor 1024 and above.',
     ],
     fix: [
-      'Register a public HTTPS address. For a machine at your desk, put a tunnel with a public name in front of it.',
-      'Look at every address the name has, IPv6 too: one that is not public is enough to refuse.',
+      'Register a public HTTPS address. For a development machine, use a tunnel with a public name.',
+      'Check every address of the name, IPv6 too: a single one that is not public is refused.',
     ],
     message:
       'This URL cannot receive events: its host is not a public name. Use a public HTTPS address, port 443 or from 1024 on.',
   },
   authentication_failed: {
     cause: [
-      'One of the four headers is missing, stands twice or has another form than it should.',
+      'One of the four headers is missing, is given twice or has the wrong form.',
       'The key id is unknown or revoked, or the secret belongs to another key.',
       'The signature covers other bytes than those that arrived. Most often the body was serialised twice, the query was re-encoded, `/v1` was left out, or a newline was added at the end.',
-      'A proxy between you and us rewrote the path or the body.',
+      'A proxy between you and the store rewrote the path or the body.',
     ],
     fix: [
-      'Sign the inputs of a [known answer](../../guides/sign-a-request.md#hold-it-against-the-vectors) and compare the canonical text first, then the signature. If you get the `presented` value of a mistake, it says what to change.',
+      'Sign the inputs of a [known answer](../../guides/sign-a-request.md#test-against-the-vectors) and compare the canonical text first, then the signature. If you get the `presented` value of a mistake, it says what to change.',
       'Put the same request into the [playground](../../guides/playground.md) and compare line by line.',
       'Check that key id and secret come from the same pair, and that the secret has no newline or quote around it.',
     ],
     message:
       'The key, the signature or one of the signature headers is not valid. Check the key id, the secret and the canonical request.',
     retry:
-      'The same mistake gives the same answer, however often it is made: it is never turned into a 429, and waiting does not help.',
+      'The same mistake always gives the same answer: it never becomes a 429, and waiting does not help.',
   },
   timestamp_out_of_range: {
     cause: [
-      'Your clock is more than 60 seconds from ours, or the request waited that long between signing and sending.',
-      'The request was signed before our record of used nonces begins. That happens for a short time after the place where we keep them lost its memory.',
+      'Your clock is more than 60 seconds off, or the request waited that long between signing and sending.',
+      'The request was signed before the stored record of used nonces begins. That happens for a short time after the store lost its nonces (a crash, a failover).',
     ],
     fix: [
-      'Keep the clock in step with NTP. The message says how far it is off, and `Date` is on every answer.',
-      'Sign right before sending, after any queue or rate limiter of yours.',
+      'Synchronise the clock with NTP. The message says how far it is off, and `Date` is on every answer.',
+      'Sign right before sending, after your own queue or rate limiter.',
     ],
     message:
       'X-Api-Timestamp is 74 s behind our clock, which says 1794721078; at most 60 s are allowed. Set your clock, then sign again.',
   },
   nonce_reused: {
     cause: [
-      'The same signed bytes came twice: an HTTP client or proxy repeated the request on its own, or a retry was not signed anew.',
-      'The generator of nonces repeats itself.',
+      'The same signed bytes came twice: an HTTP client or proxy repeated the request on its own, or a retry was sent with the old signature.',
+      'The nonce generator produces duplicates.',
     ],
     fix: [
-      'Make a fresh nonce and timestamp for every attempt, retries too: 16 random bytes in hex.',
+      'Create a new nonce and timestamp for every attempt, retries too: 16 random bytes in hex.',
       'Switch off automatic retries below your signing code.',
     ],
     message: 'This nonce was used before. Sign again with a fresh nonce and timestamp; retries too.',
     retry:
-      'The first copy may have done its work. For an order keep the idempotency key: it answers with what was bought.',
+      'The first copy may have succeeded. For an order keep the idempotency key: it returns what was bought.',
   },
   insufficient_funds: {
     cause: ['The balance was lower than the total at the moment of the order.'],
@@ -99,16 +99,18 @@ export const errorTexts: Readonly<Record<ErrorType, ErrorText>> = {
   insufficient_scope: {
     cause: [
       'The key is live and the signature is right, but the key was made without the scope of this endpoint. A write scope never includes the read scope.',
-      'Setting a webhook URL needs `orders:read` besides `webhooks:write`, because orders and links travel there.',
+      'Setting a webhook URL needs `orders:read` besides `webhooks:write`, because events contain orders and links.',
     ],
-    fix: ['Use a key that has the scope the message names, or have one made. Scopes of a key never change.'],
+    fix: [
+      'Use a key that has the scope the message names, or ask the store for one. Scopes of a key never change.',
+    ],
     message: 'This key lacks the scope orders:write. Use a key that has it, or ask the store for one.',
   },
   account_suspended: {
     cause: [
-      'The store suspended the account. Every signed request is refused, reads too, and webhook deliveries are held.',
+      'The store suspended the account. Every signed request is refused, reads too, and webhook deliveries are paused.',
     ],
-    fix: ['Ask the store. Orders that were paid are still there when the account is resumed.'],
+    fix: ['Contact the store. Paid orders are kept while the account is suspended.'],
     message: 'This account is suspended. Contact the store to have it resumed.',
   },
   not_found: {
@@ -121,7 +123,7 @@ export const errorTexts: Readonly<Record<ErrorType, ErrorText>> = {
       'Check that the key belongs to the account that bought the order.',
     ],
     message: 'This account has no order with this id. GET /orders lists its orders.',
-    retry: 'An item that is not in a cart is another matter: there an unknown id is `item_unavailable`.',
+    retry: 'An unknown item id in a cart is `item_unavailable` instead.',
   },
   method_not_allowed: {
     cause: [
@@ -132,9 +134,11 @@ export const errorTexts: Readonly<Record<ErrorType, ErrorText>> = {
   },
   request_timeout: {
     cause: [
-      'The body did not arrive within 5 seconds after the headers. A slow line, a stalled proxy, or a `Content-Length` larger than what was sent.',
+      'The body did not arrive within 5 seconds after the headers. A slow connection, a stalled proxy, or a `Content-Length` larger than what was sent.',
     ],
-    fix: ['Send headers and body together. If it happens again, look at what is between you and us.'],
+    fix: [
+      'Send headers and body together. If it happens again, check the proxies between you and the store.',
+    ],
     message:
       'The body did not arrive within 5 seconds. Nothing was done; send it again with a fresh timestamp and nonce.',
     retry: 'The connection is closed; open a new one.',
@@ -145,7 +149,7 @@ export const errorTexts: Readonly<Record<ErrorType, ErrorText>> = {
     ],
     fix: [
       'Show your customer the new price, then order with it and a new idempotency key.',
-      'Follow the catalogue ([sync the catalogue](../../guides/sync-the-catalogue.md)), so that it happens rarely.',
+      'Keep a copy of the catalogue ([sync the catalogue](../../guides/sync-the-catalogue.md)), so that it happens rarely.',
     ],
     message:
       'A price is not the expected one: 1144058340327047001 costs 549 cents now, 499 were expected. Nothing was bought. Ask your customer, then order with the new price.',
@@ -153,7 +157,7 @@ export const errorTexts: Readonly<Record<ErrorType, ErrorText>> = {
   },
   item_unavailable: {
     cause: [
-      'An item is not for sale, its time is over, there is nothing to deliver it from, or nobody knows its id.',
+      'An item is not for sale, its sale has ended, there is nothing to deliver it from, or its id is unknown.',
     ],
     fix: ['`POST /quote` shows which lines can be bought. Take the others out, or wait until they are back.'],
     message:
@@ -163,7 +167,7 @@ export const errorTexts: Readonly<Record<ErrorType, ErrorText>> = {
     cause: ['This key has bought already, with another cart: other items, quantities or expected prices.'],
     fix: [
       'For a new purchase make a new key.',
-      'For a retry send the cart that was sent first. Keep it beside the key, before the first attempt.',
+      'For a retry send the first cart. Store it with the key, before the first attempt.',
     ],
     message: 'This idempotency key has already bought another cart. Use a new key for a new purchase.',
     retry:
@@ -176,45 +180,45 @@ export const errorTexts: Readonly<Record<ErrorType, ErrorText>> = {
   },
   payload_too_large: {
     cause: ['The body has more than 16,384 bytes. A full cart needs less than 3,000.'],
-    fix: ['Send less; look for padding or for something that does not belong there.'],
+    fix: ['Send less; look for padding or unrelated data.'],
     message: 'The body is larger than 16384 bytes, which is the most we read.',
   },
   rate_limited: {
     cause: [
       'The account made 120 requests, or 20 order attempts, in the last 60 seconds, over all its keys.',
-      'The account went on sending while it was refused, more than 120 times in a minute, and this request was signed no later than one of those. `Retry-After` says when one that is signed anew passes.',
+      'The account kept sending while it was refused, more than 120 times in a minute, and this request was signed no later than one of those. `Retry-After` says when a newly signed request is accepted.',
       'Ten `test` events of the last 60 seconds have not been accepted by your endpoint. `last_error` in `GET /webhook` says why.',
       'Too many public files, such as `/openapi.json` or these pages, were fetched from one address.',
     ],
     fix: [
       'Wait `Retry-After` seconds. A refusal does not count, so that is enough.',
       'Read `RateLimit` on every answer and slow down before it reaches 0.',
-      'Mirror the catalogue instead of asking for items one by one.',
+      'Keep a copy of the catalogue instead of reading items one by one.',
     ],
     message:
       'This account has made 120 requests within 60 seconds. Wait 12 s, then sign again with a fresh timestamp and nonce.',
   },
   internal_error: {
-    cause: ['A fault of ours. It is in our log under the `X-Request-Id` of the answer.'],
-    fix: ['Try again later. If it stays, tell the store the request id.'],
+    cause: ['A fault in the store. It is logged there under the `X-Request-Id` of the answer.'],
+    fix: ['Try again later. If it persists, send the request id to the store.'],
     message: 'Something went wrong on our side. Tell us the X-Request-Id of this answer.',
   },
   store_closed: {
     cause: [
-      'An operator closed the store, or a planned window is on. Only new orders are refused: reads, quotes and replays of orders go on.',
+      'An operator closed the store, or a planned closing is in effect. Only new orders are refused: reads, quotes and replays of orders continue.',
     ],
-    fix: ['Ask `GET /status` until `store` is `open`, then send the same order with the same key.'],
+    fix: ['Poll `GET /status` until `store` is `open`, then send the same order with the same key.'],
     message:
       'The store takes no new orders for now; nothing was bought. Try again with the same key when /status says it is open.',
   },
   service_unavailable: {
     cause: [
-      'The database or the record of nonces did not answer in time.',
-      'Another request with the same idempotency key was still at work after two seconds.',
+      'The database or the nonce store did not answer in time.',
+      'Another request with the same idempotency key was still running after two seconds.',
     ],
     fix: [
-      'Wait `Retry-After` seconds and send the same request, signed anew.',
-      'For an order: **the same idempotency key and the same cart**. The order may have been placed; the key finds out and never buys twice.',
+      'Wait `Retry-After` seconds and send the same request with a new signature.',
+      'For an order: **the same idempotency key and the same cart**. The order may have been placed; the same key returns it and never buys twice.',
     ],
     message:
       'A part of the service did not answer in time. Try again in a moment; an order keeps its idempotency key.',

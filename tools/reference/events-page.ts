@@ -29,7 +29,7 @@ export const eventSamples: {
   'order.accepted': {
     when: 'Sent once for every order, in the commit that takes the money. The order is `paid` and has no links yet.',
     yours:
-      'Nothing has to happen. It is useful when another part of your system should know of orders that this one placed.',
+      'No action is needed. It is useful when another part of your system needs to know about the order.',
     body: {
       id: 'evt_01m7evcqc1e8s9p4g6rv2k3n5t',
       created_at: '2026-11-15T05:37:58.145Z',
@@ -39,7 +39,7 @@ export const eventSamples: {
   },
   'order.delivered': {
     when: 'Sent once, in the commit that delivers. `links` has one link per unit, in the order of the lines.',
-    yours: 'Hand out the links. Keep them out of logs: whoever has one can redeem it.',
+    yours: 'Give the links to your customer. Keep them out of logs: anyone who has one can redeem it.',
     body: {
       id: 'evt_01m7evcr9mf7ktdy3h5w8a2c4e',
       created_at: '2026-11-15T05:37:59.092Z',
@@ -56,7 +56,7 @@ export const eventSamples: {
   },
   'order.cancelled': {
     when: 'Sent once, in the commit that refunds. The whole price is back on the balance.',
-    yours: 'Tell your customer, and give back what you took.',
+    yours: 'Inform your customer and refund the payment.',
     body: {
       id: 'evt_01m7evjx2pefrb6q9s0t1v3w7y',
       created_at: '2026-11-15T05:41:21.494Z',
@@ -65,9 +65,9 @@ export const eventSamples: {
     },
   },
   'catalogue.changed': {
-    when: 'Sent when items changed, at most once a minute; many changes come together. It names the newest revision and carries no items.',
+    when: 'Sent when items changed, at most once a minute; many changes come together. It contains the newest revision and no items.',
     yours:
-      '[Read the catalogue again](../guides/sync-the-catalogue.md). If two arrive in a row, one reading is enough.',
+      '[Read the catalogue again](../guides/sync-the-catalogue.md). If two arrive in a row, one refresh is enough.',
     body: {
       id: 'evt_01m7evm0ahfxs8n2k4p6r8t0v2',
       created_at: '2026-11-15T05:43:06.001Z',
@@ -94,11 +94,11 @@ export function eventsPage(): string {
   return `${madeFrom('tools/reference/events-page.ts')}
 # Events
 
-What arrives at your endpoint, as it arrives: headers, then the body on one line. Line breaks are added here for reading; the
+What your endpoint receives: headers, then the body on one line. Line breaks are added here for reading; the
 signatures below are over the body without them, made with the secret \`${SECRET}\`.
 
-[Receive webhooks](../guides/receive-webhooks.md) shows how to check and handle them; [Webhooks](../webhooks.md) has the rules. New event
-types may appear: answer 200 to those you do not know. A member of \`data\` that an event does not use is left out.
+[Receive webhooks](../guides/receive-webhooks.md) shows how to verify and process them; [Webhooks](../webhooks.md) has the rules. New event
+types may appear: answer 200 to unknown ones. A member of \`data\` that an event does not use is left out.
 
 ${sections.join('\n')}`
 }

@@ -4,8 +4,8 @@ import { madeFrom, table } from './markdown.ts'
 /** A header of the contract without words here does not compile. */
 const REQUEST: Readonly<Record<keyof typeof requestHeaders, readonly [form: string, meaning: string]>> = {
   key: ['`key_<cell>_<26 characters>`', 'the public id of the key'],
-  timestamp: ['ten digits', 'Unix seconds, within 60 seconds of our clock'],
-  nonce: ['32 to 64 lower-case hex characters', 'used once; fresh for every attempt'],
+  timestamp: ['ten digits', "Unix seconds, within 60 seconds of the store's clock"],
+  nonce: ['32 to 64 lower-case hex characters', 'used once; new for every attempt'],
   signature: [
     '64 lower-case hex characters',
     'HMAC-SHA256 of the [canonical request](../signed-requests.md)',
@@ -13,7 +13,7 @@ const REQUEST: Readonly<Record<keyof typeof requestHeaders, readonly [form: stri
 }
 
 const WEBHOOK: Readonly<Record<keyof typeof webhookHeaders, readonly [form: string, meaning: string]>> = {
-  timestamp: ['ten digits', 'Unix seconds of this attempt; fresh with every one'],
+  timestamp: ['ten digits', 'Unix seconds of this attempt; new in each'],
   id: ['`evt_<26 characters>`', 'the id of the event; the same in the body and in every attempt'],
   signature: ['64 lower-case hex characters', 'HMAC-SHA256 of timestamp, period, id, period, raw body'],
   previousSignature: [
@@ -23,8 +23,8 @@ const WEBHOOK: Readonly<Record<keyof typeof webhookHeaders, readonly [form: stri
 }
 
 const ANSWER: readonly (readonly string[])[] = [
-  ['`X-Request-Id`', 'every answer', '`req_…`; quote it when you ask the store'],
-  ['`Date`', 'every answer', 'our clock'],
+  ['`X-Request-Id`', 'every answer', '`req_…`; quote it when you contact the store'],
+  ['`Date`', 'every answer', "the store's clock"],
   ['`Cache-Control`', 'every answer', '`no-store`; on catalogue reads `private, no-cache`'],
   ['`X-Content-Type-Options`', 'every answer', '`nosniff`'],
   ['`RateLimit-Policy`', 'signed answers', '`"req";q=120;w=60, "orders";q=20;w=60`: the windows in force'],
@@ -43,7 +43,7 @@ export function headersPage(): string {
   return `${madeFrom('contract/src/headers.ts')}
 # Headers
 
-Names are written as here by convention; HTTP does not mind their case.
+Names are written as here by convention; HTTP ignores their case.
 
 ## Requests
 
@@ -51,17 +51,17 @@ Every endpoint but \`GET /v1/status\` needs these four, each once.
 
 ${table(['Header', 'Form', 'Meaning'], rows(requestHeaders, REQUEST))}
 
-\`If-None-Match\` is read on the catalogue. \`Content-Type\` is not looked at; a \`Content-Encoding\` is refused.
+\`If-None-Match\` is read on the catalogue. \`Content-Type\` is ignored; a \`Content-Encoding\` is refused.
 
 ## Answers
 
 ${table(['Header', 'On', 'Meaning'], ANSWER)}
 
-The body of a refusal is a closed shape, so all that helps beyond \`type\` and \`message\` is a header.
+The body of a refusal has only \`type\` and \`message\`; everything else is in headers.
 
 ## Webhooks
 
-What we send to your endpoint, besides \`Content-Type: application/json; charset=utf-8\` and \`User-Agent: Shopwire-Webhooks/1\`.
+What the store sends to your endpoint, besides \`Content-Type: application/json; charset=utf-8\` and \`User-Agent: Shopwire-Webhooks/1\`.
 
 ${table(['Header', 'Form', 'Meaning'], rows(webhookHeaders, WEBHOOK))}
 `

@@ -1,7 +1,7 @@
 import * as contract from '@shopwire/contract'
 import { madeFrom, table } from './markdown.ts'
 
-/** Every number the contract exports. One that no row tells of stops the generator. */
+/** Every number the contract exports. The generator stops when a row is missing. */
 type LimitName = {
   [Name in keyof typeof contract]: (typeof contract)[Name] extends number ? Name : never
 }[keyof typeof contract]
@@ -53,7 +53,7 @@ const SECTIONS: readonly { readonly title: string; readonly rows: readonly Row[]
       row(
         '`Retry-After` of a 503',
         ['RETRY_AFTER_STORE_CLOSED_S', 'RETRY_AFTER_OVERLOADED_S'],
-        `${c.RETRY_AFTER_STORE_CLOSED_S} s when closed, ${c.RETRY_AFTER_OVERLOADED_S} s when a part did not answer`,
+        `${c.RETRY_AFTER_STORE_CLOSED_S} s when closed, ${c.RETRY_AFTER_OVERLOADED_S} s when a dependency did not answer`,
         'ask `GET /status`, then send the same order',
       ),
     ],
@@ -81,7 +81,7 @@ const SECTIONS: readonly { readonly title: string; readonly rows: readonly Row[]
     title: 'Signatures',
     rows: [
       row(
-        '`X-Api-Timestamp` from our clock',
+        "`X-Api-Timestamp` against the store's clock",
         ['TIMESTAMP_TOLERANCE_S'],
         `±${c.TIMESTAMP_TOLERANCE_S} s, ${c.TIMESTAMP_TOLERANCE_S} included`,
         link('timestamp_out_of_range'),
@@ -93,7 +93,7 @@ const SECTIONS: readonly { readonly title: string; readonly rows: readonly Row[]
         link('authentication_failed'),
       ),
       row(
-        'A nonce is remembered',
+        'Nonces are stored',
         ['NONCE_KEPT_S_MIN'],
         `at least ${seconds(c.NONCE_KEPT_S_MIN)}`,
         link('nonce_reused'),
@@ -136,11 +136,11 @@ const SECTIONS: readonly { readonly title: string; readonly rows: readonly Row[]
       row(
         '`idempotency_key`',
         ['IDEMPOTENCY_KEY_LENGTH_MIN', 'IDEMPOTENCY_KEY_LENGTH_MAX'],
-        `${range(c.IDEMPOTENCY_KEY_LENGTH_MIN, c.IDEMPOTENCY_KEY_LENGTH_MAX)} of \`A-Z a-z 0-9 . _ : -\`; kept for ever`,
+        `${range(c.IDEMPOTENCY_KEY_LENGTH_MIN, c.IDEMPOTENCY_KEY_LENGTH_MAX)} of \`A-Z a-z 0-9 . _ : -\`; kept without expiry`,
         link('invalid_request'),
       ),
       row(
-        'A copy of an order waits for the first one',
+        'A concurrent copy of an order waits',
         ['IDEMPOTENCY_WAIT_MS_MAX'],
         seconds1000(c.IDEMPOTENCY_WAIT_MS_MAX),
         link('service_unavailable'),
@@ -246,7 +246,7 @@ const SECTIONS: readonly { readonly title: string; readonly rows: readonly Row[]
 export function limitsPage(): string {
   const listed = new Set(SECTIONS.flatMap(({ rows }) => rows.flatMap((one) => one.of)))
   const missing = numbersOf(contract).filter((name) => !listed.has(name))
-  if (missing.length > 0) throw new Error(`No row of the limits page tells of ${missing.join(', ')}.`)
+  if (missing.length > 0) throw new Error(`The limits page has no row for ${missing.join(', ')}.`)
   const sections = SECTIONS.map(
     ({ title, rows }) =>
       `## ${title}\n\n${table(
@@ -257,8 +257,8 @@ export function limitsPage(): string {
   return `${madeFrom('contract/src/limits.ts')}
 # Limits
 
-Every number a caller can run into. Nothing is bent into range: what is out of bounds is refused, and the answer says which rule.
-A store can set its own rates per minute; the \`RateLimit-Policy\` header tells those in force.
+Every limit of the API. Values are never clamped: what is out of bounds is refused, and the answer names the rule.
+A store can set its own rates per minute; the \`RateLimit-Policy\` header contains the rates in force.
 
 ${sections.join('\n')}`
 }
