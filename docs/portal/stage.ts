@@ -90,7 +90,7 @@ function mapLinks(page: Page, pages: readonly Page[]): string {
               if (found) return `${bang}[${text}](${relative(from, found.path)}${hash ? `#${hash}` : ''})`
               const download = DOWNLOADS[wanted]
               if (download) return `${bang}[${text}](${bang ? `/${download}` : relative(from, download)})`
-              if (bang) return whole
+              if (bang) return `![${text}](${relative(from, wanted.replace(/^docs\//, ''))})`
               return text.includes('`') ? text : `${text} (\`${wanted}\`)`
             },
           ),
@@ -115,7 +115,7 @@ async function withDiagrams(page: Page, text: string): Promise<string> {
   let out = parts[0] ?? ''
   for (let at = 1; at < parts.length; at += 3) {
     const [, path = '', rest = ''] = parts.slice(at, at + 3)
-    const svg = await readFile(join(ROOT, dirname(page.source), path), 'utf8')
+    const svg = await readFile(join(ROOT, 'docs', dirname(page.path), path), 'utf8')
     const inline = svg.replace(/<style>[\s\S]*?<\/style>/, '').replace(/\s*\n\s*/g, '')
     out += `<figure class="diagram" tabindex="0">${inline}</figure>${rest}`
   }
