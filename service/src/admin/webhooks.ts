@@ -133,6 +133,6 @@ function deliveryTable(rows: readonly LoggedDelivery[]): string {
       row.state === 'pending' ? day(row.next_at) : '',
       row.last_error ?? '',
     ]),
-    'No deliveries yet.',
+    'No events yet.',
   )
 }
