@@ -16,6 +16,11 @@ interface RecordedFile {
   readonly compatible_with: number | null
 }
 
+/** The database is not one that this program can work on; the message says why and what to do. */
+class SchemaError extends Error {
+  override readonly name = 'SchemaError'
+}
+
 type Query = (text: string) => Promise<RecordedFile[]>
 
 const UNDEFINED_TABLE = '42P01'
@@ -43,17 +48,22 @@ export async function schemaMismatchAt(url: string, folders: SchemaFolders): Pro
  */
 export async function schemaMismatch(query: Query, folders: SchemaFolders): Promise<string | undefined> {
   const schema = await readSchema(folders)
-  const recorded = await readRecorded(query)
   try {
+    const recorded = await readRecorded(query)
     checkRecorded(schema.migrations, recorded)
+    return missingFrom(recorded, schema)
   } catch (error) {
-    return (error as Error).message
+    if (error instanceof SchemaError) return error.message
+    throw error
   }
+}
+
+function missingFrom(recorded: Recorded, schema: Schema): string | undefined {
   const [version, needed] = [recorded.migrations.length, neededVersion(schema.migrations)]
   if (version < needed) {
     return (
       `The database is at version ${version}, this program needs ${needed}. ` +
-      'Run "shopwire-admin migrate" of this release first; programs of the release before go on working meanwhile.'
+      'Run "shopwire-admin migrate" of this release first.'
     )
   }
   const [outdated] = outdatedFunctions(schema, recorded)
@@ -68,7 +78,7 @@ export async function readRecorded(query: Query): Promise<Recorded> {
   const rows = await query(READ_RECORDED).catch((error: { code?: string }) => {
     if (error.code === UNDEFINED_TABLE) return []
     if (error.code === UNDEFINED_COLUMN) {
-      throw new Error(
+      throw new SchemaError(
         'This database was made by a build from before the first release, whose migrations no longer exist. ' +
           'It cannot be migrated: make a new database.',
         { cause: error },
@@ -88,7 +98,7 @@ export async function readRecorded(query: Query): Promise<Recorded> {
 export function checkRecorded(files: readonly Migration[], { migrations: done }: Recorded): void {
   for (const [n, was] of done.slice(0, files.length).entries()) {
     if (files[n]?.checksum !== was.checksum) {
-      throw new Error(
+      throw new SchemaError(
         `Migration ${was.name} was applied with other contents than ${files[n]?.name ?? 'none'} has now. ` +
           'Applied files never change: restore the file and put the change into a new one.',
       )
@@ -98,7 +108,7 @@ export function checkRecorded(files: readonly Migration[], { migrations: done }:
     .slice(files.length)
     .find(({ compatible_with }) => Number(compatible_with) > files.length)
   if (refusing) {
-    throw new Error(
+    throw new SchemaError(
       `The database is at version ${done.length}, newer than this program, which knows ${files.length}: ` +
         `since ${refusing.name} only programs that know version ${refusing.compatible_with} or later work on it. ` +
         'Run a newer release; going back further is done by restoring a backup.',

@@ -26,7 +26,7 @@ export function cartColumns(items: readonly CartItem[]): CartColumns {
   }
 }
 
-/** The current price of each line and whether it can be bought. The rule is a database function, which orders use too. */
+/** The current price of each line and whether it can be bought. The rule is functions/catalogue/price_cart.sql, which orders use too. */
 export function priceCart(db: Queryable, items: readonly CartItem[]): Promise<PricedLine[]> {
   const { ids, qtys, expected } = cartColumns(items)
   return db.many<PricedLine>(sql`
