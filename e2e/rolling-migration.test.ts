@@ -172,7 +172,6 @@ test(TITLE, { timeout: IS_LONG ? 30 * MINUTE_MS : 4 * MINUTE_MS }, async ({ anno
   expect(sales.filter(({ status }) => status !== 200 && status !== 201)).toEqual([])
   // No process stops while the schema changes, so no call needs a second attempt.
   expect(between.filter(({ firstFailure }) => firstFailure !== undefined)).toEqual([])
-  expect(sales.filter(({ waitedMs }) => waitedMs >= SALE_MS_MAX)).toEqual([])
   expect(await system.query(`select count(*) > 0 from orders where sold_by = 'next'`)).toBe('t')
   const undelivered = `select count(*) from orders o join order_lines l on l.account_id = o.account_id and l.order_id = o.id where o.status = 'paid' and l.item_id = '${pooled}'`
   await until(
@@ -181,6 +180,8 @@ test(TITLE, { timeout: IS_LONG ? 30 * MINUTE_MS : 4 * MINUTE_MS }, async ({ anno
     () => 'orders are not delivered',
   )
   await shop.expectCleanBooks()
+  // Last: a machine that is too slow for it has still proved the rest.
+  expect(sales.filter(({ waitedMs }) => waitedMs >= SALE_MS_MAX)).toEqual([])
 })
 
 const columns = () =>
