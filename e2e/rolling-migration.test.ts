@@ -77,11 +77,8 @@ beforeAll(
       functions: {
         'orders/place_order.sql': (text) =>
           text
-            .replace('total_cents, key_id, created_at)', 'total_cents, key_id, created_at, sold_by)')
-            .replace(
-              'total_cents, p_key_id, p_created_at);',
-              `total_cents, p_key_id, p_created_at, 'next');`,
-            ),
+            .replace('client_address, created_at)', 'client_address, created_at, sold_by)')
+            .replace('\n          p_created_at);', `\n          p_created_at, 'next');`),
       },
     })
   },

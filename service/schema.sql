@@ -178,6 +178,44 @@ begin
 end
 $$;
 
+CREATE FUNCTION public.delete_old_evidence(p_before timestamp with time zone, p_chunk integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  v_before timestamptz := least(p_before, clock_timestamp() - interval '30 days');
+  v_attempts integer;
+  v_reads integer;
+begin
+  perform from evidence_retention for update skip locked;
+  if not found then
+    return 0;
+  end if;
+  update evidence_retention set kept_since = v_before where kept_since < v_before;
+  delete from order_attempts a
+   using (select o.account_id, o.idempotency_key, o.request_id
+            from order_attempts o
+           where o.at < v_before
+           order by o.at
+           limit p_chunk) old
+   where a.account_id = old.account_id
+     and a.idempotency_key = old.idempotency_key
+     and a.request_id = old.request_id;
+  get diagnostics v_attempts = row_count;
+  delete from link_reads r
+   using (select o.account_id, o.order_id, o.request_id
+            from link_reads o
+           where o.at < v_before
+           order by o.at
+           limit p_chunk) old
+   where r.account_id = old.account_id
+     and r.order_id = old.order_id
+     and r.request_id = old.request_id;
+  get diagnostics v_reads = row_count;
+  return v_attempts + v_reads;
+end
+$$;
+
 CREATE FUNCTION public.note_access_change() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -192,7 +230,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.place_order(p_account_id text, p_access_version bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) RETURNS record
+CREATE FUNCTION public.place_order(p_account_id text, p_access_version bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], p_request_id text, p_client_address text, OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) RETURNS record
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
@@ -263,8 +301,9 @@ begin
 
   verdict := 'bought';
   order_id := p_order_id;
-  insert into orders (account_id, id, idempotency_key, request_hash, total_cents, key_id, created_at)
-  values (p_account_id, p_order_id, p_idempotency_key, p_request_hash, total_cents, p_key_id, p_created_at);
+  insert into orders (account_id, id, idempotency_key, request_hash, total_cents, key_id, request_id, client_address, created_at)
+  values (p_account_id, p_order_id, p_idempotency_key, p_request_hash, total_cents, p_key_id, p_request_id, p_client_address,
+          p_created_at);
   insert into order_lines (account_id, order_id, n, item_id, name, qty, unit_price_cents)
   select p_account_id, p_order_id, l.n, l.item_id, l.name, l.qty, l.price
     from unnest(p_ids, names, p_qtys, unit_prices_cents) with ordinality as l (item_id, name, qty, price, n);
@@ -600,6 +639,12 @@ CREATE TABLE public.events (
     CONSTRAINT events_type_check CHECK ((type = ANY (ARRAY['order.accepted'::text, 'order.delivered'::text, 'order.cancelled'::text, 'catalogue.changed'::text, 'test'::text])))
 );
 
+CREATE TABLE public.evidence_retention (
+    only_row boolean DEFAULT true NOT NULL,
+    kept_since timestamp with time zone NOT NULL,
+    CONSTRAINT evidence_retention_only_row_check CHECK (only_row)
+);
+
 CREATE TABLE public.funding_references (
     reference text NOT NULL,
     account_id text NOT NULL,
@@ -662,6 +707,17 @@ CREATE TABLE public.link_fingerprints (
     seen_at timestamp with time zone NOT NULL
 );
 
+CREATE TABLE public.link_reads (
+    account_id text NOT NULL,
+    order_id text NOT NULL COLLATE pg_catalog."C",
+    request_id text NOT NULL COLLATE pg_catalog."C",
+    at timestamp with time zone NOT NULL,
+    key_id text NOT NULL,
+    client_address text NOT NULL,
+    links smallint NOT NULL,
+    is_sent boolean NOT NULL
+);
+
 CREATE TABLE public.notices (
     account_id text NOT NULL,
     id text NOT NULL COLLATE pg_catalog."C",
@@ -669,6 +725,19 @@ CREATE TABLE public.notices (
     details jsonb NOT NULL,
     created_at timestamp with time zone NOT NULL,
     CONSTRAINT notices_kind_check CHECK ((kind = ANY (ARRAY['webhook.failing'::text, 'webhook.given_up'::text])))
+);
+
+CREATE TABLE public.order_attempts (
+    account_id text NOT NULL,
+    idempotency_key text NOT NULL COLLATE pg_catalog."C",
+    request_id text NOT NULL COLLATE pg_catalog."C",
+    at timestamp with time zone NOT NULL,
+    key_id text NOT NULL,
+    client_address text NOT NULL,
+    request_hash bytea NOT NULL,
+    status smallint NOT NULL,
+    outcome text NOT NULL,
+    is_sent boolean NOT NULL
 );
 
 CREATE TABLE public.order_lines (
@@ -705,6 +774,8 @@ CREATE TABLE public.orders (
     status text DEFAULT 'paid'::text NOT NULL,
     total_cents bigint NOT NULL,
     key_id text NOT NULL,
+    request_id text COLLATE pg_catalog."C",
+    client_address text,
     created_at timestamp with time zone NOT NULL,
     delivered_at timestamp with time zone,
     cancelled_at timestamp with time zone,
@@ -946,6 +1017,9 @@ ALTER TABLE ONLY public.event_retention
 ALTER TABLE ONLY public.events
     ADD CONSTRAINT events_pkey PRIMARY KEY (account_id, id);
 
+ALTER TABLE ONLY public.evidence_retention
+    ADD CONSTRAINT evidence_retention_pkey PRIMARY KEY (only_row);
+
 ALTER TABLE ONLY public.funding_references
     ADD CONSTRAINT funding_references_pkey PRIMARY KEY (reference);
 
@@ -961,8 +1035,14 @@ ALTER TABLE ONLY public.jobs
 ALTER TABLE ONLY public.link_fingerprints
     ADD CONSTRAINT link_fingerprints_pkey PRIMARY KEY (hash);
 
+ALTER TABLE ONLY public.link_reads
+    ADD CONSTRAINT link_reads_pkey PRIMARY KEY (account_id, order_id, request_id);
+
 ALTER TABLE ONLY public.notices
     ADD CONSTRAINT notices_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.order_attempts
+    ADD CONSTRAINT order_attempts_pkey PRIMARY KEY (account_id, idempotency_key, request_id);
 
 ALTER TABLE ONLY public.order_lines
     ADD CONSTRAINT order_lines_pkey PRIMARY KEY (account_id, order_id, n);
@@ -1052,6 +1132,10 @@ CREATE UNIQUE INDEX events_order_once ON public.events USING btree (account_id, 
 CREATE UNIQUE INDEX items_revision ON public.items USING btree (revision, id);
 
 CREATE INDEX jobs_due ON public.jobs USING btree (queue, is_failing, run_at);
+
+CREATE INDEX link_reads_at ON public.link_reads USING btree (at);
+
+CREATE INDEX order_attempts_at ON public.order_attempts USING btree (at);
 
 CREATE INDEX order_links_kek ON public.order_links USING btree (link_kek_id);
 
@@ -1161,11 +1245,14 @@ GRANT ALL ON FUNCTION public.admit(p_account_id text, p_key_id text, p_nonce tex
 REVOKE ALL ON FUNCTION public.database_is_confirmed() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_app;
 
+REVOKE ALL ON FUNCTION public.delete_old_evidence(p_before timestamp with time zone, p_chunk integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.delete_old_evidence(p_before timestamp with time zone, p_chunk integer) TO shopwire_app;
+
 REVOKE ALL ON FUNCTION public.note_access_change() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.note_access_change() TO shopwire_app;
 
-REVOKE ALL ON FUNCTION public.place_order(p_account_id text, p_access_version bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.place_order(p_account_id text, p_access_version bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) TO shopwire_app;
+REVOKE ALL ON FUNCTION public.place_order(p_account_id text, p_access_version bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], p_request_id text, p_client_address text, OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.place_order(p_account_id text, p_access_version bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], p_request_id text, p_client_address text, OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) TO shopwire_app;
 
 REVOKE ALL ON FUNCTION public.present_timeline() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.present_timeline() TO shopwire_app;
@@ -1231,6 +1318,8 @@ GRANT UPDATE(body_sealed) ON TABLE public.events TO shopwire_app;
 
 GRANT UPDATE(body_kek_id) ON TABLE public.events TO shopwire_app;
 
+GRANT SELECT ON TABLE public.evidence_retention TO shopwire_app;
+
 GRANT SELECT,INSERT ON TABLE public.funding_references TO shopwire_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.item_supply TO shopwire_app;
@@ -1241,7 +1330,11 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.jobs TO shopwire_app;
 
 GRANT SELECT,INSERT ON TABLE public.link_fingerprints TO shopwire_app;
 
+GRANT SELECT,INSERT ON TABLE public.link_reads TO shopwire_app;
+
 GRANT SELECT,INSERT ON TABLE public.notices TO shopwire_app;
+
+GRANT SELECT,INSERT ON TABLE public.order_attempts TO shopwire_app;
 
 GRANT SELECT,INSERT ON TABLE public.order_lines TO shopwire_app;
 

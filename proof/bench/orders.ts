@@ -147,6 +147,8 @@ function bareScript(statement: string, keys: readonly BenchKey[]): string {
     `array[${cartSql(':first', SIZE.items).join(', ')}]`,
     'array[1, 1, 1]',
     'array[null, null, null]::bigint[]',
+    id('req'),
+    `'203.0.113.7'`,
   ]
   const places = new Set(statement.match(/\$\d+/g))
   if (!statement.includes('place_order(') || places.size !== parameters.length) {

@@ -117,11 +117,13 @@ function insertsFor({ accounts, orders, items }: ShopSize): string[] {
     `insert into balances (account_id, balance_cents, transfer_count, order_count)
      select ${accountIdSql('n')}, ${BALANCE_CENTS}, ${ordersEach + 1}, ${ordersEach}
        from generate_series(1, ${accounts}) n`,
-    `insert into orders (account_id, id, idempotency_key, request_hash, status, total_cents, key_id, created_at, delivered_at)
+    `insert into orders (account_id, id, idempotency_key, request_hash, status, total_cents, key_id, created_at, delivered_at,
+                         request_id, client_address)
      select ${account}, pg_temp.id_at('ord', at_ms, n::text), 'seed-' || lpad(n::text, 12, '0'), sha256(n::text::bytea),
             case when n < ${paidFrom} then 'delivered' else 'paid' end,
             ${[1, 2, 3].map((line) => `pg_temp.price${item(String(line))}`).join(' + ')},
-            'key_c1_seed', pg_temp.time_of(at_ms), case when n < ${paidFrom} then pg_temp.time_of(at_ms + 2000) end
+            'key_c1_seed', pg_temp.time_of(at_ms), case when n < ${paidFrom} then pg_temp.time_of(at_ms + 2000) end,
+            pg_temp.id_at('req', at_ms, n::text), '203.0.113.7'
        from ${numbered}`,
     `insert into order_lines (account_id, order_id, n, item_id, name, qty, unit_price_cents)
      select account_id, id, line, ${itemIdSql(item('line'))}, pg_temp.item_name${item('line')}, 1, pg_temp.price${item('line')}

@@ -1,4 +1,4 @@
--- Orders: what was bought, the links that were delivered for it, and the rule that refunds. Placed by
+-- Orders: what was bought, the links that were delivered for it, the rule that refunds, and evidence for disputes. Placed by
 -- functions/orders/place_order.sql; see docs/decisions/0009.
 
 create table orders (
@@ -11,6 +11,9 @@ create table orders (
   status text not null default 'paid' check (status in ('paid', 'delivered', 'cancelled')),
   total_cents bigint not null check (total_cents between 0 and 500000),
   key_id text not null,
+  -- The request that bought it and where it came from; null when an operator placed the order.
+  request_id text collate "C",
+  client_address text,
   -- The same time as in the id, so that newest first is the order of the primary key.
   created_at timestamptz not null,
   delivered_at timestamptz,
@@ -89,3 +92,55 @@ create table refund_rule (
 insert into refund_rule (changed_at) values (now());
 
 grant select, update on refund_rule to shopwire_app;
+
+-- Evidence for disputes (docs/decisions/0028). Both tables are written in batches by API processes, after the answers. They have no
+-- foreign keys, which would cost more than the rows.
+
+-- Attempts to buy, whose body was valid: also the one that bought. The order is the one with the same account and key.
+create table order_attempts (
+  account_id text not null,
+  idempotency_key text collate "C" not null,
+  request_id text collate "C" not null,
+  at timestamptz not null,
+  key_id text not null,
+  client_address text not null,
+  -- Of the cart, as orders.request_hash.
+  request_hash bytea not null,
+  -- Of the answer.
+  status smallint not null,
+  -- "bought", "replayed", or the type of the error.
+  outcome text not null,
+  -- False when the caller had closed the connection before the whole answer was handed to the network.
+  is_sent boolean not null,
+  primary key (account_id, idempotency_key, request_id)
+);
+
+create index order_attempts_at on order_attempts (at);
+
+-- Answers that carried links. Never the links.
+create table link_reads (
+  account_id text not null,
+  order_id text collate "C" not null,
+  request_id text collate "C" not null,
+  at timestamptz not null,
+  key_id text not null,
+  client_address text not null,
+  links smallint not null,
+  is_sent boolean not null,
+  primary key (account_id, order_id, request_id)
+);
+
+create index link_reads_at on link_reads (at);
+
+-- Requests before this time were not recorded, or are no longer kept.
+create table evidence_retention (
+  only_row boolean primary key default true check (only_row),
+  kept_since timestamptz not null
+);
+
+insert into evidence_retention (kept_since) values (clock_timestamp());
+
+-- The application can add and read evidence. It can neither change nor delete any, except old rows through
+-- functions/orders/delete_old_evidence.sql.
+grant select, insert on order_attempts, link_reads to shopwire_app;
+grant select on evidence_retention to shopwire_app;

@@ -12,6 +12,7 @@ import { publicFamily } from './edge/public/public-family.ts'
 import { ownFiles } from './edge/public/public-files.ts'
 import { createEdge, type ServeRequest } from './edge/server.ts'
 import { type SignedFamilyDeps, signedFamily } from './edge/signed/signed-family.ts'
+import { createEvidenceWriter } from './orders/evidence.ts'
 import { systemClock } from './platform/clock.ts'
 import { watchDatabaseIdentity } from './platform/database-identity.ts'
 import type { Db } from './platform/db.ts'
@@ -77,7 +78,13 @@ export async function createApi(
     keyring,
     ...(parts.checkUrl && { checkUrl: parts.checkUrl }),
   })
-  const shared = { clock: parts.clock ?? systemClock, ...(parts.routes && { routes: parts.routes }) }
+  const addressOf = addressReader(config.SHOPWIRE_TRUSTED_PROXY_HOPS)
+  const evidence = createEvidenceWriter(db, { log, metrics })
+  const shared = {
+    clock: parts.clock ?? systemClock,
+    addressOf,
+    ...(parts.routes && { routes: parts.routes }),
+  }
   const edge = createEdge(
     {
       log,
@@ -91,6 +98,7 @@ export async function createApi(
       signedFamily(
         {
           ...shared,
+          evidence,
           access: { keys, admission, metrics },
           ...(parts.interference && { interference: parts.interference }),
         },
@@ -100,7 +108,6 @@ export async function createApi(
         {
           ...shared,
           metrics,
-          addressOf: addressReader(config.SHOPWIRE_TRUSTED_PROXY_HOPS),
           files: new Map([...ownFiles(), ...docsPortal(config.SHOPWIRE_DOCS_FOLDER)]),
         },
         endpoints,
@@ -134,6 +141,7 @@ export async function createApi(
       if (config.SHOPWIRE_ADMISSION !== 'postgres') await until('database', () => changes.open())
       await until('database', async () => void (await noteAdmission()))
       noting.start()
+      evidence.start()
       await until('database', () => catalogue.open())
     },
     drainConnections() {
@@ -141,6 +149,7 @@ export async function createApi(
     },
     stops: [
       { name: 'finish requests', run: () => edge.close() },
+      { name: 'write evidence', run: () => evidence.stop() },
       { name: 'stop following the catalogue', run: () => catalogue.close() },
       { name: 'stop watching the database identity', run: () => identity.stop() },
       { name: 'stop following account changes', run: () => changes.close() },

@@ -163,6 +163,13 @@ const schema = z.object({
     .max(36_500)
     .default(90)
     .describe('how long webhook events and their delivery log are kept'),
+  SHOPWIRE_EVIDENCE_RETENTION_DAYS: z.coerce
+    .number()
+    .int()
+    .min(30)
+    .max(36_500)
+    .default(400)
+    .describe('how long attempts to buy and reads of links are kept as evidence for disputes'),
   SHOPWIRE_EGRESS_PROXY: z
     .string()
     .regex(

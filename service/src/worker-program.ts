@@ -3,6 +3,7 @@ import type { ProgramDeps } from './api-program.ts'
 import { selectRevision } from './catalogue/queries.ts'
 import type { Config } from './config.ts'
 import { composeEvent } from './orders/compose-event.ts'
+import { deleteOldEvidence } from './orders/evidence.ts'
 import { createFulfilment } from './orders/fulfil.ts'
 import { createRefundRule } from './orders/refund-rule.ts'
 import { FULFIL_QUEUE, restoreOwedJobs } from './orders/waiting.ts'
@@ -24,7 +25,7 @@ import { openKeyringFrom, type UntilAnswered, verifyKeysOf } from './wiring.ts'
 
 const CLOCK_EVERY_MS = 3_000
 const REFUND_RULE_EVERY_MS = 5_000
-const FORGET_EVERY_MS = 60_000
+const DELETE_EVERY_MS = 60_000
 const OWED_EVERY_MS = 60_000
 const DELETE_PAUSE_MS = 100
 const DAY_MS = 86_400_000
@@ -137,14 +138,24 @@ export function createWorker(
     },
     (error) => log.warn({ err: error }, 'open supplier requests could not be looked at'),
   )
-  const forgetting = every(
-    FORGET_EVERY_MS,
+  const deletingEvents = every(
+    DELETE_EVERY_MS,
     async () => {
       if (identity.problem() !== undefined) return
       const before = () => new Date(clock.nowMs() - config.SHOPWIRE_EVENT_RETENTION_DAYS * DAY_MS)
       while ((await deleteOldEvents(db, before())) === DELETE_CHUNK) await sleep(DELETE_PAUSE_MS)
     },
     (error) => log.warn({ err: error }, 'events past their time could not be removed'),
+  )
+
+  const deletingEvidence = every(
+    DELETE_EVERY_MS,
+    async () => {
+      if (identity.problem() !== undefined) return
+      const before = () => new Date(clock.nowMs() - config.SHOPWIRE_EVIDENCE_RETENTION_DAYS * DAY_MS)
+      while ((await deleteOldEvidence(db, before())) > 0) await sleep(DELETE_PAUSE_MS)
+    },
+    (error) => log.warn({ err: error }, 'evidence past its time could not be removed'),
   )
 
   return {
@@ -156,7 +167,8 @@ export function createWorker(
       deliveries.start()
       refunds.start()
       announcements.start()
-      forgetting.start()
+      deletingEvents.start()
+      deletingEvidence.start()
       owed.start()
       clockWatch.start()
     },
@@ -172,7 +184,8 @@ export function createWorker(
       { name: 'leave the refund rule', run: () => refunds.stop() },
       { name: 'stop announcing', run: () => announcements.stop() },
       { name: 'leave the identity of the database', run: () => identity.stop() },
-      { name: 'stop forgetting', run: () => forgetting.stop() },
+      { name: 'stop deleting old events', run: () => deletingEvents.stop() },
+      { name: 'stop deleting old evidence', run: () => deletingEvidence.stop() },
       { name: 'leave open supplier requests', run: () => owed.stop() },
       { name: 'stop watching the clock', run: () => clockWatch.stop() },
     ],

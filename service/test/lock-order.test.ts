@@ -6,8 +6,9 @@ import { expect, test } from 'vitest'
 import { createOperator } from '../src/operations/operator.ts'
 import { SEALED_COLUMNS } from '../src/operations/sealed-columns.ts'
 import { composeEvent } from '../src/orders/compose-event.ts'
+import { createEvidenceWriter, deleteOldEvidence } from '../src/orders/evidence.ts'
 import { createFulfilment } from '../src/orders/fulfil.ts'
-import { placeOrder } from '../src/orders/place-order.ts'
+import { hashCart, placeOrder } from '../src/orders/place-order.ts'
 import { createRefundRule } from '../src/orders/refund-rule.ts'
 import { FULFIL_QUEUE, restoreOwedJobs } from '../src/orders/waiting.ts'
 import { systemClock as clock } from '../src/platform/clock.ts'
@@ -142,6 +143,7 @@ test('every transaction locks rows in the documented order, and every locking st
       db,
       { account_id, key_id: 'test', access_version },
       request,
+      { request_hash: hashCart(items), request_id: 'req_test', client_address: '192.0.2.1' },
       clock.nowMs(),
       refuse,
     )
@@ -203,6 +205,23 @@ test('every transaction locks rows in the documented order, and every locking st
   await deliverAll(1_000)
   await db.transaction((tx) => stopEndpoint(tx, account_id, clock.nowMs()))
   expect(await deleteOldEvents(db, new Date(clock.nowMs() + DAY_MS))).toBeGreaterThan(10)
+
+  // Evidence.
+  const evidence = createEvidenceWriter(db, { log, metrics })
+  evidence.add({
+    account_id,
+    key_id: 'test',
+    request_id: 'req_test',
+    at_ms: clock.nowMs() - 100 * DAY_MS,
+    client_address: '192.0.2.1',
+    status: 200,
+    refused: null,
+    isSent: true,
+    attempt: { idempotency_key: 'lock-order-1', request_hash: hashCart([{ id: first }]) },
+    read: { order_id: slow, links: 2 },
+  })
+  await evidence.stop()
+  expect(await deleteOldEvidence(db, new Date(clock.nowMs()))).toBe(2)
 
   // Keys, the clock, and the database itself.
   await releaseFrozenJobs(db, 100)

@@ -31,6 +31,9 @@ export const LOCK_ORDER = [
   'events',
   'delivery_attempts',
   'deliveries',
+  'evidence_retention',
+  'order_attempts',
+  'link_reads',
   'jobs',
 ] as const
 

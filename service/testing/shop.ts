@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { scopes as allScopes, type Scope } from '@shopwire/contract'
 import { signRequest } from '@shopwire/contract/signing'
@@ -16,6 +17,7 @@ import type { RouteFamily } from '../src/edge/route-family.ts'
 import { createEdge, type EdgeDeps } from '../src/edge/server.ts'
 import { signedFamily } from '../src/edge/signed/signed-family.ts'
 import { createOperator } from '../src/operations/operator.ts'
+import { createEvidenceWriter } from '../src/orders/evidence.ts'
 import { type Clock, systemClock } from '../src/platform/clock.ts'
 import type { Db } from '../src/platform/db.ts'
 import { type Keyring, localKeks, openKeyring } from '../src/platform/encryption.ts'
@@ -93,6 +95,7 @@ export async function openShop(options: ShopOptions = {}) {
     key,
     port: api.port,
     metrics: api.metrics,
+    evidence: api.evidence,
     makeKey,
     /** A second API process of the same shop: its own caches of keys and items, its own port. */
     async secondApi() {
@@ -204,21 +207,28 @@ async function startApi(parts: Parts) {
   const { db, keyring, admission, clock, options } = parts
   const metrics = createMetrics('test')
   const endpoints = mountedFor(parts, options)
+  const log = options.log ? createLog('debug', options.log) : createLog('silent')
+  const evidence = createEvidenceWriter(db, { log, metrics })
+  evidence.start()
+  const addressOf = (request: IncomingMessage) => request.socket.remoteAddress ?? ''
   const edge = createEdge(
     {
-      log: options.log ? createLog('debug', options.log) : createLog('silent'),
+      log,
       metrics,
       connectionsMax: 10_000,
       connectionsPerAddressMax: 10_000,
       ...(options.around && { around: options.around }),
     },
     [
-      signedFamily({ clock, access: { keys: createKnownKeys(db, keyring), admission, metrics } }, endpoints),
+      signedFamily(
+        { clock, addressOf, evidence, access: { keys: createKnownKeys(db, keyring), admission, metrics } },
+        endpoints,
+      ),
       publicFamily(
         {
           clock,
           metrics,
-          addressOf: (request) => request.socket.remoteAddress ?? '',
+          addressOf,
           files: options.publicFiles ?? ownFiles(),
         },
         endpoints,
@@ -227,5 +237,13 @@ async function startApi(parts: Parts) {
     ],
   )
   await edge.listen({ host: '127.0.0.1', port: 0 })
-  return { port: (edge.server.address() as AddressInfo).port, metrics, close: () => edge.close() }
+  return {
+    port: (edge.server.address() as AddressInfo).port,
+    metrics,
+    evidence,
+    async close() {
+      await edge.close()
+      await evidence.stop()
+    },
+  }
 }

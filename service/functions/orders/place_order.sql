@@ -8,7 +8,7 @@
 create or replace function place_order(
   p_account_id text, p_access_version bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text,
   p_created_at timestamptz, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[],
-  p_expected bigint[],
+  p_expected bigint[], p_request_id text, p_client_address text,
   out verdict text, out order_id text, out total_cents bigint, out names text[], out unit_prices_cents bigint[],
   out details text
 )
@@ -83,8 +83,9 @@ begin
 
   verdict := 'bought';
   order_id := p_order_id;
-  insert into orders (account_id, id, idempotency_key, request_hash, total_cents, key_id, created_at)
-  values (p_account_id, p_order_id, p_idempotency_key, p_request_hash, total_cents, p_key_id, p_created_at);
+  insert into orders (account_id, id, idempotency_key, request_hash, total_cents, key_id, request_id, client_address, created_at)
+  values (p_account_id, p_order_id, p_idempotency_key, p_request_hash, total_cents, p_key_id, p_request_id, p_client_address,
+          p_created_at);
   insert into order_lines (account_id, order_id, n, item_id, name, qty, unit_price_cents)
   select p_account_id, p_order_id, l.n, l.item_id, l.name, l.qty, l.price
     from unnest(p_ids, names, p_qtys, unit_prices_cents) with ordinality as l (item_id, name, qty, price, n);

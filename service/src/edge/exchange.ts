@@ -56,6 +56,11 @@ function record(
   const { method, raw } = reply.request
   const route = 'route' in match ? match.route.name : 'none'
   const status = reply.raw.writableFinished ? reply.statusCode : GONE_STATUS
+  exchange.onEnd?.({
+    status: reply.statusCode,
+    refused: presented?.type ?? null,
+    isSent: reply.raw.writableFinished,
+  })
   const seconds = (performance.now() - headersEndedAt(raw)) / 1000
   metrics.requestDuration.observe({ method, route, status }, seconds)
   const line = {

@@ -48,6 +48,16 @@ export interface Exchange {
   headers: Readonly<Record<string, string>>
   /** Who was authenticated, as the fields of the log line. */
   actor?: Readonly<Record<string, string>>
+  /** Called once, when the request is over. */
+  onEnd?(end: ExchangeEnd): void
+}
+
+export interface ExchangeEnd {
+  readonly status: number
+  /** The type of the error; null when the request was not refused. */
+  readonly refused: string | null
+  /** Whether the whole answer was handed to the network before the caller closed the connection. */
+  readonly isSent: boolean
 }
 
 export interface Answer<Body> {

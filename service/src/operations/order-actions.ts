@@ -2,7 +2,7 @@ import type { OrderRequest } from '@shopwire/contract'
 import { getAccount } from '../accounts/account.ts'
 import { findOrder, readWholeOrder, revealLinks } from '../orders/find-order.ts'
 import { cancelOrder, deliverByHand } from '../orders/finish.ts'
-import { type Outcome, placeOrder } from '../orders/place-order.ts'
+import { hashCart, type Outcome, placeOrder } from '../orders/place-order.ts'
 import { lockOrder } from '../orders/queries.ts'
 import { type RefundRule, releaseRefundRule, setRefundRule } from '../orders/refund-rule.ts'
 import { retryOrder } from '../orders/waiting.ts'
@@ -29,7 +29,8 @@ export function orderActions(vault: LinkVault, act: Act) {
             'The account changed while it was buying. Look at it, then try again.',
           )
         }
-        const result = await placeOrder({ commit: tx.one }, buyer, request, nowMs, changed)
+        const attempt = { request_hash: hashCart(request.items), request_id: null, client_address: null }
+        const result = await placeOrder({ commit: tx.one }, buyer, request, attempt, nowMs, changed)
         const id = result.kind === 'bought' ? result.order.id : result.order_id
         return { result, target: id, details: { account_id, kind: result.kind } }
       }),

@@ -20,6 +20,14 @@ export interface Buyer {
   readonly access_version: number
 }
 
+/** The attempt to buy, as it is kept with the order. */
+export interface Attempt {
+  readonly request_hash: Buffer
+  /** Null when an operator buys. */
+  readonly request_id: string | null
+  readonly client_address: string | null
+}
+
 export type Outcome =
   | { readonly kind: 'bought'; readonly order: Order }
   /** This idempotency key has bought this cart before. */
@@ -35,6 +43,7 @@ export async function placeOrder(
   db: Pick<Db, 'commit'>,
   first: Buyer,
   request: OrderRequest,
+  attempt: Attempt,
   nowMs: number,
   readmit: () => Promise<Buyer>,
 ): Promise<Outcome> {
@@ -44,8 +53,8 @@ export async function placeOrder(
     event_id: newId('evt', nowMs),
     created_at: new Date(nowMs),
     idempotency_key: request.idempotency_key,
-    request_hash: hashCart(request.items),
     cart: cartColumns(request.items),
+    ...attempt,
   }
   let { account_id, key_id, access_version } = first
   for (let n = 0; n <= READMISSIONS_MAX; n += 1) {
@@ -62,7 +71,7 @@ export async function placeOrder(
  * Two requests are the same when they would buy the same on the same condition: the order of lines, white space and an omitted
  * qty of one make no difference; another expected price does.
  */
-function hashCart(items: readonly CartItem[]): Buffer {
+export function hashCart(items: readonly CartItem[]): Buffer {
   const lines = items
     .map(({ id, qty = QTY_DEFAULT, expected_price_cents = null }) => [id, qty, expected_price_cents] as const)
     .sort(([a], [b]) => (a < b ? -1 : 1))

@@ -28,6 +28,9 @@ export interface NewOrder {
   readonly idempotency_key: string
   readonly request_hash: Buffer
   readonly cart: CartColumns
+  /** Null when an operator buys. */
+  readonly request_id: string | null
+  readonly client_address: string | null
 }
 
 /** What each verdict means is said in functions/orders/place_order.sql. */
@@ -54,7 +57,8 @@ export const callPlaceOrder = (db: Pick<Db, 'commit'>, order: NewOrder) =>
     select verdict, order_id, total_cents, names, unit_prices_cents, details
       from place_order(${order.account_id}, ${order.access_version}, ${order.key_id}, ${order.order_id}, ${order.transfer_id},
                        ${order.event_id}, ${order.created_at}, ${order.idempotency_key}, ${order.request_hash},
-                       ${order.cart.ids}, ${order.cart.qtys}, ${order.cart.expected})`)
+                       ${order.cart.ids}, ${order.cart.qtys}, ${order.cart.expected}, ${order.request_id},
+                       ${order.client_address})`)
 
 export const selectOrder = (db: Queryable, account_id: string, id: string) =>
   db.maybeOne<OrderRow & { lines: OrderLineRow[] }>(sql`

@@ -56,6 +56,11 @@ export function createMetrics(version: string) {
       labelNames: ['limit'],
       registers,
     }),
+    evidenceLost: new Counter({
+      name: 'shopwire_evidence_lost_total',
+      help: 'Attempts to buy and reads of links that could not be recorded as evidence.',
+      registers,
+    }),
     ordersDelivered: new Counter({
       name: 'shopwire_orders_delivered_total',
       help: 'Orders whose links all arrived.',

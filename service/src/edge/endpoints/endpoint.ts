@@ -10,6 +10,7 @@ import {
   routes,
 } from '@shopwire/contract'
 import type { Caller } from '../../access/caller.ts'
+import type { Evidence } from '../../orders/evidence.ts'
 import type { Answer } from '../route-family.ts'
 
 /** The handler of one row of the contract's route table. It calls the module that owns the work and presents the result. */
@@ -31,6 +32,11 @@ export interface ValidatedCall {
   /** Reads the calling key again and authorises it; for work that finds its access version changed meanwhile. */
   readmit(): Promise<Caller | undefined>
   readonly nowMs: number
+  readonly request_id: string
+  /** The caller's address, as far as the trusted proxies report it. */
+  address(): string
+  /** Records what this request did to an order, once its answer is sent. Signed routes only. */
+  note(evidence: Evidence): void
 }
 
 /** The same for one route, with the types of its row in the contract. */

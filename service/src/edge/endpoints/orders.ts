@@ -1,4 +1,5 @@
-import { placeOrder } from '../../orders/place-order.ts'
+import { clientAddress, type Evidence } from '../../orders/evidence.ts'
+import { hashCart, placeOrder } from '../../orders/place-order.ts'
 import { listOrders, readOrder } from '../../orders/read-orders.ts'
 import type { Db, Queryable } from '../../platform/db.ts'
 import { assert, refuse } from '../../platform/trouble.ts'
@@ -9,9 +10,15 @@ import { answer, endpoint } from './endpoint.ts'
 const REPLAYED = { 'idempotent-replayed': 'true' }
 
 export const postOrders = (db: Db, vault: LinkVault) =>
-  endpoint('postOrders', async ({ caller, body, nowMs, readmit }) => {
+  endpoint('postOrders', async ({ caller, body, nowMs, readmit, request_id, address, note }) => {
+    const client_address = clientAddress(address())
+    const request_hash = hashCart(body.items)
+    const attempt = { idempotency_key: body.idempotency_key, request_hash }
+    const evidence: Evidence = { at_ms: nowMs, client_address, attempt }
+    note(evidence)
     let buyer = caller
-    const outcome = await placeOrder(db, caller, body, nowMs, async () => {
+    const origin = { request_hash, request_id, client_address }
+    const outcome = await placeOrder(db, caller, body, origin, nowMs, async () => {
       buyer = await readmit()
       return buyer
     })
@@ -19,6 +26,7 @@ export const postOrders = (db: Db, vault: LinkVault) =>
     const withLinks = buyer.scopes.has('orders:read')
     const order = await readOrder(db, vault, buyer.account_id, outcome.order_id, { withLinks })
     assert(order, `order ${outcome.order_id} is there`)
+    if (order.links.length > 0) evidence.read = { order_id: order.id, links: order.links.length }
     return answer(200, order, REPLAYED)
   })
 
@@ -28,9 +36,14 @@ export const getOrders = (db: Queryable) =>
   )
 
 export const getOrder = (db: Queryable, vault: LinkVault) =>
-  endpoint('getOrder', async ({ caller, id }) => {
+  endpoint('getOrder', async ({ caller, id, nowMs, address, note }) => {
     const order = await readOrder(db, vault, caller.account_id, id, { withLinks: true })
     if (!order)
       throw refuse('not_found', 'This account has no order with this id. GET /orders lists its orders.')
+    const { links } = order
+    if (links.length > 0) {
+      const read = { order_id: order.id, links: links.length }
+      note({ at_ms: nowMs, client_address: clientAddress(address()), read })
+    }
     return answer(200, order)
   })

@@ -39,20 +39,31 @@ export function publicFamily(deps: PublicFamilyDeps, endpoints: readonly Endpoin
   const mounted = mountEndpoints(endpoints, deps.routes).filter(({ route }) => route.scope === null)
   const refuseTooManyFiles = fileLimit(deps)
   const routes = [
-    ...mounted.map((endpoint) => publicRoute(deps.clock, endpoint)),
+    ...mounted.map((endpoint) => publicRoute(deps, endpoint)),
     ...[...deps.files].map(([path, file]) => fileRoute(path, file, refuseTooManyFiles)),
   ]
   return { name: 'public', routes, presentError: toRefusalAnswer }
 }
 
-function publicRoute(clock: Clock, { endpoint, route }: MountedEndpoint): FamilyRoute {
+function publicRoute(
+  { clock, addressOf }: PublicFamilyDeps,
+  { endpoint, route }: MountedEndpoint,
+): FamilyRoute {
   const input = createInputReader(route)
   return {
     ...placeOf(route),
-    async answer({ id, query }, { request }) {
+    async answer({ id, query }, { request, request_id }) {
       refuseDeclaredLength(request)
       refuseBody(request)
-      return asJson(await endpoint.handle({ ...NOBODY, query: input.query(query), id, nowMs: clock.nowMs() }))
+      const call = {
+        ...NOBODY,
+        query: input.query(query),
+        id,
+        nowMs: clock.nowMs(),
+        request_id,
+        address: () => addressOf(request),
+      }
+      return asJson(await endpoint.handle(call))
     },
   }
 }
@@ -63,6 +74,7 @@ const NOBODY = {
   body: undefined,
   ifNoneMatch: undefined,
   readmit: async () => undefined,
+  note() {},
 }
 
 function fileRoute(path: string, file: PublicFile, refuseTooManyFiles: Limit): FamilyRoute {

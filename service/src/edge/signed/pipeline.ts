@@ -3,6 +3,7 @@ import { type Route, type Scope, scopeForBody } from '@shopwire/contract'
 import { type AccessDeps, admitCaller, rateHeaders, rereadCaller } from '../../access/admit-caller.ts'
 import { authorise, type Caller } from '../../access/caller.ts'
 import { readCredentials } from '../../access/credentials.ts'
+import type { Evidence, EvidenceWriter } from '../../orders/evidence.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { refuse } from '../../platform/trouble.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
@@ -13,6 +14,8 @@ import type { Answer, Exchange, RouteMatch } from '../route-family.ts'
 export interface PipelineDeps {
   readonly access: AccessDeps
   readonly clock: Clock
+  readonly evidence: Pick<EvidenceWriter, 'add'>
+  addressOf(request: IncomingMessage): string
   readonly interference?: Interference
 }
 
@@ -89,6 +92,13 @@ export async function runPipeline(
     },
     // Read again: the body may have taken seconds to arrive since the headers.
     nowMs: deps.clock.nowMs(),
+    request_id: exchange.request_id,
+    address: () => deps.addressOf(request),
+    note(evidence: Evidence) {
+      const { account_id, key_id } = caller
+      const { request_id } = exchange
+      exchange.onEnd = (end) => deps.evidence.add({ ...evidence, ...end, account_id, key_id, request_id })
+    },
   }
   if (!interference) return endpoint.handle(call)
   return interference.carryOut({ request, route, caller, body: value }, () => endpoint.handle(call))
