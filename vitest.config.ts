@@ -8,6 +8,7 @@ const UNHURRIED = [
   'conformance',
   'dev',
   'disk-full',
+  'disputes',
   'docs',
   'docs-portal',
   'documented',

@@ -1,22 +1,14 @@
-import { execFile } from 'node:child_process'
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
-import { provisionDatabase, startPostgres, until } from '@shopwire/engines'
+import { provisionDatabase, startPostgres } from '@shopwire/engines'
 import { ownerSettings, START_MS_MAX, settingsFor, startWorker, type WorkerProcess } from '@shopwire/harness'
-import { expect, test } from 'vitest'
+import { test } from 'vitest'
+import { expectPage, openConsole, playPage, type Step } from './support/console-page.ts'
 
 /**
  * docs/first-day.md is what an operator sees who starts from an empty database. Here the same commands are run, and the page
  * must say what they print, ids and times aside. SHOPWIRE_WRITE_DOCS=1 writes it anew.
  */
 const PAGE = fileURLToPath(new URL('../docs/first-day.md', import.meta.url))
-const ADMIN = fileURLToPath(new URL('../service/bin/admin.ts', import.meta.url))
-const DELIVERED_MS_MAX = 15_000
-
-type Step = string | { readonly $: string; readonly name?: string; readonly until?: RegExp }
 
 const FILES = {
   'catalogue.csv': [
@@ -94,77 +86,20 @@ A spreadsheet has changed the ids in this file. The whole file is rejected:`,
 
 test('docs/first-day.md shows exactly what its commands print', { timeout: START_MS_MAX }, async () => {
   const postgres = await startPostgres()
-  const folder = await mkdtemp(join(tmpdir(), 'shopwire-first-day-'))
+  let worker: WorkerProcess | undefined
   try {
     const database = await provisionDatabase(postgres, 'shopwire')
     const settings = { ...settingsFor(database), ...ownerSettings(database) }
-    await writeFile(join(folder, 'shopwire-admin'), `#!/bin/sh\nexec "${process.execPath}" "${ADMIN}" "$@"\n`)
-    await chmod(join(folder, 'shopwire-admin'), 0o755)
-    for (const [name, lines] of Object.entries(FILES))
-      await writeFile(join(folder, name), `${lines.join('\n')}\n`)
-    const shell = (command: string) =>
-      promisify(execFile)('bash', ['-c', `exec 2>&1; ${command}`], {
-        cwd: folder,
-        env: { ...settings, USER: 'you', PATH: `${folder}:${process.env.PATH}` },
-      }).then(
-        ({ stdout }) => stdout,
-        ({ stdout }: { stdout: string }) => stdout,
-      )
-    const page = await play(shell, () => startWorker(settings))
-    if (process.env.SHOPWIRE_WRITE_DOCS) await writeFile(PAGE, page)
-    expect(withoutAccidents(await readFile(PAGE, 'utf8'))).toBe(withoutAccidents(page))
-  } finally {
-    await postgres.stop()
-    await rm(folder, { recursive: true })
-  }
-})
-
-/** Runs the steps; the worker begins where the page first waits for it. */
-async function play(
-  shell: (command: string) => Promise<string>,
-  startTheWorker: () => Promise<WorkerProcess>,
-): Promise<string> {
-  const names = new Map<string, string>()
-  const parts: string[] = []
-  let worker: WorkerProcess | undefined
-  try {
-    for (const step of STEPS) {
-      if (typeof step === 'string') {
-        parts.push(`${step}\n`)
-        continue
-      }
-      const command = step.$.replace(/\{(\w+)\}/g, (_, name: string) => names.get(name) ?? '')
-      let printed = ''
-      const { until: wanted } = step
-      if (wanted) {
-        worker ??= await startTheWorker()
-        const isThere = async () => {
-          printed = await shell(command)
-          return wanted.test(printed)
-        }
-        await until(isThere, DELIVERED_MS_MAX, () => `"${command}" kept printing:\n${printed}`)
-      } else {
-        printed = await shell(command)
-      }
-      if (step.name) names.set(step.name, /\b[a-z]+_[0-9a-z]{26}\b/.exec(printed)?.[0] ?? '')
-      parts.push(`\`\`\`console\n$ ${command}\n${printed.trimEnd()}\n\`\`\`\n`)
+    const shell = await openConsole(settings, FILES)
+    // The worker begins where the page first waits for it.
+    const onFirstWait = async () => {
+      worker = await startWorker(settings)
     }
+    const page = await playPage(shell, STEPS, { onFirstWait })
+    await shell.close()
+    await expectPage(PAGE, page)
   } finally {
     await worker?.kill('SIGTERM')
+    await postgres.stop()
   }
-  return parts.join('\n')
-}
-/** Ids become the order of their first appearance; times, counts of milliseconds and the login are blotted out. */
-function withoutAccidents(page: string): string {
-  const ids: string[] = []
-  return page
-    .replace(/\b([a-z]+)_(?:c1_)?[0-9a-z]{26}\b/g, (id, prefix: string) => {
-      if (!ids.includes(id)) ids.push(id)
-      return `${prefix}#${ids.indexOf(id)}`
-    })
-    .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{3}Z)?/g, 'TIME')
-    .replace(/\bcli:\w+/g, 'cli:LOGIN')
-    .replace(/Applied \d+; the database is at version \d+/, 'MIGRATED')
-    .replace(/\b\d+(\.\d+)? m?s\b/g, 'DURATION')
-    .replace(/ +/g, ' ')
-}
+})

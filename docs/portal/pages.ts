@@ -80,6 +80,7 @@ export const SECTIONS: readonly { readonly text: string; readonly items: readonl
     items: [
       { text: 'A first day', link: 'first-day' },
       { text: 'Operating', link: 'operating' },
+      { text: 'Answer a dispute', link: 'disputes' },
       { text: 'Configuration', link: 'configuration' },
       { text: 'Restores and failover', link: 'restores' },
       { text: 'Suppliers', link: 'suppliers' },

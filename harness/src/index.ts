@@ -4,6 +4,7 @@ export { type HttpServer, startHttpServer } from './http-server.ts'
 export { type AccountOptions, createOperator, dollars, type Operator } from './operator.ts'
 export { familyCpuMs } from './process-usage.ts'
 export {
+  COMPILE_CACHE,
   capture,
   ENDS_WITH_PARENT,
   type Ended,

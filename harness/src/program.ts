@@ -31,7 +31,7 @@ export interface ProgramOptions extends SpawnOptions {
 
 const PROGRAM_MS_MAX = 60_000
 /** A short command spends half of its time compiling its source; git ignores this folder. */
-const COMPILE_CACHE = fileURLToPath(new URL('../../.data/compile-cache', import.meta.url))
+export const COMPILE_CACHE = fileURLToPath(new URL('../../.data/compile-cache', import.meta.url))
 const THIS_RELEASE = new URL('../../service/', import.meta.url)
 /** For `node --import`: ends that process when the pipe to its stdin closes. */
 export const ENDS_WITH_PARENT = fileURLToPath(new URL('./ends-with-parent.ts', import.meta.url))

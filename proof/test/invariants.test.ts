@@ -270,6 +270,20 @@ const plants: readonly Plant[] = [
     id: `'${FROM_POOL}'`,
   },
   {
+    rule: 'M22',
+    wrong: 'an order of a caller that names no request',
+    sql: `update orders set request_id = null where id = ${PAID}`,
+    id: PAID,
+  },
+  {
+    rule: 'M22',
+    wrong: 'an attempt that bought, and the order names another request',
+    sql: `insert into order_attempts (account_id, idempotency_key, request_id, at, key_id, client_address, request_hash, status, outcome, is_sent)
+          select account_id, idempotency_key, 'req_planted', now(), key_id, '192.0.2.1', request_hash, 201, 'bought', true
+            from orders where id = ${PAID}`,
+    id: `'req_planted'`,
+  },
+  {
     rule: 'W01',
     wrong: 'a delivered order without an event',
     sql: `delete from events where type = 'order.delivered' and order_id = ${DELIVERED}`,

@@ -14,6 +14,7 @@ export async function runAdminOn({ db, operator }: Shop, ...args: string[]) {
   const context = {
     reads: () => createReads(db),
     operator: () => operator,
+    longRunningReads: () => createReads(db),
     schemaMismatch: () =>
       schemaMismatch((text) => db.many({ text, values: [], name: 'schema_version' }), SCHEMA),
     isDevelopment: () => false,

@@ -7,6 +7,7 @@ import type { WaitingOrder } from '../orders/waiting.ts'
 import { printable } from '../platform/plain-text.ts'
 import { refuse } from '../platform/trouble.ts'
 import type { CommandContext } from './command-context.ts'
+import { describeEvidence, proveCommand } from './order-evidence.ts'
 import { parseCount, parseDuration, parseLimit, parseText } from './parse.ts'
 import { day, dollars, print, table } from './print.ts'
 import { readLines } from './read-input.ts'
@@ -46,14 +47,24 @@ export function orderCommands(program: Command, context: CommandContext): void {
     .command('show')
     .argument('<order>')
     .option('--reveal-links', 'print the links too; this is recorded in the audit log')
-    .description('an order with its lines')
+    .description(
+      'an order with its lines, every attempt to buy it, who read its links, and its webhook events',
+    )
     .action(async (id: string, { revealLinks }: { revealLinks?: true }, command: Command) => {
       const order = await context.reads().showOrder(id)
       const links = revealLinks ? await context.operator().revealLinks(id) : undefined
-      print(command, context, { ...order, ...(links && { links }) }, () =>
-        [describeOrder(order), ...(links ? ['', ...links] : [])].join('\n'),
+      // Read last, so that it includes this reading of the links.
+      const evidence = await context.reads().readOrderEvidence(id)
+      print(command, context, { ...order, ...evidence, ...(links && { links }) }, () =>
+        [
+          describeOrder(order),
+          ...describeEvidence(evidence, order.created_at),
+          ...(links ? ['', ...links] : []),
+        ].join('\n'),
       )
     })
+
+  proveCommand(orders, context)
 
   orders
     .command('place')

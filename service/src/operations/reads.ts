@@ -17,6 +17,7 @@ import { listSuppliers } from '../supply/suppliers.ts'
 import { countRecoverable, listAttempts, listDeliveries } from '../webhooks/delivery-log.ts'
 import { readHealth } from '../webhooks/endpoint.ts'
 import { listNotices } from '../webhooks/notices.ts'
+import { findKey, proveKey, readOrderEvidence } from './order-evidence.ts'
 import { countSealed } from './sealed-columns.ts'
 import { type Rule, verifyData } from './verify.ts'
 
@@ -86,6 +87,10 @@ export function createReads(db: Db) {
     },
 
     showOrder: async (order_id: string) => readWholeOrder(db, await findOrder(db, order_id)),
+    readOrderEvidence: async (order_id: string) => readOrderEvidence(db, await findOrder(db, order_id)),
+    /** Without an account all of them are searched, which reads whole tables: give it a long-running connection. */
+    findKey: (named: string, account_id: string | undefined) => findKey(db, named, account_id),
+    proveKey: (account_id: string, idempotency_key: string) => proveKey(db, account_id, idempotency_key),
     readRefundRule: () => readRefundRule(db),
 
     async showWebhook(account_id: string) {

@@ -1,0 +1,244 @@
+import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
+import { createServer } from 'node:https'
+import { type AddressInfo, connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { createAuthority, until } from '@shopwire/engines'
+import {
+  type Key,
+  openSession,
+  ownerSettings,
+  START_MS_MAX,
+  type System,
+  sign,
+  startSystem,
+  startWorker,
+  type WorkerProcess,
+} from '@shopwire/harness'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { exchange } from './support/connection.ts'
+import { type Console, expectPage, openConsole, playPage, type Step } from './support/console-page.ts'
+
+/**
+ * docs/disputes.md answers two claims with `shopwire-admin` alone. Here what the caller claims really happens, then the page's
+ * commands are run, and the page must say what they print, ids and times aside. SHOPWIRE_WRITE_DOCS=1 writes it anew.
+ */
+const PAGE = fileURLToPath(new URL('../docs/disputes.md', import.meta.url))
+const RING = '1144058340327047001'
+const SOON_MS = 20_000
+/** A public address, as endpoints must have; the egress proxy of this test leads it to a receiver on this machine. */
+const RECEIVER = '93.184.216.34'
+
+const FILES = {
+  'catalogue.csv': [
+    'id,name,type,collection,price_cents',
+    `${RING},Aurora Ring,decoration,Northern Lights,499`,
+  ],
+  'ring-links.txt': [1, 2, 3, 4].map((n) => `https://gift.example/ring-${n}`),
+}
+
+const STEPS: readonly Step[] = [
+  `# Answer a dispute
+
+A caller says that you charged it twice, or that a link never came. Two commands answer with what was recorded when it happened. They
+change nothing, and never show a link. Everything below was run; a test runs it again and compares what is printed. Both take \`--json\`, with
+times to the millisecond and whole hashes.
+
+In the example, a caller's connection broke before it had the answer to a purchase. It sent the same request again, which is right. Later
+it sent another cart under the same key, and then the first cart under a new key.
+
+## "You charged me twice"
+
+Ask for the idempotency key of the purchase, or for the id of the order:`,
+  { $: 'shopwire-admin orders prove purchase-1042', name: 'order', find: /(ord_\w+)/ },
+  `The last lines are the answer to send: the key bought one order, for one debit, however often it was sent. Each attempt is listed with its
+request id (the \`X-Request-Id\` of its answer, also in the log of the API), the API key that signed it, and the address it came from. The
+hash is that of the cart, without regard to the order of its lines: \`other\` marks a cart that is not the one that was bought, which is
+refused with 409.
+
+The caller still sees two debits of $4.99. The statement says which orders they paid for:`,
+  { $: 'shopwire-admin accounts statement {account} --limit 2', name: 'second', find: /-\$4\.99.*(ord_\w+)/ },
+  { $: 'shopwire-admin orders prove {second}' },
+  `That is the second charge: another idempotency key, sent by the caller's own API key, with the same cart (the hashes are equal). A new key is a
+new purchase, as the interface says. Both orders were paid once; whether you take one back is for you to decide: \`orders cancel\` returns the
+money of an order that is not delivered yet.
+
+With \`--account\` one account is searched, by index. Without it all are, because a key is unique in its account only; in a store with millions of
+orders that takes a while. When several accounts used the same key, they are listed. Exit codes: 0 when the key bought once or never,
+4 when nothing is known of it, 5 when an account has to be named, 6 when orders and debits do not fit together
+([what to do](invariants.md)).
+
+## "I never received the link"`,
+  { $: 'shopwire-admin orders show {order}', name: 'event', find: /(evt_\w+) +order\.delivered/ },
+  `The links went out in two ways, and both are listed.
+
+- **Answers that carried the links**: when, to which API key and address, and how many links. Here one answer with the
+  link was sent to the caller's own key, after the order was delivered. An operator who looked with \`--reveal-links\` is listed as well.
+- **Webhook events**: every attempt with the status that the receiver answered. Here \`order.accepted\` was accepted, and \`order.delivered\`, which
+  carries the link, was refused with 503: the caller's own server did not take it.
+
+A caller whose receiver was down can read the order, which is the source of truth. To send the event again, with the same id and bytes:`,
+  { $: 'shopwire-admin webhooks resend {account} {event}' },
+  { $: 'shopwire-admin webhooks attempts {account} {event}', until: /\b200\b/ },
+  `If nobody has read the links and no event was accepted, the caller is right: it has not got them. Its links are still there; give it the order id
+for \`GET /orders/{id}\`.
+
+## What is recorded, and how certain it is
+
+| What | When it is written | Kept |
+|---|---|---|
+| the request that bought, its API key and address | in the commit of the order; it cannot be missing | as long as the order |
+| order, debit, refund | in one commit each | for good |
+| attempts with an idempotency key, and what each was answered | within a second after the answer | \`SHOPWIRE_EVIDENCE_RETENTION_DAYS\` |
+| answers that carried links | within a second after the answer | \`SHOPWIRE_EVIDENCE_RETENTION_DAYS\` |
+| events and attempts to deliver them | when they happen | \`SHOPWIRE_EVENT_RETENTION_DAYS\` |
+| what operators did | in the commit of the action | for good |
+
+- An API process that is killed loses what it had not written yet: at most its last second. One that stops in order loses nothing. While the
+  database is away, 10,000 entries wait in each process. What is lost is counted by \`shopwire_evidence_lost_total\` and logged. An
+  attempt that bought is listed in any case; \`answer not recorded\` then stands beside it.
+- \`caller was gone before the answer\` means that the connection was closed before the whole answer was handed to the network. Otherwise it was
+  handed over, which does not prove that it arrived: a proxy in between may have lost it.
+- A request that is refused before its body is known to be valid (400, 401, 403, 408, 413, 429) leaves no attempt: nobody has proven to be the
+  caller, or there is no idempotency key. Such requests are in the log of the API.
+- \`GET /orders/{id}\` and a replayed \`POST /orders\` of a key with \`orders:read\` carry links; \`GET /orders\` does not. Orders are never answered with
+  304 and carry \`Cache-Control: no-store\`, so every answer with links is an entry of its own.
+- The address is the one that the API sees. Behind proxies, set \`SHOPWIRE_TRUSTED_PROXY_HOPS\` ([configuration](configuration.md)), or it is that of
+  the nearest proxy. Of an IPv6 address the network (/64) is kept.
+- Addresses are personal data in many countries. They go with the rest when their time is over; the last 30 days cannot be removed by the
+  application, and nothing of it can be changed. Orders keep the address of the request that bought them.
+
+Why it is done this way: [decision 0028](decisions/0028-evidence.md).`,
+]
+
+let system: System
+let worker: WorkerProcess | undefined
+let shell: Console
+let receiver: Awaited<ReturnType<typeof startReceiver>>
+let account_id: string
+let key: Key
+
+beforeAll(async () => {
+  receiver = await startReceiver()
+  const settings = { SHOPWIRE_EGRESS_PROXY: receiver.proxyUrl, NODE_EXTRA_CA_CERTS: receiver.authorityFile }
+  system = await startSystem({ admission: 'postgres', settings })
+  shell = await openConsole({ ...system.settings, ...ownerSettings(system.database) }, FILES)
+  await shell.run('shopwire-admin catalogue import catalogue.csv --yes')
+  await shell.run(`shopwire-admin pool load ${RING} ring-links.txt`)
+  account_id = (await system.admin('accounts', 'create', 'Acme Bots')).id
+  await system.admin('accounts', 'fund', account_id, '50.00', '--reference', 'wire-2026-118')
+  const made = await system.admin('keys', 'create', account_id, '--name', 'production', '--scopes', 'all')
+  key = { id: made.key.id, secret: made.secret }
+}, START_MS_MAX)
+afterAll(async () => {
+  await worker?.kill('SIGTERM')
+  await shell?.close()
+  await system?.stop()
+  await receiver?.close()
+})
+
+test('a double charge and a missing link are answered with the commands of docs/disputes.md', async () => {
+  const url = `https://${RECEIVER}/hook`
+  expect((await send('POST', '/v1/webhook', { url })).status).toBe(200)
+
+  // The answer to the first attempt is lost, the retry is answered; another cart is refused; a new key buys again.
+  const cart = { items: [{ id: RING }], idempotency_key: 'purchase-1042' }
+  await sendAndHangUp(cart)
+  const { status, body: order } = await send('POST', '/v1/orders', cart)
+  expect(status).toBe(200)
+  const otherCart = { ...cart, items: [{ id: RING, qty: 2 }] }
+  expect((await send('POST', '/v1/orders', otherCart)).status).toBe(409)
+  const again = { ...cart, idempotency_key: 'purchase-1042-again' }
+  expect((await send('POST', '/v1/orders', again)).status).toBe(201)
+
+  // Both orders are delivered; the receiver refuses an event of the first one, once. The caller reads its link.
+  receiver.refuseOnce(order.id)
+  worker = await startWorker(system.settings)
+  await untilCounted(`deliveries d join delivery_attempts a using (account_id, event_id, endpoint_id)`, 4)
+  const read = await send('GET', `/v1/orders/${order.id}`)
+  expect(read.body.links).toHaveLength(1)
+  await untilCounted('order_attempts', 4)
+  await untilCounted('link_reads', 1)
+
+  const page = await playPage(shell, STEPS, { names: { account: account_id } })
+  for (const sure of [
+    'Bought once: 3 attempts, one order, one debit of $4.99.',
+    'The caller closed the connection before it had the answer to the attempt that bought.',
+    'Bought once: one attempt, one order, one debit of $4.99.',
+    'failed: http_503',
+  ])
+    expect(page).toContain(sure)
+  expect(page).not.toContain('gift.example')
+  await expectPage(PAGE, page)
+})
+
+async function send(method: string, target: string, body?: object) {
+  const request = sign(key, method, target, body && JSON.stringify(body))
+  return exchange(system.ports[0] as number, request.bytes)
+}
+
+/** The order is bought while the caller is still connected, and answered when it is gone. */
+async function sendAndHangUp(order: object): Promise<void> {
+  const session = await openSession(system.superuserUrl)
+  await session.run(`begin; select from balances where account_id = '${account_id}' for update;`)
+  const socket = connect(system.ports[0] as number, '127.0.0.1')
+  socket.write(sign(key, 'POST', '/v1/orders', JSON.stringify(order)).bytes)
+  await untilCounted(
+    `pg_stat_activity where application_name = 'shopwire-api' and wait_event_type = 'Lock'`,
+    1,
+  )
+  socket.resetAndDestroy()
+  await once(socket, 'close')
+  await session.run('commit;')
+  await session.end()
+  await untilCounted('orders', 1)
+}
+
+async function untilCounted(from: string, count: number): Promise<void> {
+  let found = ''
+  await until(
+    async () => {
+      found = await system.query(`select count(*) from ${from}`)
+      return found === String(count)
+    },
+    SOON_MS,
+    () => `${found} of ${from}, not ${count}`,
+  )
+}
+
+/** A caller's receiver, and the egress proxy through which it is reached. */
+async function startReceiver() {
+  const authority = await createAuthority()
+  const certificate = await authority.issue(`IP:${RECEIVER}`)
+  const refused = new Set<string>()
+  const server = createServer(certificate, async (request, response) => {
+    const { event, data } = JSON.parse(await text(request))
+    const isRefused = event === 'order.delivered' && refused.delete(data.order.id)
+    response.writeHead(isRefused ? 503 : 200).end()
+  }).listen(0, '127.0.0.1')
+  const proxy = createHttpServer()
+    .on('connect', (_, socket) => {
+      const there = connect((server.address() as AddressInfo).port, '127.0.0.1', () => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\n')
+        there.pipe(socket).pipe(there)
+      })
+      there.on('error', () => socket.destroy())
+      socket.on('error', () => there.destroy())
+    })
+    .listen(0, '127.0.0.1')
+  await Promise.all([once(server, 'listening'), once(proxy, 'listening')])
+  return {
+    proxyUrl: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    authorityFile: authority.file,
+    /** Answers the next order.delivered of this order with 503. */
+    refuseOnce: (order_id: string) => void refused.add(order_id),
+    async close() {
+      server.closeAllConnections()
+      server.close()
+      proxy.closeAllConnections()
+      proxy.close()
+      await authority.remove()
+    },
+  }
+}
