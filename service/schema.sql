@@ -927,6 +927,15 @@ END),
     CONSTRAINT transfers_seq_check CHECK ((seq > 0))
 );
 
+CREATE TABLE public.verify_runs (
+    id text NOT NULL COLLATE pg_catalog."C",
+    finished_at timestamp with time zone NOT NULL,
+    rules integer NOT NULL,
+    violated integer NOT NULL,
+    CONSTRAINT verify_runs_check CHECK (((violated >= 0) AND (violated <= rules))),
+    CONSTRAINT verify_runs_rules_check CHECK ((rules > 0))
+);
+
 CREATE TABLE public.webhook_endpoints (
     account_id text NOT NULL,
     id text NOT NULL COLLATE pg_catalog."C",
@@ -962,6 +971,13 @@ CREATE TABLE public.witnessed_refusals (
     account_id text NOT NULL,
     is_order boolean NOT NULL,
     refused_to bigint NOT NULL
+);
+
+CREATE TABLE public.worker_heartbeats (
+    id text NOT NULL COLLATE pg_catalog."C",
+    started_at timestamp with time zone NOT NULL,
+    seen_at timestamp with time zone NOT NULL,
+    stopped_at timestamp with time zone
 );
 
 CREATE UNLOGGED TABLE public.write_probe (
@@ -1095,6 +1111,9 @@ ALTER TABLE ONLY public.suppliers
 ALTER TABLE ONLY public.transfers
     ADD CONSTRAINT transfers_pkey PRIMARY KEY (account_id, seq);
 
+ALTER TABLE ONLY public.verify_runs
+    ADD CONSTRAINT verify_runs_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.webhook_endpoints
     ADD CONSTRAINT webhook_endpoints_pkey PRIMARY KEY (account_id, id);
 
@@ -1106,6 +1125,9 @@ ALTER TABLE ONLY public.witnessed_nonces
 
 ALTER TABLE ONLY public.witnessed_refusals
     ADD CONSTRAINT witnessed_refusals_pkey PRIMARY KEY (account_id, is_order);
+
+ALTER TABLE ONLY public.worker_heartbeats
+    ADD CONSTRAINT worker_heartbeats_pkey PRIMARY KEY (id);
 
 CREATE INDEX access_changes_changed_at ON public.access_changes USING btree (changed_at);
 
@@ -1382,6 +1404,8 @@ GRANT SELECT,INSERT,UPDATE ON TABLE public.suppliers TO shopwire_app;
 
 GRANT SELECT,INSERT ON TABLE public.transfers TO shopwire_app;
 
+GRANT SELECT,INSERT ON TABLE public.verify_runs TO shopwire_app;
+
 GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_endpoints TO shopwire_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_secrets TO shopwire_app;
@@ -1389,3 +1413,5 @@ GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_secrets TO shopwire_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.witnessed_nonces TO shopwire_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.witnessed_refusals TO shopwire_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.worker_heartbeats TO shopwire_app;

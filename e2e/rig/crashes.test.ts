@@ -143,7 +143,7 @@ describe('threat 59: a worker that resumes after its lease expired', () => {
     )
     process.kill(rig.worker.pid() as number, 'SIGCONT')
     await until(
-      () => rig.worker.logs().includes('a job was taken over'),
+      () => rig.worker.logs().includes('job lost its lease'),
       SOON_MS,
       () => 'the sleeper does not notice',
     )

@@ -17,8 +17,8 @@ import {
 
 const config = startingConfig()
 const log = createLog(config.SHOPWIRE_LOG_LEVEL)
-const metrics = createMetrics(VERSION)
-const db = openDatabaseFrom(config, 'shopwire-api', log)
+const metrics = createMetrics(VERSION, ['api'])
+const db = openDatabaseFrom(config, 'shopwire-api', log, metrics)
 const api = await createApi(config, { log, metrics, db })
 const health = openReadiness(db, metrics)
 

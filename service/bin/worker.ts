@@ -16,8 +16,8 @@ import { createWorker } from '../src/worker-program.ts'
 
 const config = startingConfig()
 const log = createLog(config.SHOPWIRE_LOG_LEVEL)
-const metrics = createMetrics(VERSION)
-const db = openDatabaseFrom(config, 'shopwire-worker', log)
+const metrics = createMetrics(VERSION, ['worker'])
+const db = openDatabaseFrom(config, 'shopwire-worker', log, metrics)
 const worker = createWorker(config, { log, metrics, db })
 const health = openReadiness(db, metrics, () => worker.notReady())
 

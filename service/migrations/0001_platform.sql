@@ -77,3 +77,26 @@ create unlogged table write_probe (
 );
 -- Not compressed: a page full of one letter would shrink to a few bytes and prove nothing.
 alter table write_probe alter column filler set storage plain;
+
+-- What `shopwire-admin verify` found, run by run: workers expose the age and the result of the last one as metrics. Only runs over all
+-- rules are recorded.
+create table verify_runs (
+  id text collate "C" primary key,
+  finished_at timestamptz not null,
+  rules integer not null check (rules > 0),
+  violated integer not null check (violated between 0 and rules)
+);
+
+grant select, insert on verify_runs to shopwire_app;
+
+-- Every worker writes here every few seconds, so that API processes can expose how many are alive: the metrics of a worker that was
+-- killed are gone with it.
+create table worker_heartbeats (
+  id text collate "C" primary key,
+  started_at timestamptz not null,
+  seen_at timestamptz not null,
+  -- It was asked to stop. One that was killed has no time here, and an old seen_at.
+  stopped_at timestamptz
+);
+
+grant select, insert, update, delete on worker_heartbeats to shopwire_app;

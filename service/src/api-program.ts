@@ -14,14 +14,19 @@ import { createEdge, type ServeRequest } from './edge/server.ts'
 import { type SignedFamilyDeps, signedFamily } from './edge/signed/signed-family.ts'
 import { createEvidenceWriter } from './orders/evidence.ts'
 import { systemClock } from './platform/clock.ts'
+import { createClockOffset } from './platform/clock-watch.ts'
 import { watchDatabaseIdentity } from './platform/database-identity.ts'
 import type { Db } from './platform/db.ts'
 import { every } from './platform/every.ts'
 import type { Log } from './platform/log.ts'
 import type { Metrics } from './platform/metrics.ts'
 import type { Step } from './platform/shutdown.ts'
+import { watchWorkers } from './platform/worker-heartbeats.ts'
 import { createLinkVault } from './supply/gift-link.ts'
 import { listening, openAdmissionFrom, openKeyringFrom, type UntilAnswered, verifyKeysOf } from './wiring.ts'
+
+const LOOK_AROUND_EVERY_MS = 3_000
+const REMIND_EVERY_MS = 60_000
 
 export interface ProgramDeps {
   readonly log: Log
@@ -62,20 +67,32 @@ export async function createApi(
   const catalogue = liveCatalogue(db, (error) =>
     log.warn({ err: error }, 'the catalogue could not be refreshed; it is retried'),
   )
-  metrics.gauge(
-    'shopwire_database_connections_waiting',
-    'Requests waiting for a database connection.',
-    () => db.stats().waiting,
-  )
   const keys = createKnownKeys(db, keyring)
   const changes = followAccessChanges(db, { keys, admission }, (error) =>
     log.warn({ err: error }, 'changes of accounts could not be read; it is retried'),
+  )
+  // By the clock of the machine: a store that is put together elsewhere may serve callers by another one.
+  const offset = createClockOffset({ db, metrics, clock: systemClock, monotonicMs: () => performance.now() })
+  const workers = watchWorkers(db, metrics)
+  const problem = () => offset.problem() ?? workers.problem()
+  const reportOnce = createReminder(log)
+  const surroundings = every(
+    LOOK_AROUND_EVERY_MS,
+    async () => {
+      await offset.measure()
+      await workers.look()
+      reportOnce(problem())
+    },
+    (error) =>
+      log.warn({ err: error }, 'the clock and the workers of this store could not be checked; it is retried'),
   )
   const endpoints = allEndpoints({
     db,
     catalogue,
     vault: createLinkVault(db, keyring),
     keyring,
+    metrics,
+    problem,
     ...(parts.checkUrl && { checkUrl: parts.checkUrl }),
   })
   const addressOf = addressReader(config.SHOPWIRE_TRUSTED_PROXY_HOPS)
@@ -143,6 +160,7 @@ export async function createApi(
       noting.start()
       evidence.start()
       await until('database', () => catalogue.open())
+      surroundings.start()
     },
     drainConnections() {
       edge.server.prependListener('request', (_, response) => response.setHeader('connection', 'close'))
@@ -151,10 +169,27 @@ export async function createApi(
       { name: 'finish requests', run: () => edge.close() },
       { name: 'write evidence', run: () => evidence.stop() },
       { name: 'stop following the catalogue', run: () => catalogue.close() },
+      { name: 'stop watching the clock and the workers', run: () => surroundings.stop() },
       { name: 'stop watching the database identity', run: () => identity.stop() },
       { name: 'stop following account changes', run: () => changes.close() },
       { name: 'stop recording the admission store', run: () => noting.stop() },
       { name: 'close admission', run: () => admission.close() },
     ],
+  }
+}
+
+/** Logs a problem when it begins, once a minute while it lasts, and its end. */
+function createReminder(log: Log) {
+  let last: string | undefined
+  let loggedMs = 0
+  return (problem: string | undefined) => {
+    if (problem === undefined && last !== undefined)
+      log.info('the problem is over; /v1/status is operational again')
+    const isDue = last === undefined || performance.now() - loggedMs >= REMIND_EVERY_MS
+    if (problem !== undefined && isDue) {
+      loggedMs = performance.now()
+      log.error(`/v1/status is degraded: ${problem}`)
+    }
+    last = problem
   }
 }

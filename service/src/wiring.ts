@@ -8,6 +8,7 @@ import { type Config, ConfigError, configWarnings, loadConfig } from './config.t
 import { createHealthServer } from './edge/health-server.ts'
 import { SEALED_COLUMNS } from './operations/sealed-columns.ts'
 import { type Db, openDatabase, sql } from './platform/db.ts'
+import type { Timer } from './platform/durations.ts'
 import { type Keyring, localKeks, openKeyring, WrongEncryptionKey } from './platform/encryption.ts'
 import { verifyEncryptionKeys } from './platform/key-checks.ts'
 import type { Log } from './platform/log.ts'
@@ -39,14 +40,20 @@ export function openReadiness(
   problem: () => string | undefined = () => undefined,
 ): Readiness {
   let notReady: string | undefined = 'starting'
-  metrics.gauge(
-    'shopwire_database_writes_failing',
-    '1 while the database cannot write, such as on a full disk.',
-    () => (db.writeProblem() === undefined ? 0 : 1),
-  )
+  const known = () => notReady ?? problem() ?? db.writeProblem()
+  metrics.ready.from(() => (known() === undefined && db.isAnswering() ? 1 : 0))
+  metrics.databaseWritesFailing.from(() => (db.writeProblem() === undefined ? 0 : 1))
+  metrics.databaseConnectionsWaiting.from(() => db.stats().waiting)
+  metrics.databaseConnections.from(() => {
+    const { total, idle } = db.stats()
+    return [
+      [{ state: 'in_use' }, total - idle],
+      [{ state: 'idle' }, idle],
+    ]
+  })
   const server = createHealthServer(metrics, {
     async notReady() {
-      const why = notReady ?? problem() ?? db.writeProblem()
+      const why = known()
       if (why !== undefined) return why
       return db.one(sql`select 1 as ok`).then(
         () => undefined,
@@ -165,7 +172,12 @@ export function untilSchemaFits(db: Db, log: Log, report: (why: string) => void)
   })
 }
 
-export function openDatabaseFrom(config: Config, application_name: string, log: Log): Db {
+export function openDatabaseFrom(
+  config: Config,
+  application_name: string,
+  log: Log,
+  metrics?: Pick<Metrics, 'statementTimers'>,
+): Db {
   return openDatabase(
     {
       url: config.SHOPWIRE_DATABASE_URL,
@@ -178,6 +190,7 @@ export function openDatabaseFrom(config: Config, application_name: string, log: 
     },
     (error) => log.warn({ err: error }, 'an idle database connection was lost'),
     (problem) => (problem ? log.error(problem) : log.info('the database can write again')),
+    metrics && ((label, seconds) => metrics.statementTimers[label].observe(seconds)),
   )
 }
 
@@ -206,10 +219,15 @@ export async function openAdmissionFrom(
       'the admission store lost its data: requests signed before now are refused, callers have to sign again',
     )
   }
-  if (config.SHOPWIRE_ADMISSION === 'postgres') return postgresAdmission(db, { limits, onError, onDataLost })
+  const measured = (admission: Admission) =>
+    metrics
+      ? measureAdmission(admission, metrics.admissionDuration.labels({ store: config.SHOPWIRE_ADMISSION }))
+      : admission
+  if (config.SHOPWIRE_ADMISSION === 'postgres')
+    return measured(postgresAdmission(db, { limits, onError, onDataLost }))
   // Loaded only where it is used: a command should not wait for a driver that it does not need.
   const { redisAdmission } = await import('./access/admission-redis.ts')
-  return redisAdmission(db, {
+  const admission = redisAdmission(db, {
     urls: config.SHOPWIRE_REDIS_URLS ?? [],
     isCluster: config.SHOPWIRE_ADMISSION === 'redis-cluster',
     timeoutMs: config.SHOPWIRE_REDIS_TIMEOUT_MS,
@@ -217,4 +235,19 @@ export async function openAdmissionFrom(
     onError,
     onDataLost,
   })
+  return measured(admission)
+}
+
+function measureAdmission(admission: Admission, timer: Timer): Admission {
+  return {
+    ...admission,
+    async admit(attempt) {
+      const startedMs = performance.now()
+      try {
+        return await admission.admit(attempt)
+      } finally {
+        timer.observe((performance.now() - startedMs) / 1000)
+      }
+    },
+  }
 }

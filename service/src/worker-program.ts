@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProgramDeps } from './api-program.ts'
 import { selectRevision } from './catalogue/queries.ts'
 import type { Config } from './config.ts'
+import { exposeStoreFigures, FIGURES_EVERY_MS } from './operations/store-figures.ts'
 import { composeEvent } from './orders/compose-event.ts'
 import { deleteOldEvidence } from './orders/evidence.ts'
 import { createFulfilment } from './orders/fulfil.ts'
@@ -12,9 +13,16 @@ import { createClockWatch } from './platform/clock-watch.ts'
 import { watchDatabaseIdentity } from './platform/database-identity.ts'
 import { every } from './platform/every.ts'
 import { guardedClients } from './platform/guarded-client.ts'
+import { newId } from './platform/ids.ts'
 import { createJobRunner, type JobRunnerOptions } from './platform/job-runner.ts'
 import { operatorFetch } from './platform/operator-fetch.ts'
 import type { Step } from './platform/shutdown.ts'
+import {
+  forgetWorkers,
+  HEARTBEAT_EVERY_MS,
+  recordHeartbeat,
+  recordWorkerStop,
+} from './platform/worker-heartbeats.ts'
 import { createLinkVault } from './supply/gift-link.ts'
 import { createObtainer, type ObtainFromSuppliers } from './supply/obtain.ts'
 import { ANNOUNCE_CHUNK, announceCatalogue } from './webhooks/announce.ts'
@@ -25,19 +33,19 @@ import { openKeyringFrom, type UntilAnswered, verifyKeysOf } from './wiring.ts'
 
 const CLOCK_EVERY_MS = 3_000
 const REFUND_RULE_EVERY_MS = 5_000
-const DELETE_EVERY_MS = 60_000
-const OWED_EVERY_MS = 60_000
-const DELETE_PAUSE_MS = 100
+const RETENTION_EVERY_MS = 60_000
+const OPEN_REQUESTS_EVERY_MS = 60_000
+const RETENTION_PAUSE_MS = 100
 const DAY_MS = 86_400_000
 const ANNOUNCE_EVERY_MS = 1_000
-/** Between two chunks of accounts: callers' requests come first. */
+/** Between two chunks of accounts, so that callers' requests come first. */
 const ANNOUNCE_PAUSE_MS = 50
-/** Of the time an orderly stop may take, what jobs under way get. */
+/** The share of the shutdown time that running jobs get to end. */
 const PATIENCE = 0.5
-/** The part of the hands that one supplier may keep busy, or all the jobs that did not go well last time. */
+/** The share of the slots that requests to one supplier may use, and the share of all jobs whose last run failed. */
 const SHARE = 0.5
 
-/** What a store that is put together elsewhere may do in another way. `bin/worker.ts` has none of it, whatever its settings say. */
+/** Parts that the emulator replaces. `bin/worker.ts` replaces none, whatever its settings say. */
 export interface WorkerParts extends Partial<Pick<DeliverDeps, 'openClient'>> {
   readonly obtain?: ObtainFromSuppliers
   fulfil?(real: JobRunnerOptions['work']): JobRunnerOptions['work']
@@ -45,13 +53,13 @@ export interface WorkerParts extends Partial<Pick<DeliverDeps, 'openClient'>> {
 
 export interface Worker {
   open(until: UntilAnswered): Promise<void>
-  /** Why it does no work though it runs; undefined when it does. */
+  /** Why it runs and does no work; undefined when it works. */
   notReady(): string | undefined
-  /** In order. The database is its owner's to close. */
+  /** To be run in order. The caller closes the database. */
   readonly stops: readonly Step[]
 }
 
-/** Fulfils orders and delivers events: the whole of a worker but its process. */
+/** Fulfils orders and delivers events: everything of a worker except its process. */
 export function createWorker(
   config: Config,
   { log, metrics, db }: ProgramDeps,
@@ -62,23 +70,27 @@ export function createWorker(
   const clock = systemClock
   const asksMax = Math.max(1, Math.floor(config.SHOPWIRE_WORKER_ORDERS * SHARE))
   const fetch = operatorFetch(config.SHOPWIRE_EGRESS_PROXY)
-  const obtain = parts.obtain ?? createObtainer({ db, keyring, clock, asksMax, fetch })
+  const obtain = parts.obtain ?? createObtainer({ db, keyring, clock, asksMax, fetch, log, metrics })
   const identity = watchDatabaseIdentity(db, log, metrics)
   const openClient = parts.openClient ?? guardedClients(config.SHOPWIRE_EGRESS_PROXY)
   const fulfil = createFulfilment({ db, vault, clock, log, metrics, obtain })
 
   const orders = createJobRunner(db, {
     queue: FULFIL_QUEUE,
+    subjectName: 'order_id',
     concurrency: config.SHOPWIRE_WORKER_ORDERS,
     failingMax: asksMax,
     log,
+    metrics,
     work: parts.fulfil?.(fulfil) ?? fulfil,
   })
   const deliveries = createJobRunner(db, {
     queue: DELIVER_QUEUE,
+    subjectName: 'endpoint_id',
     concurrency: config.SHOPWIRE_WORKER_ENDPOINTS,
     failingMax: Math.max(1, Math.floor(config.SHOPWIRE_WORKER_ENDPOINTS * SHARE)),
     log,
+    metrics,
     work: createDelivery({
       db,
       keyring,
@@ -87,7 +99,7 @@ export function createWorker(
         const client = openClient(...where)
         return {
           ...client,
-          // A job under way does not notice that the database behind it has become another one.
+          // A running job does not notice that the database behind it was replaced.
           async post(...what) {
             await identity.assertConfirmed()
             return client.post(...what)
@@ -95,6 +107,7 @@ export function createWorker(
         }
       },
       log,
+      metrics,
       compose: (event) => composeEvent(db, vault, event),
       random: Math.random,
     }),
@@ -105,72 +118,96 @@ export function createWorker(
     async () => {
       if (identity.problem() !== undefined) return
       const cancelled = await applyRefundRule()
-      if (cancelled > 0) log.warn({ cancelled }, 'orders could not be delivered in time and were refunded')
+      if (cancelled > 0)
+        log.warn({ cancelled }, 'orders could not be delivered in time and were refunded by the refund rule')
     },
     (error) => log.warn({ err: error }, 'the refund rule could not be applied'),
   )
-  // The one seen last time: whoever is told reads the catalogue at once, and every API process must have caught up with it.
+  // The revision seen last time: receivers read the catalogue at once, and every API process must have caught up with it.
   let announceable = 0
   const announcements = every(
     ANNOUNCE_EVERY_MS,
     async () => {
       if (identity.problem() !== undefined) return
       const { revision } = await selectRevision(db)
-      // A database that was put back may know less than last time: what it does not know must not count as announced.
+      // A restored database may have an older revision: one that it does not have must not count as announced.
       const seenTwice = Math.min(announceable, revision)
       while ((await announceCatalogue(db, seenTwice, clock.nowMs())) === ANNOUNCE_CHUNK)
         await sleep(ANNOUNCE_PAUSE_MS)
       announceable = revision
     },
-    (error) => log.warn({ err: error }, 'the change of the catalogue could not be announced'),
+    (error) => log.warn({ err: error }, 'a catalogue change could not be announced'),
   )
   const clockWatch = every(
     CLOCK_EVERY_MS,
     createClockWatch({ db, log, metrics, clock, monotonicMs: () => performance.now() }),
-    (error) => log.warn({ err: error }, 'the clock of the database could not be compared'),
+    (error) => log.warn({ err: error }, 'the clock of the database could not be read'),
   )
-  const owed = every(
-    OWED_EVERY_MS,
+  const openRequests = every(
+    OPEN_REQUESTS_EVERY_MS,
     async () => {
       const restored = await restoreOwedJobs(db)
       if (restored > 0)
-        log.warn({ restored }, 'orders with open supplier requests had no job and have one again')
+        log.warn({ restored }, 'orders with open supplier requests had no job; it was created again')
     },
-    (error) => log.warn({ err: error }, 'open supplier requests could not be looked at'),
+    (error) => log.warn({ err: error }, 'open supplier requests could not be checked'),
   )
-  const deletingEvents = every(
-    DELETE_EVERY_MS,
+  const retention = every(
+    RETENTION_EVERY_MS,
     async () => {
       if (identity.problem() !== undefined) return
       const before = () => new Date(clock.nowMs() - config.SHOPWIRE_EVENT_RETENTION_DAYS * DAY_MS)
-      while ((await deleteOldEvents(db, before())) === DELETE_CHUNK) await sleep(DELETE_PAUSE_MS)
+      while ((await deleteOldEvents(db, before())) === DELETE_CHUNK) await sleep(RETENTION_PAUSE_MS)
     },
-    (error) => log.warn({ err: error }, 'events past their time could not be removed'),
+    (error) => log.warn({ err: error }, 'events past their retention time could not be removed'),
   )
 
-  const deletingEvidence = every(
-    DELETE_EVERY_MS,
+  const evidenceRetention = every(
+    RETENTION_EVERY_MS,
     async () => {
       if (identity.problem() !== undefined) return
       const before = () => new Date(clock.nowMs() - config.SHOPWIRE_EVIDENCE_RETENTION_DAYS * DAY_MS)
-      while ((await deleteOldEvidence(db, before())) > 0) await sleep(DELETE_PAUSE_MS)
+      while ((await deleteOldEvidence(db, before())) > 0) await sleep(RETENTION_PAUSE_MS)
     },
-    (error) => log.warn({ err: error }, 'evidence past its time could not be removed'),
+    (error) => log.warn({ err: error }, 'evidence past its retention time could not be removed'),
   )
+  const worker_id = newId('wrk', clock.nowMs())
+  const figures = exposeStoreFigures({ db, log, metrics })
+  const beat = async () => figures.lead((await recordHeartbeat(db, worker_id)).is_leader)
+  const heartbeats = every(HEARTBEAT_EVERY_MS, beat, (error) =>
+    log.warn({ err: error }, 'the heartbeat of this worker could not be written'),
+  )
+  const figuring = every(
+    FIGURES_EVERY_MS,
+    () => figures.refresh(),
+    (error) => log.warn({ err: error }, 'the figures of the store could not be read'),
+  )
+  metrics.workerSlots.from(() => [
+    [{ queue: FULFIL_QUEUE }, config.SHOPWIRE_WORKER_ORDERS],
+    [{ queue: DELIVER_QUEUE }, config.SHOPWIRE_WORKER_ENDPOINTS],
+  ])
+  metrics.workerSlotsInUse.from(() => [
+    [{ queue: FULFIL_QUEUE }, orders.running()],
+    [{ queue: DELIVER_QUEUE }, deliveries.running()],
+  ])
 
   return {
     async open(until) {
       await until('database', () => verifyKeysOf(db, keyring))
       await until('database', () => identity.start())
       await until('database', () => vault.open())
+      await until('database', beat)
+      await until('database', async () => void (await forgetWorkers(db)))
       orders.start()
       deliveries.start()
       refunds.start()
       announcements.start()
-      deletingEvents.start()
-      deletingEvidence.start()
-      owed.start()
+      retention.start()
+      evidenceRetention.start()
+      openRequests.start()
       clockWatch.start()
+      heartbeats.start()
+      figuring.start()
     },
     notReady: () => identity.problem(),
     stops: [
@@ -181,13 +218,21 @@ export function createWorker(
           await Promise.all([orders.stop(patienceMs), deliveries.stop(patienceMs)])
         },
       },
-      { name: 'leave the refund rule', run: () => refunds.stop() },
+      { name: 'stop the refund rule', run: () => refunds.stop() },
       { name: 'stop announcing', run: () => announcements.stop() },
-      { name: 'leave the identity of the database', run: () => identity.stop() },
-      { name: 'stop deleting old events', run: () => deletingEvents.stop() },
-      { name: 'stop deleting old evidence', run: () => deletingEvidence.stop() },
-      { name: 'leave open supplier requests', run: () => owed.stop() },
+      { name: 'stop watching the identity of the database', run: () => identity.stop() },
+      { name: 'stop removing old events', run: () => retention.stop() },
+      { name: 'stop removing old evidence', run: () => evidenceRetention.stop() },
+      { name: 'stop checking open supplier requests', run: () => openRequests.stop() },
       { name: 'stop watching the clock', run: () => clockWatch.stop() },
+      { name: 'stop reading figures', run: () => figuring.stop() },
+      {
+        name: 'report the stop',
+        run: async () => {
+          await heartbeats.stop()
+          await recordWorkerStop(db, worker_id)
+        },
+      },
     ],
   }
 }

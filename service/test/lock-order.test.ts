@@ -19,6 +19,7 @@ import { claimJobs, extendLeases, postponeJob, releaseFrozenJobs } from '../src/
 import { verifyEncryptionKeys } from '../src/platform/key-checks.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
+import { forgetWorkers, recordHeartbeat, recordWorkerStop } from '../src/platform/worker-heartbeats.ts'
 import { createLinkVault } from '../src/supply/gift-link.ts'
 import { createObtainer } from '../src/supply/obtain.ts'
 import { announceCatalogue } from '../src/webhooks/announce.ts'
@@ -52,7 +53,7 @@ test('every transaction locks rows in the documented order, and every locking st
     })
   const log = createLog('silent')
   const metrics = createMetrics('test')
-  const obtain = createObtainer({ db, keyring, clock, asksMax: 4, fetch })
+  const obtain = createObtainer({ db, keyring, clock, asksMax: 4, fetch, log, metrics })
   const fulfil = createFulfilment({ db, vault, clock, log, metrics, obtain })
   /** Claims every order that is due, once. */
   async function fulfilAll() {
@@ -71,6 +72,7 @@ test('every transaction locks rows in the documented order, and every locking st
       clock: { nowMs: () => clock.nowMs() + laterMs },
       openClient: () => ({ post: async () => answer, close: async () => {} }),
       log,
+      metrics,
       compose: (event) => composeEvent(db, vault, event),
       random: Math.random,
     })
@@ -223,7 +225,10 @@ test('every transaction locks rows in the documented order, and every locking st
   await evidence.stop()
   expect(await deleteOldEvidence(db, new Date(clock.nowMs()))).toBe(2)
 
-  // Keys, the clock, and the database itself.
+  // Keys, the clock, workers, and the database itself.
+  await recordHeartbeat(db, 'wrk_1')
+  await recordWorkerStop(db, 'wrk_1')
+  await forgetWorkers(db)
   await releaseFrozenJobs(db, 100)
   await restoreOwedJobs(db)
   await verifyEncryptionKeys(db, keyring, SEALED_COLUMNS)

@@ -23,6 +23,7 @@ export const LOCK_ORDER = [
   'encryption_key_checks',
   'database_identity',
   'api_keys',
+  'worker_heartbeats',
   'catalogue_announcement',
   'accounts',
   'webhook_endpoints',

@@ -197,7 +197,7 @@ export function testKeyring(): Keyring {
   return openKeyring(localKeks(new Map([['test', randomBytes(32)]]), 'test'))
 }
 
-interface Parts extends EndpointDeps {
+interface Parts extends Omit<EndpointDeps, 'metrics'> {
   readonly admission: Admission
   readonly clock: Clock
   readonly options: ShopOptions
@@ -206,7 +206,7 @@ interface Parts extends EndpointDeps {
 async function startApi(parts: Parts) {
   const { db, keyring, admission, clock, options } = parts
   const metrics = createMetrics('test')
-  const endpoints = mountedFor(parts, options)
+  const endpoints = mountedFor({ ...parts, metrics }, options)
   const log = options.log ? createLog('debug', options.log) : createLog('silent')
   const evidence = createEvidenceWriter(db, { log, metrics })
   evidence.start()

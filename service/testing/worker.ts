@@ -13,9 +13,17 @@ export function startWorker({ db, keyring, vault }: Shop, logTo?: { write(line: 
   const log = logTo ? createLog('debug', logTo) : createLog('silent')
   const metrics = createMetrics('test')
   const clock = systemClock
-  const obtain = createObtainer({ db, keyring, clock, asksMax: 4, fetch: operatorFetch() })
+  const obtain = createObtainer({ db, keyring, clock, asksMax: 4, fetch: operatorFetch(), log, metrics })
   const work = createFulfilment({ db, vault, clock, log, metrics, obtain })
-  const runner = createJobRunner(db, { queue: FULFIL_QUEUE, concurrency: 4, failingMax: 2, log, work })
+  const runner = createJobRunner(db, {
+    queue: FULFIL_QUEUE,
+    subjectName: 'order_id',
+    concurrency: 4,
+    failingMax: 2,
+    log,
+    metrics,
+    work,
+  })
   runner.start()
   return { metrics, stop: () => runner.stop(2_000) }
 }

@@ -1,5 +1,5 @@
 import { NONCE_KEPT_S_MIN } from '@shopwire/contract'
-import { type Db, sql } from '../platform/db.ts'
+import { type Db, sql, timed } from '../platform/db.ts'
 import { purgeAccessChanges } from './access-changes.ts'
 import type { Admission, AdmissionLimits, Attempt, Verdict } from './admission.ts'
 
@@ -36,10 +36,15 @@ export function postgresAdmission(db: Db, options: PostgresAdmissionOptions): Ad
 
   return {
     async admit(attempt) {
-      const row = await db.one<AdmitRow>(sql`
+      const row = await db.one<AdmitRow>(
+        timed(
+          'admit',
+          sql`
         select verdict, requests_used, requests_oldest_ms, orders_used, orders_oldest_ms, wait_ms
           from admit(${attempt.account_id}, ${attempt.key_id}, ${attempt.nonce}, ${attempt.signed_at}, ${attempt.access_version},
-                     ${attempt.isOrder}, ${limits.requestsMax}, ${limits.ordersMax})`)
+                     ${attempt.isOrder}, ${limits.requestsMax}, ${limits.ordersMax})`,
+        ),
+      )
       if (row.verdict !== 'admitted' && row.verdict !== 'limited') return { kind: row.verdict }
       return {
         kind: row.verdict,

@@ -1,5 +1,5 @@
 import type { Scope } from '@shopwire/contract'
-import { type Queryable, sql } from '../platform/db.ts'
+import { type Queryable, sql, timed } from '../platform/db.ts'
 
 export type AccountStatus = 'active' | 'suspended'
 
@@ -98,10 +98,15 @@ export const updateKeyRevoked = (tx: Queryable, id: string, at: Date) =>
     returning account_id, id, name, scopes, created_at, revoked_at`)
 
 export const selectLiveKeys = (db: Queryable, ids: readonly string[]) =>
-  db.many<LiveKeyRow>(sql`
+  db.many<LiveKeyRow>(
+    timed(
+      'read_key',
+      sql`
     select k.id as key_id, k.account_id, k.scopes, k.secret_sealed, a.name as account_name, a.status as account_status,
            a.access_version
       from api_keys k
       join accounts a on a.id = k.account_id
      where k.id = any(${ids})
-       and k.revoked_at is null`)
+       and k.revoked_at is null`,
+    ),
+  )

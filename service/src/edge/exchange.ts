@@ -62,13 +62,13 @@ function record(
     isSent: reply.raw.writableFinished,
   })
   const seconds = (performance.now() - headersEndedAt(raw)) / 1000
-  metrics.requestDuration.observe({ method, route, status }, seconds)
+  metrics.requestTimer(method, route, status).observe(seconds)
   const line = {
     request_id: exchange.request_id,
     method,
     route,
     status,
-    ms: Math.round(seconds * 1_000_000) / 1000,
+    duration_ms: Math.round(seconds * 1_000_000) / 1000,
     ...exchange.actor,
     ...(presented && { error_type: presented.type }),
   }

@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
-import { type Db, sql } from '../platform/db.ts'
+import { type Db, type Queryable, sql } from '../platform/db.ts'
+import { newId } from '../platform/ids.ts'
 
 /** An invariant of the data, as a query that finds its violations. */
 export interface Rule {
@@ -70,3 +71,10 @@ export function verifyData(
     return findings
   })
 }
+
+/** For the metrics of workers: when all rules were last checked, and what came of it. */
+export const recordVerifyRun = (db: Queryable, findings: readonly Finding[], nowMs: number) =>
+  db.run(sql`
+    insert into verify_runs (id, finished_at, rules, violated)
+    values (${newId('ver', nowMs)}, ${new Date(nowMs)}, ${findings.length},
+            ${findings.filter(({ violations }) => violations > 0).length})`)

@@ -32,11 +32,11 @@ export interface FulfilDeps {
 
 const WAIT_MS_MIN = 1_000
 const WAIT_MS_MAX = 300_000
-/** Until an encryption key is put right; every order of the item tries as often. */
+/** Until an encryption key is corrected; every order of the item tries as often. */
 const UNREADABLE_WAIT_MS = 60_000
 
-/** Links that came from outside and are in nobody's row yet. */
-interface Brought {
+/** Links that a supplier gave and that are not in the database yet. */
+interface Received {
   readonly line: number
   readonly item_id: string
   readonly links: readonly string[]
@@ -44,26 +44,39 @@ interface Brought {
 }
 
 interface Settled {
-  /** Lines that still lack links; none once the order is at its end. */
+  /** Lines that still lack links; none once the order has ended. */
   readonly open: readonly OpenLine[]
-  /** Requests that suppliers were sent and have not answered for good, also of an order that is at its end. */
+  /** Requests that were sent to suppliers and have no final answer, also of an order that has ended. */
   readonly requests: readonly OrderRequestRow[]
-  /** Of what was brought, how many this store had held before. */
+  /** Of the received links, how many this store had held before. */
   readonly soldBefore: number
+  /** Pools that fell below their threshold. */
+  readonly low: readonly { readonly item_id: string; readonly pool_left: number }[]
+  /** Time from paid to delivered, when this transaction delivered the order. */
+  readonly deliveredAfterMs: number | undefined
   /** Links in pools that could not be decrypted. */
   readonly setAside: readonly PoolPlace[]
 }
 
 /**
- * Brings one paid order to its links. What can be had from pools is taken and, if that is all, delivered in one
- * transaction; suppliers are asked with no transaction open. A part already obtained stays with the order. An order that has
- * ended otherwise keeps its job until its suppliers have answered: what they made is collected into the pool.
+ * Fulfils one paid order. Links are taken from pools and, if none is missing then, the order is delivered in the same
+ * transaction; suppliers are asked with no transaction open. Links already obtained stay with the order. An order that was
+ * cancelled or delivered by hand keeps its job until its suppliers have answered: links they made go to the pool.
  */
 export function createFulfilment(deps: FulfilDeps): (job: Job) => Promise<JobEnd> {
   const { db, log, metrics } = deps
 
-  async function settleNow(job: Job, brought?: Brought): Promise<Settled> {
-    const settled = await db.transaction((tx) => settle(deps, tx, job, brought))
+  /** Counts and logs after the commit: a transaction may be rolled back and tried again. */
+  async function settleNow(job: Job, received?: Received): Promise<Settled> {
+    const settled = await db.transaction((tx) => settle(deps, tx, job, received))
+    if (settled.deliveredAfterMs !== undefined) {
+      metrics.ordersDelivered.inc()
+      metrics.orderDelivery.observe(settled.deliveredAfterMs / 1000)
+    }
+    for (const { item_id, pool_left } of settled.low) {
+      metrics.poolsLow.inc()
+      log.warn({ item_id, pool_left }, 'a pool runs low: load it with "shopwire-admin pool load"')
+    }
     for (const { item_id, id } of settled.setAside) {
       metrics.poolLinksSetAside.inc()
       log.error(
@@ -74,15 +87,20 @@ export function createFulfilment(deps: FulfilDeps): (job: Job) => Promise<JobEnd
     return settled
   }
 
-  async function fulfil(job: Job): Promise<JobEnd> {
+  async function fulfil(job: Job): Promise<Fulfilled> {
     const { account_id, subject: order_id, attempts: fencing_token } = job
     let state = await settleNow(job)
+    let { deliveredAfterMs } = state
+    const settleAgain = async (received?: Received) => {
+      state = await settleNow(job, received)
+      deliveredAfterMs ??= state.deliveredAfterMs
+    }
     const supplies = await suppliesOf(db, state.open)
     const notes: string[] = []
 
-    /** One asking for a line, and what it brought settled; false when there is nothing more to do for the line now. */
+    /** Asks suppliers for a line once and stores what they gave; false when nothing more can be done for the line now. */
     async function advance(n: number): Promise<boolean> {
-      // Settling one line may have filled another, or found the order at its end.
+      // Storing the links of one line may have filled another, or found that the order has ended.
       const line = state.open.find((still) => still.n === n)
       const requests = state.requests.filter((request) => request.line === n)
       const item_id = line?.item_id ?? requests[0]?.item_id
@@ -104,10 +122,10 @@ export function createFulfilment(deps: FulfilDeps): (job: Job) => Promise<JobEnd
         return false
       }
       const { links, supplier } = obtained
-      state = await settleNow(job, { line: n, item_id, links, supplier })
+      await settleAgain({ line: n, item_id, links, supplier })
       if (state.soldBefore > 0) {
         const what = `gave ${state.soldBefore} links that this store has held before`
-        log.error({ order_id, supplier }, `a supplier ${what}`)
+        log.error({ account_id, order_id, supplier }, `a supplier ${what}`)
         notes.push(`item ${item_id}: supplier ${supplier} ${what}`)
       }
       return state.requests.some((request) => request.line === n)
@@ -115,67 +133,114 @@ export function createFulfilment(deps: FulfilDeps): (job: Job) => Promise<JobEnd
 
     const lines = new Set([...state.open.map(({ n }) => n), ...state.requests.map(({ line }) => line)])
     for (const n of [...lines].sort((a, b) => a - b)) while (await advance(n));
-    // What was refused meanwhile is not open any more; then an order that has ended is done with.
-    if (state.open.length === 0 && state.requests.length > 0) state = await settleNow(job)
+    // Requests that were refused meanwhile are closed now; without open requests, the job of an ended order is done.
+    if (state.open.length === 0 && state.requests.length > 0) await settleAgain()
     const { open, requests } = state
-    if (open.length === 0 && requests.length === 0) return { kind: 'done' }
+    const missing = open.reduce((sum, line) => sum + line.missing, 0)
+    if (open.length === 0 && requests.length === 0) {
+      const outcome = deliveredAfterMs === undefined ? 'ended_before' : 'delivered'
+      return { end: { kind: 'done' }, outcome, deliveredAfterMs, missing }
+    }
     const isSupplied = (line: OpenLine) => supplies.get(line.item_id)?.source === 'supplier'
     const stuck = open.filter((line) => !isSupplied(line))
     const why = [...notes, ...stuck.map((line) => describe(line, supplies.get(line.item_id)))].join('; ')
-    if (stuck.length === open.length && requests.length === 0) return { kind: 'parked', note: why }
+    const isShort = stuck.some(({ item_id }) => supplies.get(item_id)?.source === 'pool')
+    const parkedFor = isShort ? 'waiting_for_stock' : 'waiting_for_operator'
+    if (stuck.length === open.length && requests.length === 0)
+      return { end: { kind: 'parked', note: why }, outcome: parkedFor, deliveredAfterMs, missing }
     const waitMs = Math.min(WAIT_MS_MAX, WAIT_MS_MIN * 2 ** (job.attempts - 1))
-    log.info({ order_id, attempts: job.attempts, wait_ms: waitMs, why }, 'an order waits')
-    return { kind: 'again', waitMs, note: why }
+    const end = { kind: 'again', waitMs, note: why } as const
+    return { end, outcome: 'waiting_for_supplier', deliveredAfterMs, missing }
   }
 
   return async (job) => {
+    const startedMs = performance.now()
     try {
-      return await fulfil(job)
+      const fulfilled = await fulfil(job)
+      logAttempt(log, job, fulfilled, startedMs)
+      return fulfilled.end
     } catch (error) {
       if (!(error instanceof PoolUnreadable)) throw error
       metrics.poolsUnreadable.inc()
-      log.error({ order_id: job.subject, item_id: error.item_id }, error.message)
-      return { kind: 'again', waitMs: UNREADABLE_WAIT_MS, note: error.message }
+      const end = { kind: 'again', waitMs: UNREADABLE_WAIT_MS, note: error.message } as const
+      logAttempt(log, job, { end, outcome: 'pool_unreadable', item_id: error.item_id }, startedMs)
+      return end
     }
   }
 }
 
+interface Fulfilled {
+  readonly end: JobEnd
+  readonly outcome:
+    | 'delivered'
+    | 'ended_before'
+    | 'waiting_for_stock'
+    | 'waiting_for_operator'
+    | 'waiting_for_supplier'
+    | 'pool_unreadable'
+  readonly missing?: number
+  readonly deliveredAfterMs?: number | undefined
+  readonly item_id?: string
+}
+
+/** One line per attempt that returns; the job runner logs one that throws. Never a link. */
+function logAttempt(log: Log, job: Job, fulfilled: Fulfilled, startedMs: number): void {
+  const { end, outcome, missing, deliveredAfterMs, item_id } = fulfilled
+  const line = {
+    account_id: job.account_id,
+    order_id: job.subject,
+    attempt: job.attempts,
+    outcome,
+    duration_ms: Math.round(performance.now() - startedMs),
+    ...(deliveredAfterMs !== undefined && { paid_to_delivered_ms: deliveredAfterMs }),
+    ...(item_id !== undefined && { item_id }),
+    ...(missing !== undefined && missing > 0 && { links_missing: missing }),
+    next: end.kind === 'again' ? 'retry' : end.kind,
+    ...(end.kind === 'again' && { retry_in_s: end.waitMs / 1000 }),
+    ...(end.kind !== 'done' && { why: end.note }),
+  }
+  if (outcome === 'pool_unreadable') log.error(line, 'fulfilment attempt')
+  else log.info(line, 'fulfilment attempt')
+}
+
 /**
- * Puts links to the order, as many as there are, and delivers it when none is missing. Locks in the order of ARCHITECTURE.md:
- * the event only when the pools are done with, because it holds the account's webhook endpoint, and jobs last.
+ * Assigns links to the order, as many as there are, and delivers it when none is missing. Locks in the order of ARCHITECTURE.md:
+ * the event after the pools, because it locks the account's webhook endpoint, and jobs last.
  */
-async function settle(deps: FulfilDeps, tx: Tx, job: Job, brought?: Brought): Promise<Settled> {
-  const { vault, clock, metrics } = deps
+async function settle(deps: FulfilDeps, tx: Tx, job: Job, received?: Received): Promise<Settled> {
+  const { vault, clock } = deps
   const nowMs = clock.nowMs()
   const order = { account_id: job.account_id, order_id: job.subject }
-  const isPaid = (await lockOrder(tx, order.account_id, order.order_id))?.status === 'paid'
-  // Whoever has the job now asks the same and gets the same; what we bring would look like links sold before.
+  const locked = await lockOrder(tx, order.account_id, order.order_id)
+  const isPaid = locked?.status === 'paid'
+  // The worker that has the job now sends the same request and gets the same links; ours would look like links sold before.
   const isJobThere = await assertLease(tx, job)
   const asked = await takeOverRequests(tx, order.account_id, order.order_id, job.attempts)
-  const isBrought = (line: number, supplier: string) =>
-    brought?.line === line && brought.supplier === supplier
-  // The worker that took over has brought these links already, and the job may have gone with them.
-  if (asked.some(({ state, line, supplier }) => state === 'given' && isBrought(line, supplier)))
+  const isReceived = (line: number, supplier: string) =>
+    received?.line === line && received.supplier === supplier
+  // The worker that took the job over has stored these links already, and may have removed the job with it.
+  if (asked.some(({ state, line, supplier }) => state === 'given' && isReceived(line, supplier)))
     throw new LeaseLostError(`${job.queue} ${job.subject}`)
   const requests = asked.filter(
-    ({ state, line, supplier }) => state === 'asked' && !isBrought(line, supplier),
+    ({ state, line, supplier }) => state === 'asked' && !isReceived(line, supplier),
   )
   const open = isPaid ? await selectOpenLines(tx, order.account_id, order.order_id) : []
-  const items = [...open, ...(brought ? [brought] : [])].map(({ item_id }) => item_id)
-  // All of them at once and sorted: two orders with the same items never wait for each other in a circle.
+  const items = [...open, ...(received ? [received] : [])].map(({ item_id }) => item_id)
+  // All of them at once and sorted: two orders with the same items do not deadlock.
   const supplies = await lockItemSupply(tx, items)
-  let fresh = brought ? await takeIn(tx, vault, job, brought, nowMs) : []
-  const soldBefore = (brought?.links.length ?? 0) - fresh.length
+  let fresh = received ? await storeReceived(tx, vault, job, received, nowMs) : []
+  const soldBefore = (received?.links.length ?? 0) - fresh.length
 
   const still: OpenLine[] = []
   const changedPools: string[] = []
   const setAside: PoolPlace[] = []
+  const low: { item_id: string; pool_left: number }[] = []
   for (const line of open) {
     let { held, missing } = line
     const place = { ...order, line: line.n }
-    if (brought?.line === line.n) {
+    if (received?.line === line.n) {
       const kept = fresh.slice(0, missing)
-      await keepLinks(tx, vault, place, held, kept, brought.supplier, nowMs)
+      await keepLinks(tx, vault, place, held, kept, received.supplier, nowMs)
       fresh = fresh.slice(kept.length)
       held += kept.length
       missing -= kept.length
@@ -184,7 +249,7 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, brought?: Brought): Pr
     if (missing > 0 && supply && supply.source !== 'hand') {
       const taken = await takeFromPool(tx, vault, supply, missing, nowMs)
       setAside.push(...taken.setAside)
-      if (taken.isLow) warnOfPool(deps, line.item_id, taken.pool_left)
+      if (taken.isLow) low.push({ item_id: line.item_id, pool_left: taken.pool_left })
       await keepLinks(tx, vault, place, held, taken.links, 'pool', nowMs)
       held += taken.links.length
       missing -= taken.links.length
@@ -192,27 +257,27 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, brought?: Brought): Pr
     }
     if (missing > 0) still.push({ ...line, held, missing })
   }
-  // The line was filled, or the order has come to its end, while the supplier was at work. What it made is ours to sell.
-  const refilled = brought && fresh.length > 0 ? [brought.item_id] : []
-  if (brought) await returnToPool(tx, vault, brought.item_id, fresh, nowMs)
+  // The line was filled, or the order has ended, while the supplier was at work. The links it made go to the pool.
+  const refilled = received && fresh.length > 0 ? [received.item_id] : []
+  if (received) await returnToPool(tx, vault, received.item_id, fresh, nowMs)
   await markPools(tx, [...changedPools, ...refilled], nowMs)
-  if (isPaid && still.length === 0) {
-    await finishDelivery(tx, order, nowMs)
-    metrics.ordersDelivered.inc()
-  }
-  // Whoever ended the order may have removed the job already.
+  const isDelivered = isPaid && still.length === 0
+  if (isDelivered) await finishDelivery(tx, order, nowMs)
+  // The transaction that ended the order may have removed the job already.
   const isDone = still.length === 0 && requests.length === 0 && (isPaid || isJobThere)
   if (isDone) await finishOrderJob(tx, job, refilled)
   else await wakeOrdersOf(tx, refilled)
-  return { open: still, requests, soldBefore, setAside }
+  const deliveredAfterMs =
+    isDelivered && locked ? Math.max(0, nowMs - locked.created_at.getTime()) : undefined
+  return { open: still, requests, soldBefore, setAside, low, deliveredAfterMs }
 }
 
-/** Of what a supplier gave, the links that are new to this store; the request has come to its end with them. */
-async function takeIn(
+/** Of what a supplier gave, the links that are new to this store. Ends the request. */
+async function storeReceived(
   tx: Tx,
   vault: LinkVault,
   { account_id, subject: order_id, attempts: fencing_token }: Job,
-  { line, links, supplier }: Brought,
+  { line, links, supplier }: Received,
   nowMs: number,
 ): Promise<string[]> {
   const hashes = links.map((link) => vault.fingerprint(link))
@@ -222,11 +287,6 @@ async function takeIn(
   const request = { account_id, order_id, line, supplier, fencing_token }
   await recordEnd(tx, request, isWhole ? 'given' : 'refused', isWhole ? null : SOLD_BEFORE)
   return fresh
-}
-
-function warnOfPool({ log, metrics }: FulfilDeps, item_id: string, pool_left: number) {
-  metrics.poolsLow.inc()
-  log.warn({ item_id, pool_left }, 'a pool runs low: load it with "shopwire-admin pool load"')
 }
 
 async function suppliesOf(db: Db, open: readonly OpenLine[]): Promise<Map<string, ItemSupply>> {

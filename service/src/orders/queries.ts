@@ -1,5 +1,5 @@
 import type { OrderLine, OrderStatus, OrderSummary } from '@shopwire/contract'
-import { type Db, type Queryable, sql, type Tx } from '../platform/db.ts'
+import { type Db, type Queryable, sql, type Tx, timed } from '../platform/db.ts'
 import type { CartColumns } from '../quotes/price-cart.ts'
 
 export interface OrderRow {
@@ -53,15 +53,23 @@ export interface Placed {
 }
 
 export const callPlaceOrder = (db: Pick<Db, 'commit'>, order: NewOrder) =>
-  db.commit<Placed>(sql`
+  db.commit<Placed>(
+    timed(
+      'place_order',
+      sql`
     select verdict, order_id, total_cents, names, unit_prices_cents, details
       from place_order(${order.account_id}, ${order.access_version}, ${order.key_id}, ${order.order_id}, ${order.transfer_id},
                        ${order.event_id}, ${order.created_at}, ${order.idempotency_key}, ${order.request_hash},
                        ${order.cart.ids}, ${order.cart.qtys}, ${order.cart.expected}, ${order.request_id},
-                       ${order.client_address})`)
+                       ${order.client_address})`,
+    ),
+  )
 
 export const selectOrder = (db: Queryable, account_id: string, id: string) =>
-  db.maybeOne<OrderRow & { lines: OrderLineRow[] }>(sql`
+  db.maybeOne<OrderRow & { lines: OrderLineRow[] }>(
+    timed(
+      'read_order',
+      sql`
     select account_id, id, status, total_cents, created_at, delivered_at, cancelled_at, cancel_reason,
            (select json_agg(json_build_object('n', l.n, 'id', l.item_id, 'name', l.name, 'qty', l.qty,
                                               'unit_price_cents', l.unit_price_cents) order by l.n)
@@ -70,11 +78,16 @@ export const selectOrder = (db: Queryable, account_id: string, id: string) =>
                and l.order_id = o.id) as lines
       from orders o
      where account_id = ${account_id}
-       and id = ${id}`)
+       and id = ${id}`,
+    ),
+  )
 
 /** Newest first. Skipped rows are read from the index only; full rows only for the page itself. */
 export const selectOrders = (db: Queryable, account_id: string, limit: number, offset: number) =>
-  db.many<Pick<OrderSummary, 'id' | 'status' | 'total_cents'> & { created_at: Date }>(sql`
+  db.many<Pick<OrderSummary, 'id' | 'status' | 'total_cents'> & { created_at: Date }>(
+    timed(
+      'list_orders',
+      sql`
     select o.id, o.status, o.total_cents, o.created_at
       from (select p.id
               from orders p
@@ -83,7 +96,9 @@ export const selectOrders = (db: Queryable, account_id: string, limit: number, o
              limit ${limit}
             offset ${offset}) page
       join orders o on o.account_id = ${account_id} and o.id = page.id
-     order by o.id desc`)
+     order by o.id desc`,
+    ),
+  )
 
 export const selectOrderCount = (db: Queryable, account_id: string) =>
   db.one<{ order_count: number }>(sql`

@@ -121,6 +121,7 @@ export function createRefundRule(deps: RefundDeps): () => Promise<number> {
           }
           if (outcome === 'refunded') {
             own.count()
+            metrics.refunds.inc({ cause: 'refund_rule' })
             refunded += 1
           }
         } catch (error) {

@@ -15,37 +15,62 @@ export interface ClockWatchDeps {
 }
 
 const CHUNK = 1_000
+/** Without a reading for this long the offset is not known, and is not exposed. */
+const OFFSET_STALE_MS = 15_000
+/** Further apart than this, requests that callers sign by a correct clock are refused by one side or the other. */
+const APART_MS_MAX = 60_000
+
+export interface ClockOffset {
+  /** To be called every few seconds. */
+  measure(): Promise<Reading>
+  /** Why callers are refused though nothing else is wrong; undefined when the clocks agree, or nobody knows. */
+  problem(): string | undefined
+}
+
+/** Measures how far the clock of the database is ahead of this process's clock, and exposes it while it is known. */
+export function createClockOffset({
+  db,
+  metrics,
+  clock,
+  monotonicMs,
+}: Omit<ClockWatchDeps, 'log'>): ClockOffset {
+  let last: Reading | undefined
+  const offsetMs = () => (last && monotonicMs() - last.atMs < OFFSET_STALE_MS ? last.offsetMs : undefined)
+  metrics.databaseClockOffset.from(() => {
+    const known = offsetMs()
+    return known === undefined ? undefined : known / 1_000
+  })
+  return {
+    problem() {
+      const apartMs = offsetMs() ?? 0
+      return Math.abs(apartMs) > APART_MS_MAX ? describeOffset(apartMs) : undefined
+    },
+    async measure() {
+      last = await readClock(db, clock, monotonicMs)
+      return last
+    },
+  }
+}
 
 /**
  * Compares the clock of the database, by which jobs are due and leases end, with one that nobody sets; to be called every few seconds.
  * A clock that was set back freezes due work without any error, so the step itself has to be noticed. What can only be the work of such a
  * step is made due again one lease after it, and one lease after the start, for steps that nobody saw.
  */
-export function createClockWatch({
-  db,
-  log,
-  metrics,
-  clock,
-  monotonicMs,
-}: ClockWatchDeps): () => Promise<void> {
+export function createClockWatch(deps: ClockWatchDeps): () => Promise<void> {
+  const { db, log, metrics, monotonicMs } = deps
+  const offset = createClockOffset(deps)
   let last: Reading | undefined
-  let offsetMs = 0
   /** By the monotonic clock. */
   let releaseAtMs = monotonicMs() + LEASE_MS
-  metrics.gauge(
-    'shopwire_database_clock_offset_seconds',
-    'How far the clock of the database is ahead of the clock of this process.',
-    () => offsetMs / 1_000,
-  )
 
   return async () => {
-    const reading = await readClock(db, clock, monotonicMs)
-    offsetMs = reading.offsetMs
+    const reading = await offset.measure()
     const stepMs = last ? stepBetween(last, reading) : 0
     last = reading
     if (stepMs !== 0) {
       metrics.databaseClockSteps.inc({ direction: stepMs < 0 ? 'back' : 'forward' })
-      log.error({ step_s: stepMs / 1_000, offset_s: offsetMs / 1_000 }, describeStep(stepMs))
+      log.error({ step_s: stepMs / 1_000, offset_s: reading.offsetMs / 1_000 }, describeStep(stepMs))
     }
     if (stepMs < 0) releaseAtMs = reading.atMs + LEASE_MS
     if (reading.atMs < releaseAtMs) return
@@ -56,9 +81,9 @@ export function createClockWatch({
 }
 
 interface Reading {
-  /** By the monotonic clock, in the middle of asking. */
+  /** By the monotonic clock, in the middle of the query. */
   readonly atMs: number
-  /** The answer was given somewhere within this much of the middle. */
+  /** The database read its clock within this much of the middle. */
   readonly doubtMs: number
   readonly databaseMs: number
   /** Ahead of this process. */
@@ -94,6 +119,15 @@ async function releaseAll(db: Db): Promise<number> {
   }
 }
 
+function describeOffset(offsetMs: number): string {
+  const seconds = Math.round(Math.abs(offsetMs) / 1_000)
+  return (
+    `the clocks of this process and of the database are ${seconds} s apart (the database is ${offsetMs > 0 ? 'ahead' : 'behind'}): ` +
+    'signed requests are refused, or nonces kept for too short a time. Check the time synchronisation of both machines ' +
+    '(such as chronyc tracking) and correct the one that is wrong.'
+  )
+}
+
 function describeStep(stepMs: number): string {
   const seconds = (Math.abs(stepMs) / 1_000).toFixed(1)
   if (stepMs < 0) {
@@ -111,4 +145,4 @@ function describeStep(stepMs: number): string {
 }
 
 const RELEASED =
-  'jobs dated by a database clock that ran ahead were made due. Nothing else has to be done for them; check the clock.'
+  'jobs with due times written by a database clock that ran ahead were made due. Nothing else has to be done for them; check the clock.'

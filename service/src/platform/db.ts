@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import pg from 'pg'
+import type { StatementLabel } from './metrics.ts'
 import { assert, Unavailable } from './trouble.ts'
 import { trackWriteHealth } from './write-health.ts'
 
@@ -19,6 +20,8 @@ export interface Statement {
   readonly name: string
   readonly text: string
   readonly values: readonly unknown[]
+  /** Under which its time is measured; "other" without one. */
+  readonly label?: StatementLabel
 }
 
 /** Runs statements: on the pool, or in one transaction. */
@@ -43,6 +46,8 @@ export interface Db extends Queryable {
   transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
   /** Why nothing can be written, and what to do; undefined when writes work. */
   writeProblem(): string | undefined
+  /** False while the last statement found no database. */
+  isAnswering(): boolean
   stats(): { total: number; idle: number; waiting: number }
   close(): Promise<void>
 }
@@ -69,6 +74,12 @@ export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statem
   return { ...known, values }
 }
 
+/** Gives a statement a name of its own among the measured times. */
+export function timed(label: StatementLabel, statement: Statement): Statement {
+  // The tag has just made the object; a copy would cost every request.
+  return Object.assign(statement, { label })
+}
+
 /** For the rare text that is built from identifiers of ours. It must never contain input from outside. */
 export function statement(text: string, values: readonly unknown[]): Statement {
   return { text, values, name: `sw_${createHash('sha256').update(text).digest('hex').slice(0, 16)}` }
@@ -79,6 +90,7 @@ export function openDatabase(
   options: DatabaseOptions,
   onIdleError: (error: Error) => void,
   onWriteProblem: (problem: string | undefined) => void = () => {},
+  onStatement?: (label: StatementLabel, seconds: number) => void,
 ): Db {
   const pool = new pg.Pool({
     connectionString: options.url,
@@ -102,20 +114,33 @@ export function openDatabase(
   // without a listener would end the process.
   pool.on('connect', (client) => client.on('error', () => {}))
 
+  let isAnswering = true
+  const failed = (error: unknown) => {
+    const translated = translate(error)
+    if (leavesSessionInDoubt(translated)) isAnswering = false
+    return translated
+  }
+
   const writes = trackWriteHealth(() => pool.query('select probe_writes()'), onWriteProblem)
 
   const runner = (client: pg.Pool | pg.PoolClient): Queryable => {
     const query = async (statement: Statement) => {
       const { text, values, name } = statement
+      const startedMs = onStatement && performance.now()
       try {
-        return await client.query(
+        const result = await client.query(
           options.namedStatements
             ? { name, text, values: values as unknown[] }
             : { text, values: values as unknown[] },
         )
+        isAnswering = true
+        return result
       } catch (error) {
         writes.observe(error)
-        throw translate(error)
+        throw failed(error)
+      } finally {
+        if (startedMs !== undefined)
+          onStatement?.(statement.label ?? 'other', (performance.now() - startedMs) / 1000)
       }
     }
     return {
@@ -137,7 +162,7 @@ export function openDatabase(
   /** Borrows a connection for one piece of work. A session in an unknown state never goes back to the pool. */
   async function connected<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
     const client = await pool.connect().catch((error: unknown) => {
-      throw translate(error)
+      throw failed(error)
     })
     let broken: Error | undefined
     try {
@@ -155,7 +180,9 @@ export function openDatabase(
       try {
         await control(client, 'begin')
         const result = await work({ ...runner(client), inTransaction: true })
+        const startedMs = onStatement && performance.now()
         const { command } = await certainly(client, () => control(client, 'commit'))
+        if (startedMs !== undefined) onStatement?.('commit', (performance.now() - startedMs) / 1000)
         // PostgreSQL answers "commit" in a failed transaction with success and rolls back.
         assert(command === 'COMMIT', 'nothing inside a transaction swallows a database error')
         return result
@@ -184,6 +211,7 @@ export function openDatabase(
       repeatedly(() => connected((client) => certainly(client, () => runner(client).one<Row>(statement)))),
     transaction: (work) => repeatedly(() => attempt(work)),
     writeProblem: writes.problem,
+    isAnswering: () => isAnswering,
     stats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close() {
       writes.stop()

@@ -1,22 +1,22 @@
 export interface Repeating {
   start(): void
-  /** Comes back when nothing of it is under way any more. */
+  /** Resolves when no run is in progress any more. */
   stop(): Promise<void>
 }
 
-/** Runs `work` again and again with a pause in between, never twice at once. */
+/** Runs `work` repeatedly with a pause in between, never two runs at once. */
 export function every(
   pauseMs: number,
   work: () => Promise<void>,
   onError: (error: unknown) => void,
 ): Repeating {
   let timer: NodeJS.Timeout | undefined
-  let underWay: Promise<void> = Promise.resolve()
+  let running: Promise<void> = Promise.resolve()
   let isStopped = false
   const next = () => {
     if (isStopped) return
     timer = setTimeout(() => {
-      underWay = work().catch(onError).finally(next)
+      running = work().catch(onError).finally(next)
     }, pauseMs)
   }
   return {
@@ -24,7 +24,7 @@ export function every(
     stop() {
       isStopped = true
       clearTimeout(timer)
-      return underWay
+      return running
     },
   }
 }

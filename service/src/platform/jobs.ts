@@ -1,38 +1,41 @@
-import { type Queryable, sql, type Tx } from './db.ts'
+import { type Queryable, sql, type Tx, timed } from './db.ts'
 
-/** One job in the hands of one worker. */
+/** One job, leased by one worker. */
 export interface Job {
   readonly account_id: string
   readonly queue: string
   readonly subject: string
-  /** Which taking up of the job this is; whoever took it up later has the say. */
+  /** How often it was claimed, this time included. It is the fencing token: the worker with the highest number holds the job. */
   readonly attempts: number
   readonly created_at: Date
-  /** It did not go well last time. */
+  /** Its last run failed. */
   readonly is_failing: boolean
 }
 
-/** Another worker has the job now, because this one was silent for longer than its lease. What it was about to do is void. */
+/** Another worker has the job now, because this one did not extend its lease in time. Its transaction is rolled back. */
 export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError'
 }
 
-/** No lease is ever longer. A killed worker's jobs are due again after this long. */
+/** No lease is longer. The jobs of a killed worker are due again after this time. */
 export const LEASE_MS = 10_000
-/** Longer than any worker ever postpones a job: the longest wait between two attempts of a delivery is little more than an hour. */
+/** Longer than any worker postpones a job: the longest wait between two attempts of a delivery is little more than an hour. */
 const DELAY_MS_MAX = 2 * 3_600_000
-/** Smaller steps of a clock delay nothing that anybody would notice, and clocks are corrected by them every day. */
+/** Smaller clock steps delay nothing noticeably, and time synchronisation makes them every day. */
 export const CLOCK_STEP_MS_MIN = 2_000
 
 /**
- * Takes up jobs that are due and in nobody's hands: sound ones, or shaky ones.
- * - The clock is asked in a sub-select, once: as a volatile function it could not be compared by the index, and every job would be read.
- * - The selection is materialised. As a plain sub-select the planner may run it once per row of `jobs`; each run skips what the one before
- *   has locked and finds other jobs, so the limit would hold for none of them.
- * - Rows are found again by their place. By their key, the planner may compare every job of the queue with every job selected.
+ * Claims jobs that are due and not leased: those whose last run failed, or the others.
+ * - The clock is read once, in a sub-select: a volatile function cannot be compared by the index, and every job would be read.
+ * - The selection is materialised. The planner may run a plain sub-select once per row of `jobs`; each run skips the rows that the run
+ *   before has locked and finds other jobs, so more than `limit` would be claimed.
+ * - Rows are joined by ctid. With a join by key, the planner may compare every job of the queue with every selected job.
  */
 export const claimJobs = (db: Queryable, queue: string, isFailing: boolean, limit: number, leaseMs: number) =>
-  db.many<Job>(sql`
+  db.many<Job>(
+    timed(
+      'claim_jobs',
+      sql`
     with due as materialized (
       select ctid
         from jobs
@@ -50,14 +53,19 @@ export const claimJobs = (db: Queryable, queue: string, isFailing: boolean, limi
            is_woken = false
       from due
      where j.ctid = due.ctid
-    returning j.account_id, j.queue, j.subject, j.attempts, j.created_at, j.is_failing`)
+    returning j.account_id, j.queue, j.subject, j.attempts, j.created_at, j.is_failing`,
+    ),
+  )
 
 /**
- * Moves the end of the leases; a job that was given back or taken over meanwhile is left alone. Locked in the order of
- * everyone who locks several jobs: queue, account, subject.
+ * Extends the leases; a job that was released or claimed by another worker meanwhile is left alone. Rows are locked in the order
+ * that every statement over several jobs uses: queue, account, subject.
  */
 export const extendLeases = (db: Queryable, queue: string, jobs: readonly Job[], leaseMs: number) =>
-  db.run(sql`
+  db.run(
+    timed(
+      'extend_leases',
+      sql`
     with held as materialized (
       select j.account_id, j.subject
         from jobs j
@@ -74,9 +82,11 @@ export const extendLeases = (db: Queryable, queue: string, jobs: readonly Job[],
       from held h
      where j.queue = ${queue}
        and j.account_id = h.account_id
-       and j.subject = h.subject`)
+       and j.subject = h.subject`,
+    ),
+  )
 
-/** In the transaction of the work itself: both are done or neither is. */
+/** Removes the job in the transaction of the work itself: both are committed or neither is. */
 export async function finishJob(tx: Tx, job: Job): Promise<void> {
   const removed = await tx.run(sql`
     delete from jobs
@@ -88,10 +98,10 @@ export async function finishJob(tx: Tx, job: Job): Promise<void> {
 }
 
 /**
- * Fails if another worker has the job; answers whether it is still there. It is read without a lock: jobs are locked last, and
- * more locks follow here. The answer holds for the rest of the transaction only if every worker locks the job's subject before
- * it does anything. A worker that takes the job over after this read then waits for our commit and sees what we did; one that
- * took it over before is seen here.
+ * Throws if another worker has claimed the job; returns whether it is still there. It is read without a lock: jobs are locked
+ * last, and more locks follow here. The result holds for the rest of the transaction only if every worker locks the job's subject
+ * before it does anything. A worker that claims the job after this read then waits for our commit and sees what we did; one that
+ * claimed it before is seen here.
  */
 export async function assertLease(tx: Tx, job: Job): Promise<boolean> {
   const found = await tx.maybeOne<{ attempts: number }>(sql`
@@ -104,7 +114,7 @@ export async function assertLease(tx: Tx, job: Job): Promise<boolean> {
   return found !== undefined
 }
 
-/** The same with the job locked: nobody takes it over or wakes it before the commit. The last lock of a transaction. */
+/** The same with the job locked: no other worker claims or wakes it before the commit. The last lock of a transaction. */
 export async function lockLease(tx: Tx, job: Job): Promise<void> {
   const mine = await tx.maybeOne(sql`
     select attempts
@@ -117,13 +127,16 @@ export async function lockLease(tx: Tx, job: Job): Promise<void> {
   if (!mine) throw new LeaseLostError(`${job.queue} ${job.subject}`)
 }
 
-/** Gives the job back, to be tried after a while; without one, when somebody wakes it. Who was woken meanwhile is due now. */
+/** Releases the job and makes it due after `waitMs`; without one, when it is woken. A job that was woken meanwhile is due now. */
 export const postponeJob = (
   db: Queryable,
   job: Job,
   { waitMs, note, isFailing = false }: { waitMs?: number; note: string; isFailing?: boolean },
 ) =>
-  db.run(sql`
+  db.run(
+    timed(
+      'postpone_job',
+      sql`
     update jobs
        set run_at = case
              when is_woken then clock_timestamp()
@@ -135,9 +148,11 @@ export const postponeJob = (
      where account_id = ${job.account_id}
        and queue = ${job.queue}
        and subject = ${job.subject}
-       and attempts = ${job.attempts}`)
+       and attempts = ${job.attempts}`,
+    ),
+  )
 
-/** Due at once, whether it was waiting, parked or not there. If a worker has it, it is looked at again after that. */
+/** Makes the job due now, whether it was scheduled, parked or did not exist. If a worker has it, it runs once more after that. */
 export const wakeJob = (tx: Queryable, account_id: string, queue: string, subject: string) =>
   tx.run(sql`
     insert into jobs as j (account_id, queue, subject, run_at, created_at)
@@ -154,9 +169,9 @@ export const dropJob = (tx: Tx, account_id: string, queue: string, subject: stri
        and subject = ${subject}`)
 
 /**
- * Makes jobs due that only a clock which was set back can have left as they are: leased for longer than a lease lasts, never taken up
- * and yet not due, or postponed for longer than anybody postpones. Workers that live must have had the time to move their leases since
- * the step. Takes one chunk and never waits for a lock; answers with how many there were.
+ * Makes jobs due that can only be in their state because the clock was set back: leased for longer than a lease lasts, never claimed
+ * and yet not due, or postponed for longer than any worker postpones. Living workers must have had the time to extend their leases
+ * since the step. Changes one chunk, never waits for a lock, and returns how many jobs it changed.
  */
 export const releaseFrozenJobs = (db: Queryable, limit: number) =>
   db.run(sql`

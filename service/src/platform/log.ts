@@ -3,8 +3,8 @@ import { type DestinationStream, type Logger, pino } from 'pino'
 export type Log = Logger
 
 /**
- * What must never be written down, wherever it turns up in a log object: secrets, signatures, nonces that could be
- * replayed, gift links, and connection strings with passwords.
+ * Field names that are never logged, at any depth of a log object: secrets, signatures, nonces that could be replayed,
+ * gift links, and URLs and connection strings, which may hold passwords.
  */
 const NEVER_LOGGED: ReadonlySet<string> = new Set([
   'secret',
@@ -24,13 +24,13 @@ const DEPTH_MAX = 8
 const BUFFERED_BYTES = 8_192
 const STDOUT = 1
 
-export function createLog(level: string, destination: DestinationStream = oneWritePerTurn()): Log {
+export function createLog(level: string, destination: DestinationStream = oneWritePerIteration()): Log {
   return pino(
     {
       level,
       base: null,
       timestamp: isoTime,
-      // Pino's own redaction walks every path of every name on every line, which was the costliest part of a request.
+      // Pino's own redaction walks every path of every name on every line; it was the most expensive part of a request.
       formatters: { level: (label) => ({ level: label }), log: (line) => withoutSecrets(line, 1) },
       serializers: { err: describeError },
     },
@@ -38,7 +38,7 @@ export function createLog(level: string, destination: DestinationStream = oneWri
   )
 }
 
-/** Most lines hold plain values under harmless names; those are passed on as they are, without a copy. */
+/** Most lines hold plain values under names that may be logged; those are passed on without a copy. */
 function withoutSecrets(line: Record<string, unknown>, depth: number): Record<string, unknown> {
   let clean: Record<string, unknown> | undefined
   for (const [name, value] of Object.entries(line)) {
@@ -51,7 +51,7 @@ function withoutSecrets(line: Record<string, unknown>, depth: number): Record<st
 }
 
 function withoutSecretsInside(value: unknown, depth: number): unknown {
-  // An error is described by its serializer, which names what it takes.
+  // Errors have a serializer, which picks the fields that are logged.
   if (typeof value !== 'object' || value === null || value instanceof Error || value instanceof Date)
     return value
   if (depth >= DEPTH_MAX) return REDACTED
@@ -59,7 +59,7 @@ function withoutSecretsInside(value: unknown, depth: number): unknown {
   return withoutSecrets(value as Record<string, unknown>, depth + 1)
 }
 
-/** The error, its causes and their stacks; none of the fields a driver hangs on it, which may hold parameters. */
+/** The error, its causes and their stacks; no other field that a driver adds, because it may hold parameters. */
 function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return { message: String(error) }
   const { code } = error as { code?: unknown }
@@ -72,7 +72,7 @@ function describeError(error: unknown): unknown {
   }
 }
 
-/** Many lines share a millisecond; its text is made once. */
+/** Many lines share a millisecond; its text is built once. */
 function isoTime(): string {
   const nowMs = Date.now()
   if (nowMs !== lastTime.ms) lastTime = { ms: nowMs, text: `,"time":"${new Date(nowMs).toISOString()}"` }
@@ -80,8 +80,8 @@ function isoTime(): string {
 }
 let lastTime = { ms: Number.NaN, text: '' }
 
-/** The lines of one turn of the event loop go out in one write. */
-function oneWritePerTurn(): DestinationStream {
+/** The lines of one iteration of the event loop are written together. */
+function oneWritePerIteration(): DestinationStream {
   const out = pino.destination({ dest: STDOUT, sync: true, minLength: BUFFERED_BYTES })
   let isPlanned = false
   process.on('exit', () => out.flushSync())

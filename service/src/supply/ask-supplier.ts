@@ -2,7 +2,7 @@ import { signWebhook } from '@shopwire/contract/signing'
 import { ProxyRefused, ProxyTrouble } from '../platform/egress-proxy.ts'
 import { checkLink } from './gift-link.ts'
 
-/** What we ask a supplier for. The id makes it one request however often it is sent. */
+/** What a supplier is asked for. The id makes it idempotent: one request, however often it is sent. */
 export interface SupplierAsk {
   readonly id: string
   readonly sku: string
@@ -17,13 +17,13 @@ export interface SupplierAddress {
 
 export type SupplierReply =
   | { readonly kind: 'given'; readonly links: readonly string[] }
-  /** It will not give them, and said so. */
+  /** It refused. */
   | { readonly kind: 'refused'; readonly error: string }
-  /** It is at work on them; asking again with the same id is right. */
+  /** It accepted and has not finished; the same id is to be sent again. */
   | { readonly kind: 'later'; readonly error: string }
-  /** Nobody knows: no answer, or one that makes no sense. */
+  /** Unknown: no answer, or an invalid one. */
   | { readonly kind: 'failed'; readonly error: string }
-  /** Certain not to have reached it: there was no connection to send it over. */
+  /** It certainly did not receive the request: no connection was made. */
   | { readonly kind: 'unsent'; readonly error: string }
 
 const REPLY_BYTES_MAX = 64 * 1024
@@ -61,12 +61,12 @@ export async function askSupplier(
   }
 }
 
-/** The name was not found, nobody took the connection, or the proxy opened no tunnel: not a byte of the request was sent. */
+/** The name was not found, the connection was not accepted, or the proxy opened no tunnel: no byte of the request was sent. */
 function wasNeverConnected(error: unknown): boolean {
   interface Cause {
     readonly code?: string
     readonly syscall?: string
-    /** One for each address that was tried, when there were several. */
+    /** One for each address that was tried, if there were several. */
     readonly errors?: readonly Cause[]
   }
   const { cause } = error as { cause?: Cause }
@@ -98,7 +98,7 @@ function readLinks(text: string, qty: number): SupplierReply {
   }
 }
 
-/** A fixed vocabulary: what a stranger's server writes does not get into our records. */
+/** A fixed list of words: what the supplier's server writes does not get into our records. */
 function failureOf(error: unknown): string {
   const { name, message, cause } = error as Error & { cause?: { code?: string } }
   if (cause instanceof ProxyTrouble) return 'proxy'

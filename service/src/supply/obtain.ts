@@ -2,7 +2,14 @@ import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import type { Keyring } from '../platform/encryption.ts'
 import { LeaseLostError } from '../platform/jobs.ts'
-import { askSupplier, type SupplierReply } from './ask-supplier.ts'
+import type { Log } from '../platform/log.ts'
+import {
+  type Metrics,
+  SUPPLIER_NAMES_MAX,
+  SUPPLIER_OUTCOMES,
+  type SupplierOutcome,
+} from '../platform/metrics.ts'
+import { askSupplier, type SupplierAsk, type SupplierReply } from './ask-supplier.ts'
 import { createBreaker } from './breaker.ts'
 import {
   type Asking,
@@ -26,12 +33,12 @@ export interface Need {
   readonly account_id: string
   readonly order_id: string
   readonly line: number
-  /** Requests of the line that were sent and have no final answer. */
+  /** Requests of the line that were sent and have no final answer yet. */
   readonly open: readonly Pick<SupplierRequest, 'supplier'>[]
-  /** Whom to ask for what is missing; nobody when undefined. */
+  /** Which suppliers to ask for what is missing; none when undefined. */
   readonly supply: ItemSupply | undefined
   readonly missing: number
-  /** Of the lease under which suppliers are asked. */
+  /** The number of the lease under which suppliers are asked. */
   readonly fencing_token: number
 }
 
@@ -39,28 +46,31 @@ export type Obtained =
   | { readonly kind: 'given'; readonly links: readonly string[]; readonly supplier: string }
   | { readonly kind: 'not yet'; readonly note: string }
 
-/** Whoever keeps the links records the request as given, in the same transaction. */
+/** The caller stores the links and records the request as given, in one transaction. */
 export type ObtainFromSuppliers = (need: Need) => Promise<Obtained>
 
 /**
- * Settles the line's open requests, each with its own supplier, whatever the configuration and the circuit breaker say
- * meanwhile; a supplier that may have received a request may have sold. Only when none is open is the item's supplier asked,
- * then its fallback: after a refusal of the first, or when it is certain that the first received nothing.
+ * Settles the line's open requests first, each with its own supplier, whatever the configuration says now: a supplier that
+ * may have received a request may have sold. Only when none is open is the item's supplier asked, then its fallback: after
+ * the first one refused, or when it certainly received nothing.
  */
 export function createObtainer(deps: {
   db: Db
   keyring: Keyring
   clock: Clock
-  /** Of one supplier at a time: a slow one must not take every hand there is. */
+  /** Concurrent requests to one supplier: a slow one must not take every worker slot. */
   asksMax: number
   /** How suppliers are reached. */
   fetch: typeof globalThis.fetch
+  log: Log
+  metrics: Pick<Metrics, 'supplierCalls' | 'supplierCallDuration'>
 }): ObtainFromSuppliers {
   const { db, keyring, clock, asksMax } = deps
   const breaker = createBreaker()
-  const underWay = new Map<string, number>()
+  const observe = callObserver(deps)
+  const running = new Map<string, number>()
 
-  /** Also while it is paused: a pause is about new requests, and this one may be paid for. */
+  /** Also while the supplier is paused: a pause stops new requests, and this one may have been charged. */
   async function askAgain(need: Need, name: string): Promise<SupplierReply> {
     if (!breaker.allows(name, clock.nowMs())) return { kind: 'later', error: KEEPS_FAILING }
     return send(need, await getSupplier(db, name), (request, at) => recordAskingAgain(db, request, at))
@@ -88,14 +98,12 @@ export function createObtainer(deps: {
     const asking = await record(request, new Date(clock.nowMs()))
     if (!asking) throw new LeaseLostError(`request to ${name} for ${order_id}`)
     const { sku, qty, attempts } = asking
-    const answer = await askSupplier(
-      { url, secret, timeout_ms },
-      { id: requestId(asking), sku, qty },
-      clock.nowMs(),
-      deps.fetch,
-    )
-    // An earlier asking with this id may have arrived.
+    const ask = { id: requestId(asking), sku, qty }
+    const startedMs = performance.now()
+    const answer = await askSupplier({ url, secret, timeout_ms }, ask, clock.nowMs(), deps.fetch)
+    // An earlier call with this id may have been received.
     const reply = answer.kind === 'unsent' && attempts > 1 ? { ...answer, kind: 'failed' as const } : answer
+    observe(need, name, ask, attempts, reply, (performance.now() - startedMs) / 1000)
     if (reply.kind === 'failed' || reply.kind === 'unsent') breaker.failed(name, clock.nowMs())
     else breaker.succeeded(name)
     if (reply.kind === 'given') return reply
@@ -103,25 +111,24 @@ export function createObtainer(deps: {
       reply.kind === 'refused' || reply.kind === 'unsent'
         ? await recordEnd(db, request, reply.kind, reply.error)
         : await recordFailure(db, request, reply.error, reply.kind === 'failed')
-    // Another worker asks with the same id now, and what it is told counts.
+    // Another worker asks with the same id now, and the answer it gets counts.
     if (written === 0) throw new LeaseLostError(`request to ${name} for ${order_id}`)
     return reply
   }
 
   async function withinShare(name: string, ask: () => Promise<SupplierReply>): Promise<SupplierReply> {
-    const before = underWay.get(name) ?? 0
+    const before = running.get(name) ?? 0
     if (before >= asksMax) return { kind: 'later', error: 'busy with other orders' }
-    underWay.set(name, before + 1)
+    running.set(name, before + 1)
     try {
       return await ask()
     } finally {
-      underWay.set(name, (underWay.get(name) ?? 1) - 1)
+      running.set(name, (running.get(name) ?? 1) - 1)
     }
   }
 
   return async (need) => {
     const notes: string[] = []
-    const isFinal = (reply: SupplierReply) => reply.kind === 'refused' || reply.kind === 'unsent'
     let isOpen = false
     for (const open of need.open) {
       const reply = await withinShare(open.supplier, () => askAgain(need, open.supplier))
@@ -144,7 +151,64 @@ export function createObtainer(deps: {
 
 const KEEPS_FAILING = 'keeps failing'
 
-/** It would do it again, or is gone for good. Without anybody else to ask, it gets another chance. */
+const isFinal = ({ kind }: SupplierReply) => kind === 'refused' || kind === 'unsent'
+
+/** Counts and logs every call. Never the URL, the secret or the links. */
+function callObserver({ log, metrics }: Parameters<typeof createObtainer>[0]) {
+  const labels = new Set<string>()
+  /** Operators choose the names, so there may be any number of them; a label must stay bounded. */
+  const labelOf = (name: string) => {
+    if (labels.has(name)) return name
+    if (labels.size >= SUPPLIER_NAMES_MAX) return 'other'
+    labels.add(name)
+    for (const outcome of SUPPLIER_OUTCOMES) metrics.supplierCalls.inc({ supplier: name, outcome }, 0)
+    return name
+  }
+  return (
+    need: Need,
+    name: string,
+    { id, sku, qty }: SupplierAsk,
+    attempt: number,
+    reply: SupplierReply,
+    seconds: number,
+  ) => {
+    const supplier = labelOf(name)
+    metrics.supplierCalls.inc({ supplier, outcome: outcomeOf(reply) })
+    metrics.supplierCallDuration.labels({ supplier }).observe(seconds)
+    const line = {
+      account_id: need.account_id,
+      order_id: need.order_id,
+      line: need.line,
+      supplier: name,
+      supplier_request_id: id,
+      sku,
+      qty,
+      attempt,
+      outcome: reply.kind,
+      ...(reply.kind !== 'given' && { error: reply.error }),
+      duration_ms: Math.round(seconds * 1000),
+      next: nextOf(need, name, reply),
+    }
+    if (reply.kind === 'refused') log.warn(line, 'supplier call')
+    else log.info(line, 'supplier call')
+  }
+}
+
+function outcomeOf(reply: SupplierReply): SupplierOutcome {
+  if (reply.kind === 'given') return 'given'
+  return reply.error.startsWith('http_') ? 'http_error' : (reply.error as SupplierOutcome)
+}
+
+/** Which step follows; the fulfilment attempt says when. */
+function nextOf({ supply, open }: Need, name: string, reply: SupplierReply): string {
+  if (reply.kind === 'given') return 'links_recorded'
+  if (!isFinal(reply)) return 'same_request_again'
+  const asked = [...open.map(({ supplier }) => supplier), name]
+  const others = [supply?.supplier, supply?.fallback].filter((each) => each && !asked.includes(each))
+  return others.length > 0 && name !== supply?.fallback ? 'other_supplier_asked' : 'new_request_later'
+}
+
+/** It would refuse again, or is gone for good. Without a fallback it is asked all the same. */
 function isPassedOver(before: SupplierRequest | undefined, supply: ItemSupply, name: string): boolean {
   if (supply.fallback === null || before?.state !== 'refused') return false
   return before.error === GIVEN_UP || (before.error === SOLD_BEFORE && name !== supply.fallback)

@@ -8,6 +8,7 @@ import type { GuardedClient, GuardedClientOptions, Sent } from '../platform/guar
 import type { JobEnd } from '../platform/job-runner.ts'
 import { finishJob, type Job, lockLease } from '../platform/jobs.ts'
 import type { Log } from '../platform/log.ts'
+import type { Metrics, WebhookOutcome } from '../platform/metrics.ts'
 import type { SealedColumn } from '../platform/rewrap.ts'
 import { Unavailable } from '../platform/trouble.ts'
 import { secretBinding } from './endpoint.ts'
@@ -33,7 +34,11 @@ export interface DeliverDeps {
   readonly clock: Clock
   openClient(url: string, options: GuardedClientOptions, endpoint: EndpointKey): GuardedClient
   readonly log: Log
-  /** What an event says, as the receiver will parse it. Called once per event; the bytes are kept. */
+  readonly metrics: Pick<
+    Metrics,
+    'webhookAttempts' | 'webhookAttemptDuration' | 'webhookFirstAttemptDelay' | 'webhookDeliveries'
+  >
+  /** The body of an event, as the receiver will parse it. Called once per event; the bytes are stored. */
   compose(event: EventToCompose): Promise<object>
   random(): number
 }
@@ -45,25 +50,25 @@ export type EventToCompose = Pick<
   readonly account_id: string
 }
 
-/** Of one endpoint, whatever the number of workers: its job is in one worker's hands at a time. */
+/** For one endpoint, whatever the number of workers: one worker at a time has its job. */
 const ATTEMPTS_AT_ONCE = 4
-/** Looked up together, sent four at a time. */
+/** Read together, sent four at a time. */
 const LOOK_AHEAD = 16
-const HELD_MS = 60_000
-/** What was read of an endpoint is believed for this long. The answer to a change of URL is held back for longer. */
+const SUSPENDED_WAIT_MS = 60_000
+/** The endpoint is read again after this time. The answer to a change of URL is delayed for longer. */
 const FRESH_MS = 50
 const BATCH_MAX = 256
-/** An event that comes while others are under way waits no longer than this, however long their answers take. */
+/** An event that arrives while others are being sent waits no longer than this, however long their answers take. */
 const LOOK_EVERY_MS = 1_000
 const WITHDRAWN: Sent = { error: 'withdrawn', status: null, remote_address: null }
 
 /**
- * Delivers what is due to one endpoint, the subject of the job. No transaction is open while a stranger's server answers.
- * An endpoint that hangs holds its own job and nobody else's.
+ * Delivers the due events of one endpoint, the subject of the job. No transaction is open while the receiver answers.
+ * An endpoint that hangs holds up only its own job.
  */
 export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd> {
-  const { db, clock, openClient } = deps
-  // Endpoints are many and their work is alike: what they read and write at one moment goes together.
+  const { db, clock, openClient, metrics, log } = deps
+  // Many endpoints do the same reads and writes: those made at one moment are sent to the database together.
   const shared: Shared = {
     ...deps,
     read: batched(BATCH_MAX, (endpoints: readonly EndpointKey[]) => selectDestinations(db, endpoints)),
@@ -83,14 +88,21 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
       isStillWanted: async () => (await destination.now()) !== undefined,
     }
     const client = openClient(first.url, clientOptions, { account_id, endpoint_id })
-    const way: Way = { client, destination, open: secretOpener(deps.keyring, account_id) }
-    const underWay = new Map<string, Promise<void>>()
+    const route: DeliveryRoute = { client, destination, open: secretOpener(deps.keyring, account_id) }
+    const sending = new Map<string, Promise<void>>()
     let waiting: DueDelivery[] = []
     let isFailing = job.is_failing
-    const look = (limit: number) => {
+    const look = async (limit: number) => {
       const now = new Date(clock.nowMs())
       const horizon = new Date(now.getTime() - WEBHOOK_HORIZON_S * 1000)
-      return takeDue(db, { account_id, endpoint_id }, { now, horizon, but: [...underWay.keys()], limit })
+      const but = [...sending.keys()]
+      const { due, givenUp } = await takeDue(db, { account_id, endpoint_id }, { now, horizon, but, limit })
+      if (givenUp > 0) {
+        metrics.webhookDeliveries.inc({ outcome: 'given_up' }, givenUp)
+        const line = { account_id, endpoint_id, events: givenUp, outcome: 'expired', next: 'given_up' }
+        log.warn(line, 'webhook deliveries expired')
+      }
+      return due
     }
     try {
       for (;;) {
@@ -98,27 +110,32 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
         const current = await destination.fresh()
         const canSend = current !== undefined && !current.is_suspended
         if (!canSend) waiting = []
-        if (current?.is_suspended && underWay.size === 0) {
+        if (current?.is_suspended && sending.size === 0) {
           await look(0)
-          return { kind: 'again', waitMs: HELD_MS, isFailing, note: 'held while the account is suspended' }
+          return {
+            kind: 'again',
+            waitMs: SUSPENDED_WAIT_MS,
+            isFailing,
+            note: 'held while the account is suspended',
+          }
         }
-        if (canSend && waiting.length === 0 && underWay.size < ATTEMPTS_AT_ONCE) {
+        if (canSend && waiting.length === 0 && sending.size < ATTEMPTS_AT_ONCE) {
           waiting = await look(LOOK_AHEAD)
         }
-        while (waiting.length > 0 && underWay.size < ATTEMPTS_AT_ONCE) {
+        while (waiting.length > 0 && sending.size < ATTEMPTS_AT_ONCE) {
           const delivery = waiting.shift() as DueDelivery
-          const running = attempt(shared, job, way, delivery)
+          const running = attempt(shared, job, route, delivery)
             .then((isAccepted) => {
               isFailing = !isAccepted
             })
-            .finally(() => underWay.delete(delivery.event_id))
-          underWay.set(delivery.event_id, running)
+            .finally(() => sending.delete(delivery.event_id))
+          sending.set(delivery.event_id, running)
         }
-        if (underWay.size === 0) break
-        await firstOf(underWay.values(), LOOK_EVERY_MS)
+        if (sending.size === 0) break
+        await firstOf(sending.values(), LOOK_EVERY_MS)
       }
     } finally {
-      await Promise.allSettled(underWay.values())
+      await Promise.allSettled(sending.values())
       await client.close()
     }
     return finish(db, job, clock, isFailing)
@@ -131,8 +148,8 @@ interface Shared extends DeliverDeps {
   record(attempt: Attempt): Promise<boolean>
 }
 
-/** To one endpoint, for as long as its job is in our hands. */
-interface Way {
+/** To one endpoint, for as long as this worker has its job. */
+interface DeliveryRoute {
   readonly client: GuardedClient
   readonly destination: ReturnType<typeof watch>
   open(secret: Destination['secrets'][number]): Promise<string>
@@ -153,8 +170,8 @@ function watch(read: () => Promise<Destination | undefined>) {
   }
 }
 
-/** A secret is opened once for the events that go out together. */
-function secretOpener(keyring: Keyring, account_id: string): Way['open'] {
+/** A secret is decrypted once for the events that are sent together. */
+function secretOpener(keyring: Keyring, account_id: string): DeliveryRoute['open'] {
   const opened = new Map<string, Promise<string>>()
   return ({ id, secret_sealed }) => {
     const known =
@@ -164,7 +181,7 @@ function secretOpener(keyring: Keyring, account_id: string): Way['open'] {
   }
 }
 
-/** Until one of them has ended, or the time is over. */
+/** Resolves when one of them has ended, or the time is over. */
 async function firstOf(attempts: Iterable<Promise<void>>, msMax: number): Promise<void> {
   const { promise: overdue, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, msMax)
@@ -175,15 +192,22 @@ async function firstOf(attempts: Iterable<Promise<void>>, msMax: number): Promis
   }
 }
 
-/** Signs afresh, sends the same bytes as ever, and writes down how it went. True when the other side accepted. */
-async function attempt(shared: Shared, job: Job, way: Way, delivery: DueDelivery): Promise<boolean> {
-  const { db, clock } = shared
+/** Signs anew, sends the same bytes every time, and records the outcome. True when the receiver accepted. */
+async function attempt(
+  shared: Shared,
+  job: Job,
+  route: DeliveryRoute,
+  delivery: DueDelivery,
+): Promise<boolean> {
+  const { db, clock, metrics } = shared
   const { account_id, subject: endpoint_id } = job
   const { event_id, round, created_at } = delivery
   const startedMs = clock.nowMs()
-  const sent = await send(shared, account_id, way, delivery)
-  // Withdrawn before a byte was sent: the delivery was cancelled with its endpoint, or is held.
+  const sentMs = performance.now()
+  const sent = await send(shared, account_id, route, delivery)
+  // Withdrawn before a byte was sent: the delivery was cancelled with its endpoint, or the account is suspended.
   if (sent.error === 'withdrawn') return true
+  const seconds = (performance.now() - sentMs) / 1000
   const finishedMs = clock.nowMs()
   const n = delivery.attempts + 1
   const nextMs = nextAttemptMs(n, finishedMs, created_at.getTime(), shared.random())
@@ -202,22 +226,83 @@ async function attempt(shared: Shared, job: Job, way: Way, delivery: DueDelivery
     state,
     next_at: new Date(nextMs ?? finishedMs),
   })
+  metrics.webhookAttempts.inc({ outcome: outcomeOf(sent.error) })
+  metrics.webhookAttemptDuration.observe(seconds)
+  const isFirst = n === 1 && round === 1
+  const delayMs = Math.max(0, startedMs - created_at.getTime())
+  if (isFirst) metrics.webhookFirstAttemptDelay.observe(delayMs / 1000)
+  if (isCounted && state !== 'pending')
+    metrics.webhookDeliveries.inc({ outcome: state === 'delivered' ? 'delivered' : 'given_up' })
+  const waitMs = nextMs === undefined ? undefined : nextMs - finishedMs
+  logAttempt(shared.log, isCounted ? state : 'not_counted', sent, {
+    account_id,
+    endpoint_id,
+    event_id,
+    event: delivery.type,
+    ...(delivery.order_id !== null && { order_id: delivery.order_id }),
+    round,
+    attempt: n,
+    duration_ms: Math.round(seconds * 1000),
+    ...(isFirst && { delay_ms: delayMs }),
+    ...(isCounted &&
+      state === 'pending' &&
+      waitMs !== undefined && { retry_in_s: Math.round(waitMs / 1000) }),
+  })
   if (isCounted && sent.error !== null) {
     await noticeTrouble(db, { account_id, endpoint_id, event_id, isGivenUp: state === 'failed' }, finishedMs)
   }
   return sent.error === null
 }
 
+const NEXT = {
+  delivered: 'delivered',
+  failed: 'given_up',
+  pending: 'retry',
+  /** The delivery was cancelled meanwhile, or another worker has recorded this attempt. */
+  not_counted: 'not_counted',
+} as const
+
+/** One line per attempt. Never the URL, what was sent, or what was answered. */
+function logAttempt(
+  log: Log,
+  state: keyof typeof NEXT,
+  { error, status, cause }: SendResult,
+  line: Readonly<Record<string, unknown>>,
+): void {
+  const facts = {
+    ...line,
+    outcome: error ?? 'delivered',
+    ...(status !== null && { status }),
+    next: NEXT[state],
+  }
+  if (error === 'internal') log.error({ ...facts, err: cause }, 'webhook attempt')
+  else if (state === 'failed') log.warn(facts, 'webhook attempt')
+  else log.info(facts, 'webhook attempt')
+}
+
+function outcomeOf(error: SendResult['error']): WebhookOutcome {
+  if (error === null) return 'delivered'
+  const [, digit] = /^http_([345])\d\d$/.exec(error) ?? []
+  if (digit !== undefined) return `http_${digit as '3' | '4' | '5'}xx`
+  return error.startsWith('http_') ? 'http_other' : (error as WebhookOutcome)
+}
+
+type SendResult = Omit<Sent, 'error'> & {
+  readonly error: Sent['error'] | 'internal'
+  /** Of an internal error; for the log only. */
+  readonly cause?: unknown
+}
+
 /**
- * An event that we cannot put together, sign or get out of our own house is a failed attempt like any other: it must not hold
- * up those behind it.
+ * An event that cannot be composed, signed or sent for a reason on our side is a failed attempt like any other: it must not
+ * delay the events behind it.
  */
 async function send(
   shared: Shared,
   account_id: string,
-  { client, destination, open }: Way,
+  { client, destination, open }: DeliveryRoute,
   delivery: DueDelivery,
-): Promise<Omit<Sent, 'error'> & { error: Sent['error'] | 'internal' }> {
+): Promise<SendResult> {
   const { event_id } = delivery
   try {
     const body = Buffer.from(await bodyOf(shared, account_id, delivery))
@@ -227,8 +312,7 @@ async function send(
     return await client.post(headers, body)
   } catch (error) {
     if (error instanceof Unavailable) throw error
-    shared.log.error({ err: error, event_id }, 'an event could not be sent, for a reason on our side')
-    return { error: 'internal', status: null, remote_address: null }
+    return { error: 'internal', status: null, remote_address: null, cause: error }
   }
 }
 
@@ -244,7 +328,7 @@ async function bodyOf(shared: Shared, account_id: string, delivery: DueDelivery)
 }
 
 async function signedHeaders(
-  { secrets, open }: Pick<Destination, 'secrets'> & Pick<Way, 'open'>,
+  { secrets, open }: Pick<Destination, 'secrets'> & Pick<DeliveryRoute, 'open'>,
   id: string,
   body: Uint8Array,
   nowMs: number,
@@ -263,7 +347,7 @@ async function signedHeaders(
   return headers
 }
 
-/** Done when nothing is left; else at the time of the next one. What is written meanwhile wakes the job again. */
+/** Done when no delivery is left; else due at the time of the next one. An event recorded meanwhile wakes the job again. */
 async function finish(db: Db, job: Job, clock: Clock, isFailing: boolean): Promise<JobEnd> {
   if ((await endDeliverJob(db, job)) > 0) return { kind: 'done' }
   return db.transaction(async (tx) => {

@@ -1,5 +1,5 @@
 import type { WebhookEventName } from '@shopwire/contract'
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import { type Queryable, sql, type Tx, timed } from '../platform/db.ts'
 import type { Job } from '../platform/jobs.ts'
 import { assert } from '../platform/trouble.ts'
 
@@ -189,15 +189,18 @@ export interface DueDelivery {
 }
 
 /**
- * The deliveries that are due, oldest first. Those past their horizon are given up instead; that locks the endpoint first, like
+ * The deliveries that are due, oldest first. Those past their horizon are given up instead, and counted; that locks the endpoint first, like
  * every change of several of its deliveries.
  */
-export const takeDue = (
+export async function takeDue(
   db: Queryable,
   { account_id, endpoint_id }: EndpointKey,
   { now, horizon, but, limit }: { now: Date; horizon: Date; but: readonly string[]; limit: number },
-) =>
-  db.many<DueDelivery>(sql`
+): Promise<{ due: DueDelivery[]; givenUp: number }> {
+  const rows = await db.many<Omit<DueDelivery, 'event_id'> & { given_up: number; event_id: string | null }>(
+    timed(
+      'take_due_deliveries',
+      sql`
     with late as materialized (
       select e.account_id, e.id
         from webhook_endpoints e
@@ -218,19 +221,31 @@ export const takeDue = (
          and g.endpoint_id = l.id
          and g.state = 'pending'
          and g.created_at <= ${horizon}
+      returning 1
+    ), due as (
+      select d.event_id, d.round, d.attempts, d.created_at, e.type, e.order_id, e.revision, e.created_at as event_created_at,
+             e.body_sealed, d.next_at
+        from deliveries d
+        join events e on e.account_id = d.account_id and e.id = d.event_id
+       where d.account_id = ${account_id}
+         and d.endpoint_id = ${endpoint_id}
+         and d.state = 'pending'
+         and d.created_at > ${horizon}
+         and d.next_at <= ${now}
+         and d.event_id <> all(${but})
+       order by d.next_at, d.event_id
+       limit ${limit}
     )
-    select d.event_id, d.round, d.attempts, d.created_at, e.type, e.order_id, e.revision, e.created_at as event_created_at,
-           e.body_sealed
-      from deliveries d
-      join events e on e.account_id = d.account_id and e.id = d.event_id
-     where d.account_id = ${account_id}
-       and d.endpoint_id = ${endpoint_id}
-       and d.state = 'pending'
-       and d.created_at > ${horizon}
-       and d.next_at <= ${now}
-       and d.event_id <> all(${but})
-     order by d.next_at, d.event_id
-     limit ${limit}`)
+    select g.given_up, d.event_id, d.round, d.attempts, d.created_at, d.type, d.order_id, d.revision, d.event_created_at,
+           d.body_sealed
+      from (select count(*) as given_up from given_up) g
+      left join due d on true
+     order by d.next_at, d.event_id`,
+    ),
+  )
+  const due = rows.filter((row): row is DueDelivery & { given_up: number } => row.event_id !== null)
+  return { due, givenUp: rows[0]?.given_up ?? 0 }
+}
 
 /** The earliest pending delivery, if any. */
 export const selectNext = (db: Queryable, account_id: string, endpoint_id: string) =>
@@ -272,7 +287,10 @@ export interface FrozenBody {
  * the order of the ids, because another worker may have some of the same events in another order.
  */
 export async function freezeBodies(db: Queryable, bodies: readonly FrozenBody[]): Promise<Buffer[]> {
-  const frozen = await db.many<{ place: number; body_sealed: Buffer }>(sql`
+  const frozen = await db.many<{ place: number; body_sealed: Buffer }>(
+    timed(
+      'freeze_bodies',
+      sql`
     with held as materialized (
       select e.account_id, e.id, b.sealed, b.kek_id, b.place
         from events e
@@ -289,7 +307,9 @@ export async function freezeBodies(db: Queryable, bodies: readonly FrozenBody[])
       from held h
      where e.account_id = h.account_id
        and e.id = h.id
-    returning h.place, e.body_sealed`)
+    returning h.place, e.body_sealed`,
+    ),
+  )
   assert(frozen.length === bodies.length, 'every event whose body is stored still exists')
   const byPlace = new Map(frozen.map(({ place, body_sealed }) => [place, body_sealed]))
   return bodies.map((_, n) => byPlace.get(n + 1) as Buffer)
@@ -318,7 +338,10 @@ export interface Attempt {
  */
 export async function recordAttempts(db: Queryable, attempts: readonly Attempt[]): Promise<boolean[]> {
   const column = <Name extends keyof Attempt>(name: Name) => attempts.map((attempt) => attempt[name])
-  const counted = await db.many<{ place: number }>(sql`
+  const counted = await db.many<{ place: number }>(
+    timed(
+      'record_attempts',
+      sql`
     with made as materialized (
       select account_id, endpoint_id, event_id, round, n, started_at, finished_at, status, error, remote_address, state,
              next_at, place
@@ -372,7 +395,9 @@ export async function recordAttempts(db: Queryable, attempts: readonly Attempt[]
        where e.account_id = l.account_id
          and e.id = l.endpoint_id
     )
-    select place from counted`)
+    select place from counted`,
+    ),
+  )
   const places = new Set(counted.map(({ place }) => place))
   return attempts.map((_, n) => places.has(n + 1))
 }

@@ -205,7 +205,7 @@ describe('every request writes one line', () => {
     const line = await lineOf(answer.headers['x-request-id'])
     expect(line).toMatchObject(expected())
     expect(line.status).toBe(answer.status)
-    if (line.msg === 'request') expect(line.ms).toEqual(expect.any(Number))
+    if (line.msg === 'request') expect(line.duration_ms).toEqual(expect.any(Number))
     else expect(line.msg).toBe('refused on the socket')
     expect('error_type' in line).toBe(answer.status >= 400)
     expect(lines).toHaveLength(1)

@@ -20,7 +20,10 @@ const counting = (db: Db): Db =>
     },
   })
 beforeAll(async () => {
-  shop = await openShop({ clock: { nowMs: () => nowMs }, endpoints: (db) => [getStatus(counting(db))] })
+  shop = await openShop({
+    clock: { nowMs: () => nowMs },
+    endpoints: (db) => [getStatus(counting(db), () => undefined)],
+  })
 })
 afterAll(() => shop.close())
 // Time for a new sample in every test.

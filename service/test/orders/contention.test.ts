@@ -186,12 +186,15 @@ test(`${STRESS_MS / 1000} s of loads, deliveries, cancellations, leases, attempt
     db.transaction((tx) => setEndpoint(tx, keyring, { account_id, url, set_by: 'test' }, Date.now()))
   for (const account_id of accounts) await configure(account_id, HERE)
 
-  const obtain = createObtainer({ db, keyring, clock, asksMax: 100, fetch })
-  const fulfil = createFulfilment({ db, vault, clock, log, metrics: createMetrics('test'), obtain })
+  const metrics = createMetrics('test')
+  const obtain = createObtainer({ db, keyring, clock, asksMax: 100, fetch, log, metrics })
+  const fulfil = createFulfilment({ db, vault, clock, log, metrics, obtain })
   const runners = [
     ...[1, 2].map(() =>
       createJobRunner(db, {
         queue: FULFIL_QUEUE,
+        subjectName: 'order_id',
+        metrics,
         concurrency: 6,
         failingMax: 6,
         log,
@@ -204,6 +207,8 @@ test(`${STRESS_MS / 1000} s of loads, deliveries, cancellations, leases, attempt
     ),
     createJobRunner(db, {
       queue: DELIVER_QUEUE,
+      subjectName: 'endpoint_id',
+      metrics,
       concurrency: 4,
       failingMax: 4,
       log,
@@ -216,6 +221,7 @@ test(`${STRESS_MS / 1000} s of loads, deliveries, cancellations, leases, attempt
           close: async () => {},
         }),
         log,
+        metrics,
         compose: (event) => composeEvent(db, vault, event),
         random: Math.random,
       }),

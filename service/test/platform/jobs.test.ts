@@ -12,6 +12,7 @@ import {
   wakeJob,
 } from '../../src/platform/jobs.ts'
 import { createLog } from '../../src/platform/log.ts'
+import { createMetrics } from '../../src/platform/metrics.ts'
 import { asSuperuser, openTestDatabase, type TestDatabase } from '../../testing/database.ts'
 
 const QUEUE = 'test'
@@ -147,7 +148,15 @@ describe('a lease', () => {
 describe('a runner', () => {
   const log = createLog('silent')
   const run = (work: (job: Job) => Promise<JobEnd>, concurrency = 4) => {
-    const runner = createJobRunner(database.db, { queue: QUEUE, concurrency, failingMax: 1, log, work })
+    const runner = createJobRunner(database.db, {
+      queue: QUEUE,
+      subjectName: 'subject',
+      concurrency,
+      failingMax: 1,
+      log,
+      metrics: createMetrics('test'),
+      work,
+    })
     runner.start()
     return runner
   }

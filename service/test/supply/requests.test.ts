@@ -52,9 +52,10 @@ async function buy(id: string, qty = 1) {
 /** One worker process, with its own circuit breakers. */
 function newWorker() {
   const { db, keyring, vault } = shop
-  const obtain = createObtainer({ db, keyring, clock, asksMax: 4, fetch })
   const log = createLog('silent')
-  const fulfil = createFulfilment({ db, vault, clock, log, metrics: createMetrics('test'), obtain })
+  const metrics = createMetrics('test')
+  const obtain = createObtainer({ db, keyring, clock, asksMax: 4, fetch, log, metrics })
+  const fulfil = createFulfilment({ db, vault, clock, log, metrics, obtain })
   /** Runs the job and returns when it is due again. */
   async function work(job: Job) {
     const end = await fulfil(job)

@@ -58,6 +58,7 @@ async function work(laterMs = 1_000) {
     }),
     compose: (event) => composeEvent(shop.db, shop.vault, event),
     log,
+    metrics: shop.metrics,
     random: () => 0,
   })
   const jobs = (

@@ -80,6 +80,7 @@ const work = (job: Job) =>
     openClient,
     compose: (event) => composeEvent(shop.db, shop.vault, event),
     log,
+    metrics: shop.metrics,
     random: () => 0,
   })(job)
 

@@ -1,6 +1,7 @@
 import type { LiveCatalogue } from '../../catalogue/live-catalogue.ts'
 import type { Db } from '../../platform/db.ts'
 import type { Keyring } from '../../platform/encryption.ts'
+import type { Metrics } from '../../platform/metrics.ts'
 import type { LinkVault } from '../../supply/gift-link.ts'
 import { checkWebhookUrl } from '../../webhooks/url-rules.ts'
 import { getBalance } from './balance.ts'
@@ -17,6 +18,9 @@ export interface EndpointDeps {
   readonly catalogue: LiveCatalogue
   readonly vault: LinkVault
   readonly keyring: Keyring
+  readonly metrics: Pick<Metrics, 'orderRequests'>
+  /** Why this process cannot serve callers well though the database answers; undefined when it can. */
+  problem?(): string | undefined
   /** Returns the URL as it will be connected to, or refuses it. The service's own rules by default. */
   checkUrl?(url: string, account_id: string): Promise<string>
 }
@@ -27,15 +31,17 @@ export const allEndpoints = ({
   catalogue,
   vault,
   keyring,
+  metrics,
+  problem = () => undefined,
   checkUrl = checkWebhookUrl,
 }: EndpointDeps): Endpoint[] => [
-  getStatus(db),
+  getStatus(db, problem),
   getPing(),
   getBalance(db),
   getCatalogue(catalogue),
   getCatalogueItem(catalogue),
   postQuote(db),
-  postOrders(db, vault),
+  postOrders(db, vault, metrics),
   getOrders(db),
   getOrder(db, vault),
   getWebhook(db),

@@ -2,6 +2,7 @@ import { clientAddress, type Evidence } from '../../orders/evidence.ts'
 import { hashCart, placeOrder } from '../../orders/place-order.ts'
 import { listOrders, readOrder } from '../../orders/read-orders.ts'
 import type { Db, Queryable } from '../../platform/db.ts'
+import type { Metrics } from '../../platform/metrics.ts'
 import { assert, refuse } from '../../platform/trouble.ts'
 import type { LinkVault } from '../../supply/gift-link.ts'
 import { answer, endpoint } from './endpoint.ts'
@@ -9,7 +10,7 @@ import { answer, endpoint } from './endpoint.ts'
 /** On an answer that repeats an earlier purchase. */
 const REPLAYED = { 'idempotent-replayed': 'true' }
 
-export const postOrders = (db: Db, vault: LinkVault) =>
+export const postOrders = (db: Db, vault: LinkVault, metrics: Pick<Metrics, 'orderRequests'>) =>
   endpoint('postOrders', async ({ caller, body, nowMs, readmit, request_id, address, note }) => {
     const client_address = clientAddress(address())
     const request_hash = hashCart(body.items)
@@ -22,6 +23,7 @@ export const postOrders = (db: Db, vault: LinkVault) =>
       buyer = await readmit()
       return buyer
     })
+    metrics.orderRequests.inc({ outcome: outcome.kind === 'bought' ? 'placed' : 'replayed' })
     if (outcome.kind === 'bought') return answer(201, outcome.order)
     const withLinks = buyer.scopes.has('orders:read')
     const order = await readOrder(db, vault, buyer.account_id, outcome.order_id, { withLinks })

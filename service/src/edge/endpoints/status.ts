@@ -8,7 +8,7 @@ import { answer, endpoint } from './endpoint.ts'
 const SAMPLE_MS_MAX = 1_000
 
 /** Answers although the database does not: callers come here to find out why everything else fails. */
-export const getStatus = (db: Db) => {
+export const getStatus = (db: Db, problem: () => string | undefined) => {
   let sample: Promise<ServiceStatus> | undefined
   let sampledMs = 0
   let queue = 0
@@ -29,7 +29,8 @@ export const getStatus = (db: Db) => {
     try {
       const sampled = await within(SAMPLE_MS_MAX, query())
       queue = sampled.queue
-      const isWell = sampled.isOpen && !sampled.isStuck && db.writeProblem() === undefined
+      const isWell =
+        sampled.isOpen && !sampled.isStuck && db.writeProblem() === undefined && problem() === undefined
       const store = sampled.isOpen ? 'open' : 'closed'
       return { status: isWell ? 'operational' : 'degraded', api: 'up', store, queue, updated }
     } catch {

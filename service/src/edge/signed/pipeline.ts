@@ -56,6 +56,11 @@ export async function runPipeline(
   exchange: Exchange,
 ): Promise<Answer<unknown>> {
   const { request } = exchange
+  if (route.bucket === 'orders') {
+    exchange.onEnd = ({ refused }) => {
+      if (refused !== null) deps.access.metrics.orderRequests.inc({ outcome: refused })
+    }
+  }
   const nowMs = deps.clock.nowMs()
   refuseDeclaredLength(request)
 
@@ -97,7 +102,11 @@ export async function runPipeline(
     note(evidence: Evidence) {
       const { account_id, key_id } = caller
       const { request_id } = exchange
-      exchange.onEnd = (end) => deps.evidence.add({ ...evidence, ...end, account_id, key_id, request_id })
+      const { onEnd } = exchange
+      exchange.onEnd = (end) => {
+        onEnd?.(end)
+        deps.evidence.add({ ...evidence, ...end, account_id, key_id, request_id })
+      }
     },
   }
   if (!interference) return endpoint.handle(call)

@@ -1,0 +1,194 @@
+import { startSupplier } from '@shopwire/harness'
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { exposeStoreFigures } from '../../src/operations/store-figures.ts'
+import { recordVerifyRun } from '../../src/operations/verify.ts'
+import type { Db } from '../../src/platform/db.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { createMetrics } from '../../src/platform/metrics.ts'
+import { Unavailable } from '../../src/platform/trouble.ts'
+import {
+  forgetWorkers,
+  recordHeartbeat,
+  recordWorkerStop,
+  watchWorkers,
+} from '../../src/platform/worker-heartbeats.ts'
+import { itemOf, putItems, untilFollowed } from '../../testing/items.ts'
+import { openShop, type Shop } from '../../testing/shop.ts'
+import { startWorker } from '../../testing/worker.ts'
+
+const [POOLED, SUPPLIED, BY_HAND] = ['41000000000000001', '41000000000000002', '41000000000000003'] as const
+
+let shop: Shop
+beforeAll(async () => {
+  shop = await openShop({ limits: { requestsMax: 100_000, ordersMax: 100_000 } })
+  const revision = await putItems(
+    shop.db,
+    [POOLED, SUPPLIED, BY_HAND].map((id) => itemOf(id)),
+  )
+  await untilFollowed(shop.catalogue, revision)
+})
+afterAll(() => shop.close())
+afterEach(() => shop.database.asOwner('delete from worker_heartbeats'))
+
+function figures(db: Db = shop.db) {
+  const metrics = createMetrics('test')
+  const exposed = exposeStoreFigures({ db, log: createLog('silent'), metrics })
+  exposed.lead(true)
+  const value = async (series: string) => {
+    const line = (await metrics.registry.metrics()).split('\n').find((text) => text.startsWith(`${series} `))
+    return line === undefined ? undefined : Number(line.split(' ').at(-1))
+  }
+  return { ...exposed, metrics, value }
+}
+
+test('queues, waiting orders, pools, unsettled requests and the last verify are as the database has them', async () => {
+  const { operator } = shop
+  const supplier = await startSupplier('acme')
+  const { secret } = await operator.createSupplier({
+    name: 'acme',
+    url: supplier.url,
+    timeout_ms: 300,
+    allowHttp: true,
+  })
+  supplier.knows(secret)
+  supplier.answers(() => ({ status: 200, hangs: true }))
+  await operator.loadPool(POOLED, ['https://gift.example/figures-1'])
+  await operator.chooseSource(SUPPLIED, { supplier: 'acme' })
+  const lines: Record<string, unknown>[] = []
+  const worker = startWorker(shop, { write: (line) => void lines.push(JSON.parse(line)) })
+  const { refresh, value } = figures()
+  await refresh()
+  expect(await value('shopwire_pools_empty')).toBe(0)
+  expect(await value('shopwire_verify_last_run_timestamp_seconds')).toBe(0)
+  expect(await value('shopwire_verify_rules_violated')).toBeUndefined()
+  expect(await value('shopwire_orders_waiting')).toBe(0)
+  expect(await value('shopwire_queue_oldest_due_seconds{queue="fulfil"}')).toBe(0)
+
+  const ids: string[] = []
+  for (const [n, id] of [POOLED, SUPPLIED, BY_HAND].entries()) {
+    const body = JSON.stringify({ items: [{ id }], idempotency_key: `figures-${n}-xxxxxxxx` })
+    ids.push((await shop.call('POST', '/v1/orders', { body })).body.id)
+  }
+  await expect
+    .poll(() => lines.filter(({ msg }) => msg === 'fulfilment attempt').length)
+    .toBeGreaterThanOrEqual(3)
+  await worker.stop()
+  await recordVerifyRun(shop.db, [{ rule: 'M01', what: '', violations: 2, ids: [], ms: 1 }], Date.now())
+  await refresh()
+  expect(await value('shopwire_orders_waiting')).toBe(2)
+  expect(await value('shopwire_orders_oldest_waiting_seconds')).toBeGreaterThan(0)
+  expect(await value('shopwire_queue_jobs{queue="fulfil",state="parked"}')).toBe(1)
+  expect(await value('shopwire_queue_jobs{queue="deliver",state="due"}')).toBe(0)
+  expect(await value('shopwire_pools_empty')).toBe(1)
+  expect(await value('shopwire_supplier_requests_unsettled{supplier="acme"}')).toBe(1)
+  expect(await value('shopwire_supplier_oldest_unsettled_seconds{supplier="acme"}')).toBeGreaterThan(0)
+  expect(await value('shopwire_verify_last_run_timestamp_seconds')).toBeGreaterThan(Date.now() / 1000 - 60)
+  expect(await value('shopwire_verify_rules_violated')).toBe(1)
+  expect(await value('shopwire_nonces_bytes')).toBeGreaterThan(0)
+
+  const line = (order: number, msg: string) =>
+    lines.find((each) => each.order_id === ids[order] && each.msg === msg)
+  expect(line(0, 'fulfilment attempt')).toMatchObject({
+    level: 'info',
+    account_id: shop.account.id,
+    attempt: 1,
+    outcome: 'delivered',
+    next: 'done',
+    duration_ms: expect.any(Number),
+    paid_to_delivered_ms: expect.any(Number),
+  })
+  expect(line(1, 'supplier call')).toMatchObject({
+    level: 'info',
+    account_id: shop.account.id,
+    supplier: 'acme',
+    supplier_request_id: `${ids[1]}-1`,
+    attempt: 1,
+    outcome: 'failed',
+    error: 'timeout',
+    next: 'same_request_again',
+    duration_ms: expect.any(Number),
+  })
+  expect(line(1, 'fulfilment attempt')).toMatchObject({
+    outcome: 'waiting_for_supplier',
+    next: 'retry',
+    retry_in_s: 1,
+    links_missing: 1,
+  })
+  expect(line(2, 'fulfilment attempt')).toMatchObject({ outcome: 'waiting_for_operator', next: 'parked' })
+  expect(JSON.stringify(lines)).not.toMatch(/gift\.example|127\.0\.0\.1/)
+  expect(
+    await worker.metrics.supplierCalls
+      .get()
+      .then(({ values }) => values.find(({ value }) => value > 0)?.labels),
+  ).toEqual({ supplier: 'acme', outcome: 'timeout' })
+  await supplier.close()
+})
+
+test('what operators cancel or deliver by hand is counted by the leader alone, once', async () => {
+  const [leader, other] = [figures(), figures()]
+  other.lead(false)
+  const buy = async (n: number) => {
+    const body = JSON.stringify({ items: [{ id: BY_HAND }], idempotency_key: `by-hand-${n}-xxxxxxxx` })
+    return (await shop.call('POST', '/v1/orders', { body })).body.id as string
+  }
+  await shop.operator.cancelOrder(await buy(1), 'before the first look')
+  for (const each of [leader, other]) await each.refresh()
+  const cancelled = await buy(2)
+  await shop.operator.cancelOrder(cancelled, 'test')
+  await shop.operator.cancelOrder(cancelled, 'again: changes nothing')
+  await shop.operator.deliverOrder(await buy(3), ['https://gift.example/figures-2'])
+  for (const each of [leader, other, leader, other]) await each.refresh()
+  expect(await leader.value('shopwire_refunds_total{cause="operator"}')).toBe(1)
+  expect(await leader.value('shopwire_orders_delivered_by_hand_total')).toBe(1)
+  expect(await other.value('shopwire_refunds_total{cause="operator"}')).toBe(0)
+  expect(await other.value('shopwire_orders_waiting')).toBeUndefined()
+})
+
+test('figures that could not be read again have an age, and are gone when they are too old', async () => {
+  let isGone = false
+  const db = {
+    ...shop.db,
+    one: ((statement) =>
+      isGone
+        ? Promise.reject(new Unavailable('database', new Error('gone')))
+        : shop.db.one(statement)) as Db['one'],
+  }
+  const { refresh, value } = figures(db)
+  await refresh()
+  isGone = true
+  await expect(refresh()).rejects.toThrow(Unavailable)
+  expect(await value('shopwire_orders_waiting')).toBeDefined()
+  const { now } = performance
+  onTestFinished(() => {
+    performance.now = now
+  })
+  performance.now = () => now.call(performance) + 16_000
+  expect(await value('shopwire_orders_waiting')).toBeUndefined()
+  expect(await value('shopwire_queue_jobs{queue="fulfil",state="due"}')).toBeUndefined()
+  expect(await value('shopwire_store_figures_age_seconds')).toBeGreaterThan(15)
+})
+
+test('workers are alive while they report; the one that started first leads; a stopped or silent one does not count', async () => {
+  const metrics = createMetrics('test')
+  const workers = watchWorkers(shop.db, metrics)
+  const alive = async () => {
+    await workers.look()
+    return /^shopwire_workers_alive (\d+)$/m.exec(await metrics.registry.metrics())?.[1]
+  }
+  expect(await alive()).toBe('0')
+  expect(workers.problem()).toBeUndefined()
+  expect(await recordHeartbeat(shop.db, 'first')).toEqual({ is_leader: true })
+  expect(await recordHeartbeat(shop.db, 'second')).toEqual({ is_leader: false })
+  expect(await alive()).toBe('2')
+  await recordWorkerStop(shop.db, 'first')
+  expect(await recordHeartbeat(shop.db, 'second')).toEqual({ is_leader: true })
+  expect(await alive()).toBe('1')
+  expect(workers.problem()).toBeUndefined()
+  await shop.database.asOwner("update worker_heartbeats set seen_at = seen_at - interval '11 s'")
+  expect(await alive()).toBe('0')
+  expect(workers.problem()).toMatch(/no worker has reported/)
+  await shop.database.asOwner("update worker_heartbeats set seen_at = seen_at - interval '1 day'")
+  expect(await alive()).toBe('0')
+  expect(workers.problem()).toBeUndefined()
+  expect(await forgetWorkers(shop.db)).toBe(2)
+})
