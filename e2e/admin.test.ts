@@ -117,12 +117,13 @@ test('the store can be shown, closed and opened, with text and JSON output', asy
 test('database, encryption and configuration commands succeed, with text and JSON output', async () => {
   const version = (await readdir(new URL('../service/migrations/', import.meta.url))).length
   const both = (...args: string[]) => Promise.all([ask(...args), askJson(...args)])
-  const [migrate, fits, keys, config, reference] = await Promise.all([
+  const [migrate, fits, keys, config, reference, metrics] = await Promise.all([
     both('migrate'),
     both('migrate', '--status'),
     both('encryption', 'status'),
     both('config'),
     both('config', '--reference'),
+    both('metrics'),
   ])
   expect(migrate[0]).toBe(`Nothing to do; the database is at version ${version}.\n`)
   expect(migrate[1]).toEqual({ applied: [], version })
@@ -138,6 +139,10 @@ test('database, encryption and configuration commands succeed, with text and JSO
     meaning: 'port the API listens on',
     secret: false,
   })
+  expect(metrics[0]).toMatch(/^shopwire_workers_alive\s+gauge\s+api\s+Workers that reported/m)
+  expect(metrics[1].metrics).toContainEqual(
+    expect.objectContaining({ name: 'shopwire_refunds_total', type: 'counter', labels: ['cause'] }),
+  )
 
   expect(await ask('encryption', 'new-key')).toMatch(/^k\d{8}:[A-Za-z0-9+/]{43}=\n$/)
   expect((await askJson('encryption', 'new-key', 'mine')).entry).toMatch(/^mine:[A-Za-z0-9+/]{43}=$/)

@@ -5,6 +5,7 @@ import { openApiText, postmanText } from '@shopwire/contract/published'
 import { findPostgres, provisionDatabase, startPostgres } from '@shopwire/engines'
 import { completeLockfile } from './lockfile.ts'
 import { referencePages } from './reference/index.ts'
+import { type MetricDescription, metricsPage } from './reference/metrics-page.ts'
 import { schemaChecksumsText } from './schema-checksums.ts'
 import { sdkConstantsText, sdkTypesText } from './sdk-contract.ts'
 
@@ -21,6 +22,7 @@ const OUTPUTS: readonly { path: string; make: () => Promise<string> }[] = [
   { path: 'sdk/src/types.ts', make: async () => sdkTypesText() },
   { path: 'docs/configuration.md', make: async () => configurationPage(await readSettings()) },
   { path: 'docs/conformance.md', make: conformancePage },
+  { path: 'docs/reference/metrics.md', make: async () => metricsPage(await readMetrics()) },
   ...referencePages().map(({ path, text }) => ({ path, make: async () => text })),
 ]
 
@@ -85,9 +87,16 @@ function minimalSettings(ownerUrl: string, appUrl: string): Record<string, strin
 }
 
 async function readSettings(): Promise<Setting[]> {
-  const args = ['service/bin/admin.ts', 'config', '--reference', '--json']
-  return (JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' })) as { settings: Setting[] })
-    .settings
+  return (askAdmin('config', '--reference') as { settings: Setting[] }).settings
+}
+
+async function readMetrics(): Promise<MetricDescription[]> {
+  return (askAdmin('metrics') as { metrics: MetricDescription[] }).metrics
+}
+
+function askAdmin(...command: string[]): unknown {
+  const args = ['service/bin/admin.ts', ...command, '--json']
+  return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }))
 }
 
 function envExample(settings: Setting[]): string {

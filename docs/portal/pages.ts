@@ -81,6 +81,8 @@ export const SECTIONS: readonly { readonly text: string; readonly items: readonl
       { text: 'A first day', link: 'first-day' },
       { text: 'Operating', link: 'operating' },
       { text: 'Answer a dispute', link: 'disputes' },
+      { text: 'Observability', link: 'observability' },
+      { text: 'Metrics', link: 'reference/metrics' },
       { text: 'Configuration', link: 'configuration' },
       { text: 'Restores and failover', link: 'restores' },
       { text: 'Suppliers', link: 'suppliers' },

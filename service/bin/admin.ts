@@ -73,6 +73,8 @@ process.exitCode = await runAdmin(
     rules: () => readRules(INVARIANTS),
     describeConfig: () => describeConfig(config()),
     configReference,
+    // Loaded only where it is used: most commands have no metrics.
+    metricsReference: async () => (await import('../src/platform/metrics.ts')).describeMetrics(),
     isDevelopment,
     encryptionKeys: () => config().encryption,
     nowMs: systemClock.nowMs,

@@ -2,6 +2,7 @@ import type { EncryptionKeys } from '../config.ts'
 import type { Operator } from '../operations/operator.ts'
 import type { OperatorReads } from '../operations/reads.ts'
 import type { Rule } from '../operations/verify.ts'
+import type { describeMetrics } from '../platform/metrics.ts'
 import type { MigrationReport } from '../platform/migrate.ts'
 
 /** What the commands need from the process; opened when a command first uses it. */
@@ -21,6 +22,8 @@ export interface CommandContext {
   rules(): Promise<Rule[]>
   describeConfig(): Record<string, string>
   configReference(): { name: string; default: string; meaning: string; secret: boolean }[]
+  /** Every metric of API and worker, and what to do when it moves. */
+  metricsReference(): Promise<ReturnType<typeof describeMetrics>>
   /** Whether to allow what production refuses, such as a supplier without TLS. */
   isDevelopment(): boolean
   encryptionKeys(): EncryptionKeys

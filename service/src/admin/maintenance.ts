@@ -124,6 +124,20 @@ export function maintenanceCommands(program: Command, context: CommandContext): 
       const values = context.describeConfig()
       return print(command, context, values, () => table(['SETTING', 'VALUE'], Object.entries(values), ''))
     })
+
+  program
+    .command('metrics')
+    .description('print every metric that API and worker expose, and what to do when it moves')
+    .action(async (_options, command: Command) => {
+      const metrics = await context.metricsReference()
+      print(command, context, { metrics }, () =>
+        table(
+          ['METRIC', 'TYPE', 'OF', 'MEANING'],
+          metrics.map((m) => [m.name, m.type, m.processes.join('+'), `${m.help} ${m.action ?? ''}`.trim()]),
+          '',
+        ),
+      )
+    })
 }
 
 /** The most rows that cannot be decrypted that the JSON output lists. */
