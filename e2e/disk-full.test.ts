@@ -9,6 +9,7 @@ import { limitless, startSystem } from '@shopwire/harness'
 import { expect, onTestFinished, test } from 'vitest'
 import { newOrder } from './support/buyer.ts'
 import { connect } from './support/connection.ts'
+import { readMetric } from './support/metrics.ts'
 import { openShop } from './support/shop.ts'
 
 const run = promisify(execFile)
@@ -42,10 +43,7 @@ test('threat 11: a full disk is reported by /readyz, /status, log and metric wit
     return `${response.status} ${await response.text()}`
   }
   const status = async () => (await (await fetch(`${api.url}/v1/status`)).json()) as { status: string }
-  const metric = async () =>
-    (await (await fetch(`${api.healthUrl}/metrics`)).text()).match(
-      /^shopwire_database_writes_failing .*/m,
-    )?.[0]
+  const metric = (series: string) => readMetric(api.healthUrl, series)
   expect((await place()).status).toBe(201)
   expect(await readyz()).toBe('200 ok\n')
 
@@ -67,7 +65,8 @@ test('threat 11: a full disk is reported by /readyz, /status, log and metric wit
   const noticedMs = performance.now() - refusedMs
   expect(await readyz()).toContain('the database cannot write: its disk is full. Free space there')
   expect(await status()).toMatchObject({ status: 'degraded', api: 'up' })
-  expect(await metric()).toBe('shopwire_database_writes_failing 1')
+  expect(await metric('shopwire_database_writes_failing')).toBe(1)
+  expect(await metric('shopwire_ready')).toBe(0)
   expect(api.logs()).toContain('its disk is full. Free space there or enlarge the volume')
   // It stays that way for as long as the disk is full, though reads succeed: two trial writes have failed by now.
   await sleep(2_500)
@@ -83,7 +82,8 @@ test('threat 11: a full disk is reported by /readyz, /status, log and metric wit
   await annotate(
     `${bought} orders on a full disk, noticed after ${Math.round(noticedMs)} ms, its end after ${Math.round(performance.now() - freedMs)} ms`,
   )
-  expect(await metric()).toBe('shopwire_database_writes_failing 0')
+  expect(await metric('shopwire_database_writes_failing')).toBe(0)
+  expect(await metric('shopwire_ready')).toBe(1)
   expect((await place()).status).toBe(201)
   // The trial writes left nothing behind.
   expect(await system.query("select pg_relation_size('write_probe')")).toBe('0')

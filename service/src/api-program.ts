@@ -25,7 +25,7 @@ import { watchWorkers } from './platform/worker-heartbeats.ts'
 import { createLinkVault } from './supply/gift-link.ts'
 import { listening, openAdmissionFrom, openKeyringFrom, type UntilAnswered, verifyKeysOf } from './wiring.ts'
 
-const LOOK_AROUND_EVERY_MS = 3_000
+const LOOK_AROUND_EVERY_MS = 2_000
 const REMIND_EVERY_MS = 60_000
 
 export interface ProgramDeps {
