@@ -10,7 +10,7 @@ export interface ClockWatchDeps {
   readonly metrics: Metrics
   /** This process's idea of the time of day. */
   readonly clock: Clock
-  /** A clock that nobody sets. */
+  /** A monotonic clock. */
   monotonicMs(): number
 }
 
@@ -23,7 +23,7 @@ const APART_MS_MAX = 60_000
 export interface ClockOffset {
   /** To be called every few seconds. */
   measure(): Promise<Reading>
-  /** Why callers are refused though nothing else is wrong; undefined when the clocks agree, or nobody knows. */
+  /** Why callers are refused though nothing else is wrong; undefined when the clocks agree or the offset is not known. */
   problem(): string | undefined
 }
 
@@ -53,9 +53,9 @@ export function createClockOffset({
 }
 
 /**
- * Compares the clock of the database, by which jobs are due and leases end, with one that nobody sets; to be called every few seconds.
+ * Compares the clock of the database, by which jobs are due and leases end, with a monotonic clock; to be called every few seconds.
  * A clock that was set back freezes due work without any error, so the step itself has to be noticed. What can only be the work of such a
- * step is made due again one lease after it, and one lease after the start, for steps that nobody saw.
+ * step is made due again one lease after it, and one lease after the start, for steps that happened before.
  */
 export function createClockWatch(deps: ClockWatchDeps): () => Promise<void> {
   const { db, log, metrics, monotonicMs } = deps

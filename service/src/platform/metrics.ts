@@ -86,7 +86,7 @@ export const SUPPLIER_OUTCOMES = [
 ] as const
 export type SupplierOutcome = (typeof SUPPLIER_OUTCOMES)[number]
 
-const QUEUES = ['fulfil', 'deliver'] as const
+export const QUEUES = ['fulfil', 'deliver'] as const
 const API: readonly ProcessKind[] = ['api']
 const WORKER: readonly ProcessKind[] = ['worker']
 const BOTH: readonly ProcessKind[] = ['api', 'worker']
