@@ -62,7 +62,7 @@ test.concurrent('an empty pool shows within 15 s and is gone within 30 s of a lo
   const seenMs = await untilMetric(worker, 'shopwire_pools_empty', (value) => value === 1, SEEN_MS_MAX)
   const parked = 'shopwire_queue_jobs{queue="fulfil",state="parked"}'
   await untilMetric(worker, parked, (value) => value === 1, SEEN_MS_MAX)
-  const line = lineOf(worker, id, 'fulfilment attempt')
+  const line = await lineOf(worker, id, 'fulfilment attempt')
   expect(line).toMatchObject({ outcome: 'waiting_for_stock', links_missing: 1, next: 'parked' })
   await shop.stock(item, 2)
   const goneMs = await untilMetric(worker, 'shopwire_pools_empty', (value) => value === 0, GONE_MS_MAX)
@@ -84,7 +84,7 @@ test.concurrent('a supplier that times out shows within 15 s and is gone within 
   const seenMs = await untilMetric(worker, unsettled, (value) => value === 1, SEEN_MS_MAX)
   const timeouts = 'shopwire_supplier_calls_total{supplier="maker",outcome="timeout"}'
   await untilMetric(worker, timeouts, (value) => Number(value) > 0, SEEN_MS_MAX)
-  expect(lineOf(worker, id, 'supplier call')).toMatchObject({
+  expect(await lineOf(worker, id, 'supplier call')).toMatchObject({
     supplier: 'maker',
     outcome: 'failed',
     error: 'timeout',
@@ -187,12 +187,17 @@ test('a verify, a refund and a second process: each is counted where it belongs'
   await shop.expectCleanBooks()
 })
 
-/** The last line of this kind about an order. */
-function lineOf(process: WorkerProcess, order_id: string, msg: string): Record<string, unknown> | undefined {
-  return process
-    .logs()
-    .split('\n')
-    .filter((text) => text.includes(order_id) && text.includes(`"msg":"${msg}"`))
-    .map((text) => JSON.parse(text) as Record<string, unknown>)
-    .at(-1)
+/** The last line of this kind about an order; what a process printed comes through a pipe, a moment later than its metrics. */
+function lineOf(process: WorkerProcess, order_id: string, msg: string): Promise<Record<string, unknown>> {
+  return until(
+    () =>
+      process
+        .logs()
+        .split('\n')
+        .filter((text) => text.includes(order_id) && text.includes(`"msg":"${msg}"`))
+        .map((text) => JSON.parse(text) as Record<string, unknown>)
+        .at(-1),
+    SEEN_MS_MAX,
+    () => `no line "${msg}" about ${order_id}`,
+  )
 }
