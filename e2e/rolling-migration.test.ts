@@ -176,6 +176,8 @@ test(TITLE, { timeout: IS_LONG ? 30 * MINUTE_MS : 4 * MINUTE_MS }, async ({ anno
     2 * SOON_MS,
     () => 'orders are not delivered',
   )
+  // The rules read whole tables; planned for the few rows that were there at the start, they would take for ever.
+  await system.query('analyze')
   await shop.expectCleanBooks()
   // Last: a machine that is too slow for it has still proved the rest.
   expect(sales.filter(({ waitedMs }) => waitedMs >= SALE_MS_MAX)).toEqual([])
