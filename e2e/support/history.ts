@@ -1,6 +1,7 @@
 import { psql } from '@shopwire/harness'
 
-const ACCOUNTS = 100
+/** As in a real store, where few accounts have thousands. */
+const ORDERS_PER_ACCOUNT = 100
 const PRICE_CENTS = 499
 const ORDER_EVERY_MS = 2_000
 const BALANCE_CENTS = 1_000_000
@@ -10,11 +11,12 @@ const BALANCE_CENTS = 1_000_000
  * needs links that only the service can encrypt, a paid one a job that a worker would take up.
  */
 export async function seedHistory(superuserUrl: string, orders: number): Promise<void> {
+  const accounts = Math.ceil(orders / ORDERS_PER_ACCOUNT)
   const firstMs = Date.now() - 86_400_000 - orders * ORDER_EVERY_MS
   const account = (n: string) => `'acct_' || lpad((${n})::text, 26, '0')`
   const id = (prefix: string, salt: string) => `pg_temp.id_at('${prefix}', at_ms, '${salt}' || n)`
   const numbered = `(
-    select n, ${account(`n % ${ACCOUNTS}`)} as account_id, n / ${ACCOUNTS} as place, ${firstMs} + n * ${ORDER_EVERY_MS} as at_ms,
+    select n, ${account(`n % ${accounts}`)} as account_id, n / ${accounts} as place, ${firstMs} + n * ${ORDER_EVERY_MS} as at_ms,
            to_timestamp((${firstMs} + n * ${ORDER_EVERY_MS}) / 1000::double precision) as at
       from generate_series(0::bigint, ${orders - 1}) n) s`
   await psql(
@@ -23,7 +25,7 @@ export async function seedHistory(superuserUrl: string, orders: number): Promise
      -- Foreign keys are not checked row by row: every reference is right by construction.
      set session_replication_role = replica;
      insert into accounts (id, name, created_at)
-     select ${account('n')}, 'History', to_timestamp(${firstMs / 1_000}) from generate_series(0, ${ACCOUNTS - 1}) n;
+     select ${account('n')}, 'History', to_timestamp(${firstMs / 1_000}) from generate_series(0, ${accounts - 1}) n;
      insert into balances (account_id, balance_cents, transfer_count, order_count)
      select account_id, ${BALANCE_CENTS}, 1 + 2 * count(*), count(*) from ${numbered} group by account_id;
      insert into orders (account_id, id, idempotency_key, request_hash, status, total_cents, key_id, created_at, cancelled_at, cancel_reason)
