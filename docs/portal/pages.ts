@@ -87,6 +87,7 @@ export const SECTIONS: readonly { readonly text: string; readonly items: readonl
       { text: 'Restores and failover', link: 'restores' },
       { text: 'Suppliers', link: 'suppliers' },
       { text: 'Invariants', link: 'invariants' },
+      { text: 'Threats and faults', link: 'threats' },
       { text: 'Performance', link: 'performance' },
       { text: 'Hosting these pages', link: 'hosting-the-docs' },
     ],

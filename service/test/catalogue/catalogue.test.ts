@@ -66,7 +66,7 @@ describe('with items', () => {
     'limit=1e2',
     'limit=',
     'offset=-1',
-  ])('returns 400 for %s instead of clamping it', async (query) => {
+  ])('threat 50: returns 400 for %s instead of clamping it', async (query) => {
     const { status, body } = await list(`?${query}`)
     expect([status, body.error.type]).toEqual([400, 'invalid_request'])
   })
@@ -88,7 +88,7 @@ describe('with items', () => {
     ['type=frame&category=sky', []],
     ['type=effect&category=sky&search=100', [ten]],
     ['unknown=1&type=effect', [ten]],
-  ])('%s', async (query, wanted) => {
+  ])('threat 49: the filter %s is matched literally', async (query, wanted) => {
     const { status, ids } = await list(`?${query}`)
     if (wanted) expect(ids).toEqual(wanted)
     else expect(status).toBe(400)

@@ -94,7 +94,7 @@ describe('threat 20: timestamps within sixty seconds of our clock', () => {
   )
 })
 
-describe('a malformed signature header is refused without a database query', () => {
+describe('threats 21, 22, 25 and 30: a malformed signature header is refused without a database query', () => {
   const cases: [row: number, what: string, headers: () => [string, string][]][] = [
     ...[
       '+1',

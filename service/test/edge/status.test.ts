@@ -140,7 +140,7 @@ describe('the queue', () => {
   })
 })
 
-test('a database that hangs is reported within seconds, with at most one query waiting', async () => {
+test('threat 13: a database that hangs is reported within seconds, with at most one query waiting', async () => {
   await asSuperuser(async (client) => {
     await client.query('begin; lock table store_state')
     nowMs += 1_000

@@ -250,7 +250,7 @@ describe('the balance', () => {
 })
 
 describe('a key that is revoked while its order is under way', () => {
-  test('buys nothing: place_order re-checks the access version under the account lock', async () => {
+  test('threat 32: buys nothing: place_order re-checks the access version under the account lock', async () => {
     const key = await shop.makeKey()
     expect((await buy([{ id: dollar }], { key })).status).toBe(201)
     // Directly in the database, so that admission still confirms the old access version and only place_order can notice.
@@ -300,7 +300,7 @@ describe('reading orders', () => {
     },
   )
 
-  test('another account’s order and an unknown order give the same 404', async () => {
+  test('threat 34: another account’s order and an unknown order give the same 404', async () => {
     const { body } = await buy([{ id: dollar }])
     const other = await shop.operator.createAccount('Stranger')
     const key = await shop.makeKey(undefined, other.id)

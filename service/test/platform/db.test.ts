@@ -38,7 +38,7 @@ const quickly = (overrides: object = {}) =>
     () => {},
   )
 
-test('64-bit integers are returned as numbers, not as text', async () => {
+test('threat 46: 64-bit integers are returned as numbers, not as text', async () => {
   const { n } = await database.db.one<{ n: number }>(sql`select 40::bigint as n`)
   expect(n + 2).toBe(42)
 })
@@ -81,7 +81,7 @@ test('threat 15: two transactions that lock in opposite order both succeed, beca
   expect(await database.db.many(sql`select n from pairs order by id`)).toEqual([{ n: 2 }, { n: 2 }])
 })
 
-test('statement timeout, lock timeout and no free connection all fail with Unavailable', async () => {
+test('threat 13: statement timeout, lock timeout and no free connection all fail with Unavailable', async () => {
   const db = quickly()
   try {
     await expect(db.one(sql`select pg_sleep(2)`)).rejects.toBeInstanceOf(Unavailable)

@@ -126,7 +126,7 @@ describe('the highest total of one order', () => {
     expect((await quote({ id: dear, qty: 2 }, { id: gone, qty: 10 })).status).toBe(200)
   })
 
-  test('the largest possible cart is added up without losing a cent', async () => {
+  test('threat 46: the largest possible cart is added up without losing a cent', async () => {
     const items = Array.from({ length: 25 }, (_, n) =>
       itemOf(String(2 * 10 ** 16 + n * 16), { price_cents: 100_000_000 }),
     )
