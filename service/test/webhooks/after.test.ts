@@ -161,7 +161,7 @@ describe('notices', () => {
   }
 
   test('a failing endpoint gives one notice per threshold, and again after it recovered', async () => {
-    expect((await admin('notices', account_id)).out).toContain('Nothing to tell')
+    expect((await admin('notices', account_id)).out).toContain('No notices')
     await fail(9)
     expect(await notices()).toEqual([])
     await fail(1)
