@@ -6,7 +6,7 @@ import { day, print } from './print.ts'
 export function databaseCommands(program: Command, context: CommandContext): void {
   const database = program
     .command('database')
-    .description('which database server the store runs on; see docs/restores.md')
+    .description('which database server the store runs on; see "Restores and failover" in the documentation')
 
   database
     .command('status')
@@ -45,7 +45,7 @@ function describe(state: DatabaseState): string {
     ...lines,
     what,
     'Nothing is delivered, sent, refunded or bought, and new orders get 503, until somebody confirms the present one.',
-    'Compare first what callers and suppliers have with what this database knows (docs/restores.md), then:',
+    'Compare first what callers and suppliers have with what this database knows ("Restores and failover" in the documentation), then:',
     `  shopwire-admin database confirm --identity ${nameIdentity(present)}`,
   ].join('\n')
 }

@@ -22,7 +22,9 @@ export function proveCommand(orders: Command, context: CommandContext): void {
       '--account <account>',
       'whose key it is; without it all accounts are searched, which takes longer',
     )
-    .description('what shows that one idempotency key bought once; see docs/disputes.md')
+    .description(
+      'what shows that one idempotency key bought once; see "Answer a dispute" in the documentation',
+    )
     .action(async (named: string, { account }: { account?: string }, command: Command) => {
       const reads = account === undefined ? context.longRunningReads() : context.reads()
       const { idempotency_key, account_ids } = await reads.findKey(named, account)
@@ -40,7 +42,7 @@ export function proveCommand(orders: Command, context: CommandContext): void {
       print(command, context, { ...proof, summary: summaryOf(proof) }, () => describeProof(proof))
       if (proof.verdict === 'not_once')
         throw new RulesViolatedError(
-          'Orders, debits and refunds of this key do not fit together. This must not happen: close the store and read docs/invariants.md before you change anything.',
+          'Orders, debits and refunds of this key do not fit together. This must not happen: close the store and read "Invariants" in the documentation before you change anything.',
         )
     })
 }

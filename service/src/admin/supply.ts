@@ -149,7 +149,7 @@ function supplierCommands(program: Command, context: CommandContext) {
   suppliers
     .command('create')
     .argument('<name>', 'lower-case letters, digits and dashes')
-    .argument('<url>', 'where requests for links are sent; see docs/suppliers.md')
+    .argument('<url>', 'where requests for links are sent; see "Suppliers" in the documentation')
     .option('--timeout <duration>', 'longest wait for an answer', parseDuration, SUPPLIER_TIMEOUT_MS_DEFAULT)
     .description('add a supplier; prints the secret that signs our requests, once')
     .action(async (name: string, url: string, { timeout }: { timeout: number }, command: Command) => {

@@ -13,7 +13,9 @@ export function verifyCommand(program: Command, context: CommandContext): void {
   program
     .command('verify')
     .option('--rule <id>', 'only this one, such as M05')
-    .description('check that money, orders and links add up, beside running traffic; see docs/invariants.md')
+    .description(
+      'check that money, orders and links add up, beside running traffic; see "Invariants" in the documentation',
+    )
     .action(async ({ rule: wanted }: { rule?: string }, command: Command) => {
       const all = await context.rules()
       const rules = wanted === undefined ? all : all.filter(({ id }) => id === wanted)
@@ -42,7 +44,7 @@ export function verifyCommand(program: Command, context: CommandContext): void {
       if (violated.length > 0) {
         throw new RulesViolatedError(
           `${violated.length} of ${rules.length} rules are violated: ${violated.map(({ rule }) => rule).join(', ')}. ` +
-            'Close the store and read docs/invariants.md before you change anything.',
+            'Close the store and read "Invariants" in the documentation before you change anything.',
         )
       }
     })

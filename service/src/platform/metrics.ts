@@ -475,7 +475,8 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
     databaseUnconfirmed: gauge(BOTH, {
       name: 'shopwire_database_unconfirmed',
       help: '1 while the database is not the one an operator confirmed: nothing is delivered, sent or bought.',
-      action: 'Restored or failed over: see docs/restores.md, then database confirm.',
+      action:
+        'Restored or failed over: see "Restores and failover" in the documentation, then database confirm.',
     }),
     databaseClockOffset: reading(BOTH, {
       name: 'shopwire_database_clock_offset_seconds',
@@ -520,7 +521,7 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
     verifyRulesViolated: reading(WORKER, {
       name: 'shopwire_verify_rules_violated',
       help: 'Rules that the last verify found violated; no series when it never ran.',
-      action: 'Close the store and read docs/invariants.md before you change anything.',
+      action: 'Close the store and read "Invariants" in the documentation before you change anything.',
     }),
     figuresAge: reading(WORKER, {
       name: 'shopwire_store_figures_age_seconds',
