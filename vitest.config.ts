@@ -26,7 +26,7 @@ const UNHURRIED = [
   'sdk',
   'secrets',
 ].map((name) => `${name}.test.ts`)
-/** What is waited for may take long on a busy machine; what never comes is told soon enough. */
+/** A condition may take long on a busy machine; one that never becomes true still fails well before the test times out. */
 const expectation = { poll: { timeout: 15 * SECOND } }
 
 /** Contract, engines and sdk stand alone; the service's tests share one private PostgreSQL and Redis; proof and e2e run programs. */

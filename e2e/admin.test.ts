@@ -20,14 +20,14 @@ beforeAll(async () => {
 afterAll(() => system?.stop())
 
 test('accounts can be created, listed, funded, adjusted, shown, suspended and resumed, with text and JSON output', async () => {
-  const told = await act('accounts', 'create', 'In Words')
-  const id = /^Created (acct_\w{26}) "In Words"\.$/m.exec(told)?.[1] ?? ''
+  const printed = await act('accounts', 'create', 'As text')
+  const id = /^Created (acct_\w{26}) "As text"\.$/m.exec(printed)?.[1] ?? ''
   const created = await actJson('accounts', 'create', 'In JSON')
   expect(created).toMatchObject({ name: 'In JSON', status: 'active' })
 
-  expect(await ask('accounts', 'list')).toMatch(new RegExp(`^${id}\\s+active .* In Words$`, 'm'))
+  expect(await ask('accounts', 'list')).toMatch(new RegExp(`^${id}\\s+active .* As text$`, 'm'))
   const { accounts, next } = await askJson('accounts', 'list', '--limit', '1')
-  expect(accounts).toMatchObject([{ id, name: 'In Words' }])
+  expect(accounts).toMatchObject([{ id, name: 'As text' }])
   expect(await askJson('accounts', 'list', '--after', next)).toMatchObject({ accounts: [{ id: created.id }] })
 
   expect(await act('accounts', 'fund', id, '250.00', '--reference', 'bank-1')).toMatch(
@@ -79,22 +79,22 @@ test('accounts can be created, listed, funded, adjusted, shown, suspended and re
 
 test('keys can be created, listed and revoked, with text and JSON output', async () => {
   const { id: account_id } = await actJson('accounts', 'create', 'Keys')
-  const told = await act(
+  const printed = await act(
     'keys',
     'create',
     account_id,
     '--name',
-    'words',
+    'text',
     '--scopes',
     'webhooks:write,account:read',
   )
-  expect(told).toMatch(/^Secret {2}sk_[\w-]{43}$/m)
-  expect(told).toContain('Note: without orders:read')
+  expect(printed).toMatch(/^Secret {2}sk_[\w-]{43}$/m)
+  expect(printed).toContain('Note: without orders:read')
   const { key } = await actJson('keys', 'create', account_id, '--name', 'json', '--scopes', 'ordering')
   expect(key.scopes).toEqual(['account:read', 'catalogue:read', 'orders:read', 'orders:write'])
 
   expect(await ask('keys', 'list', account_id)).toMatch(
-    /^key_c1_\w{26}\s+live .* words\s+account:read webhooks:write$/m,
+    /^key_c1_\w{26}\s+live .* text\s+account:read webhooks:write$/m,
   )
   expect((await askJson('keys', 'list', account_id)).keys).toHaveLength(2)
   expect(await act('keys', 'revoke', key.id)).toContain('its next request gets 401')
@@ -238,13 +238,13 @@ test('a change that the ledger does not allow exits with 5', async () => {
 
 test('an unreachable database exits with 7', async () => {
   await system.postgres.kill9()
-  const [words, json] = await Promise.all([
+  const [text, json] = await Promise.all([
     system.runAdmin('accounts', 'list'),
     system.runAdmin('accounts', 'create', 'Nowhere', '--json'),
   ])
   await system.postgres.start()
-  expect(words).toMatchObject({ code: 7, stdout: '' })
-  expect(words.stderr).toContain('The database did not answer')
+  expect(text).toMatchObject({ code: 7, stdout: '' })
+  expect(text.stderr).toContain('The database did not answer')
   expect(json).toMatchObject({ code: 7, stdout: '' })
   expect(JSON.parse(json.stderr)).toMatchObject({ error: { type: 'service_unavailable' } })
 })

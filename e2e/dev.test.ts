@@ -135,7 +135,7 @@ function isListening(port: number): Promise<boolean> {
   })
 }
 
-/** Whoever has the folder on its command line: the database, and anything started for it. */
+/** Processes with the folder on their command line: the database, and anything started for it. */
 async function processesNaming(folder: string): Promise<string[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
   const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')))

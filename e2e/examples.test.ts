@@ -34,7 +34,7 @@ beforeAll(async () => {
 
 afterAll(() => emulator?.stop())
 
-// First, because the store tells of changes once a minute, and later tests change prices too.
+// First, because the store announces catalogue changes once a minute, and later tests change prices too.
 describe('catalogue-mirror', () => {
   test('equals the catalogue at the start, after an event and after a change without an event, and marks removed items', async () => {
     const buyer = await openBuyer(emulator)
@@ -326,7 +326,7 @@ describe('reconcile-nightly', () => {
     const buyer = await openBuyer(emulator)
     await buyer.buyAndAwait('delivered')
     const dear = await buyer.buyAndAwait('delivered')
-    const forgotten = await buyer.buyAndAwait('delivered')
+    const unrecorded = await buyer.buyAndAwait('delivered')
     await buyer.arm('supplier_failure')
     const refunded = await buyer.buyAndAwait('cancelled')
     await buyer.arm('slow_fulfilment', { ms: 600_000 })
@@ -353,7 +353,7 @@ describe('reconcile-nightly', () => {
     })
 
     const wrong = books
-      .filter(({ order_id }) => order_id !== forgotten.id)
+      .filter(({ order_id }) => order_id !== unrecorded.id)
       .map((row) => {
         if (row.order_id === dear.id) return { ...row, total_cents: 1 }
         return row.order_id === refunded.id ? { ...row, status: 'paid' } : row
@@ -370,7 +370,7 @@ describe('reconcile-nightly', () => {
     ).toEqual(
       [
         `amount ${dear.id}`,
-        `missing_here ${forgotten.id}`,
+        `missing_here ${unrecorded.id}`,
         `missing_there ${unknown.order_id}`,
         `paid_too_long ${slow.id}`,
         `refunded_unnoticed ${refunded.id}`,

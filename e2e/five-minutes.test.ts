@@ -29,7 +29,7 @@ type Step =
   | { readonly file: string; readonly text: string }
   /** Shown and not run: the test has done it with packages of its own. */
   | { readonly setUp: string }
-  /** A program that goes on in a terminal of its own; its output so far is shown once it has said `until`. */
+  /** A program that keeps running in a second terminal; its output so far is shown once it matches `until`. */
   | { readonly terminal: string; readonly $: string; readonly until: RegExp; readonly readyMax?: number }
   /** What that terminal has printed since, once there is enough of it. */
   | { readonly look: string; readonly until: RegExp }

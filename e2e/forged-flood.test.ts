@@ -11,7 +11,7 @@ import { tally } from './support/load.ts'
 /**
  * Forged requests, with random key ids and with one that exists, as fast as an attacker with one machine may send them. Honest
  * callers are served beside them, those with a key that the process has never met included. On a quiet machine with
- * SHOPWIRE_LONG=1 the bounds are the stated ones; otherwise they leave room for what else runs there.
+ * SHOPWIRE_LONG=1 the bounds are the stated ones; otherwise they are wider, because other tests use the same machine.
  */
 const IS_LONG = process.env.SHOPWIRE_LONG === '1'
 const RATE = 3_000

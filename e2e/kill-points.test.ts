@@ -113,7 +113,7 @@ test(`threat 6: PostgreSQL killed while orders commit, ${KILLS} times: acknowled
     await system.postgres.start()
     const ends = await Promise.all(orders.map(({ buyer, order }) => buyer.settle(api.port, order)))
     for (const [at, answer] of answers.entries()) {
-      // Who was told of an order is told of the same one again.
+      // A caller that got 201 for an order gets the same order on the retry.
       if (answer?.status === 201)
         expect(ends[at]).toMatchObject({ status: 200, body: { id: answer.body.id } })
     }

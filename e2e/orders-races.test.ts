@@ -58,7 +58,7 @@ test(`threat 1: of ${COPIES} copies of one order sent at once to two processes, 
     expect(new Set(settled.map(({ body }) => body.id)).size).toBe(1)
   }
   closeAll(connections)
-  await annotate(`${waitedTooLong} of ${KEYS * COPIES} were told 503 and sent again`)
+  await annotate(`${waitedTooLong} of ${KEYS * COPIES} got 503 and were sent again`)
   expect(await buyer.listOrders(firstPort())).toHaveLength(KEYS)
   expect(await buyer.readBalance(firstPort())).toBe(0)
   await shop.expectCleanBooks()
@@ -215,7 +215,7 @@ async function raceToTheEnd(ids: readonly string[], group: number): Promise<Race
     const [link = ''] = newLinks(1)
     return run(link, 'deliver', id, await shop.writeLines([link]))
   }
-  // Whoever asks first has the better place in the queue: once it is one side, once the other, then both come as they come.
+  // The first to ask is first in the lock queue: cancel in one group, deliver in the next, any order in the others.
   const isCancelFirst = group % 2 === 0
   const races = ids.map((id) => {
     const first = [0, 1].map(() => (isCancelFirst ? cancel(id) : deliver(id)))
@@ -407,7 +407,7 @@ function firstPort(): number {
   return system.ports[0] ?? 0
 }
 
-/** Who waited for the lock for more than two seconds is told 503 and asks again. */
+/** A request that waited for the lock for more than two seconds gets 503 and is sent again. */
 async function settleOn(buyer: Buyer, via: Connection, order: OrderRequest): Promise<Answer> {
   const answer = await buyer.place(via, order)
   return answer.status === 503 ? buyer.settle(firstPort(), order) : answer

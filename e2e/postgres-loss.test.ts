@@ -89,8 +89,8 @@ test.concurrent('while PostgreSQL is down, signed requests get 503 with Retry-Af
   expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1)
   expect(refused.headers['content-type']).toBe('application/json; charset=utf-8')
   expect(refused.headers['x-request-id']).toMatch(/^req_/)
-  const told = await statusOf(port, 'unavailable')
-  expect(told).toMatchObject({ status: 200, body: { status: 'degraded', api: 'unavailable' } })
+  const degraded = await statusOf(port, 'unavailable')
+  expect(degraded).toMatchObject({ status: 200, body: { status: 'degraded', api: 'unavailable' } })
   expect(await system.apis[0]?.readiness()).toBe(503)
 
   await system.postgres.start()

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Connection, connect } from './support/connection.ts'
 
 /**
- * The command that revokes is killed after its commit and before Redis has heard of it. Its Redis is a socket that takes
- * connections and never answers; a connection there says that the commit is done.
+ * The command that revokes is killed after its commit and before the change reaches Redis. Its Redis is a socket that accepts
+ * connections and never answers; a connection there means that the commit is done.
  */
 const KILLS = process.env.SHOPWIRE_LONG === '1' ? 200 : 10
 const AT_ONCE = 5

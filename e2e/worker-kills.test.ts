@@ -28,7 +28,7 @@ const takesFromPool = (statement: string) => statement.includes('delete from poo
 const commitsTheTaking = (statement: string, earlier: readonly string[]) =>
   statement === 'commit' && earlier.some(takesFromPool)
 
-/** Where a delivery from a pool can be cut: links in hand, all written but not committed, committed and not known to be. */
+/** Where a delivery from a pool can be interrupted: links taken, all written but not committed, committed and not acknowledged. */
 const cuts: Pick<Trap, 'how' | 'isMeant'>[] = [
   { how: 'unanswered', isMeant: takesFromPool },
   { how: 'held', isMeant: commitsTheTaking },
@@ -39,10 +39,10 @@ test(`a worker killed while it delivers from a pool, ${KILLS} times: every order
   timeout: TEST_MS_MAX,
 }, async (context) => {
   const { system, shop, buyer } = await openStore(context)
-  // An item each: whoever takes links holds the pool of the item until it commits.
+  // One item per worker: taking links locks the pool of the item until the commit.
   const items = await shop.sell(...Array(AT_ONCE).fill(1))
   const rounds = KILLS / AT_ONCE
-  // More than is sold: whoever empties a pool changes the catalogue, and all others who do wait for that.
+  // More than is sold: emptying a pool changes the catalogue, and other workers that do so wait for that lock.
   await Promise.all(items.map((item) => shop.stock(item, QTY * (rounds + 1))))
   const delays: number[] = []
   for (let round = 0; round < rounds; round += 1) {
@@ -125,7 +125,7 @@ interface Victim {
   readonly proxy: PostgresProxy
 }
 
-/** Takes one order at a time, so that each victim has one in hand. */
+/** Takes one order at a time, so that each victim has exactly one claimed. */
 async function startVictim({ onTestFinished }: TestContext, system: System): Promise<Victim> {
   const { settings, postgres, database } = system
   const proxy = await startPostgresProxy(postgres)

@@ -20,10 +20,10 @@ const LEASE_MS = 10_000
 test('threat 68: on SIGTERM a worker finishes its claimed jobs, claims no more, and exits with 0', async (context) => {
   const { system, shop, supplier, item } = await openStore(context)
   const buyer = await shop.openBuyer(100)
-  // One supplier may keep half of the hands busy.
+  // One supplier may use half of the worker slots.
   const worker = await startWorkerFor(context, system, { SHOPWIRE_WORKER_ORDERS: '6' })
   supplier.hang(true)
-  const inHand = await placeAll(system, buyer, item, 3)
+  const claimed = await placeAll(system, buyer, item, 3)
   await until(
     () => supplier.asked.length === 3,
     SOON_MS,
@@ -38,7 +38,7 @@ test('threat 68: on SIGTERM a worker finishes its claimed jobs, claims no more, 
   )
   supplier.release()
   expect(await exited).toBe(0)
-  expect(await statuses(system, buyer, inHand)).toEqual(['delivered', 'delivered', 'delivered'])
+  expect(await statuses(system, buyer, claimed)).toEqual(['delivered', 'delivered', 'delivered'])
   expect(await statuses(system, buyer, waiting)).toEqual(['paid', 'paid', 'paid'])
   expect(supplier.asked).toHaveLength(3)
   await shop.expectCleanBooks()
@@ -95,7 +95,7 @@ test('a worker frozen for longer than its lease finds its orders delivered by an
     () => 'the supplier is not asked',
   )
   process.kill(frozen.pid() as number, 'SIGSTOP')
-  // Answers are on their way to it while it cannot read them: it wakes up with links in its hands.
+  // The answers arrive while it cannot read them: when it resumes, it has links under an expired lease.
   supplier.release()
   await sleep(LEASE_MS)
   const other = await startWorkerFor(context, system)

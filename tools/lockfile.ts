@@ -27,7 +27,7 @@ export async function completeLockfile(): Promise<string> {
   return `${JSON.stringify(lock, null, 2)}\n`
 }
 
-/** What npm would have written, as far as the name tells: enough to know that it is not for this machine. */
+/** What npm would have written, as far as the name shows it: enough to see that it is not for this machine. */
 function foreignBinary(name: string, range: string): LockEntry & Record<string, unknown> {
   const [, system = '', processor, abi = ''] = NAME.exec(name) ?? []
   const libc = abi.startsWith('musl') ? ['musl'] : abi.startsWith('gnu') ? ['glibc'] : undefined

@@ -234,7 +234,7 @@ describe('listen', () => {
     line.cut()
     await expect.poll(() => ears.said.err).toContain('Reconnecting')
     await shop().webhookEndpoint.test()
-    line.mend()
+    line.restore()
     await expect.poll(() => received.length).toBe(2)
     const [first, second] = received.map(({ body }) => JSON.parse(body).id)
     expect(first).not.toBe(second)
@@ -294,7 +294,7 @@ async function breakableLine(to: number) {
       isCut = true
       for (const socket of sockets) socket.destroy()
     },
-    mend() {
+    restore() {
       isCut = false
     },
   }

@@ -28,8 +28,8 @@ describe('threat 51: a URL to an internal address', () => {
       ...['localhost', 'localhost.', 'a.localhost', 'metadata.google.internal', 'printer.local'],
     ]
     const answers = await Promise.all(hosts.map((host) => configure(`https://${host}/`)))
-    const told = answers.map(({ status, body }, n) => [hosts[n], status, body.error?.type])
-    expect(told).toEqual(hosts.map((host) => [host, 400, 'webhook_url_not_allowed']))
+    const results = answers.map(({ status, body }, n) => [hosts[n], status, body.error?.type])
+    expect(results).toEqual(hosts.map((host) => [host, 400, 'webhook_url_not_allowed']))
   })
 
   test('is blocked when connecting if the name resolves to it later, and is refused at registration from then on', async ({
@@ -174,11 +174,11 @@ describe('threat 62: last_error', () => {
   }) => {
     const { receiver, sendTest, untilError, health } = await subscribe('oracle.example.net')
     receiver.behaves(({ response }) =>
-      response.writeHead(500, 'Told you 10.0.0.1', { 'x-told': 'told-you' }).end('told you: root:x:0:0'),
+      response.writeHead(500, 'Leaked 10.0.0.1', { 'x-leaked': 'leaked-header' }).end('leaked: root:x:0:0'),
     )
     await sendTest()
     await untilError('http_500')
-    expect(JSON.stringify(await health())).not.toMatch(/told|root|\d+\.\d+\.\d+\.\d+/i)
+    expect(JSON.stringify(await health())).not.toMatch(/leaked|root|\d+\.\d+\.\d+\.\d+/i)
 
     // Somebody listens on 443 and nobody on 8444: from outside the two must look alike.
     const seen = []
@@ -189,8 +189,8 @@ describe('threat 62: last_error', () => {
       rig.dns.set('guess.example.net', ['10.0.0.1'])
       await guesser.sendTest()
       await guesser.untilError('blocked')
-      const { webhook_url: _, last_failure_at: __, ...told } = await guesser.health()
-      seen.push([told, (await configure(`https://10.0.0.1:${port}/`)).body.error.message])
+      const { webhook_url: _, last_failure_at: __, ...endpoint } = await guesser.health()
+      seen.push([endpoint, (await configure(`https://10.0.0.1:${port}/`)).body.error.message])
     }
     expect(seen[0]).toEqual(seen[1])
   })

@@ -185,7 +185,7 @@ async function killWhenItRecords(
   await rig.worker.start()
 }
 
-/** As if the ten seconds were over; whoever had them is dead. */
+/** Expires the ten-second leases at once; the workers that held them are dead. */
 const endLeases = ({ system }: Rig) =>
   system.query(`update jobs set leased_until = null where queue = 'deliver'`)
 

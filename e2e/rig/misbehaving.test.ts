@@ -43,7 +43,7 @@ describe('threat 56: one unresponsive receiver', () => {
   })
 })
 
-/** All at once, four conversations each: the worker has them all in its hands together. */
+/** All at once, four requests each: the worker has all of them under way at the same time. */
 describe.concurrent('threat 55: a misbehaving receiver is disconnected at the time or size limit', () => {
   test.for([
     ['hangs', 'timeout', () => {}],
@@ -139,8 +139,8 @@ describe.concurrent('threat 55: a misbehaving receiver is disconnected at the ti
     await sendTest()
     const { last_error } = await until(
       async () => {
-        const told = await health()
-        return (told.last_delivered_at ?? told.last_failure_at) && told
+        const endpoint = await health()
+        return (endpoint.last_delivered_at ?? endpoint.last_failure_at) && endpoint
       },
       SOON_MS,
       () => 'it hangs',
@@ -194,7 +194,7 @@ function pour(into: Writable, chunk: Buffer): void {
   more()
 }
 
-/** Lets a receiver behave so, and tells how much it got rid of on each connection that was closed on it. */
+/** Makes a receiver behave like this, and counts the bytes it could write to each connection before the worker closed it. */
 function watch({ behaves }: Subscription['receiver'], manner: Manner) {
   const left: number[] = []
   const seen = new Set<unknown>()

@@ -74,7 +74,7 @@ test('with an egress proxy suppliers are called through it too', async ({ rig, o
 
 test('all invariants hold after the tests above', ({ rig }) => rig.expectAllHolds())
 
-/** A proxy that remembers whom it was asked for. */
+/** A proxy that records the hosts it was asked for. */
 async function startProxy() {
   const asked: string[] = []
   const server = createServer().on('connect', (request, socket) => {

@@ -173,7 +173,7 @@ async function stockShelf(system: System): Promise<void> {
     `insert into items (id, name, type, collection, price_cents, is_for_sale, revision)
      values ('${ITEM}', 'Ring', 'decoration', 'Basics', 1, true, 2); update catalogue_state set revision = 2`,
   )
-  // The change of the catalogue is told to nobody, because there is nobody yet; later it would get between other events.
+  // The catalogue change is announced now, while there are no endpoints; later its events would arrive between others.
   await until(
     async () =>
       (await system.query('select revision from catalogue_announcement where told_up_to is null')) === '2',
@@ -187,7 +187,7 @@ interface Inside {
   close(): void
 }
 
-/** Whoever lets itself be led inside ends up here. */
+/** Counts connections to internal addresses; the SSRF guard must keep the count at zero. */
 function listenInside(): Inside {
   let connections = 0
   const servers = ['127.0.0.1', '10.0.0.1', '169.254.169.254', '::1'].map((address) =>

@@ -22,7 +22,7 @@ export const brokenWays = {
   'key-per-click': { fails: 'twice-in-a-row', also: ['twice-at-once'], beside: ['lost-answer'] },
   'check-then-act': { fails: 'twice-at-once', beside: ['twice-in-a-row'] },
   'key-from-cart': { fails: 'same-cart', beside: ['twice-in-a-row'] },
-  'forgets-quantity': { fails: 'plain', also: 'any', isAlone: true },
+  'ignores-quantity': { fails: 'plain', also: 'any', isAlone: true },
   'no-expected-price': { fails: 'price-changed', beside: ['sold-out'], isAlone: true },
   'follows-price': { fails: 'price-changed', beside: ['sold-out'], isAlone: true },
   'retries-402': { fails: 'no-funds', beside: ['twice-in-a-row'] },

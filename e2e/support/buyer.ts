@@ -87,7 +87,7 @@ async function once<Result>(port: number, work: (via: Connection) => Promise<Res
   }
 }
 
-/** What says "ask again": no room, no database, or a memory that was lost and takes only what is signed from now on. */
+/** Retryable: overloaded, no database, or the admission state was lost and only requests signed after that are admitted. */
 function isWorthRepeating({ status, body }: Answer): boolean {
   return status === 503 || body.error?.type === 'timestamp_out_of_range'
 }

@@ -3,8 +3,8 @@ import { connect as open, type Socket } from 'node:net'
 import { undocumented } from './documented.ts'
 
 /**
- * One keep-alive connection that sends exactly the bytes it is given, as often as it is told. Every answer it hands over is one
- * that the OpenAPI document lists; any other fails the request.
+ * One keep-alive connection that sends exactly the bytes it is given, as often as it is asked to. Every answer it returns is
+ * one that the OpenAPI document lists; any other fails the request.
  */
 export interface Connection {
   /** May be called again before the first answer is there: requests are then pipelined. */

@@ -95,7 +95,7 @@ export async function startHandmadeIntegration(options: HandmadeIntegrationOptio
     const purchase = {
       id,
       key: own,
-      lines: is('forgets-quantity') ? items.map((one) => ({ ...one, qty: 1 })) : items,
+      lines: is('ignores-quantity') ? items.map((one) => ({ ...one, qty: 1 })) : items,
     }
     purchases.set(id, purchase)
     return purchase

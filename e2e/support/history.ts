@@ -53,7 +53,7 @@ export async function seedHistory(superuserUrl: string, orders: number): Promise
   await psql(superuserUrl, 'vacuum (analyze)')
 }
 
-/** An id in the form of the service's: the time in ten characters of base 32, then sixteen that tell it from others. */
+/** An id in the form of the service's: the time in ten characters of base 32, then sixteen that make it unique. */
 const ID_AT = `
   create function pg_temp.id_at(prefix text, at_ms bigint, salt text) returns text language sql immutable as $$
     select prefix || '_' || ${Array.from({ length: 10 }, (_, n) => `substr('0123456789abcdefghjkmnpqrstvwxyz', ((at_ms >> ${45 - 5 * n}) & 31)::integer + 1, 1)`).join(' || ')}

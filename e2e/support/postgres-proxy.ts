@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 /**
- * Stands between a process and PostgreSQL and lets everything through, until a trap is set for a statement. It is how a test
- * gets hold of the instant before a commit, or the one after it, without a switch for that in the shipped code.
+ * A proxy between a process and PostgreSQL that passes everything on until a trap is set for a statement. With it a test can
+ * stop at the instant before a commit, or the one after it, without a switch for that in the shipped code.
  */
 export interface PostgresProxy {
   /** The same database by way of this proxy. */
@@ -15,8 +15,8 @@ export interface PostgresProxy {
 
 export interface Trap {
   /**
-   * held: the statement never reaches the server. unanswered: it does, and all that the server says to it is kept from the
-   * process. passed: nothing is kept from anybody; the trap only tells the moment at which the statement went out.
+   * held: the statement never reaches the server. unanswered: it does, and everything that the server answers is withheld
+   * from the process. passed: nothing is withheld; the trap only reports the moment at which the statement was sent.
    */
   readonly how: 'held' | 'unanswered' | 'passed'
   readonly count: number

@@ -17,7 +17,7 @@ export function keepReserve<Thing>(
   const fill = () => {
     for (; waiting.length < size && made < total; made += 1) {
       const making = make()
-      // Whoever takes it hears of the failure; until then nobody listens.
+      // The caller of take() gets the rejection; until then it must not count as unhandled.
       making.catch(() => {})
       waiting.push(making)
     }

@@ -246,7 +246,7 @@ test('the inbox answers 2xx to every event', async () => {
 test('the stream sends new records, and those missed since `after`', async () => {
   const account = await emulator.createAccount()
   // The first account's endpoint gets catalogue.changed at an unrelated time.
-  const told = ({ events }: Awaited<ReturnType<typeof openStream>>) =>
+  const withoutDeliveries = ({ events }: Awaited<ReturnType<typeof openStream>>) =>
     events.filter(({ event }) => event !== 'delivery')
   const stream = await openStream('/_emulator/stream')
   const order = await clientOf(emulator, account).orders.create(ring())
@@ -254,17 +254,17 @@ test('the stream sends new records, and those missed since `after`', async () =>
     .poll(() => stream.events.filter(({ data }) => data.includes(order.id)).map(({ event }) => event))
     .toEqual(['request', 'order', 'order'])
   await emulator.arm({ name: 'lost_answer', account_id: account.accountId })
-  await expect.poll(() => told(stream).at(-1)?.event).toBe('faults')
+  await expect.poll(() => withoutDeliveries(stream).at(-1)?.event).toBe('faults')
   stream.close()
-  const from = told(stream)[0]?.id ?? ''
+  const from = withoutDeliveries(stream)[0]?.id ?? ''
   await emulator.disarm('lost_answer', { accountId: account.accountId })
   const missed = await openStream('/_emulator/stream', { 'last-event-id': from })
   await expect
-    .poll(() => told(missed).map(({ event }) => event))
+    .poll(() => withoutDeliveries(missed).map(({ event }) => event))
     .toEqual(['order', 'order', 'faults', 'faults'])
   missed.close()
   const again = await openStream(`/_emulator/stream?after=${from}`)
-  await expect.poll(() => told(again).length).toBe(4)
+  await expect.poll(() => withoutDeliveries(again).length).toBe(4)
   again.close()
 })
 

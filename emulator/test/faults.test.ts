@@ -217,8 +217,8 @@ describe('events', () => {
     await expect.poll(() => gotFor(id).length).toBe(3)
     const delivered = gotFor(id).filter(({ event }) => event === 'order.delivered')
     expect(delivered.map((one) => one.id)).toEqual([delivered[0]?.id, delivered[0]?.id])
-    const told = await deliveriesOf(emulator, account.accountId)
-    expect(told.filter(({ fault }) => fault === 'duplicate_event')).toHaveLength(2)
+    const deliveries = await deliveriesOf(emulator, account.accountId)
+    expect(deliveries.filter(({ fault }) => fault === 'duplicate_event')).toHaveLength(2)
   })
 
   test('late_event: an event is delayed', async () => {

@@ -8,7 +8,7 @@ import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { buildPackage, packInto, run, type Tarball } from '../../packaging/pack.ts'
-import { openRoom, startProgram } from './program.ts'
+import { openTestFolder, startProgram } from './program.ts'
 import { call } from './support.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -84,9 +84,9 @@ test('CommonJS can require it', async () => {
 })
 
 test('the installed command starts, answers, and leaves no process or file behind', async () => {
-  const room = await openRoom()
+  const testFolder = await openTestFolder()
   const bin = join(consumer, 'node_modules/.bin/shopwire-emulator')
-  const program = startProgram(process.execPath, [bin, '--port', '0', '--json'], room, consumer)
+  const program = startProgram(process.execPath, [bin, '--port', '0', '--json'], testFolder, consumer)
   const { url, key } = await program.ready
   expect((await call({ url }, { key }, 'GET', '/v1/ping')).body).toMatchObject({ ok: true })
   const headers = { 'content-type': 'application/json' }
@@ -95,21 +95,21 @@ test('the installed command starts, answers, and leaves no process or file behin
   expect((await fetch(url)).status).toBe(200)
   program.child.kill('SIGTERM')
   expect(await program.exited).toBe(0)
-  expect(await room.leftovers()).toEqual([])
-  await room.remove()
+  expect(await testFolder.leftovers()).toEqual([])
+  await testFolder.remove()
 })
 
 test.each(['SIGTERM', 'SIGKILL', 'SIGHUP'] as const)(
   'emulator and database end when npx gets %s',
   async (signal) => {
-    const room = await openRoom()
-    const program = startProgram('npx', ['shopwire-emulator', '--port', '0', '--json'], room, consumer)
+    const testFolder = await openTestFolder()
+    const program = startProgram('npx', ['shopwire-emulator', '--port', '0', '--json'], testFolder, consumer)
     const { pid } = await program.ready
     program.child.kill(signal)
     await program.exited
     await expect.poll(() => isAlive(pid)).toBe(false)
-    expect(await room.leftovers()).toEqual([])
-    await room.remove()
+    expect(await testFolder.leftovers()).toEqual([])
+    await testFolder.remove()
   },
 )
 
@@ -118,8 +118,8 @@ test.each([
   ['a script that npm ran', 'npx', 'shopwire-emulator --port 0 --json & sleep 0.1'],
   ['a script that ran npx', 'sh', 'setsid npx shopwire-emulator --port 0 --json & sleep 0.1'],
 ])('the emulator keeps running after the end of %s', async (_who, command, script) => {
-  const room = await openRoom()
-  const program = startProgram(command, ['-c', script], room, consumer)
+  const testFolder = await openTestFolder()
+  const program = startProgram(command, ['-c', script], testFolder, consumer)
   const { pid, url, key } = await program.ready
   expect(await program.exited).toBe(0)
   // Longer than the emulator's check interval.
@@ -127,8 +127,8 @@ test.each([
   expect((await call({ url }, { key }, 'GET', '/v1/ping')).status).toBe(200)
   process.kill(pid, 'SIGTERM')
   await expect.poll(() => isAlive(pid)).toBe(false)
-  expect(await room.leftovers()).toEqual([])
-  await room.remove()
+  expect(await testFolder.leftovers()).toEqual([])
+  await testFolder.remove()
 })
 
 test('a test suite can import it, with types', async () => {

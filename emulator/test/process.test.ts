@@ -6,25 +6,25 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readArguments, whyNotThisNode } from '../src/arguments.ts'
 import { PortTaken, startEmulator } from '../src/index.ts'
-import { openRoom, type Room, startProgram } from './program.ts'
+import { openTestFolder, startProgram, type TestFolder } from './program.ts'
 import { call, clientOf, orderBody, ordersOf, ring } from './support.ts'
 
 const BIN = join(import.meta.dirname, '../bin/emulator.ts')
 
-let room: Room
+let testFolder: TestFolder
 
 beforeAll(async () => {
-  room = await openRoom()
+  testFolder = await openTestFolder()
 })
 
-afterAll(() => room.remove())
+afterAll(() => testFolder.remove())
 
-const start = (...args: string[]) => startProgram(process.execPath, [BIN, '--port', '0', ...args], room)
+const start = (...args: string[]) => startProgram(process.execPath, [BIN, '--port', '0', ...args], testFolder)
 
 test('leaves no process and no file after SIGTERM', async () => {
-  const file = join(room.folder, 'key.env')
+  const file = join(testFolder.path, 'key.env')
   // A symbolic link planted by another user must not be followed when the secret is written.
-  await symlink(join(room.folder, 'elsewhere'), file)
+  await symlink(join(testFolder.path, 'elsewhere'), file)
   const program = start('--json', '--write-env', file, '--balance', '12.5')
   const { base_url, url, key } = await program.ready
   const balance = await call({ url }, { key }, 'GET', '/v1/balance')
@@ -39,16 +39,18 @@ test('leaves no process and no file after SIGTERM', async () => {
   program.child.kill('SIGTERM')
   expect(await program.exited).toBe(0)
   await stream.text()
-  expect(await room.leftovers()).toEqual(['key.env'])
+  expect(await testFolder.leftovers()).toEqual(['key.env'])
 })
 
 test('leaves no process and no file after Ctrl-C during the start', async () => {
   const program = start('--json')
-  await expect.poll(async () => (await room.leftovers()).some((one) => one.includes('postgres'))).toBe(true)
+  await expect
+    .poll(async () => (await testFolder.leftovers()).some((one) => one.includes('postgres')))
+    .toBe(true)
   program.child.kill('SIGINT')
   expect(await program.exited).toBe(0)
   expect(program.said()).toBe('')
-  expect((await room.leftovers()).filter((one) => one !== 'key.env')).toEqual([])
+  expect((await testFolder.leftovers()).filter((one) => one !== 'key.env')).toEqual([])
 })
 
 test('a signal that arrives twice within a short time counts once', async () => {
@@ -60,7 +62,7 @@ test('a signal that arrives twice within a short time counts once', async () => 
 })
 
 test('reports it and exits when its data folder is removed', async () => {
-  const data = join(room.folder, 'removed')
+  const data = join(testFolder.path, 'removed')
   const program = start('--json', '--data', data)
   await program.ready
   // Renamed in one step, because PostgreSQL creates files while others are being removed.
@@ -77,7 +79,7 @@ test('the database ends when the emulator is killed with SIGKILL', async () => {
   await program.ready
   program.child.kill('SIGKILL')
   await program.exited
-  await expect.poll(async () => (await room.leftovers()).filter((one) => one !== 'key.env')).toEqual([])
+  await expect.poll(async () => (await testFolder.leftovers()).filter((one) => one !== 'key.env')).toEqual([])
 })
 
 test('warns when it listens on a network address', async () => {
@@ -91,7 +93,7 @@ test('reports a port in use at once, with what to do', async () => {
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
   const { port } = other.address() as AddressInfo
-  const program = startProgram(process.execPath, [BIN, '--port', String(port)], room)
+  const program = startProgram(process.execPath, [BIN, '--port', String(port)], testFolder)
   expect(await program.exited).toBe(1)
   expect(program.said()).toBe(
     `Port ${port} is in use, perhaps by another emulator. Stop it, or choose another: --port ${port + 1}\n`,
@@ -110,14 +112,14 @@ test('reports an unusable data folder at once, with what to do', async () => {
 })
 
 test('reports wrong options before anything starts', async () => {
-  const program = startProgram(process.execPath, [BIN, '--nonsense'], room)
+  const program = startProgram(process.execPath, [BIN, '--nonsense'], testFolder)
   expect(await program.exited).toBe(2)
   expect(program.said()).toContain('--nonsense')
   expect(program.said()).toContain('--help')
 })
 
 test('does not overwrite an env file that it did not write', async () => {
-  const file = join(room.folder, 'mine.env')
+  const file = join(testFolder.path, 'mine.env')
   await writeFile(file, 'DATABASE_PASSWORD=mine\n')
   const program = start('--write-env', file)
   expect(await program.exited).toBe(2)
@@ -133,7 +135,7 @@ test('refuses a Node that is too old', () => {
 })
 
 test('reports an unwritable env file before anything starts', async () => {
-  const program = start('--write-env', join(room.folder, 'nowhere', '.env'))
+  const program = start('--write-env', join(testFolder.path, 'nowhere', '.env'))
   expect(await program.exited).toBe(2)
   expect(program.said()).toContain('its folder does not exist')
 })
@@ -170,7 +172,7 @@ test('parses every option', () => {
 })
 
 test('with --data the data is kept for the next start, and the key stays valid', async () => {
-  const data = join(room.folder, 'kept')
+  const data = join(testFolder.path, 'kept')
   const first = await startEmulator({ data, fulfilAfterMs: 60_000 })
   const order = await clientOf(first, first).orders.create(ring())
   const extra = await first.createAccount()
@@ -191,7 +193,7 @@ test('with --data the data is kept for the next start, and the key stays valid',
 })
 
 test('refuses a second emulator on the same folder, and starts on it after the first was killed', async () => {
-  const data = join(room.folder, 'shared')
+  const data = join(testFolder.path, 'shared')
   const first = start('--json', '--data', data)
   const { url, key } = await first.ready
   await call({ url }, { key }, 'POST', '/v1/orders', { body: orderBody() })
@@ -209,7 +211,7 @@ test('refuses a second emulator on the same folder, and starts on it after the f
 })
 
 test('reports kept data of another version with what to do, and does not change it', async () => {
-  const data = join(room.folder, 'foreign')
+  const data = join(testFolder.path, 'foreign')
   await (await startEmulator({ data })).stop()
   const version = join(data, 'postgres/data/PG_VERSION')
   await writeFile(version, '12\n')

@@ -23,10 +23,15 @@ export interface Program {
 }
 
 /** Runs the emulator as a separate process with its own temporary folder, which tests inspect afterwards. */
-export function startProgram(command: string, args: readonly string[], room: Room, cwd?: string): Program {
+export function startProgram(
+  command: string,
+  args: readonly string[],
+  testFolder: TestFolder,
+  cwd?: string,
+): Program {
   // Removes the variables of an npm that runs these tests, and keeps npm's cache out of the temporary folder.
   const own = Object.entries(process.env).filter(([name]) => !name.toLowerCase().startsWith('npm_'))
-  const env = { ...Object.fromEntries(own), TMPDIR: room.folder, NODE_DISABLE_COMPILE_CACHE: '1' }
+  const env = { ...Object.fromEntries(own), TMPDIR: testFolder.path, NODE_DISABLE_COMPILE_CACHE: '1' }
   const child = spawn(command, args, { env, cwd, stdio: ['ignore', 'pipe', 'pipe'] })
   let text = ''
   child.stderr.on('data', (chunk) => {
@@ -47,14 +52,14 @@ export function startProgram(command: string, args: readonly string[], room: Roo
   return { child, ready, exited, said: () => text }
 }
 
-export type Room = Awaited<ReturnType<typeof openRoom>>
+export type TestFolder = Awaited<ReturnType<typeof openTestFolder>>
 
 /** A temporary folder that PostgreSQL can enter although it runs as another user. */
-export async function openRoom() {
+export async function openTestFolder() {
   const folder = await mkdtemp(join(tmpdir(), 'emulator-test-'))
   await chmod(folder, 0o777)
   return {
-    folder,
+    path: folder,
     /** Files and processes. */
     async leftovers(): Promise<string[]> {
       const processes: string[] = []

@@ -7,7 +7,7 @@ export interface Key {
   readonly secret: string
 }
 
-/** A request as it goes over the wire. Whoever has these bytes can send them again, which many tests do. */
+/** A request as it goes over the wire. The same bytes can be sent again, which many tests do. */
 export interface SignedRequest {
   readonly bytes: Buffer
   readonly timestamp: number

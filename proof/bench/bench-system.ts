@@ -74,7 +74,7 @@ export async function startBenchSystem({
     startApi: (admission: Admission) => system.startApi({ SHOPWIRE_ADMISSION: admission }, how(profile)),
     startWorker: (isProfiled = false) => system.startWorker({}, how(isProfiled)),
     beginMemory: () => beginMemory(redis, keys),
-    forget: () => forget(owner, redis),
+    clearAdmission: () => clearAdmission(owner, redis),
     noncesSpent: (admission: Admission) => noncesSpent(admission, owner, redis),
     async stop() {
       redis.disconnect()
@@ -124,8 +124,8 @@ async function beginMemory(redis: Redis, keys: readonly BenchKey[]): Promise<voi
   await batch.exec()
 }
 
-/** Empties the windows and the nonces, so that every run begins with the same state. The memories stay. */
-async function forget(owner: pg.Client, redis: Redis): Promise<void> {
+/** Empties the windows and the nonces, so that every run begins with the same state. The markers that show whether admission state was lost stay. */
+async function clearAdmission(owner: pg.Client, redis: Redis): Promise<void> {
   // In the order in which admit() takes them: requests that wrk left behind may still be on their way.
   await owner.query('truncate admission_windows, spent_nonces, witnessed_nonces, witnessed_refusals')
   for await (const found of redis.scanStream({ match: 'shopwire:{*', count: 5_000 })) {

@@ -181,12 +181,12 @@ async function measureAll(small: Side, large: Side): Promise<Measured[]> {
   for (let slice = -WARM_UP_SLICES; slice < SLICES; slice += 1) {
     for (const [n, operation] of OPERATIONS.entries()) {
       const { smallMs, largeMs } = measured[n] as (typeof measured)[number]
-      const turns = [
+      const sides = [
         { side: small, into: smallMs },
         { side: large, into: largeMs },
       ]
-      if (slice % 2 === 0) turns.reverse()
-      for (const { side, into } of turns) {
+      if (slice % 2 === 0) sides.reverse()
+      for (const { side, into } of sides) {
         const times = await measureSlice(side, operation)
         if (slice >= 0) into.push(...times)
       }

@@ -12,7 +12,7 @@ function init(args)
 end
 
 function request()
-  -- Past the end it begins again: a server that remembers nonces refuses those, and the run fails.
+  -- Past the end it begins again: a server that stores nonces refuses those, and the run fails.
   local first = (sent % count) * length
   sent = sent + 1
   return requests:sub(first + 1, first + length)

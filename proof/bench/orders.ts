@@ -201,7 +201,7 @@ function takeTimes(folder: string): number[] {
 }
 
 async function overHttp(system: BenchSystem, server: ApiProcess, seconds: number): Promise<Speed> {
-  await system.forget()
+  await system.clearAdmission()
   const path = `${system.folder}/requests`
   const requests = writeRequests(path, system.keys, SIGNED_PER_SECOND * seconds, order)
   const { result, ...used } = await counted(system, () =>

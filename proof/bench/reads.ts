@@ -134,7 +134,7 @@ async function fetchPing({ keys: [key] }: BenchSystem, url: string): Promise<str
 /** One run with empty windows and nonces, with requests signed just before it. */
 async function measure(system: BenchSystem, contender: Contender, seconds: number): Promise<Result> {
   const { admission, server } = contender
-  await system.forget()
+  await system.clearAdmission()
   const path = `${system.folder}/requests`
   // The bare server accepts the same request again.
   const count = SIGNED_PER_SECOND * (admission === 'none' ? 1 : seconds)

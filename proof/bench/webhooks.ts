@@ -161,7 +161,7 @@ async function ourSpeed(system: BenchSystem, receiver: Receiver, seconds: number
   const perSecond = (received * 1_000) / (performance.now() - beganMs)
   const workerUs = (1_000 * (worker.cpuMs() - cpuMs)) / received
   await worker.kill('SIGKILL')
-  await forgetEvents(system)
+  await deleteEvents(system)
   return { perSecond, workerUs }
 }
 
@@ -169,7 +169,7 @@ async function untilFirst(receiver: Receiver): Promise<void> {
   for (let received = 0; received === 0; { received } = await receiver.count()) await sleep(50)
 }
 
-async function forgetEvents(system: BenchSystem): Promise<void> {
+async function deleteEvents(system: BenchSystem): Promise<void> {
   await system.owner.query('truncate delivery_attempts, deliveries, events, jobs')
 }
 
@@ -209,7 +209,7 @@ async function measureIsolation(
     figures.memory_mb = Math.round(median(samplesMb.slice(-third)))
   }
   await worker.kill('SIGKILL')
-  await forgetEvents(system)
+  await deleteEvents(system)
   return figures
 }
 

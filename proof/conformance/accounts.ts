@@ -37,7 +37,7 @@ export class Accounts {
   }
 
   /** Waits until one more request fits into the window of its account. */
-  async turn({ account }: Key, isOrder: boolean): Promise<void> {
+  async waitForCapacity({ account }: Key, isOrder: boolean): Promise<void> {
     for (;;) {
       const recent = this.#recent(account)
       const orders = recent.filter((one) => one.isOrder).length

@@ -95,7 +95,7 @@ export interface Allowed {
   readonly limits: boolean
 }
 
-/** What a check needs and does not have, in words; undefined when it has everything. */
+/** What a check needs and does not have, as text; undefined when it has everything. */
 export function lacking(fixtures: Fixtures, allowed: Allowed, wanted: readonly Need[]): string | undefined {
   const missing = wanted.filter((need) => !has(fixtures, allowed, need))
   if (missing.length === 0) return undefined

@@ -170,7 +170,7 @@ function actionsOf({ admin, createKey, fund }: StoreOperator): Operator {
   }
 }
 
-/** One port in front of several processes, which take turns by connection; the bytes are not changed. */
+/** One port in front of several processes, chosen round-robin per connection; the bytes are not changed. */
 async function balance(ports: readonly number[]): Promise<number> {
   let turn = 0
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (from) => {

@@ -26,7 +26,7 @@ export function totalsOf(outcomes: readonly Outcome[]): Totals {
   }
 }
 
-/** For a terminal: one line per group, then what failed and what was skipped, in words. */
+/** For a terminal: one line per group, then what failed and what was skipped, with the reasons. */
 export function asText({ name, outcomes, seconds }: Section, groups: readonly Group[]): string {
   const lines = [`\n${name}`]
   for (const group of groups) {

@@ -125,8 +125,8 @@ export class Tools {
   }
 
   /** Waits until so many requests fit into the window; for bytes that are sent as they are, or at a certain moment. */
-  async room(key: Key, requests = 1, isOrder = false): Promise<void> {
-    for (let n = 0; n < requests; n += 1) await this.#run.accounts.turn(key, isOrder)
+  async waitForCapacity(key: Key, requests = 1, isOrder = false): Promise<void> {
+    for (let n = 0; n < requests; n += 1) await this.#run.accounts.waitForCapacity(key, isOrder)
   }
 
   get(key: Key, path: string, more: Draft = {}): Promise<Reply> {
@@ -151,7 +151,7 @@ export class Tools {
     const { key, method = 'GET', path = '' } = draft
     const isOrder = method === 'POST' && path.startsWith('/orders')
     if (key && draft.isUnpaced) this.#run.accounts.note(key.account, isOrder)
-    else if (key) await this.#run.accounts.turn(key, isOrder)
+    else if (key) await this.#run.accounts.waitForCapacity(key, isOrder)
     return this.raw(this.bytes(draft))
   }
 

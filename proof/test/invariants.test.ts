@@ -218,7 +218,7 @@ const plants: readonly Plant[] = [
   },
   {
     rule: 'M17',
-    wrong: 'a link that the store has forgotten',
+    wrong: 'a link of which the store has no record',
     sql: `alter table order_links drop constraint order_links_link_hash_fkey;
           delete from link_fingerprints
            where hash = (select link_hash from order_links where order_id = ${DELIVERED} and unit = 1)`,
@@ -226,7 +226,7 @@ const plants: readonly Plant[] = [
   },
   {
     rule: 'M17',
-    wrong: 'a link in a pool that the store has forgotten',
+    wrong: 'a link in a pool of which the store has no record',
     sql: `alter table pool_links drop constraint pool_links_link_hash_fkey;
           delete from link_fingerprints where hash = (select link_hash from pool_links order by id limit 1)`,
     id: POOL_LINK,

@@ -224,7 +224,7 @@ describe('answers', () => {
       expect(error).toMatchObject({
         status,
         type,
-        message: `${type}, in words`,
+        message: `${type}, as text`,
         requestId: 'req_test',
         attempts: 1,
       })

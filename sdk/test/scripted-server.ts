@@ -63,7 +63,7 @@ export function answer(status: number, body: unknown, headers: Record<string, st
 }
 
 export function refuse(status: number, type: string, headers: Record<string, string> = {}): Step {
-  return answer(status, { error: { type, message: `${type}, in words` } }, headers)
+  return answer(status, { error: { type, message: `${type}, as text` } }, headers)
 }
 
 /** Reads the request and closes the connection without an answer. */

@@ -1,6 +1,6 @@
 -- Every order has one accepted event, one delivered event if it was delivered, one cancelled event if it was cancelled. Those
 -- from before the time for which events are kept may be gone.
-with told as (
+with announced as (
   select account_id, order_id,
          count(*) filter (where type = 'order.accepted') as accepted,
          count(*) filter (where type = 'order.delivered') as delivered,
@@ -11,7 +11,7 @@ with told as (
 )
 select coalesce(o.id, t.order_id)
   from orders o
-  full join told t on t.account_id = o.account_id and t.order_id = o.id
+  full join announced t on t.account_id = o.account_id and t.order_id = o.id
  cross join event_retention r
  where o.id is null
     or (coalesce(t.accepted, 0) <> 1 and o.created_at >= r.kept_since)

@@ -73,7 +73,7 @@ export async function refreshAbout() {
 export async function refreshBalance() {
   try {
     state.balanceCents = (await get('/ledger')).balance_cents
-    tell()
+    notifyListeners()
   } catch {
     // The stream notices a lost connection.
   }
@@ -83,26 +83,26 @@ export function takeFaults(answer) {
   const faults = Array.isArray(answer) ? answer : answer?.faults
   if (!Array.isArray(faults)) return
   state.faults = faults
-  tell()
+  notifyListeners()
 }
 
 export function takeFault(fault) {
   if (typeof fault?.name !== 'string') return
   state.faults = state.faults.map((one) => (one.name === fault.name ? fault : one))
-  tell()
+  notifyListeners()
 }
 
 export function takeOrder(order) {
   if (typeof order?.id !== 'string') return
   state.orders.set(order.id, order)
-  tell()
+  notifyListeners()
 }
 
 const listeners = new Set()
 let stream
 let retryTimer
 let failures = 0
-let telling
+let notifyTimer
 let refreshTimer
 
 async function load() {
@@ -130,7 +130,7 @@ async function load() {
   state.balanceCents = balance_cents
   state.phase = 'live'
   failures = 0
-  tell()
+  notifyListeners()
   return Math.max(0, ...state.requests.keys(), ...state.deliveries.keys())
 }
 
@@ -184,7 +184,7 @@ function keep(map, one) {
     if (map.size <= KEPT_MAX) break
     map.delete(seq)
   }
-  tell()
+  notifyListeners()
 }
 
 /** EventSource would reconnect by itself, but a restarted emulator numbers records from one: everything is loaded again instead. */
@@ -195,14 +195,14 @@ function lose() {
   state.retryAtMs = Date.now() + waitMs
   clearTimeout(retryTimer)
   retryTimer = setTimeout(follow, waitMs)
-  tell()
+  notifyListeners()
 }
 
 /** Several changes at once are rendered once. */
-function tell() {
-  if (telling) return
-  telling = setTimeout(() => {
-    telling = undefined
+function notifyListeners() {
+  if (notifyTimer) return
+  notifyTimer = setTimeout(() => {
+    notifyTimer = undefined
     for (const listener of listeners) listener()
   }, DRAWN_EVERY_MS)
 }

@@ -12,7 +12,7 @@ const NEWS_EVERY_MS = 5000
 
 let last = place()
 let viewsMark = ''
-let told
+let announced
 
 startHeader()
 startKeys()
@@ -22,7 +22,7 @@ setInterval(() => {
   tickTimes()
   drawConnection()
 }, 1000)
-setInterval(tellNews, NEWS_EVERY_MS)
+setInterval(announceNews, NEWS_EVERY_MS)
 draw()
 await follow()
 
@@ -88,11 +88,11 @@ function drawViews() {
 }
 
 /** Announces new rows to screen readers, at most every few seconds. */
-function tellNews() {
+function announceNews() {
   if (state.phase !== 'live') return
   const now = { requests: state.requests.size, orders: state.orders.size, deliveries: state.deliveries.size }
-  const before = told ?? now
-  told = now
+  const before = announced ?? now
+  announced = now
   const news = Object.keys(now)
     .filter((name) => now[name] > before[name])
     .map((name) =>

@@ -25,11 +25,11 @@ const behaviours: Record<string, (response: ServerResponse) => void> = {
   },
   '/endless': (response) => {
     response.writeHead(200)
-    const pour = () => {
+    const write = () => {
       while (!response.destroyed && response.write(LUMP));
     }
-    response.on('drain', pour)
-    pour()
+    response.on('drain', write)
+    write()
   },
 }
 

@@ -47,7 +47,7 @@ check('ping-active', 'both statuses of a ping are active', ['d2.ping-status'], a
   equal('status', json.status, 'active')
   equal('account_status', json.account_status, 'active')
 })
-check('ping-name', 'ping tells the name of the account', ['d2.ping-name', 'ping.fields'], async (t) => {
+check('ping-name', 'ping returns the name of the account', ['d2.ping-name', 'ping.fields'], async (t) => {
   const { json } = (await t.get(await t.buyer(), '/ping')).is(200)
   that('a name', typeof json.name === 'string' && json.name.length > 0, json.name)
 })
@@ -399,7 +399,7 @@ check(
 )
 check(
   'one-text',
-  'a missing, unknown, revoked or wrong credential cannot be told from another',
+  'a missing, unknown, revoked or wrong credential all get the same answer',
   ['d1.401-detail'],
   async (t) => {
     const key = await t.buyer()

@@ -149,7 +149,7 @@ for (const [slug, query, limit] of [
 ] as const) {
   check(
     `limit-${slug}`,
-    `limit=${limit} is taken and told`,
+    `limit=${limit} is accepted and returned`,
     ['catq.limit', 'lim.catalogue-limit'],
     async (t) => {
       const { json } = await page(t, query)

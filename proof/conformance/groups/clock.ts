@@ -10,7 +10,7 @@ const { check } = clock
 /** Just after the beginning of a second, so that both sides read the same one. */
 async function signedAt(t: Tools, offsetS: number, more: Draft = {}) {
   const key = await t.buyer()
-  await t.room(key)
+  await t.waitForCapacity(key)
   await sleep(1_000 - (Date.now() % 1_000) + 20)
   return t.get(key, '/ping', { timestamp: String(nowS() + offsetS), isUnpaced: true, ...more })
 }
@@ -39,7 +39,7 @@ const FORMS: [string, string, (s: number) => string][] = [
   ['leading-zero', 'a leading zero', (s) => `0${s}`],
   ['hex', 'hexadecimal', (s) => `0x${s.toString(16)}`],
   ['exponent', 'an exponent', (s) => `${s}e0`],
-  ['words', 'a date in words', (s) => new Date(s * 1000).toISOString()],
+  ['words', 'a date as text', (s) => new Date(s * 1000).toISOString()],
   ['list', 'two of them', (s) => `${s}, ${s}`],
 ]
 for (const [slug, what, spell] of FORMS) {
@@ -63,7 +63,7 @@ check('keeps-nonce', 'a stale timestamp does not spend its nonce', ['d1.nonce-fa
   ;(await t.get(key, '/ping', { nonce, timestamp: String(nowS() - 3_600) })).refused(401)
   ;(await t.get(key, '/ping', { nonce })).is(200)
 })
-check('date', 'every answer tells the clock of the service in Date', ['d1.response-headers'], async (t) => {
+check('date', 'every answer has the time of the service in Date', ['d1.response-headers'], async (t) => {
   const reply = await t.get(await t.buyer(), '/ping')
   const offMs = Math.abs(Date.parse(reply.header('date') ?? '') - Date.now())
   that('a Date near now', offMs < 60_000, reply.header('date'))

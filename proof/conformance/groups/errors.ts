@@ -73,7 +73,7 @@ check(
 )
 check(
   '413-unsigned',
-  'a declared length that is too large is told before any signature',
+  'a declared length that is too large is refused before any signature is checked',
   ['d1.order', 'err.413'],
   async (t) =>
     (
@@ -84,7 +84,7 @@ check(
       })
     ).refused(413, 'payload_too_large'),
 )
-check('413-before-body', 'it is told before the body was sent', ['d1.order', 'd1.408-413'], async (t) => {
+check('413-before-body', 'it is refused before the body was sent', ['d1.order', 'd1.408-413'], async (t) => {
   const bytes = t.bytes({
     method: 'POST',
     path: '/quote',
@@ -143,7 +143,7 @@ check(
 )
 check(
   'dripping-body',
-  'bytes that drip do not prolong the 5 seconds',
+  'a body sent byte by byte does not extend the 5 seconds',
   ['lim.body-time', 'err.408'],
   async (t) => {
     const key = await t.buyer()
@@ -197,7 +197,7 @@ check(
 )
 check(
   'clock-before-body',
-  'a stale timestamp is told without waiting for the body',
+  'a stale timestamp is refused without waiting for the body',
   ['d1.order'],
   async (t) => {
     const whole = t.bytes({

@@ -127,7 +127,7 @@ check('created-at', 'created_at is the moment of the event', ['evb.created', 'd1
 })
 check(
   'health-after',
-  'a delivery is told in the health: nothing pending, nothing failed, when',
+  'the health reports a delivery: nothing pending, nothing failed, and when it arrived',
   ['health.fields', 'd3.pending', 'ev.2xx'],
   async (t) => {
     const { after } = await tested(t)
@@ -324,7 +324,7 @@ check(
 )
 check(
   'retry-health',
-  'meanwhile it is pending, and the last error is told; afterwards it is not',
+  'meanwhile it is pending, and the last error is returned; afterwards it is not',
   ['health.fields', 'd3.pending', 'd3.last-error'],
   async (t) => {
     const { meanwhile, after } = await retried(t)
@@ -526,7 +526,7 @@ check(
 )
 check(
   'catalogue-changed',
-  'a change of the catalogue is told with its revision, and nothing of the items',
+  'a change of the catalogue is announced with its revision, and nothing about the items',
   ['evb.event', 'd3.catalogue-changed', 'evb.data'],
   async (t) => {
     const { inbox, secret } = await listening(t)

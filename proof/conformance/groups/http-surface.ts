@@ -210,7 +210,7 @@ check(
   ['what.json'],
   async (t) => {
     const key = await t.buyer()
-    await t.room(key, 4)
+    await t.waitForCapacity(key, 4)
     const bytes = Buffer.concat(
       ['/ping', '/balance', '/nothing', '/ping'].map((path) => t.bytes({ path, key })),
     )

@@ -48,7 +48,7 @@ check(
 )
 check(
   'delivered-at',
-  'delivered_at tells when, not before created_at',
+  'delivered_at is the time of delivery, not before created_at',
   ['order.delivered', 'state.delivered'],
   async (t) => {
     const { json } = (await delivery(t)).read

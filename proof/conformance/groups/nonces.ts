@@ -35,7 +35,7 @@ for (const [slug, what, nonce] of FORMS) {
 const SINGLE = ['auth.nonce', 'lim.nonce']
 check('twice', 'the same bytes a second time are refused', [...SINGLE, 'err.401'], async (t) => {
   const key = await t.buyer()
-  await t.room(key, 2)
+  await t.waitForCapacity(key, 2)
   const bytes = t.bytes({ path: '/ping', key })
   ;(await t.raw(bytes)).is(200)
   ;(await t.raw(bytes)).refused(401, 'nonce_reused')
@@ -54,7 +54,7 @@ check('other-target', 'a spent nonce stays spent for another path', SINGLE, asyn
 })
 check('at-once', 'of twenty copies at one moment one passes', SINGLE, async (t) => {
   const key = await t.buyer()
-  await t.room(key, 20)
+  await t.waitForCapacity(key, 20)
   const bytes = t.bytes({ path: '/ping', key })
   const replies = await Promise.all(Array.from({ length: 20 }, () => t.raw(bytes)))
   equal('how many passed', replies.filter(({ status }) => status === 200).length, 1)
@@ -151,7 +151,7 @@ check(
   async (t) => {
     const key = await t.buyer()
     const body = JSON.stringify({ items: [{ id: t.item('plain').id }], idempotency_key: newOrderKey() })
-    await t.room(key, 2, true)
+    await t.waitForCapacity(key, 2, true)
     const bytes = t.bytes({ method: 'POST', path: '/orders', key, body })
     ;(await t.raw(bytes)).is(201)
     ;(await t.raw(bytes)).refused(401, 'nonce_reused')

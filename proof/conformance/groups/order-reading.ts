@@ -111,7 +111,7 @@ check(
   },
 )
 for (const limit of [1, 100]) {
-  check(`limit-${limit}`, `limit=${limit} is taken and told`, ['lim.orders-limit'], async (t) =>
+  check(`limit-${limit}`, `limit=${limit} is accepted and returned`, ['lim.orders-limit'], async (t) =>
     equal('limit', (await t.get(await t.buyer(), `/orders?limit=${limit}`)).is(200).json.limit, limit),
   )
 }

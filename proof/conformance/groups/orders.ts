@@ -407,7 +407,7 @@ check(
 )
 check(
   'unavailable-before-price',
-  'unavailable is told before a changed price',
+  'unavailable is returned before a changed price',
   ['d1.several-failures'],
   async (t) => {
     const { id, price_cents } = t.item('plain')
@@ -418,7 +418,7 @@ check(
 )
 check(
   'price-before-cap',
-  'a changed price is told before a total that is too high',
+  'a changed price is returned before a total that is too high',
   ['d1.several-failures', 'd2.order-cap'],
   async (t) =>
     (
@@ -428,7 +428,7 @@ check(
 )
 check(
   'cap-before-funds',
-  'a total that is too high is told before a balance that is too low',
+  'a total that is too high is returned before a balance that is too low',
   ['d1.several-failures', 'd2.order-cap'],
   async (t) =>
     (await t.order(t.key('poor'), [{ id: t.item('expensive').id, qty: 10 }])).refused(
@@ -439,7 +439,7 @@ check(
 )
 check(
   'conflict-before-cart',
-  'a key that is taken is told before anything of the cart',
+  'a key that is taken is returned before any error of the cart',
   ['d1.order', 'd2.replay-anyway'],
   async (t) => {
     const key = await t.buyer()
@@ -505,7 +505,7 @@ check(
 )
 check(
   'closed-first',
-  'that it is closed is told before anything of the cart',
+  'a closed store is returned before any error of the cart',
   ['d1.several-failures'],
   async (t) => (await t.scene('closed', closedStore)).unavailable.refused(503, 'store_closed'),
   alone,

@@ -42,7 +42,7 @@ check('expected-right', 'the right expected price is ok', ['cart.expected', 'qbo
 })
 check(
   'price-changed',
-  'another expected price is price_changed, and the price now is told and counted',
+  'another expected price is price_changed, and the current price is returned and counted',
   ['qbody.price-changed', 'qline.status', 'd2.quote-total'],
   async (t) => {
     const { id, price_cents } = t.item('plain')

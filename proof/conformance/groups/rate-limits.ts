@@ -59,7 +59,7 @@ check('121-refused', 'the 121st is refused', ['lim.requests', 'err.429', 'd1.lim
 })
 check(
   'retry-after',
-  'a 429 tells in Retry-After how many seconds to wait',
+  'a 429 says in Retry-After how many seconds to wait',
   ['lim.retry-after', 'err.429', 'd1.retry-after'],
   async (t) => {
     const { over } = await requests(t)
@@ -85,7 +85,7 @@ check('nonce-spent', 'a 429 spends its nonce', ['d1.nonce-spent'], async (t) => 
   spent.refused(429, 'rate_limited')
   respent.refused(401, 'nonce_reused')
 })
-check('before-lookup', 'a full window is told before anything is looked up', ['d1.order'], async (t) =>
+check('before-lookup', 'a full window is returned before anything is looked up', ['d1.order'], async (t) =>
   (await requests(t)).unscoped.refused(429, 'rate_limited'),
 )
 check('orders-too', 'order attempts count among the requests', ['d1.order-attempt'], async (t) =>
@@ -208,7 +208,7 @@ check(
 )
 check(
   'headers',
-  'every signed answer tells both limits and what is left of them',
+  'every signed answer has both limits and what is left of them',
   ['d1.extra-headers'],
   async (t) => {
     const reply = (await t.get(await t.buyer(), '/ping')).is(200)
@@ -222,7 +222,7 @@ check(
 )
 check(
   'headers-on-refusals',
-  'a refusal after the signature tells them too',
+  'a refusal after the signature has them too',
   ['d1.extra-headers'],
   async (t) => {
     const reply = (await t.get(await t.buyer(), '/catalogue?limit=0')).refused(400)

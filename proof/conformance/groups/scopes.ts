@@ -107,7 +107,7 @@ check(
 )
 check(
   '403-before-400',
-  'a missing scope is told before an invalid query',
+  'a missing scope is returned before an invalid query',
   ['d1.403-400-404'],
   async (t) =>
     (await t.get(keyOf(t, 'without', 'catalogue:read'), '/catalogue?limit=0')).refused(
@@ -118,7 +118,7 @@ check(
 )
 check(
   '403-before-body',
-  'a missing scope is told before an invalid body',
+  'a missing scope is returned before an invalid body',
   ['d1.403-400-404'],
   async (t) =>
     (await t.post(keyOf(t, 'without', 'orders:write'), '/orders', 'no json')).refused(
@@ -129,7 +129,7 @@ check(
 )
 check(
   '403-before-404',
-  'a missing scope is told before an unknown order',
+  'a missing scope is returned before an unknown order',
   ['d1.403-400-404'],
   async (t) =>
     (await t.get(keyOf(t, 'without', 'orders:read'), '/orders/ord_none')).refused(403, 'insufficient_scope'),
@@ -137,7 +137,7 @@ check(
 )
 check(
   '400-before-404',
-  'an invalid request is told before anything is looked up',
+  'an invalid request is returned before anything is looked up',
   ['d1.403-400-404', 'd1.order'],
   async (t) => {
     const reply = await t.send({ path: `/catalogue/${UNKNOWN}`, key: await t.buyer(), body: '{}' })

@@ -77,7 +77,7 @@ check(
 )
 check(
   'closed',
-  'tells that the store is closed, and calls that degraded',
+  'reports that the store is closed, with status degraded',
   ['status.store', 'd2.status'],
   async (t) => {
     const { json } = await t.scene('closed', closedStore)

@@ -1,4 +1,4 @@
--- An order that a caller was told of is there, under its account and the key it was bought with.
+-- An order that was returned to a caller exists, under its account and the key it was bought with.
 select c.seq
   from t_calls c
   left join orders o on o.account_id = c.account_id

@@ -1,4 +1,4 @@
--- An idempotency key was answered with one order, and told only once that it bought it just now.
+-- An idempotency key was answered with one order, and only one answer said that it was just bought (201).
 select min(seq), account_id, idempotency_key
   from t_calls
  where method = 'POST'

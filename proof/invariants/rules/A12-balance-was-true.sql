@@ -1,7 +1,7 @@
 -- A balance that was read is one that the account had at some moment between asking and answer.
--- When a transfer was committed stands nowhere. It was not before any transfer up to it was begun, and not after a caller
--- was told of its order or of a later one; where no caller was, a minute after its beginning is late enough.
-with told as (
+-- The time at which a transfer was committed is not recorded. It was not before any transfer up to it was begun, and not
+-- after its order or a later one was returned to a caller; where none was, a minute after its beginning is late enough.
+with answered as (
   select account_id, order_id, min(received_at) as at
     from t_calls
    where status in (200, 201)
@@ -10,10 +10,10 @@ with told as (
 ), states as (
   select t.account_id, t.seq, t.balance_after_cents as cents,
          max(t.created_at) over (partition by t.account_id order by t.seq) as earliest,
-         min(coalesce(told.at, t.created_at + interval '60 s'))
+         min(coalesce(answered.at, t.created_at + interval '60 s'))
            over (partition by t.account_id order by t.seq desc) as latest
     from transfers t
-    left join told on told.account_id = t.account_id and told.order_id = t.order_id and t.kind = 'order'
+    left join answered on answered.account_id = t.account_id and answered.order_id = t.order_id and t.kind = 'order'
    union all
   select id, 0, 0, '-infinity', '-infinity'
     from accounts

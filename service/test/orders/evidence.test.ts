@@ -233,22 +233,22 @@ describe('retention', () => {
       insert into link_reads (account_id, order_id, request_id, at, key_id, client_address, links, is_sent)
       values ('acct_old', 'ord_old', 'req_${daysAgo}', now() - interval '${daysAgo} days', 'key', '192.0.2.1', 1, true)`)
   const left = async () => (await attemptsOf('acct_old')).map(({ request_id }) => request_id)
-  const forget = (days: number) => deleteOldEvidence(shop.db, new Date(Date.now() - days * DAY_MS))
+  const deleteOlderThan = (days: number) => deleteOldEvidence(shop.db, new Date(Date.now() - days * DAY_MS))
   const keptSince = async () =>
     (await shop.db.one<{ kept_since: Date }>(sql`select kept_since from evidence_retention`)).kept_since
 
   test('removes what is older than asked for, and never the last 30 days', async () => {
     for (const days of [500, 401, 399, 29]) await old(days)
-    expect(await forget(600)).toBe(0)
+    expect(await deleteOlderThan(600)).toBe(0)
     const before = await keptSince()
-    expect(await forget(400)).toBe(4)
+    expect(await deleteOlderThan(400)).toBe(4)
     expect(await left()).toEqual(['req_29', 'req_399'])
     expect(await keptSince()).toEqual(before)
-    expect(await forget(0)).toBe(2)
-    expect(await forget(0)).toBe(0)
+    expect(await deleteOlderThan(0)).toBe(2)
+    expect(await deleteOlderThan(0)).toBe(0)
     expect(await left()).toEqual(['req_29'])
     await shop.database.asOwner(`update evidence_retention set kept_since = now() - interval '2 years'`)
-    await forget(400)
+    await deleteOlderThan(400)
     expect(Math.round((Date.now() - (await keptSince()).getTime()) / DAY_MS)).toBe(400)
     await shop.database.asOwner(`update evidence_retention set kept_since = '${before.toISOString()}'`)
   })
@@ -260,7 +260,7 @@ describe('retention', () => {
         from generate_series(1, 1005) n`)
     let removed = 0
     for (let n = 0; n < 3; n += 1) {
-      const parts = await Promise.all([forget(400), forget(400), forget(400)])
+      const parts = await Promise.all([deleteOlderThan(400), deleteOlderThan(400), deleteOlderThan(400)])
       removed += parts.reduce((sum, part) => sum + part, 0)
     }
     expect(removed).toBe(1005)

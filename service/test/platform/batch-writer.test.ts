@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { type BatchWriterOptions, createBatchWriter } from '../../src/platform/batch-writer.ts'
 import { Unavailable } from '../../src/platform/trouble.ts'
 
-/** A writer of numbers that remembers its batches and what was lost. */
+/** A writer of numbers that records its batches and what was lost. */
 function open(options: Partial<BatchWriterOptions<number>> = {}) {
   const batches: number[][] = []
   const lost: { rows: number; why: string }[] = []
@@ -103,7 +103,7 @@ test('counts what does not fit while the database is away, once per flush, and k
   expect([batches.flat(), lost.length]).toEqual([[1, 2, 3, 4], 1])
 })
 
-test('loses a batch that the database refuses, and goes on with the next one', async () => {
+test('loses a batch that the database refuses, and writes the next one', async () => {
   const batches: number[][] = []
   const { addAll, flush, lost } = open({
     async write(rows) {

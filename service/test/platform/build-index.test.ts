@@ -64,7 +64,7 @@ describe('on a database of the baseline', () => {
     expect(await schemaMismatch(query, schema)).toBeUndefined()
   })
 
-  test('a build waits for an open transaction and names it, while sales go on', async () => {
+  test('a build waits for an open transaction and names it, while sales continue', async () => {
     await addIndexNext()
     const writer = await openWriter()
     const lines: string[] = []

@@ -302,7 +302,7 @@ describe('functions', () => {
     expect(await body()).toContain('/* changed */')
   })
 
-  test('one with other arguments is refused instead of standing beside the old one', async () => {
+  test('one with other arguments is refused instead of existing beside the old one', async () => {
     await migrate(database.ownerUrl, schema)
     await change(schema, 'store_is_open()', 'store_is_open(p_now timestamptz)')
     await expect(migrate(database.ownerUrl, schema)).rejects.toThrow(

@@ -81,7 +81,7 @@ describe('a family with sessions, added by one folder and one entry in the list 
     expect([status, body, headers['content-length']]).toEqual([200, '', '32'])
   })
 
-  test('hands the {id} of a path to the route as it was sent', async () => {
+  test('passes the {id} of a path to the route as it was sent', async () => {
     const { status, body } = await get('/example/things/a%2Fb?c', { Cookie: cookie })
     expect([status, JSON.parse(body)]).toEqual([200, { id: 'a%2Fb', user: 'ada' }])
   })
