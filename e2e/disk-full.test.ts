@@ -60,7 +60,7 @@ test('threat 11: a full disk is reported by /readyz, /status, log and metric wit
   await until(
     async () => (await readyz()).startsWith('503') && (await status()).status === 'degraded',
     SOON_MS,
-    () => 'nobody says that the disk is full',
+    () => 'the full disk is not reported',
   )
   const noticedMs = performance.now() - refusedMs
   expect(await readyz()).toContain('the database cannot write: its disk is full. Free space there')
@@ -77,7 +77,7 @@ test('threat 11: a full disk is reported by /readyz, /status, log and metric wit
   await until(
     async () => (await readyz()).startsWith('200') && (await status()).status === 'operational',
     SOON_MS,
-    () => 'nobody says that there is space again',
+    () => 'the end of the full disk is not reported',
   )
   await annotate(
     `${bought} orders on a full disk, noticed after ${Math.round(noticedMs)} ms, its end after ${Math.round(performance.now() - freedMs)} ms`,

@@ -191,13 +191,13 @@ function placeOf({ page, line }: CodeBlock): string {
   return `${page}:${line}`
 }
 
-/** A language that this machine does not speak is counted as skipped and named, never passed over in silence. */
+/** A language without an interpreter on this machine is counted as skipped and printed. */
 async function skipUnlessThere({ needs }: Harness, skip: (note: string) => void) {
   const folders = (process.env.PATH ?? '').split(delimiter)
   for (const program of needs) {
     const found = await Promise.allSettled(folders.map((folder) => access(join(folder, program))))
     if (found.every(({ status }) => status === 'rejected')) {
-      process.stderr.write(`docs: NOT RUN for want of ${program}\n`)
+      process.stderr.write(`docs: NOT RUN because ${program} is not installed\n`)
       skip(`${program} is not on this machine`)
     }
   }

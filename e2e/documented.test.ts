@@ -46,7 +46,7 @@ test.each<[string, Partial<Exchanged>]>([
   ['a status that is not documented', { status: 202 }],
   ['an error of another operation', { status: 402, body: refusal('insufficient_funds') }],
   ['an error type of another status', { status: 401, body: refusal('not_found') }],
-  ['an error type that nobody knows', { status: 400, body: refusal('bad_karma') }],
+  ['an error type that is not documented', { status: 400, body: refusal('bad_karma') }],
   [
     'one more field in an error',
     { status: 401, body: { error: { ...refusal('nonce_reused').error, id: 1 } } },

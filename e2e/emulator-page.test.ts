@@ -15,7 +15,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 const CHROMIUM = process.env.SHOPWIRE_CHROMIUM ?? '/usr/bin/chromium'
 const SHOTS = process.env.SHOPWIRE_SHOTS
 const THEMES = ['light', 'dark'] as const
-const PATIENCE_MS = 5_000
+const WAIT_MS_MAX = 5_000
 /** Runs when it is taken for markup. */
 const MARKUP = '<img src=x onerror="document.title=\'run\'"><script>document.title="run"</script>'
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
     args: ['--no-sandbox', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
   })
   page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
-  page.setDefaultTimeout(PATIENCE_MS)
+  page.setDefaultTimeout(WAIT_MS_MAX)
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   page.on('pageerror', (error) => complaints.push(String(error)))
   page.on('console', (message) => {

@@ -97,7 +97,7 @@ describe('buy-node', () => {
     await buyer.arm('lost_answer', { times: 3 })
     const lost = await buyer.run('buy-node/buy.ts', await buyer.idOf(ITEMS.buy))
     expect(lost).toMatchObject({ code: EXIT_TRY_AGAIN })
-    // This run wants something that is not there, so that it buys nothing of its own.
+    // This run asks for an item that does not exist, so that it buys nothing itself.
     const { lines } = await buyer.run('buy-node/buy.ts', NOT_FOR_SALE)
     expect(lines.join('\n')).toMatch(/was bought before[\s\S]*is delivered/)
     expect(await buyer.orders()).toHaveLength(1)
@@ -423,7 +423,7 @@ async function post(url: string, { body, headers }: webhooks.SignedEvent): Promi
 
 /** Counted as skipped and named, never passed over in silence. */
 function notRun(example: string, wanted: string, skip: (note: string) => void) {
-  process.stderr.write(`examples: ${example} NOT RUN for want of ${wanted}\n`)
+  process.stderr.write(`examples: ${example} NOT RUN because ${wanted} is not installed\n`)
   skip(`${wanted} is not on this machine`)
 }
 

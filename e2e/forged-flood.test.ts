@@ -10,7 +10,7 @@ import { tally } from './support/load.ts'
 
 /**
  * Forged requests, with random key ids and with one that exists, as fast as an attacker with one machine may send them. Honest
- * callers are served beside them, those with a key that the process has never met included. On a quiet machine with
+ * callers are served beside them, including those with a key that the process has not cached. On a quiet machine with
  * SHOPWIRE_LONG=1 the bounds are the stated ones; otherwise they are wider, because other tests use the same machine.
  */
 const IS_LONG = process.env.SHOPWIRE_LONG === '1'
@@ -24,7 +24,7 @@ const CALLERS = 2
 const NEWCOMERS = 1
 /** As stated in docs/decisions/0018: reads of keys a second and process. */
 const KEY_READS_PER_S_MAX = 500
-/** The statements of the service that nobody asks for: catalogue, jobs, health. */
+/** The statements that the service runs without a request: catalogue, jobs, health. */
 const OWN_STATEMENTS_PER_S_MAX = 50
 const SLOWER_MAX = IS_LONG ? 3 : 20
 const P99_MS_FORGIVEN = IS_LONG ? 0 : 250
@@ -38,7 +38,7 @@ let keys: Key[]
 beforeAll(async () => {
   system = await startSystem({
     admission: 'postgres',
-    // Nobody's limit decides here, and a line in the log per forged request would be kept by this process.
+    // No rate limit decides here, and a line in the log per forged request would be kept by this process.
     settings: { SHOPWIRE_REQUESTS_PER_MINUTE: '1000000', SHOPWIRE_LOG_LEVEL: 'warn' },
   })
   const { account_id, key } = await system.createAccount()

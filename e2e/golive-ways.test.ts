@@ -7,7 +7,7 @@ import { startHandmadeIntegration } from './support/handmade-integration.ts'
 
 const START_MS_MAX = 120_000
 /** Enough for a good shop; a broken one is waited for as long as this. */
-const PATIENCE_MS = 6_000
+const WAIT_MS_MAX = 6_000
 /** Most of a run is waiting, so several run at once. */
 const RUNS_AT_ONCE = 8
 /** What changes prices or closes the store, for everybody. */
@@ -110,7 +110,7 @@ async function drive(
       previousSecret: PREVIOUS_SECRET,
       account: accountId,
       only,
-      patienceMs: PATIENCE_MS,
+      patienceMs: WAIT_MS_MAX,
     })
   } finally {
     await shop.stop()

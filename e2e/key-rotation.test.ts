@@ -44,7 +44,7 @@ test('threat 65: the encryption key is rotated under load, one process after the
   await annotate(JSON.stringify({ ...tally(outcomes), lost: load.lost() }))
   expect(tally(outcomes)).toEqual({ '200': outcomes.length })
   expect(load.lost()).toBe(0)
-  // Keys made from now on are sealed under the new one, and the old one is wanted by nobody.
+  // Keys made from now on are sealed under the new one, and nothing needs the old one.
   await system.createKey(account_id)
   expect(await system.admin('encryption', 'status')).toEqual({
     keys: [{ id: 'b', secrets: 2, configured: true, active: true }],

@@ -89,7 +89,7 @@ async function end({ api, proxy }: Victim): Promise<void> {
 test(`threat 6: PostgreSQL killed while orders commit, ${KILLS} times: acknowledged orders are kept, and every key buys once`, {
   timeout: TEST_MS_MAX,
 }, async (context) => {
-  // With nonces elsewhere: a PostgreSQL that lost them lets nobody in for two seconds, fifty times over.
+  // With nonces elsewhere: a PostgreSQL that lost them admits no request for two seconds, after each of the fifty kills.
   const { system, shop, buyers, item } = await openStore(context, { admission: 'redis' }, 4)
   const { api, proxy } = await startVictim(system)
   context.onTestFinished(() => end({ api, proxy }))
@@ -133,7 +133,7 @@ test(`threat 6: PostgreSQL killed while orders commit, ${KILLS} times: acknowled
   await shop.expectCleanBooks()
 })
 
-/** An order takes a few milliseconds in the database: its last ones are met too. */
+/** An order takes a few milliseconds in the database: its last ones are hit too. */
 const DELAYS = 7
 const DELAY_MS = 0.7
 

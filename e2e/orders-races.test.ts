@@ -285,7 +285,7 @@ test('threat 47: while two prices change together a hundred times a second, nobo
   expect(Object.keys(tallyOf(seen)).sort()).toSatisfy(
     onlyOf('201', '409 price_changed', '503 service_unavailable'),
   )
-  // Both prices were met with and without an expectation, or nothing was shown.
+  // Both prices were seen with and without an expected price; otherwise the test proves nothing.
   expect(paid.size).toBe(4)
   await shop.expectCleanBooks()
 })

@@ -180,7 +180,7 @@ describe('threat 62: last_error', () => {
     await untilError('http_500')
     expect(JSON.stringify(await health())).not.toMatch(/leaked|root|\d+\.\d+\.\d+\.\d+/i)
 
-    // Somebody listens on 443 and nobody on 8444: from outside the two must look alike.
+    // Port 443 is open and 8444 is closed: from outside the two must look alike.
     const seen = []
     for (const port of [443, 8444]) {
       const { configure, ...guesser } = await rig.openAccount()

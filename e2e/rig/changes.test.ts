@@ -23,7 +23,7 @@ describe('threat 60: a URL that changes while events are being sent', () => {
     const customers = await rig.anyAccounts(CHANGERS)
     const urlOf = ({ account_id }: Customer, n: number) => `${places[n % 2]?.origin}/${account_id}/${n}`
     await Promise.all(customers.map((customer) => customer.configure(urlOf(customer, 0))))
-    for (const place of places) place.knows(...customers.map(({ secret }) => secret()))
+    for (const place of places) place.setSecrets(...customers.map(({ secret }) => secret()))
     const answeredMs = new Map<string, number>()
 
     /** Every URL is used once, so whatever comes to one after the next was answered has come too late. */
@@ -64,7 +64,7 @@ describe('threat 61: a secret rotated between two attempts', () => {
     const old = customer.secret()
     await rotateSecret()
     const fresh = customer.secret()
-    receiver.knows(fresh)
+    receiver.setSecrets(fresh)
     receiver.behaves(({ response }) => response.writeHead(200).end())
     await makeDue()
     await until(

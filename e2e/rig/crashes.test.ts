@@ -159,7 +159,7 @@ describe('threat 59: a worker that resumes after its lease expired', () => {
 test('all invariants hold after the tests above', ({ rig }) => rig.expectAllHolds())
 
 /**
- * A worker that has its 2xx and is about to record it, or has recorded it and does not know, is killed; the usual one is back
+ * A worker that has its 2xx and is about to record it, or has recorded it without getting the confirmation, is killed; the usual one is back
  * then. Attempts are recorded together, so while the first are held the others wait with them.
  */
 async function killWhenItRecords(

@@ -7,7 +7,7 @@ import type { Manner } from './receiver.ts'
 import { SOON_MS, type Subscription, THERE, test, timeDelivery } from './rig.ts'
 
 const MEBIBYTE = 1_048_576
-/** What fits into the buffers of both ends and of the kernel before anybody notices that nobody listens. */
+/** What fits into the buffers of both ends and of the kernel before a closed connection is noticed. */
 const POURED_BYTES_MAX = 16 * MEBIBYTE
 const GROWTH_BYTES_MAX = 64 * MEBIBYTE
 const WORKER_BYTES_MAX = 400 * MEBIBYTE
@@ -110,7 +110,7 @@ describe.concurrent('threat 55: a misbehaving receiver is disconnected at the ti
     [
       'sends a gzip bomb',
       ({ request, response }) => {
-        // Nobody asked for anything compressed, and nobody unpacks it.
+        // The worker did not ask for compression and does not decompress.
         const isAskedFor = request.headers['accept-encoding'] !== undefined
         response.writeHead(isAskedFor ? 406 : 200, { 'content-encoding': 'gzip' }).end(BOMB)
       },

@@ -14,7 +14,7 @@ const PING_EVERY_MS = 25
 const RATIO_MAX = 1.5
 /** On a busy machine a short measurement varies by this much alone; a stall of the kind looked for is seconds. */
 const SHORT_SLACK_MS = IS_LONG ? 0 : 150
-const NOBODY = 8_447
+const CLOSED_PORT = 8_447
 
 describe('threats 55 and 56: a name server that never answers', () => {
   test(`${SILENT} endpoints with such names do not delay another account's events and requests`, async ({
@@ -92,7 +92,7 @@ async function beHostile({ dns }: Rig, { configure, sendTest }: Customer) {
   const underWay: Promise<void>[] = []
   const change = async (n: number) => {
     const { status } = await configure(
-      `https://hostile-${names[n % names.length]}.example.net:${NOBODY}/${n}`,
+      `https://hostile-${names[n % names.length]}.example.net:${CLOSED_PORT}/${n}`,
     )
     expect(status).toBe(200)
     // Answered or refused, as the number of tests that wait is limited.

@@ -24,7 +24,7 @@ export type Manner = (exchange: {
   readonly got: Received
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** Below TLS: for bytes of one's own nobody needs it, for a reset there is no other way. */
+  /** The TCP socket below TLS, which is needed to send a reset. */
   readonly wire: Socket
 }) => void
 
@@ -81,7 +81,7 @@ export async function startReceiver(
     origin: place.origin,
     received,
     handled,
-    knows(...shared: string[]) {
+    setSecrets(...shared: string[]) {
       secrets = shared
     },
     behaves(how: Manner) {

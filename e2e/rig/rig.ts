@@ -34,7 +34,7 @@ export interface Rig {
   anyAccounts(count: number): Promise<Customer[]>
   /** A receiver with a certificate for its name, and the name in the stub. */
   listen(name: string, options?: ListenOptions): Promise<Receiver>
-  /** Every rule of money and delivery, with all that was said and received; nobody inside was dialled, nothing crashed. */
+  /** Every rule of money and delivery, with everything that was sent and received; no internal address was dialled, nothing crashed. */
   expectAllHolds(): Promise<void>
 }
 
@@ -101,7 +101,7 @@ export const test = withRig.extend<Fixtures>({
     await use(async (name, options) => {
       const [receiver, customer] = await Promise.all([listen(name, options), rig.openAccount()])
       expect((await customer.configure(`${receiver.origin}/hook`)).status).toBe(200)
-      receiver.knows(customer.secret())
+      receiver.setSecrets(customer.secret())
       return { ...customer, receiver }
     })
   },

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** Stands between a caller and the service and loses answers: the service has done what was asked, and nobody hears of it. */
+/** A proxy between a caller and the service that drops answers: the service has done the work, and the caller gets no answer. */
 export interface CuttingProxy {
   readonly port: number
   /** The next so many answers are cut off before their first byte. */

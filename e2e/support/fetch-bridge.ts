@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { Readable } from 'node:stream'
 
 /**
- * `fetch-bridge.ts MODULE`: serves what is written for a platform that speaks Request and Response, without the platform: a route of
+ * `fetch-bridge.ts MODULE`: serves what is written for a platform that uses Request and Response, without the platform: a route of
  * Next (`POST`), or a Worker (`default.fetch`) with SQLite in the place of D1.
  */
 const [module = ''] = process.argv.slice(2)

@@ -10,7 +10,7 @@ export interface Loss {
   /** Seconds by which the captured requests are dated off the clock. */
   readonly datedS?: readonly number[]
   cause(): Promise<unknown> | unknown
-  /** Brings it back; settles as soon as it answers. Is handed what honest callers have seen since the loss. */
+  /** Brings it back; settles as soon as it answers. Gets the results of valid callers since the loss. */
   restore?(honest: readonly Outcome[]): Promise<unknown>
 }
 
@@ -72,7 +72,7 @@ export async function sufferLoss(system: System, key: Key, loss: Loss): Promise<
   }
 }
 
-/** What holds after every loss: nothing captured ever passes again, and honest callers are soon served. */
+/** What holds after every loss: nothing captured ever passes again, and valid callers are soon served. */
 export function expectHeld(aftermath: Aftermath, system: System): void {
   const { captured, replays, honest, answeringMs, recoveredInMs } = aftermath
   const statuses = new Set(replays.map(({ status }) => status))
@@ -94,7 +94,7 @@ export function describeAftermath({ replays, honest, recoveredInMs }: Aftermath)
   return `recovered in ${Math.round(recoveredInMs)} ms; ${JSON.stringify(counts)}`
 }
 
-/** Requests that were sent and accepted; every process has met the key before. */
+/** Requests that were sent and accepted; every process has the key cached. */
 async function capture({ ports }: System, key: Key, datedS: readonly number[]): Promise<SignedRequest[]> {
   const accepted = (port: number, off: number) =>
     until(
@@ -109,7 +109,7 @@ async function capture({ ports }: System, key: Key, datedS: readonly number[]): 
   return Promise.all(datedS.map((off) => accepted(ports[0] ?? 0, off)))
 }
 
-/** A process that is down answers nothing, which lets nobody in either. */
+/** A process that is down does not answer, so it admits no replay either. */
 async function attempt(port: number, { bytes }: SignedRequest, outcomes: Outcome[]): Promise<void> {
   try {
     outcomes.push(outcomeOf(port, await exchange(port, bytes)))

@@ -1,6 +1,6 @@
 import { until } from '@shopwire/engines'
 
-/** One series of a process's /metrics, such as `shopwire_pools_empty`; undefined when there is none, or nobody answers. */
+/** One series of a process's /metrics, such as `shopwire_pools_empty`; undefined when there is none, or the process does not answer. */
 export async function readMetric(healthUrl: string, series: string): Promise<number | undefined> {
   const text = await fetch(`${healthUrl}/metrics`).then(
     (response) => response.text(),

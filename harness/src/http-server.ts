@@ -7,13 +7,13 @@ export interface HttpServerOptions {
   readonly host?: string
   /** A free one by default. */
   readonly port?: number
-  /** Speaks HTTPS with these. */
+  /** Uses HTTPS with these. */
   readonly tls?: ServerOptions | undefined
   /** Called with every TCP connection, below TLS. */
   readonly onConnection?: (socket: Socket) => void
 }
 
-/** Somebody else's server, on a real socket. */
+/** An external server, on a real socket. */
 export interface HttpServer {
   readonly port: number
   /** Ends open connections too. */

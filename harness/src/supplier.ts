@@ -24,7 +24,7 @@ export type Supplier = Awaited<ReturnType<typeof startSupplier>>
 
 const FRESH_S_MAX = 300
 
-/** Somebody else's server that makes links: the same ones for the same request id, as the protocol demands. */
+/** A fake supplier: makes links, the same ones for the same request id, as the protocol demands. */
 export async function startSupplier(name = 'supplier') {
   const asked: SupplierAsk[] = []
   const given = new Map<string, string[]>()
@@ -73,7 +73,7 @@ export async function startSupplier(name = 'supplier') {
     /** Ids of the requests it has made links for, whether or not the answer arrived. */
     sold: () => [...given.keys()],
     /** Sets the secret that requests are signed with. */
-    knows(shared: string) {
+    setSecret(shared: string) {
       secret = shared
     },
     /** How it answers from now on; undefined for as usual. */

@@ -70,7 +70,7 @@ const OPERATIONS: readonly Operation[] = [
     field: 'search_repeated',
     ask: () => get(`/catalogue?limit=20&search=${REPEATED_SEARCH}`),
   },
-  // The name of one item among all: nobody asked for it before, and hardly anything else matches.
+  // The name of one item among all: it was not asked for before, and hardly anything else matches.
   {
     name: 'search, fresh',
     field: 'search_fresh',

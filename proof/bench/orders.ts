@@ -152,7 +152,7 @@ function bareScript(statement: string, keys: readonly BenchKey[]): string {
   ]
   const places = new Set(statement.match(/\$\d+/g))
   if (!statement.includes('place_order(') || places.size !== parameters.length) {
-    throw new Error(`the order statement is not the one this bench knows:\n${statement}`)
+    throw new Error(`the order statement is not the one this benchmark was written for:\n${statement}`)
   }
   const text = statement.replace(/\$(\d+)/g, (_, n) => parameters[Number(n) - 1] as string)
   return `\\set buyer random(1, ${BUYERS})\n\\set first random(0, ${SIZE.items - 1})\n${text.trim().replace(/\s*\n\s*/g, ' ')};\n`

@@ -43,7 +43,7 @@ export interface ReceiverOptions {
   readonly host: string
   /** With 0, a free one that is added to `url`. */
   readonly port: number
-  /** Without them it speaks http://, as only an emulator does. */
+  /** Without them it uses http://, as only an emulator does. */
   readonly cert?: string
   readonly key?: string
   /** How it is reached from the service, without a path. */

@@ -32,7 +32,7 @@ describe('the signer of the kit, which imports nothing of ours, computes the vec
     const body =
       one.body_hex === undefined ? Buffer.from(one.body_utf8 ?? '') : Buffer.from(one.body_hex, 'hex')
     const header = (name: string) => one.receiver.headers[name]
-    const believed = one.receiver.secrets.some((secret) =>
+    const isAccepted = one.receiver.secrets.some((secret) =>
       [
         'X-Webhook-Signature',
         ...(header('X-Webhook-Signature') ? ['X-Webhook-Signature-Previous'] : []),
@@ -50,7 +50,7 @@ describe('the signer of the kit, which imports nothing of ours, computes the vec
           ) === undefined,
       ),
     )
-    expect(believed).toBe(one.valid)
+    expect(isAccepted).toBe(one.valid)
   })
 })
 

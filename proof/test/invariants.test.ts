@@ -57,7 +57,7 @@ const plants: readonly Plant[] = [
   },
   {
     rule: 'M02',
-    wrong: 'an account that owes',
+    wrong: 'an account with a negative balance',
     sql: `alter table balances drop constraint balances_balance_cents_check;
           insert into accounts (id, name, created_at) values ('acct_owes', 'Owes', now());
           insert into balances (account_id, balance_cents) values ('acct_owes', -1)`,
@@ -66,7 +66,7 @@ const plants: readonly Plant[] = [
   },
   {
     rule: 'M02',
-    wrong: 'an account that once owed',
+    wrong: 'an account whose balance was negative once',
     sql: `${dropChecks('transfers')};
           update transfers set balance_after_cents = -1 where account_id = ${ACCOUNT} and seq = 2`,
     id: `${ACCOUNT} || '/2'`,
@@ -112,7 +112,7 @@ const plants: readonly Plant[] = [
   },
   {
     rule: 'M07',
-    wrong: 'a cancelled order whose money stayed here',
+    wrong: 'a cancelled order that was not refunded',
     sql: `update transfers set kind = 'adjustment', debit = 'house:adjustments', order_id = null where kind = 'refund'`,
     id: CANCELLED,
   },
@@ -171,7 +171,7 @@ const plants: readonly Plant[] = [
   },
   {
     rule: 'M12',
-    wrong: 'money that belongs to nobody',
+    wrong: 'money that belongs to no account',
     sql: `alter table balances drop constraint balances_account_id_fkey;
           insert into balances (account_id, balance_cents) values ('acct_none', 5)`,
     id: `'all accounts'`,
@@ -204,7 +204,7 @@ const plants: readonly Plant[] = [
   },
   {
     rule: 'M15',
-    wrong: 'links in a pool that nobody counts',
+    wrong: 'links in a pool that are not counted',
     sql: `delete from item_supply where item_id = '${FROM_POOL}'`,
     id: `'${FROM_POOL}'`,
   },
@@ -233,20 +233,20 @@ const plants: readonly Plant[] = [
   },
   {
     rule: 'M18',
-    wrong: 'a paid order that nobody will deliver',
+    wrong: 'a paid order without a job that delivers it',
     sql: `delete from jobs where subject = ${PAID}`,
     id: PAID,
   },
   {
     rule: 'M18',
-    wrong: 'an order that a supplier may owe links for, and nobody to collect them',
+    wrong: 'an order that a supplier may owe links for, and no job that collects them',
     sql: `insert into supplier_requests (account_id, order_id, line, supplier, sku, qty, state, attempts, first_at, last_at)
           select account_id, id, 1, 'acme', 'x', 1, 'asked', 1, now(), now() from orders where id = ${DELIVERED}`,
     id: DELIVERED,
   },
   {
     rule: 'M19',
-    wrong: 'work on an order that is done',
+    wrong: 'a job for an order that has ended',
     sql: `insert into jobs (account_id, queue, subject, run_at, created_at)
           select account_id, 'fulfil', id, 'infinity', now() from orders where id = ${DELIVERED}`,
     id: DELIVERED,
@@ -259,7 +259,7 @@ const plants: readonly Plant[] = [
   },
   {
     rule: 'M21',
-    wrong: 'an item held back for want of links that it does not need',
+    wrong: 'an item marked as unavailable without links, though it needs none',
     sql: `update items set has_supply = false where id = '${BY_HAND}'`,
     id: `'${BY_HAND}'`,
   },
@@ -291,21 +291,21 @@ const plants: readonly Plant[] = [
   },
   {
     rule: 'W01',
-    wrong: 'a cancellation that never was',
+    wrong: 'a cancelled event of an order that was not cancelled',
     sql: `insert into events (account_id, id, type, order_id, created_at)
           select account_id, 'evt_planted', 'order.cancelled', id, now() from orders where id = ${DELIVERED}`,
     id: DELIVERED,
   },
   {
     rule: 'W01',
-    wrong: 'news of an order that does not exist',
+    wrong: 'an event of an order that does not exist',
     sql: `insert into events (account_id, id, type, order_id, created_at)
           values (${ACCOUNT}, 'evt_planted', 'order.accepted', 'ord_none', now())`,
     id: `'ord_none'`,
   },
   {
     rule: 'W02',
-    wrong: 'an endpoint that was passed over',
+    wrong: 'an endpoint without a delivery of the event',
     sql: `insert into webhook_endpoints (account_id, id, url, set_by, created_at)
           values (${ACCOUNT}, 'whe_planted', 'https://hook.example/', 'key', now() - interval '1 day');
           insert into deliveries (account_id, endpoint_id, event_id, created_at, next_at, state, done_at)
@@ -347,19 +347,19 @@ const plants: readonly Plant[] = [
   ),
   {
     rule: 'W09',
-    wrong: 'a delivery that nobody is going to make',
+    wrong: 'a pending delivery without a job',
     sql: `${endpoint()}; ${delivery()}`,
     id: `'whe_planted'`,
   },
   {
     rule: 'S02',
-    wrong: 'a link that lies open in its row',
+    wrong: 'a link stored unencrypted in its order',
     sql: `update order_links set link_sealed = 'v1 https://gift.example/open' where order_id = ${DELIVERED} and unit = 1`,
     id: `${DELIVERED} || '/1/1'`,
   },
   {
     rule: 'S02',
-    wrong: 'a link that lies open in its pool',
+    wrong: 'a link stored unencrypted in its pool',
     sql: `update pool_links set link_sealed = 'v1 https://gift.example/open' where id = (select min(id) from pool_links)`,
     id: POOL_LINK,
   },
@@ -386,7 +386,7 @@ const journalPlants: readonly JournalPlant[] = [
   },
   {
     rule: 'A03',
-    wrong: 'an order that nobody asked for',
+    wrong: 'an order without a request',
     change(calls) {
       const call = boughtOnce(calls)
       calls.splice(calls.indexOf(call), 1)
@@ -415,7 +415,7 @@ const journalPlants: readonly JournalPlant[] = [
   },
   {
     rule: 'A06',
-    wrong: 'a nonce that was let in twice',
+    wrong: 'a nonce that was admitted twice',
     change(calls) {
       const call = one(calls, ({ path }) => path === '/v1/balance')
       add(calls, call)
@@ -424,7 +424,7 @@ const journalPlants: readonly JournalPlant[] = [
   },
   {
     rule: 'A06',
-    wrong: 'a nonce that was let in although it was refused with 429',
+    wrong: 'a nonce that was admitted although it was refused with 429',
     change(calls) {
       const call = one(calls, ({ path }) => path === '/v1/balance')
       add(calls, { ...call, status: 429 })
@@ -446,7 +446,7 @@ const journalPlants: readonly JournalPlant[] = [
     wrong: 'success for a key after its revocation',
     change(calls) {
       const call = one(calls, ({ status }) => status === 401)
-      // Times are whole milliseconds: in the one in which the command returned, nobody knows which came first.
+      // Times are whole milliseconds: in the one in which the command returned, the order is unknown.
       const sent_at = after(call.sent_at, 1)
       Object.assign(call, { method: 'GET', path: '/v1/ping', status: 200, sent_at })
       return String(call.seq)
@@ -485,7 +485,7 @@ const journalPlants: readonly JournalPlant[] = [
 const receiverPlants: readonly ReceiverPlant[] = [
   {
     rule: 'W03',
-    wrong: 'a delivery that nobody received',
+    wrong: 'a delivery that no receiver got',
     change: ({ receipts }) => void receipts.splice(0),
   },
   {
@@ -510,7 +510,7 @@ const receiverPlants: readonly ReceiverPlant[] = [
   },
   {
     rule: 'W07',
-    wrong: 'a copy that nobody signed',
+    wrong: 'a copy without a valid signature',
     change: ({ receipts }) => receipts.push({ ...(receipts[0] as Receipt), is_genuine: false }),
   },
   {

@@ -118,7 +118,7 @@ test('every transaction locks rows in the documented order, and every locking st
     timeout_ms: 2_000,
     allowHttp: true,
   })
-  supplier.knows(secret)
+  supplier.setSecret(secret)
   await operator.pauseSupplier(supplier.name, true)
   await operator.pauseSupplier(supplier.name, false)
   await operator.chooseSource(supplied, { supplier: supplier.name })

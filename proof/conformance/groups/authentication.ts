@@ -276,7 +276,12 @@ const MISTAKES: [
     (p, k) => createHmac('sha512', k.secret).update(canonical(p)).digest('hex').slice(0, 64),
   ],
   ['no-hmac', 'a plain hash instead of an HMAC', ['auth.hmac'], (p) => sha256(canonical(p))],
-  ['other-secret', 'the secret of nobody', ['auth.signature'], (p, k) => signRequest(`${k.secret}x`, p)],
+  [
+    'other-secret',
+    'a secret that belongs to no key',
+    ['auth.signature'],
+    (p, k) => signRequest(`${k.secret}x`, p),
+  ],
   ['key-as-secret', 'the key id used as secret', ['auth.signature'], (p, k) => signRequest(k.id, p)],
 ]
 for (const [slug, what, proves, signature, more] of MISTAKES) {

@@ -242,7 +242,7 @@ check(
 )
 check(
   'search-case',
-  'search does not mind the case',
+  'search ignores upper and lower case',
   ['d2.search'],
   async (t) => {
     const needle = t.item('plain').name.toUpperCase()

@@ -55,7 +55,7 @@ check(
 )
 check(
   'unknown',
-  'an id nobody knows is sold_out, without name and prices',
+  'an unknown id is sold_out, without name and prices',
   ['qbody.sold-out', 'qline.optional', 'd2.quote-unknown'],
   async (t) => {
     equal('the quote', await quoted(t, [{ id: UNKNOWN }]), {

@@ -1,6 +1,6 @@
 -- A nonce of a key was let in at most once.
 -- A request that was refused with 429 may be refused so again, but is never let in.
--- Counted are the answers that only somebody who was let in can get; a 503 may have come before the nonce was spent.
+-- Counted are the answers that only an admitted request can get; a 503 may have come before the nonce was spent.
 select min(seq), key_id, nonce
   from t_calls
  where status < 400

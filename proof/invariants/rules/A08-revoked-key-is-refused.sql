@@ -1,5 +1,5 @@
 -- Nothing that was sent after a key's revocation returned succeeded.
--- Where the journal does not know when that was, the revocation is given ten seconds.
+-- Where the journal has no time for it, the revocation is given ten seconds.
 select c.seq
   from t_calls c
   join api_keys k on k.id = c.key_id

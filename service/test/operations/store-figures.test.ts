@@ -50,7 +50,7 @@ test('queues, waiting orders, pools, unsettled requests and the last verify are 
     timeout_ms: 300,
     allowHttp: true,
   })
-  supplier.knows(secret)
+  supplier.setSecret(secret)
   supplier.answers(() => ({ status: 200, hangs: true }))
   await operator.loadPool(POOLED, ['https://gift.example/figures-1'])
   await operator.chooseSource(SUPPLIED, { supplier: 'acme' })

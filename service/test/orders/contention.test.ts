@@ -170,7 +170,7 @@ test(`${STRESS_MS / 1000} s of loads, deliveries, cancellations, leases, attempt
     timeout_ms: 5_000,
     allowHttp: true,
   })
-  supplier.knows(secret)
+  supplier.setSecret(secret)
   supplier.answers(async (ask) => {
     await sleep(Math.random() * 20)
     return Math.random() < 0.3 ? { status: 202 } : supplier.give(ask)

@@ -167,7 +167,7 @@ test('links of a supplier that answers after the database identity changed are n
     timeout_ms: 30_000,
     allowHttp: true,
   })
-  supplier.knows(secret)
+  supplier.setSecret(secret)
   await shop.operator.chooseSource(supplied, { supplier: 'slow' })
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
   supplier.answers(async (ask) => {

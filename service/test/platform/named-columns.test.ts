@@ -20,7 +20,7 @@ beforeAll(async () => {
   await putItems(shop.db, [itemOf(POOL_ITEM), itemOf(SUPPLIED_ITEM)])
   const { name, url } = supplier
   const { secret } = await shop.operator.createSupplier({ name, url, timeout_ms: 1_000, allowHttp: true })
-  supplier.knows(secret)
+  supplier.setSecret(secret)
   await shop.operator.chooseSource(SUPPLIED_ITEM, { supplier: name, sku: 'SKU-7' })
   worker = startWorker(shop)
 })

@@ -18,7 +18,7 @@ let refusal: string | undefined
 
 beforeAll(async () => {
   supplier = await startSupplier('acme')
-  supplier.knows('whsec_x')
+  supplier.setSecret('whsec_x')
   const authority = await createAuthority()
   const certificate = await authority.issue('DNS:supplier.example,IP:127.0.0.1', { isSelfSigned: true })
   await authority.remove()

@@ -269,7 +269,7 @@ describe('from a supplier', () => {
     for (const supplier of [first, second]) {
       const { name, url } = supplier
       const { secret } = await shop.operator.createSupplier({ name, url, timeout_ms, allowHttp: true })
-      supplier.knows(secret)
+      supplier.setSecret(secret)
     }
     const item = await newItem()
     await shop.operator.chooseSource(item, {

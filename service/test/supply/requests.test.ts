@@ -32,7 +32,7 @@ async function suppliedItem(timeout_ms = 5_000) {
   for (const supplier of [first, second]) {
     const { name, url } = supplier
     const { secret } = await shop.operator.createSupplier({ name, url, timeout_ms, allowHttp: true })
-    supplier.knows(secret)
+    supplier.setSecret(secret)
   }
   const item = `4${String(next()).padStart(16, '0')}`
   await putItems(shop.db, [itemOf(item)])
