@@ -62,7 +62,7 @@ The caller still sees two debits of $4.99. The statement says which orders they 
   { $: 'shopwire-admin orders prove {second}' },
   `That is the second charge: another idempotency key, sent by the caller's own API key, with the same cart (the hashes are equal). A new key is a
 new purchase, as the interface says. Both orders were paid once; whether you take one back is for you to decide: \`orders cancel\` returns the
-money of an order that is not delivered yet.
+money of an order that is not delivered yet; for a delivered one, \`accounts adjust\` credits the balance, with a reference and a note.
 
 With \`--account\` one account is searched, by index. Without it all are, because a key is unique in its account only; in a store with millions of
 orders that takes a while. When several accounts used the same key, they are listed. Exit codes: 0 when the key bought once or never,
@@ -81,8 +81,8 @@ orders that takes a while. When several accounts used the same key, they are lis
 A caller whose receiver was down can read the order, which is the source of truth. To send the event again, with the same id and bytes:`,
   { $: 'shopwire-admin webhooks resend {account} {event}' },
   { $: 'shopwire-admin webhooks attempts {account} {event}', until: /\b200\b/ },
-  `If nobody has read the links and no event was accepted, the caller is right: it has not got them. Its links are still there; give it the order id
-for \`GET /orders/{id}\`.
+  `If no answer with the links is recorded and no event was accepted, the caller very probably does not have them (a record can be lost, see
+below). The links are still stored; give it the order id for \`GET /orders/{id}\`.
 
 ## What is recorded, and how certain it is
 
@@ -100,8 +100,8 @@ for \`GET /orders/{id}\`.
   attempt that bought is listed in any case; \`answer not recorded\` then stands beside it.
 - \`caller was gone before the answer\` means that the connection was closed before the whole answer was handed to the network. Otherwise it was
   handed over, which does not prove that it arrived: a proxy in between may have lost it.
-- A request that is refused before its body is known to be valid (400, 401, 403, 408, 413, 429) leaves no attempt: nobody has proven to be the
-  caller, or there is no idempotency key. Such requests are in the log of the API.
+- A request that is refused before its body is known to be valid (400, 401, 403, 408, 413, 429) leaves no attempt: at that point the
+  caller or the idempotency key is not known yet. Such requests are in the log of the API.
 - \`GET /orders/{id}\` and a replayed \`POST /orders\` of a key with \`orders:read\` carry links; \`GET /orders\` does not. Orders are never answered with
   304 and carry \`Cache-Control: no-store\`, so every answer with links is an entry of its own.
 - The address is the one that the API sees. Behind proxies, set \`SHOPWIRE_TRUSTED_PROXY_HOPS\` ([configuration](configuration.md)), or it is that of

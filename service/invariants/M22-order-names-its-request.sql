@@ -10,4 +10,5 @@ select a.request_id
    and not exists (select
                      from orders o
                     where o.account_id = a.account_id
+                      and o.idempotency_key = a.idempotency_key
                       and o.request_id = a.request_id);

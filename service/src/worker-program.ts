@@ -152,12 +152,15 @@ export function createWorker(
     },
     (error) => log.warn({ err: error }, 'open supplier requests could not be checked'),
   )
+  // Removing what has piled up may take minutes, which a stop must not wait for.
+  let isStopping = false
   const retention = every(
     RETENTION_EVERY_MS,
     async () => {
       if (identity.problem() !== undefined) return
       const before = () => new Date(clock.nowMs() - config.SHOPWIRE_EVENT_RETENTION_DAYS * DAY_MS)
-      while ((await deleteOldEvents(db, before())) === DELETE_CHUNK) await sleep(RETENTION_PAUSE_MS)
+      while (!isStopping && (await deleteOldEvents(db, before())) === DELETE_CHUNK)
+        await sleep(RETENTION_PAUSE_MS)
     },
     (error) => log.warn({ err: error }, 'events past their retention time could not be removed'),
   )
@@ -167,7 +170,7 @@ export function createWorker(
     async () => {
       if (identity.problem() !== undefined) return
       const before = () => new Date(clock.nowMs() - config.SHOPWIRE_EVIDENCE_RETENTION_DAYS * DAY_MS)
-      while ((await deleteOldEvidence(db, before())) > 0) await sleep(RETENTION_PAUSE_MS)
+      while (!isStopping && (await deleteOldEvidence(db, before())) > 0) await sleep(RETENTION_PAUSE_MS)
     },
     (error) => log.warn({ err: error }, 'evidence past its retention time could not be removed'),
   )
@@ -214,8 +217,19 @@ export function createWorker(
       {
         name: 'finish jobs',
         run: async () => {
+          isStopping = true
           const patienceMs = config.SHOPWIRE_SHUTDOWN_MS * PATIENCE
           await Promise.all([orders.stop(patienceMs), deliveries.stop(patienceMs)])
+        },
+      },
+      {
+        name: 'report the stop',
+        run: async () => {
+          await heartbeats.stop()
+          // Without a database the API processes notice the missing heartbeat instead.
+          await recordWorkerStop(db, worker_id).catch((error: unknown) =>
+            log.warn({ err: error }, 'the stop of this worker could not be recorded'),
+          )
         },
       },
       { name: 'stop the refund rule', run: () => refunds.stop() },
@@ -226,13 +240,6 @@ export function createWorker(
       { name: 'stop checking open supplier requests', run: () => openRequests.stop() },
       { name: 'stop watching the clock', run: () => clockWatch.stop() },
       { name: 'stop reading figures', run: () => figuring.stop() },
-      {
-        name: 'report the stop',
-        run: async () => {
-          await heartbeats.stop()
-          await recordWorkerStop(db, worker_id)
-        },
-      },
     ],
   }
 }

@@ -87,7 +87,7 @@ export function describeEvidence(evidence: OrderEvidence, created_at: Date): str
           sentText(read.is_sent),
         ]),
       ],
-      'None: nobody has read the links.',
+      'None recorded.',
     ),
     ...(hidden > 0 ? [`and ${hidden} earlier ones`] : []),
     ...(created_at < kept_since ? [`Attempts and reads before ${day(kept_since)} UTC are not kept.`] : []),

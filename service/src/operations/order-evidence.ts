@@ -207,14 +207,16 @@ async function readAttempts(
   actions: readonly AuditRow[],
 ): Promise<Attempts> {
   const { account_id, idempotency_key } = key
+  // It may have been answered with an error all the same: a connection that broke at the commit is a 503 whose order exists.
+  const buyer = 'id' in key ? key.request_id : null
   const [recorded, counted, { kept_since }] = await Promise.all([
-    selectAttempts(db, account_id, idempotency_key),
-    countAttempts(db, account_id, idempotency_key),
+    selectAttempts(db, account_id, idempotency_key, buyer),
+    countAttempts(db, account_id, idempotency_key, buyer),
     selectKeptSince(db),
   ])
   const own = recorded.map((row): RecordedAttempt => ({ ...row, actor: null }))
   const byOperators = actions.filter(({ action }) => action === 'order.place').map(operatorAttempt)
-  const buying = 'id' in key && key.request_id !== null && counted.bought === 0 ? [buyingAttempt(key)] : []
+  const buying = 'id' in key && buyer !== null && counted.bought === 0 ? [buyingAttempt(key)] : []
   const attempts = [...own, ...byOperators, ...buying].sort((a, b) => a.at.getTime() - b.at.getTime())
   const replayedByOperators = byOperators.filter(({ outcome }) => outcome === 'replayed').length
   return {
@@ -276,10 +278,15 @@ const selectBought = (
      where o.account_id = ${account_id}
        and (o.id = ${order_id}::text or o.idempotency_key = ${idempotency_key}::text)`)
 
-const selectAttempts = (db: Queryable, account_id: string, idempotency_key: string) =>
+const selectAttempts = (
+  db: Queryable,
+  account_id: string,
+  idempotency_key: string,
+  buying_request_id: string | null,
+) =>
   db.many<Omit<RecordedAttempt, 'actor'>>(sql`
     select a.at, a.request_id, a.key_id, k.name as key_name, a.client_address, encode(a.request_hash, 'hex') as request_hash,
-           a.outcome, a.status, a.is_sent
+           case when a.request_id = ${buying_request_id} then 'bought' else a.outcome end as outcome, a.status, a.is_sent
       from order_attempts a
       left join api_keys k on k.account_id = a.account_id and k.id = a.key_id
      where a.account_id = ${account_id}
@@ -287,9 +294,14 @@ const selectAttempts = (db: Queryable, account_id: string, idempotency_key: stri
      order by a.request_id
      limit ${LISTED_MAX}`)
 
-const countAttempts = (db: Queryable, account_id: string, idempotency_key: string) =>
+const countAttempts = (
+  db: Queryable,
+  account_id: string,
+  idempotency_key: string,
+  buying_request_id: string | null,
+) =>
   db.one<{ attempts: number; bought: number; replayed: number }>(sql`
-    select count(*) as attempts, count(*) filter (where outcome = 'bought') as bought,
+    select count(*) as attempts, count(*) filter (where outcome = 'bought' or request_id = ${buying_request_id}) as bought,
            count(*) filter (where outcome = 'replayed') as replayed
       from order_attempts
      where account_id = ${account_id}

@@ -18,7 +18,7 @@ export interface StoreFigures {
   lead(isLeader: boolean): void
 }
 
-/** Reads what concerns the whole store from the database, by one statement on a timer, and never because somebody scrapes. */
+/** The worker that leads reads what concerns the whole store by one statement on a timer; a scrape never reads the database. */
 export function exposeStoreFigures({
   db,
   log,
@@ -73,7 +73,7 @@ export function exposeStoreFigures({
   metrics.verifyRulesViolated.from(() => fresh()?.rules_violated ?? undefined)
 
   /** What operators did is counted by the leader alone; the others follow the log, to go on from there. */
-  function countActions(actions: Figures['actions']) {
+  function countActions(actions: readonly OperatorAction[]) {
     const isNew = ({ id }: { id: string }) => countedActions !== undefined && !countedActions.has(id)
     for (const { action } of isLeader ? actions.filter(isNew) : []) {
       if (action === 'order.cancel') metrics.refunds.inc({ cause: 'operator' })
@@ -84,13 +84,17 @@ export function exposeStoreFigures({
 
   return {
     async refresh() {
+      countActions(await readActions(db))
       const startedMs = performance.now()
-      if (startedMs < pauseUntilMs) return
-      const figures = await readFigures(db)
-      const readMs = performance.now()
-      known = { figures, readMs }
-      pauseUntilMs = readMs + (readMs - startedMs) / SHARE_MAX - FIGURES_EVERY_MS
-      countActions(figures.actions)
+      if (!isLeader || startedMs < pauseUntilMs) return
+      try {
+        const figures = await readFigures(db)
+        known = { figures, readMs: performance.now() }
+      } finally {
+        // After a failure too: a statement that runs into its timeout is the slowest of all.
+        const endedMs = performance.now()
+        pauseUntilMs = endedMs + (endedMs - startedMs) / SHARE_MAX - FIGURES_EVERY_MS
+      }
     },
     lead(now) {
       if (now !== isLeader) log.debug({ is_leader: now }, 'exposing the figures of the whole store')
@@ -125,7 +129,11 @@ interface Figures {
   readonly nonces_bytes: number
   readonly verified_at_s: number
   readonly rules_violated: number | null
-  readonly actions: readonly { readonly id: string; readonly action: string }[]
+}
+
+interface OperatorAction {
+  readonly id: string
+  readonly action: string
 }
 
 const sum = (figures: readonly { count: number }[]) => figures.reduce((all, { count }) => all + count, 0)
@@ -144,6 +152,16 @@ function suppliersOf(figures: Figures | undefined): SupplierFigures[] {
     },
   ]
 }
+
+const readActions = (db: Queryable) =>
+  db.many<OperatorAction>(sql`
+    select a.id, a.action
+      from (select id, action, details
+              from audit_log
+             order by id desc
+             limit ${ACTIONS_MAX}) a
+     where a.action in ('order.cancel', 'order.deliver')
+       and a.details @> '{"isNew": true}'`)
 
 /**
  * Every part reads an index or a small table, except for `jobs` and `item_supply`, which are read as a whole: 200,000 jobs and
@@ -185,14 +203,7 @@ const readFigures = (db: Queryable) =>
                                            group by supplier) r on r.supplier = u.name) s), '[]') as suppliers,
            coalesce((select n_live_tup from pg_stat_user_tables where relid = 'spent_nonces'::regclass), 0) as nonces,
            pg_relation_size('spent_nonces') as nonces_bytes,
-           coalesce(extract(epoch from v.finished_at), 0)::float8 as verified_at_s, v.violated as rules_violated,
-           coalesce((select json_agg(json_build_object('id', a.id, 'action', a.action))
-                       from (select id, action, details
-                               from audit_log
-                              order by id desc
-                              limit ${ACTIONS_MAX}) a
-                      where a.action in ('order.cancel', 'order.deliver')
-                        and a.details @> '{"isNew": true}'), '[]') as actions
+           coalesce(extract(epoch from v.finished_at), 0)::float8 as verified_at_s, v.violated as rules_violated
       from clock c
      cross join (select count(*) as orders_waiting,
                         coalesce(greatest(extract(epoch from clock_timestamp() - min(created_at)), 0), 0)::float8 as oldest_order_s

@@ -89,7 +89,8 @@ function columnsOf({ attempt, read, at_ms, refused, isSent, ...row }: EvidenceRo
     is_sent: isSent,
     idempotency_key: attempt?.idempotency_key,
     request_hash: attempt?.request_hash.toString('hex'),
-    ...read,
+    // An answer that was an error in the end carried no links.
+    ...(refused === null && read),
   }
 }
 

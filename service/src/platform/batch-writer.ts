@@ -32,6 +32,7 @@ export function createBatchWriter<Row>(options: BatchWriterOptions<Row>): BatchW
   const { batchMax, waitingMax, write, onLost } = options
   const waiting: Row[] = []
   let overflowed = 0
+  let isStopped = false
   let underWay: Promise<unknown> = Promise.resolve()
 
   /** Returns why the database is away; undefined when everything was written or lost. */
@@ -66,6 +67,7 @@ export function createBatchWriter<Row>(options: BatchWriterOptions<Row>): BatchW
 
   return {
     add(row) {
+      if (isStopped) return onLost(1, new Error('it was added after the last write of this process'))
       if (waiting.length < waitingMax) waiting.push(row)
       else overflowed += 1
     },
@@ -74,6 +76,7 @@ export function createBatchWriter<Row>(options: BatchWriterOptions<Row>): BatchW
     async stop() {
       await repeating.stop()
       const away = await flush()
+      isStopped = true
       if (away) onLost(waiting.splice(0).length, away)
     },
   }

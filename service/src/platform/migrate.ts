@@ -45,6 +45,8 @@ export async function migrate(
 ): Promise<MigrationReport> {
   const schema = await readSchema(folders)
   const client = new pg.Client({ connectionString: ownerUrl, application_name: 'shopwire-migrate' })
+  // A session that the server ends fails the next query; without a listener it would end the process without a word.
+  client.on('error', () => {})
   await client.connect()
   const { pid } = (await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0] ?? {
     pid: 0,
@@ -196,7 +198,8 @@ async function applyAtOnce(client: pg.Client, text: string) {
   try {
     await client.query(`begin;\nset local lock_timeout = ${LOCK_WAIT_MS_MAX};\n${text}\n;commit`)
   } catch (error) {
-    await client.query('rollback')
+    // A connection that broke has rolled back already; the error that counts is the first one.
+    await client.query('rollback').catch(() => {})
     throw error
   }
 }

@@ -26,7 +26,7 @@ export const recordHeartbeat = (db: Queryable, id: string) =>
                          from worker_heartbeats w
                         where w.id <> mine.id
                           and w.stopped_at is null
-                          and w.seen_at > clock_timestamp() - ${SILENT_S_MAX}::integer * interval '1 s'
+                          and abs(extract(epoch from clock_timestamp() - w.seen_at)) < ${SILENT_S_MAX}::integer
                           and (w.started_at, w.id) < (mine.started_at, mine.id)) as is_leader
       from mine`)
 
@@ -54,11 +54,15 @@ const readWorkers = (db: Queryable) =>
   db.one<Workers>(sql`
     select count(*) filter (where is_alive) as alive,
            extract(epoch from clock_timestamp() - max(seen_at))::float8 as last_seen_s,
-           coalesce(not bool_or(is_alive) and max(seen_at) > clock_timestamp() - ${MISSED_FOR_S}::integer * interval '1 s', false)
-             as is_missing
+           coalesce(not bool_or(is_alive)
+                      and max(reported_at) < clock_timestamp() - ${SILENT_S_MAX}::integer * interval '1 s'
+                      and max(reported_at) > clock_timestamp() - ${MISSED_FOR_S}::integer * interval '1 s', false) as is_missing
       from (select seen_at,
+                   -- A worker that stopped in order may be starting again: it is missed as late as one that was killed.
+                   greatest(seen_at, stopped_at) as reported_at,
+                   -- A time in the future was written before the clock of the database was set back.
                    stopped_at is null
-                     and seen_at > clock_timestamp() - ${SILENT_S_MAX}::integer * interval '1 s' as is_alive
+                     and abs(extract(epoch from clock_timestamp() - seen_at)) < ${SILENT_S_MAX}::integer as is_alive
               from worker_heartbeats) w`)
 
 /** Without a look for this long nobody knows, and nothing is exposed. */

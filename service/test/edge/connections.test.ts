@@ -86,7 +86,10 @@ describe('all addresses together', () => {
     const surplus = await openLine(port, '127.0.0.100')
     surplus.send(requestBytes('GET', '/v1/nothing'))
     expect(await surplus.next()).toBeUndefined()
-    expect(await refused()).toMatchObject([{ value: 1, labels: { limit: 'all' } }])
+    expect(await refused()).toMatchObject([
+      { value: 1, labels: { limit: 'all' } },
+      { value: 0, labels: { limit: 'address' } },
+    ])
 
     const [leaving, ...others] = first
     const theirSide = accepted.find(({ remotePort }) => remotePort === leaving?.socket.localPort) as Socket
