@@ -271,7 +271,7 @@ async function actJson(...args: string[]) {
   return JSON.parse(await act('--json', ...args))
 }
 
-/** A question: it succeeds and leaves no trace. */
+/** A read: it succeeds and leaves no row in the audit log. */
 async function ask(...args: string[]): Promise<string> {
   const before = await auditRows()
   const { stdout } = await succeed(args)

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 
 /**
  * The kit of proof/conformance passes a right server and catches wrong ones. All of it is one program, because it needs a
- * network of its own (see engines); where such a network cannot be made, faults of events are skipped, loudly.
+ * network of its own (see engines); where such a network cannot be made, faults of events are skipped, with a message.
  */
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const RUN_MS_MAX = 400_000

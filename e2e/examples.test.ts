@@ -421,7 +421,7 @@ async function post(url: string, { body, headers }: webhooks.SignedEvent): Promi
   return response.status
 }
 
-/** Counted as skipped and named, never passed over in silence. */
+/** Counted as skipped and printed. */
 function notRun(example: string, wanted: string, skip: (note: string) => void) {
   process.stderr.write(`examples: ${example} NOT RUN because ${wanted} is not installed\n`)
   skip(`${wanted} is not on this machine`)

@@ -261,7 +261,7 @@ function withoutAccidents(page: string): string {
       .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{3})?/g, 'TIME')
       .replace(/\b\d+(\.\d+)? m?s\b/g, 'DURATION')
       .replace(/\b\d+ requests left/g, 'N requests left')
-      // Delivery is quick, but nobody promises before what.
+      // Delivery is quick, but what it precedes is not guaranteed.
       .replace(/ (paid|delivered) 998 /g, ' STATUS 998 ')
       .replace(/^(verified: order\.delivered.*)\n(verified: order\.accepted.*)$/m, '$2\n$1')
       .replace(/ +/g, ' ')

@@ -9,7 +9,7 @@ import { type Connection, connect } from './support/connection.ts'
 import { tally } from './support/load.ts'
 
 /**
- * Forged requests, with random key ids and with one that exists, as fast as an attacker with one machine may send them. Honest
+ * Forged requests, with random key ids and with one that exists, as fast as an attacker with one machine may send them. Valid
  * callers are served beside them, including those with a key that the process has not cached. On a quiet machine with
  * SHOPWIRE_LONG=1 the bounds are the stated ones; otherwise they are wider, because other tests use the same machine.
  */
@@ -52,7 +52,7 @@ test(`threat 23: during ${RATE} forged requests a second, genuine callers are se
 }) => {
   const known = keys.slice(0, CALLERS)
   const newcomers = keys.slice(CALLERS)
-  // The process warms up, and so do we.
+  // Warm-up of the process and of the load generator.
   await Promise.all([callFor(WARM_UP_S * 1000, known, []), flood(undefined, WARM_UP_S)])
   const quiet = await callFor(QUIET_MS, known, [])
   await annotate(`quiet: p99 ${p99(quiet).toFixed(1)} ms`)

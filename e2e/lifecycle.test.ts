@@ -47,7 +47,7 @@ test('threat 68: on SIGTERM /readyz fails first, old and new requests succeed un
   )
   expect(duringDelay.length).toBeGreaterThan(0)
   expect(tally(duringDelay)).toEqual({ '200': duringDelay.length })
-  // Whatever still came in while the door closed was either answered in the words of the contract or not at all.
+  // Requests that arrived during shutdown were either answered as the contract says or not at all.
   expect(
     Object.keys(tally(outcomes)).filter((seen) => !['200', '503 service_unavailable'].includes(seen)),
   ).toEqual([])

@@ -184,7 +184,7 @@ interface Race {
   readonly deliveries: ActionResult[]
 }
 
-/** Starting a command takes far longer than its work: the orders are locked until all of them stand at the line. */
+/** Starting a command takes far longer than its work: the orders stay locked until all commands wait for them. */
 async function raceToTheEnd(ids: readonly string[], group: number): Promise<Race[]> {
   const patient = {
     ...system.settings,

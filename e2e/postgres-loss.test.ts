@@ -99,7 +99,7 @@ test.concurrent('while PostgreSQL is down, signed requests get 503 with Retry-Af
   expect(await system.apis[0]?.readiness()).toBe(200)
 })
 
-/** A system whose memory has been whole for longer than the two minutes after which nonces are unlogged alone. */
+/** A system whose admission state has been complete for longer than the two minutes after which nonces are unlogged alone. */
 async function openSystem({ onTestFinished }: TestContext, apis = 1) {
   const system = await startSystem({
     admission: 'postgres',

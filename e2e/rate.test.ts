@@ -44,7 +44,7 @@ test.concurrent.for(kinds)(
       `${outcomes.length} sent, ${admitted.length} admitted; 121 took ${shortestMs.toFixed(1)} ms`,
     )
     expect(shortestMs).toBeGreaterThanOrEqual(WINDOW_MS_MIN)
-    // The limit is also a right: whatever the flood, every window is filled.
+    // The limit is also guaranteed: whatever the flood, every window is filled.
     expect(admitted.length).toBeGreaterThanOrEqual(REQUESTS_PER_WINDOW_MAX * BURSTS_SEEN)
     expect(new Set(admitted.map(({ port }) => port)).size).toBe(ports.length)
   },

@@ -168,7 +168,7 @@ async function openCluster(context: TestContext) {
   return { system, key, slotKey, master: await cluster.masterOf(slot) }
 }
 
-/** A system whose memory has been whole for longer than the two minutes after which nonces are kept in Redis alone. */
+/** A system whose admission state has been complete for longer than the two minutes after which nonces are kept in Redis alone. */
 async function open({ onTestFinished }: TestContext, options: SystemOptions) {
   const system = await startSystem({ sharing: base, settings: UNLIMITED, ...options })
   onTestFinished(() => system.stop())

@@ -39,7 +39,7 @@ test(`threat 31: a key is refused by every process within ${REFUSED_MS_MAX} ms w
   expect(sorted.at(-1)).toBeLessThan(REFUSED_MS_MAX)
 })
 
-/** How long after the end of the command each process still let the key in. */
+/** How long after the end of the command each process still admitted the key. */
 async function killOnce(): Promise<number[]> {
   const { key } = await system.createAccount()
   const connections = await Promise.all(system.ports.map((port) => connect(port)))
@@ -80,7 +80,7 @@ async function statusOf(connection: Connection, key: Key): Promise<number> {
   return (await connection.send(sign(key, 'GET', '/v1/ping').bytes)).status
 }
 
-/** Takes connections and says nothing. */
+/** Accepts connections and sends nothing. */
 async function startSilentRedis() {
   const server = createServer()
   const connected = once(server, 'connection')

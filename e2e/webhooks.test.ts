@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 
 /**
  * Webhooks go to public addresses only, so their tests need a public internet: a network of their own in which some public
- * addresses are this machine (see engines). Where such a network cannot be made they are skipped, loudly.
+ * addresses are this machine (see engines). Where such a network cannot be made they are skipped, with a message.
  */
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const RIG_MS_MAX = 480_000

@@ -96,7 +96,7 @@ test(`a worker killed while its supplier answers, ${KILLS} times: the next worke
   }
   await context.annotate(`delivered after ${describe(delays)}`)
   const listed = await expectEachDelivered(system, buyer, KILLS)
-  // Every order was asked for again in the same words, so the supplier made its links once.
+  // Every order was requested again with the same request id, so the supplier made its links once.
   const asks = Map.groupBy(supplier.asked, ({ id }) => id)
   expect([...asks.keys()].sort()).toEqual(listed.map((id) => `${id}-1`).sort())
   for (const [id, same] of asks) {

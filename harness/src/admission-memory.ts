@@ -1,7 +1,7 @@
 import type { System } from './system.ts'
 
 /**
- * For two minutes after its memory of nonces began, the service writes every nonce to the database as well. A system runs most
+ * For two minutes after its admission state began, the service writes every nonce to the database as well. A system runs most
  * of its time later than that, and a test has no time to wait: this dates the beginning back, as if those minutes had passed.
  */
 export async function ageMemory({ query, redis, cluster }: System): Promise<void> {

@@ -1,4 +1,4 @@
--- An account's transfers are numbered from 1 without a gap, and its balance knows how many there are.
+-- An account's transfers are numbered from 1 without a gap, and its balance row holds their number.
 with numbers as (
   select account_id, count(*) as transfers, min(seq) as first, max(seq) as last
     from transfers

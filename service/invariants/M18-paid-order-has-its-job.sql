@@ -1,4 +1,4 @@
--- Every paid order has its job, and so has every order that a supplier may still owe links for; else nobody would see to it.
+-- Every paid order has its job, and so has every order that a supplier may still owe links for; otherwise it would never be delivered.
 select o.id
   from orders o
   left join jobs j on j.account_id = o.account_id and j.queue = 'fulfil' and j.subject = o.id

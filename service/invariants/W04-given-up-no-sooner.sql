@@ -1,4 +1,4 @@
--- A delivery is given up after twelve attempts, or when its 24 hours leave no room for the next; an ended endpoint has
+-- A delivery is given up after twelve attempts, or when its 24 hours end before the next one is due; an ended endpoint has
 -- nothing on its way.
 select d.event_id
   from deliveries d

@@ -404,7 +404,7 @@ check(
 )
 check(
   'one-text',
-  'a missing, unknown, revoked or wrong credential all get the same answer',
+  'missing, unknown, revoked and wrong credentials all get the same answer',
   ['d1.401-detail'],
   async (t) => {
     const key = await t.buyer()

@@ -250,7 +250,7 @@ check(
   },
   { needs: ['item:plain'] },
 )
-check('search-literal', 'search takes % and _ for what they are', ['d2.search'], async (t) => {
+check('search-literal', 'search treats % and _ as ordinary characters', ['d2.search'], async (t) => {
   equal('ids', await searched(t, 'search', '%'), await holding(t, 'name', '%'))
   equal('ids', await searched(t, 'search', '_'), await holding(t, 'name', '_'))
 })

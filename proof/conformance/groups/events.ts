@@ -421,7 +421,7 @@ check(
 )
 check(
   'move-secret',
-  'the secret goes with the account to the new place',
+  'the account keeps its webhook secret when the URL changes',
   ['d3.change-url', 'ev.sign'],
   async (t) => {
     const { event, secret } = await moved(t)
@@ -430,7 +430,7 @@ check(
 )
 check(
   'move-old-silent',
-  'the old place gets nothing more, not even the retry, and the new one gets only what is new',
+  'the old URL gets nothing more, not even the retry, and the new one gets only new events',
   ['whbody.change-cancels', 'd3.change-url'],
   async (t) => {
     const { inbox, next, attempts, changedMs, event } = await moved(t)

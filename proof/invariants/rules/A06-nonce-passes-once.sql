@@ -1,5 +1,5 @@
--- A nonce of a key was let in at most once.
--- A request that was refused with 429 may be refused so again, but is never let in.
+-- A nonce of a key was admitted at most once.
+-- A request that was refused with 429 may get 429 again, but is never admitted.
 -- Counted are the answers that only an admitted request can get; a 503 may have come before the nonce was spent.
 select min(seq), key_id, nonce
   from t_calls
