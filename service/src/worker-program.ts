@@ -18,7 +18,7 @@ import { createJobRunner, type JobRunnerOptions } from './platform/job-runner.ts
 import { operatorFetch } from './platform/operator-fetch.ts'
 import type { Step } from './platform/shutdown.ts'
 import {
-  forgetWorkers,
+  deleteOldHeartbeats,
   HEARTBEAT_EVERY_MS,
   recordHeartbeat,
   recordWorkerStop,
@@ -200,7 +200,7 @@ export function createWorker(
       await until('database', () => identity.start())
       await until('database', () => vault.open())
       await until('database', beat)
-      await until('database', async () => void (await forgetWorkers(db)))
+      await until('database', async () => void (await deleteOldHeartbeats(db)))
       orders.start()
       deliveries.start()
       refunds.start()

@@ -19,7 +19,7 @@ import { claimJobs, extendLeases, postponeJob, releaseFrozenJobs } from '../src/
 import { verifyEncryptionKeys } from '../src/platform/key-checks.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
-import { forgetWorkers, recordHeartbeat, recordWorkerStop } from '../src/platform/worker-heartbeats.ts'
+import { deleteOldHeartbeats, recordHeartbeat, recordWorkerStop } from '../src/platform/worker-heartbeats.ts'
 import { createLinkVault } from '../src/supply/gift-link.ts'
 import { createObtainer } from '../src/supply/obtain.ts'
 import { announceCatalogue } from '../src/webhooks/announce.ts'
@@ -228,7 +228,7 @@ test('every transaction locks rows in the documented order, and every locking st
   // Keys, the clock, workers, and the database itself.
   await recordHeartbeat(db, 'wrk_1')
   await recordWorkerStop(db, 'wrk_1')
-  await forgetWorkers(db)
+  await deleteOldHeartbeats(db)
   await releaseFrozenJobs(db, 100)
   await restoreOwedJobs(db)
   await verifyEncryptionKeys(db, keyring, SEALED_COLUMNS)

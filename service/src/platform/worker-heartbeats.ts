@@ -37,7 +37,7 @@ export const recordWorkerStop = (db: Queryable, id: string) =>
      where id = ${id}`)
 
 /** Every start of a worker leaves a row behind. */
-export const forgetWorkers = (db: Queryable) =>
+export const deleteOldHeartbeats = (db: Queryable) =>
   db.run(sql`
     delete from worker_heartbeats
      where seen_at < clock_timestamp() - ${MISSED_FOR_S}::integer * interval '1 s'`)

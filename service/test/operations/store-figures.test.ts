@@ -7,7 +7,7 @@ import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { Unavailable } from '../../src/platform/trouble.ts'
 import {
-  forgetWorkers,
+  deleteOldHeartbeats,
   recordHeartbeat,
   recordWorkerStop,
   watchWorkers,
@@ -184,11 +184,32 @@ test('workers are alive while they report; the one that started first leads; a s
   expect(await recordHeartbeat(shop.db, 'second')).toEqual({ is_leader: true })
   expect(await alive()).toBe('1')
   expect(workers.problem()).toBeUndefined()
-  await shop.database.asOwner("update worker_heartbeats set seen_at = seen_at - interval '11 s'")
+  const age = (by: string) =>
+    shop.database.asOwner(
+      `update worker_heartbeats set seen_at = seen_at - interval '${by}', stopped_at = stopped_at - interval '${by}'`,
+    )
+  await recordWorkerStop(shop.db, 'second')
+  expect(await alive()).toBe('0')
+  // It may be starting again.
+  expect(workers.problem()).toBeUndefined()
+  await age('11 s')
   expect(await alive()).toBe('0')
   expect(workers.problem()).toMatch(/no worker has reported/)
-  await shop.database.asOwner("update worker_heartbeats set seen_at = seen_at - interval '1 day'")
+  await age('1 day')
   expect(await alive()).toBe('0')
   expect(workers.problem()).toBeUndefined()
-  expect(await forgetWorkers(shop.db)).toBe(2)
+  expect(await deleteOldHeartbeats(shop.db)).toBe(2)
+})
+
+test('a heartbeat in the future, from before the clock of the database was set back, is no live worker and no leader', async () => {
+  const metrics = createMetrics('test')
+  const workers = watchWorkers(shop.db, metrics)
+  await recordHeartbeat(shop.db, 'ahead')
+  await shop.database.asOwner(
+    "update worker_heartbeats set seen_at = seen_at + interval '1 h' where id = 'ahead'",
+  )
+  expect(await recordHeartbeat(shop.db, 'current')).toEqual({ is_leader: true })
+  await workers.look()
+  expect(await metrics.registry.metrics()).toMatch(/^shopwire_workers_alive 1$/m)
+  await shop.database.asOwner("delete from worker_heartbeats where id in ('ahead', 'current')")
 })

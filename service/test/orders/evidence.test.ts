@@ -396,6 +396,22 @@ describe('orders prove', () => {
     expect(out).toContain('Bought once: one attempt, one order, one debit of $1.00.')
   })
 
+  test('an attempt that bought and was answered with 503 is listed once, as the one that bought', async () => {
+    const { account_id, key } = await openAccount()
+    const idempotency_key = freshKey()
+    const { request_id } = await buy(key, idempotency_key)
+    await recorded(() => attemptsOf(account_id), 1)
+    // As when the connection to the database breaks between the commit and its confirmation.
+    await shop.database.asOwner(
+      `update order_attempts set status = 503, outcome = 'service_unavailable' where account_id = '${account_id}'`,
+    )
+    const { out } = await admin('orders', 'prove', idempotency_key, '--account', account_id)
+    expect(out.split(request_id)).toHaveLength(2)
+    expect(out).toMatch(new RegExp(`${request_id} .*503`))
+    expect(out).toContain('Bought once: one attempt, one order, one debit of $1.00.')
+    expect(out).not.toContain('refused')
+  })
+
   test('a refunded order is bought once and refunded in full', async () => {
     const { key } = await openAccount()
     const idempotency_key = freshKey()
@@ -455,7 +471,7 @@ describe('orders prove', () => {
     const { body } = await buy(key, idempotency_key)
     await shop.database.asOwner(`update orders set total_cents = 50 where id = '${body.id}'`)
     const proof = await admin('orders', 'prove', body.id)
-    expect(proof).toMatchObject({ code: EXIT.violated, err: expect.stringContaining('docs/invariants.md') })
+    expect(proof).toMatchObject({ code: EXIT.violated, err: expect.stringContaining('read "Invariants"') })
     expect(proof.out).toContain('Not proven: one attempt, one order, one debit, no refunds.')
   })
 })
