@@ -125,7 +125,7 @@ export function orderCommands(program: Command, context: CommandContext): void {
     .command('rule')
     .option('--cancel-after <duration>', 'such as 2d; "never" leaves it to an operator')
     .option('--per-hour <n>', 'stop and wait for an operator beyond so many an hour', parseCount)
-    .description('show or set after how long an undelivered order is cancelled and refunded by itself')
+    .description('show or set after how long an undelivered order is cancelled and refunded automatically')
     .action(
       async ({ cancelAfter, perHour }: { cancelAfter?: string; perHour?: number }, command: Command) => {
         if (perHour === 0)
@@ -228,7 +228,7 @@ function describeRule({ cancel_after_ms, per_hour_max }: RefundRule): string {
 function describeHold({ held_at, per_hour_max }: RefundRule): string[] {
   if (held_at === null) return []
   return [
-    `STOPPED since ${day(held_at)} UTC: the refund rule reached its limit of ${per_hour_max} an hour; nothing more is refunded by itself.`,
+    `STOPPED since ${day(held_at)} UTC: the refund rule reached its limit of ${per_hour_max} an hour; nothing more is refunded automatically.`,
     'Look at what is overdue and at the clocks of database and workers, then: shopwire-admin refunds release',
   ]
 }

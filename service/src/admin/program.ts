@@ -102,7 +102,7 @@ function describe(error: unknown): { code: number; type: string; message: string
     (error.cause as { code?: string } | undefined)?.code === UNCONFIRMED_CODE
   ) {
     const message =
-      'Refused: this database is not the one the store last ran on, and nobody has confirmed it. See "database status".'
+      'Refused: this database is not the one the store last ran on, and no operator has confirmed it. Run "shopwire-admin database status".'
     return { code: EXIT.conflict, type: 'store_closed', message }
   }
   if (error instanceof Unavailable) {

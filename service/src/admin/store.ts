@@ -50,7 +50,7 @@ export function storeCommands(program: Command, context: CommandContext): void {
     .option('--until <time>', 'when it opens again')
     .option('--for <duration>', 'how long, such as 90m or 2h, instead of --until', parseDuration)
     .requiredOption('--reason <text>', 'kept in the audit log', parseText)
-    .description('close for a while, ahead of time; it opens again by itself')
+    .description('close for a while, ahead of time; it opens again automatically')
     .action(
       async (options: { from?: string; until?: string; for?: number; reason: string }, command: Command) => {
         const times = readWindow(options, context.nowMs())
@@ -79,7 +79,7 @@ export function storeCommands(program: Command, context: CommandContext): void {
 function describeClosing(closing: readonly StoreWindow[], until: Date): string {
   const names = closing.map(({ id, reason }) => `${id} (${printable(reason)})`).join(', ')
   return [
-    `The store is still CLOSED until ${day(until)} UTC: planned window ${names}. It opens by itself then. To open it now:`,
+    `The store is still CLOSED until ${day(until)} UTC: planned window ${names}. It opens automatically then. To open it now:`,
     ...closing.map(({ id }) => `  shopwire-admin store unplan ${id}`),
   ].join('\n')
 }

@@ -31,7 +31,7 @@ export function supplyCommands(program: Command, context: CommandContext): void 
     .option('--supplier <name>', 'the supplier asked first')
     .option(
       '--fallback <name>',
-      'asked when the first refuses, is paused or cannot be reached; "none" for nobody',
+      'asked when the first refuses, is paused or cannot be reached; "none" for no fallback',
     )
     .option('--sku <text>', 'what the suppliers call the item; its id by default', parseText)
     .option('--warn-below <n>', 'warn when fewer links are left in the pool', parseCount)
@@ -247,7 +247,7 @@ function describeLoaded(item: string, { loaded, known, pool_left }: Loaded): str
 }
 
 function describeSource({ source, supplier, fallback, pool_left }: ItemSupply): string {
-  if (source === 'hand') return 'nowhere by itself: it is delivered by hand'
+  if (source === 'hand') return 'no automatic source: an operator delivers it'
   if (source === 'pool') return `its pool (${pool_left} links left)`
   return `supplier "${supplier}"${fallback ? `, then "${fallback}"` : ''}`
 }

@@ -269,7 +269,7 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
     admissionDuration,
     admissionMemoryLosses: counter(API, {
       name: 'shopwire_admission_memory_losses_total',
-      help: 'Times the nonce store was found to have lost its memory (crash, flush, failover).',
+      help: 'Times the admission store was found to have lost its data (crash, flush, failover).',
       action:
         'Without a restart or failover, another program may flush this Redis: give Shopwire one of its own.',
     }),
@@ -292,7 +292,7 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
       name: 'shopwire_orders_delivered_total',
       help: 'Orders that this worker delivered.',
       action:
-        'If it stands still while shopwire_orders_waiting grows, look at the lines "fulfilment attempt".',
+        'If it does not rise while shopwire_orders_waiting grows, look at the lines "fulfilment attempt".',
     }),
     ordersDeliveredByHand: counter(WORKER, {
       name: 'shopwire_orders_delivered_by_hand_total',
@@ -332,14 +332,14 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
     jobsClaimed: counter(WORKER, {
       name: 'shopwire_jobs_claimed_total',
       help: 'Jobs that this worker took from a queue.',
-      action: 'If it stands still while jobs are due, look at the log of the worker.',
+      action: 'If it does not rise while jobs are due, look at the log of the worker.',
       labels: { queue: QUEUES },
     }),
     jobsEnded: counter(WORKER, {
       name: 'shopwire_jobs_ended_total',
       help: 'Jobs that this worker ended, by how. lease_lost: another worker had taken the job over.',
       action:
-        '"failed" is a fault of ours: look at the error lines. "lease_lost": the worker stood still for ten seconds.',
+        '"failed" is a fault of ours: look at the error lines. "lease_lost": the worker did not run for ten seconds (suspended or overloaded).',
       labels: { queue: QUEUES, outcome: JOB_OUTCOMES },
     }),
     workerSlots: readings(WORKER, {
@@ -417,7 +417,7 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
     supplierUnsettled: readings(WORKER, {
       name: 'shopwire_supplier_requests_unsettled',
       help: 'Requests that a supplier was sent and has not answered for good: links that may be paid for.',
-      action: 'suppliers requests lists them. When a supplier is gone for good, suppliers give-up.',
+      action: 'suppliers unsettled lists them. When a supplier is shut down permanently, suppliers give-up.',
       labels: { supplier: 'as observed' },
     }),
     supplierOldestUnsettled: readings(WORKER, {
