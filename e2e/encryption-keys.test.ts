@@ -25,7 +25,9 @@ test.each(['api', 'worker'] as const)(
       SHOPWIRE_ENCRYPTION_KEYS: wrong,
     })
     expect(ended.code).toBe(2)
-    expect(ended.stdout).toContain('The encryption key \\"e2e\\" in SHOPWIRE_ENCRYPTION_KEYS does not match the key')
+    expect(ended.stdout).toContain(
+      'The encryption key \\"e2e\\" in SHOPWIRE_ENCRYPTION_KEYS does not match the key',
+    )
     expect(ended.stdout).toContain('Put the right key back')
     expect(ended.stdout + ended.stderr).not.toContain(wrong.split(':')[1])
     expect(ended.stdout).not.toContain('"ready"')

@@ -144,7 +144,9 @@ test('a killed worker, and one that a wrong encryption key keeps from starting, 
   const { SHOPWIRE_ENCRYPTION_KEYS: right = '' } = system.settings
   const wrong = newEncryptionKey('e2e')
   await expect(worker.start({ SHOPWIRE_ENCRYPTION_KEYS: wrong })).rejects.toThrow('ended at its start')
-  expect(worker.logs()).toContain('The encryption key \\"e2e\\" in SHOPWIRE_ENCRYPTION_KEYS does not match the key')
+  expect(worker.logs()).toContain(
+    'The encryption key \\"e2e\\" in SHOPWIRE_ENCRYPTION_KEYS does not match the key',
+  )
   expect(await worker.readiness()).toBeUndefined()
   expect(await readMetric(api.healthUrl, alive)).toBe(0)
   expect(await statusOf(api)).toBe('degraded')

@@ -84,6 +84,8 @@ const plants: readonly Plant[] = [
     sql: `alter table orders drop constraint orders_account_id_idempotency_key_key;
           update orders set idempotency_key = 'the-same-key' where account_id = ${ACCOUNT}`,
     id: `(select min(id) from orders where account_id = ${ACCOUNT})`,
+    // The attempts that bought name the keys from before.
+    also: ['M22'],
   },
   {
     rule: 'M05',
