@@ -232,7 +232,9 @@ describe('suppliers, windows, rules', () => {
     expect((await admin('supply', 'set', byHand, '--supplier', 'acme', '--sku', 'X')).out).toContain(
       'supplier "acme"',
     )
-    expect((await admin('supply', 'set', byHand, '--source', 'hand')).out).toContain('an operator delivers it')
+    expect((await admin('supply', 'set', byHand, '--source', 'hand')).out).toContain(
+      'an operator delivers it',
+    )
     expect((await admin('supply', 'set', byHand, '--source', 'magic')).code).toBe(EXIT.usage)
   })
 
