@@ -152,27 +152,26 @@ export function createWorker(
     },
     (error) => log.warn({ err: error }, 'open supplier requests could not be checked'),
   )
-  // Removing what has piled up may take minutes, which a stop must not wait for.
-  let isStopping = false
-  const retention = every(
-    RETENTION_EVERY_MS,
-    async () => {
-      if (identity.problem() !== undefined) return
-      const before = () => new Date(clock.nowMs() - config.SHOPWIRE_EVENT_RETENTION_DAYS * DAY_MS)
-      while (!isStopping && (await deleteOldEvents(db, before())) === DELETE_CHUNK)
-        await sleep(RETENTION_PAUSE_MS)
-    },
-    (error) => log.warn({ err: error }, 'events past their retention time could not be removed'),
+  /** Removes one chunk after the other until none is left. What has piled up may take minutes, which a stop does not wait for. */
+  const retain = (days: number, removeChunk: (before: Date) => Promise<boolean>, onError: string) =>
+    every(
+      RETENTION_EVERY_MS,
+      async (isStopped) => {
+        if (identity.problem() !== undefined) return
+        const before = () => new Date(clock.nowMs() - days * DAY_MS)
+        while (!isStopped() && (await removeChunk(before()))) await sleep(RETENTION_PAUSE_MS)
+      },
+      (error) => log.warn({ err: error }, onError),
+    )
+  const eventRetention = retain(
+    config.SHOPWIRE_EVENT_RETENTION_DAYS,
+    async (before) => (await deleteOldEvents(db, before)) === DELETE_CHUNK,
+    'events past their retention time could not be removed',
   )
-
-  const evidenceRetention = every(
-    RETENTION_EVERY_MS,
-    async () => {
-      if (identity.problem() !== undefined) return
-      const before = () => new Date(clock.nowMs() - config.SHOPWIRE_EVIDENCE_RETENTION_DAYS * DAY_MS)
-      while (!isStopping && (await deleteOldEvidence(db, before())) > 0) await sleep(RETENTION_PAUSE_MS)
-    },
-    (error) => log.warn({ err: error }, 'evidence past its retention time could not be removed'),
+  const evidenceRetention = retain(
+    config.SHOPWIRE_EVIDENCE_RETENTION_DAYS,
+    async (before) => (await deleteOldEvidence(db, before)) > 0,
+    'evidence past its retention time could not be removed',
   )
   const worker_id = newId('wrk', clock.nowMs())
   const figures = exposeStoreFigures({ db, log, metrics })
@@ -180,7 +179,7 @@ export function createWorker(
   const heartbeats = every(HEARTBEAT_EVERY_MS, beat, (error) =>
     log.warn({ err: error }, 'the heartbeat of this worker could not be written'),
   )
-  const figuring = every(
+  const figuresRefresh = every(
     FIGURES_EVERY_MS,
     () => figures.refresh(),
     (error) => log.warn({ err: error }, 'the figures of the store could not be read'),
@@ -205,19 +204,18 @@ export function createWorker(
       deliveries.start()
       refunds.start()
       announcements.start()
-      retention.start()
+      eventRetention.start()
       evidenceRetention.start()
       openRequests.start()
       clockWatch.start()
       heartbeats.start()
-      figuring.start()
+      figuresRefresh.start()
     },
     notReady: () => identity.problem(),
     stops: [
       {
         name: 'finish jobs',
         run: async () => {
-          isStopping = true
           const patienceMs = config.SHOPWIRE_SHUTDOWN_MS * PATIENCE
           await Promise.all([orders.stop(patienceMs), deliveries.stop(patienceMs)])
         },
@@ -235,11 +233,11 @@ export function createWorker(
       { name: 'stop the refund rule', run: () => refunds.stop() },
       { name: 'stop announcing', run: () => announcements.stop() },
       { name: 'stop watching the identity of the database', run: () => identity.stop() },
-      { name: 'stop removing old events', run: () => retention.stop() },
+      { name: 'stop removing old events', run: () => eventRetention.stop() },
       { name: 'stop removing old evidence', run: () => evidenceRetention.stop() },
       { name: 'stop checking open supplier requests', run: () => openRequests.stop() },
       { name: 'stop watching the clock', run: () => clockWatch.stop() },
-      { name: 'stop reading figures', run: () => figuring.stop() },
+      { name: 'stop reading figures', run: () => figuresRefresh.stop() },
     ],
   }
 }

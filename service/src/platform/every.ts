@@ -4,10 +4,10 @@ export interface Repeating {
   stop(): Promise<void>
 }
 
-/** Runs `work` repeatedly with a pause in between, never two runs at once. */
+/** Runs `work` repeatedly with a pause in between, never two runs at once. Long work asks whether it should end early. */
 export function every(
   pauseMs: number,
-  work: () => Promise<void>,
+  work: (isStopped: () => boolean) => Promise<void>,
   onError: (error: unknown) => void,
 ): Repeating {
   let timer: NodeJS.Timeout | undefined
@@ -16,7 +16,9 @@ export function every(
   const next = () => {
     if (isStopped) return
     timer = setTimeout(() => {
-      running = work().catch(onError).finally(next)
+      running = work(() => isStopped)
+        .catch(onError)
+        .finally(next)
     }, pauseMs)
   }
   return {
