@@ -547,7 +547,10 @@ CREATE TABLE public.audit_log (
     actor text NOT NULL,
     action text NOT NULL,
     target text NOT NULL,
-    details jsonb NOT NULL
+    details jsonb NOT NULL,
+    account_id text,
+    address text,
+    request_id text COLLATE pg_catalog."C"
 );
 
 CREATE TABLE public.balances (
@@ -1137,6 +1140,8 @@ CREATE INDEX api_keys_id ON public.api_keys USING btree (id);
 
 CREATE INDEX api_keys_kek ON public.api_keys USING btree (secret_kek_id);
 
+CREATE INDEX audit_log_account ON public.audit_log USING btree (account_id, id);
+
 CREATE INDEX audit_log_target ON public.audit_log USING btree (target, id);
 
 CREATE INDEX deliveries_due ON public.deliveries USING btree (account_id, endpoint_id, next_at, event_id) WHERE (state = 'pending'::text);
@@ -1256,7 +1261,124 @@ ALTER TABLE ONLY public.webhook_endpoints
 ALTER TABLE ONLY public.webhook_secrets
     ADD CONSTRAINT webhook_secrets_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
 
+ALTER TABLE public.access_changes ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.accounts ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY all_accounts ON public.access_changes TO shopwire_app USING (true) WITH CHECK (true);
+
+CREATE POLICY all_accounts ON public.accounts TO shopwire_app USING (true) WITH CHECK (true);
+
+CREATE POLICY all_accounts ON public.api_keys TO shopwire_app USING (true) WITH CHECK (true);
+
+CREATE POLICY all_accounts ON public.audit_log TO shopwire_app USING (true) WITH CHECK (true);
+
+CREATE POLICY all_accounts ON public.balances TO shopwire_app USING (true) WITH CHECK (true);
+
+CREATE POLICY all_accounts ON public.deliveries TO shopwire_app USING (true) WITH CHECK (true);
+
+CREATE POLICY all_accounts ON public.delivery_attempts TO shopwire_app USING (true) WITH CHECK (true);
+
+CREATE POLICY all_accounts ON public.events TO shopwire_app USING (true) WITH CHECK (true);
+
+CREATE POLICY all_accounts ON public.jobs TO shopwire_app USING (true) WITH CHECK (true);
+
+CREATE POLICY all_accounts ON public.link_reads TO shopwire_app USING (true) WITH CHECK (true);
+
+CREATE POLICY all_accounts ON public.notices TO shopwire_app USING (true) WITH CHECK (true);
+
+CREATE POLICY all_accounts ON public.order_attempts TO shopwire_app USING (true) WITH CHECK (true);
+
+CREATE POLICY all_accounts ON public.order_lines TO shopwire_app USING (true) WITH CHECK (true);
+
+CREATE POLICY all_accounts ON public.order_links TO shopwire_app USING (true) WITH CHECK (true);
+
+CREATE POLICY all_accounts ON public.orders TO shopwire_app USING (true) WITH CHECK (true);
+
+CREATE POLICY all_accounts ON public.transfers TO shopwire_app USING (true) WITH CHECK (true);
+
+CREATE POLICY all_accounts ON public.webhook_endpoints TO shopwire_app USING (true) WITH CHECK (true);
+
+CREATE POLICY all_accounts ON public.webhook_secrets TO shopwire_app USING (true) WITH CHECK (true);
+
+CREATE POLICY all_keys ON public.own_keys TO shopwire_app USING (true) WITH CHECK (true);
+
+ALTER TABLE public.api_keys ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.audit_log ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.balances ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.deliveries ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY deliveries_only ON public.jobs AS RESTRICTIVE TO shopwire_dashboard USING ((queue = 'deliver'::text)) WITH CHECK ((queue = 'deliver'::text));
+
+ALTER TABLE public.delivery_attempts ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.events ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.jobs ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY keys_of_dashboard ON public.own_keys TO shopwire_dashboard USING ((name ~~ 'dashboard%'::text)) WITH CHECK ((name ~~ 'dashboard%'::text));
+
+ALTER TABLE public.link_reads ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.notices ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.order_attempts ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.order_lines ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.order_links ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.orders ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY own_account ON public.access_changes TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.accounts TO shopwire_dashboard USING ((id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.api_keys TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.audit_log TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.balances TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.deliveries TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.delivery_attempts TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.events TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.jobs TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.link_reads TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.notices TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.order_attempts TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.order_lines TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.order_links TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.orders TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.transfers TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.webhook_endpoints TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.webhook_secrets TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+ALTER TABLE public.own_keys ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.transfers ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.webhook_endpoints ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.webhook_secrets ENABLE ROW LEVEL SECURITY;
+
 GRANT USAGE ON SCHEMA public TO shopwire_app;
+GRANT USAGE ON SCHEMA public TO shopwire_dashboard;
 
 REVOKE ALL ON FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) TO shopwire_app;
@@ -1266,6 +1388,7 @@ GRANT ALL ON FUNCTION public.admit(p_account_id text, p_key_id text, p_nonce tex
 
 REVOKE ALL ON FUNCTION public.database_is_confirmed() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_app;
+GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_dashboard;
 
 REVOKE ALL ON FUNCTION public.delete_old_evidence(p_before timestamp with time zone, p_chunk integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.delete_old_evidence(p_before timestamp with time zone, p_chunk integer) TO shopwire_app;
@@ -1278,18 +1401,22 @@ GRANT ALL ON FUNCTION public.place_order(p_account_id text, p_access_version big
 
 REVOKE ALL ON FUNCTION public.present_timeline() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.present_timeline() TO shopwire_app;
+GRANT ALL ON FUNCTION public.present_timeline() TO shopwire_dashboard;
 
 REVOKE ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) TO shopwire_app;
+GRANT ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) TO shopwire_dashboard;
 
 REVOKE ALL ON FUNCTION public.probe_writes() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.probe_writes() TO shopwire_app;
+GRANT ALL ON FUNCTION public.probe_writes() TO shopwire_dashboard;
 
 REVOKE ALL ON FUNCTION public.purge_nonces(p_signed_to bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.purge_nonces(p_signed_to bigint) TO shopwire_app;
 
 REVOKE ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_app;
+GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_dashboard;
 
 REVOKE ALL ON FUNCTION public.refuse_if_unconfirmed() FROM PUBLIC;
 
@@ -1297,6 +1424,7 @@ REVOKE ALL ON FUNCTION public.skip_if_unconfirmed() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.store_is_open() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_app;
+GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_dashboard;
 
 REVOKE ALL ON FUNCTION public.witness_nonce(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_is_order boolean, OUT is_new boolean, OUT refused_to bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.witness_nonce(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_is_order boolean, OUT is_new boolean, OUT refused_to bigint) TO shopwire_app;
@@ -1305,8 +1433,14 @@ REVOKE ALL ON FUNCTION public.witness_refusal(p_account_id text, p_is_order bool
 GRANT ALL ON FUNCTION public.witness_refusal(p_account_id text, p_is_order boolean, p_signed_at bigint) TO shopwire_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.access_changes TO shopwire_app;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.access_changes TO shopwire_dashboard;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.accounts TO shopwire_app;
+GRANT SELECT ON TABLE public.accounts TO shopwire_dashboard;
+
+GRANT UPDATE(name) ON TABLE public.accounts TO shopwire_dashboard;
+
+GRANT UPDATE(access_version) ON TABLE public.accounts TO shopwire_dashboard;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.admission_in_use TO shopwire_app;
 
@@ -1315,58 +1449,106 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.admission_memory TO shopwire_a
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.admission_windows TO shopwire_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.api_keys TO shopwire_app;
+GRANT INSERT ON TABLE public.api_keys TO shopwire_dashboard;
+
+GRANT SELECT(account_id) ON TABLE public.api_keys TO shopwire_dashboard;
+
+GRANT SELECT(id) ON TABLE public.api_keys TO shopwire_dashboard;
+
+GRANT SELECT(name),UPDATE(name) ON TABLE public.api_keys TO shopwire_dashboard;
+
+GRANT SELECT(scopes) ON TABLE public.api_keys TO shopwire_dashboard;
+
+GRANT SELECT(created_at) ON TABLE public.api_keys TO shopwire_dashboard;
+
+GRANT SELECT(revoked_at),UPDATE(revoked_at) ON TABLE public.api_keys TO shopwire_dashboard;
 
 GRANT SELECT,INSERT ON TABLE public.audit_log TO shopwire_app;
+GRANT SELECT,INSERT ON TABLE public.audit_log TO shopwire_dashboard;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.balances TO shopwire_app;
+GRANT SELECT ON TABLE public.balances TO shopwire_dashboard;
 
 GRANT SELECT,UPDATE ON TABLE public.catalogue_announcement TO shopwire_app;
 
 GRANT SELECT,UPDATE ON TABLE public.catalogue_state TO shopwire_app;
+GRANT SELECT ON TABLE public.catalogue_state TO shopwire_dashboard;
 
 GRANT SELECT,UPDATE ON TABLE public.database_identity TO shopwire_app;
+GRANT SELECT ON TABLE public.database_identity TO shopwire_dashboard;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.deliveries TO shopwire_app;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.deliveries TO shopwire_dashboard;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.delivery_attempts TO shopwire_app;
 
+GRANT SELECT(account_id) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+
+GRANT SELECT(endpoint_id) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+
+GRANT SELECT(event_id) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+
+GRANT SELECT(round) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+
+GRANT SELECT(n) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+
+GRANT SELECT(started_at) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+
+GRANT SELECT(finished_at) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+
+GRANT SELECT(status) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+
+GRANT SELECT(error) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+
 GRANT SELECT,INSERT ON TABLE public.encryption_key_checks TO shopwire_app;
+GRANT SELECT,INSERT ON TABLE public.encryption_key_checks TO shopwire_dashboard;
 
 GRANT SELECT,UPDATE ON TABLE public.event_retention TO shopwire_app;
+GRANT SELECT ON TABLE public.event_retention TO shopwire_dashboard;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.events TO shopwire_app;
+GRANT SELECT,INSERT ON TABLE public.events TO shopwire_dashboard;
 
 GRANT UPDATE(body_sealed) ON TABLE public.events TO shopwire_app;
 
 GRANT UPDATE(body_kek_id) ON TABLE public.events TO shopwire_app;
 
 GRANT SELECT ON TABLE public.evidence_retention TO shopwire_app;
+GRANT SELECT ON TABLE public.evidence_retention TO shopwire_dashboard;
 
 GRANT SELECT,INSERT ON TABLE public.funding_references TO shopwire_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.item_supply TO shopwire_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.items TO shopwire_app;
+GRANT SELECT ON TABLE public.items TO shopwire_dashboard;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.jobs TO shopwire_app;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.jobs TO shopwire_dashboard;
 
 GRANT SELECT,INSERT ON TABLE public.link_fingerprints TO shopwire_app;
 
 GRANT SELECT,INSERT ON TABLE public.link_reads TO shopwire_app;
+GRANT SELECT ON TABLE public.link_reads TO shopwire_dashboard;
 
 GRANT SELECT,INSERT ON TABLE public.notices TO shopwire_app;
+GRANT SELECT ON TABLE public.notices TO shopwire_dashboard;
 
 GRANT SELECT,INSERT ON TABLE public.order_attempts TO shopwire_app;
+GRANT SELECT ON TABLE public.order_attempts TO shopwire_dashboard;
 
 GRANT SELECT,INSERT ON TABLE public.order_lines TO shopwire_app;
+GRANT SELECT ON TABLE public.order_lines TO shopwire_dashboard;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.order_links TO shopwire_app;
+GRANT SELECT ON TABLE public.order_links TO shopwire_dashboard;
 
 GRANT UPDATE(link_sealed) ON TABLE public.order_links TO shopwire_app;
 
 GRANT UPDATE(link_kek_id) ON TABLE public.order_links TO shopwire_app;
 
 GRANT SELECT,INSERT ON TABLE public.orders TO shopwire_app;
+GRANT SELECT ON TABLE public.orders TO shopwire_dashboard;
 
 GRANT UPDATE(status) ON TABLE public.orders TO shopwire_app;
 
@@ -1377,6 +1559,7 @@ GRANT UPDATE(cancelled_at) ON TABLE public.orders TO shopwire_app;
 GRANT UPDATE(cancel_reason) ON TABLE public.orders TO shopwire_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.own_keys TO shopwire_app;
+GRANT SELECT,INSERT ON TABLE public.own_keys TO shopwire_dashboard;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.pool_links TO shopwire_app;
 
@@ -1389,29 +1572,37 @@ GRANT UPDATE(set_aside_at) ON TABLE public.pool_links TO shopwire_app;
 GRANT SELECT,UPDATE ON TABLE public.refund_rule TO shopwire_app;
 
 GRANT SELECT ON TABLE public.schema_functions TO shopwire_app;
+GRANT SELECT ON TABLE public.schema_functions TO shopwire_dashboard;
 
 GRANT SELECT ON TABLE public.schema_migrations TO shopwire_app;
+GRANT SELECT ON TABLE public.schema_migrations TO shopwire_dashboard;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.spent_nonces TO shopwire_app;
 
 GRANT SELECT,UPDATE ON TABLE public.store_state TO shopwire_app;
+GRANT SELECT ON TABLE public.store_state TO shopwire_dashboard;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.store_windows TO shopwire_app;
+GRANT SELECT ON TABLE public.store_windows TO shopwire_dashboard;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.supplier_requests TO shopwire_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.suppliers TO shopwire_app;
 
 GRANT SELECT,INSERT ON TABLE public.transfers TO shopwire_app;
+GRANT SELECT ON TABLE public.transfers TO shopwire_dashboard;
 
 GRANT SELECT,INSERT ON TABLE public.verify_runs TO shopwire_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_endpoints TO shopwire_app;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_endpoints TO shopwire_dashboard;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_secrets TO shopwire_app;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_secrets TO shopwire_dashboard;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.witnessed_nonces TO shopwire_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.witnessed_refusals TO shopwire_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.worker_heartbeats TO shopwire_app;
+GRANT SELECT ON TABLE public.worker_heartbeats TO shopwire_dashboard;

@@ -6,33 +6,39 @@ import { promisify } from 'node:util'
 import { findPostgres } from './binaries.ts'
 import type { Postgres } from './postgres.ts'
 
-/** A database with the two roles of a Shopwire installation: one owns the tables, one is used by the application. */
+/** A database with the roles of a Shopwire installation: one owns the tables, one is for API and workers, one for the dashboard. */
 export interface ProvisionedDatabase {
   readonly ownerUrl: string
   readonly appUrl: string
+  readonly dashboardUrl: string
 }
 
 /** Does what an operator does once on a new server. It is idempotent. */
 export async function provisionDatabase(postgres: Postgres, name: string): Promise<ProvisionedDatabase> {
   const owner = { role: 'shopwire_owner', password: passwordOf(postgres, 'owner') }
+  const dashboard = { role: 'shopwire_web', password: passwordOf(postgres, 'dashboard') }
   const app = { role: 'shopwire_api', password: passwordOf(postgres, 'app') }
   await runSql(
     postgres,
     'postgres',
     `
     select 'create role shopwire_app nologin' where to_regrole('shopwire_app') is null \\gexec
+    select 'create role shopwire_dashboard nologin' where to_regrole('shopwire_dashboard') is null \\gexec
     select 'create role ${owner.role} login createrole' where to_regrole('${owner.role}') is null \\gexec
     select 'create role ${app.role} login in role shopwire_app' where to_regrole('${app.role}') is null \\gexec
+    select 'create role ${dashboard.role} login in role shopwire_dashboard' where to_regrole('${dashboard.role}') is null \\gexec
     alter role ${owner.role} password '${owner.password}';
     alter role ${app.role} password '${app.password}';
+    alter role ${dashboard.role} password '${dashboard.password}';
     select 'create database ${name} owner ${owner.role}'
      where not exists (select from pg_database where datname = '${name}') \\gexec
     revoke all on database ${name} from public;
-    grant connect on database ${name} to shopwire_app;`,
+    grant connect on database ${name} to shopwire_app, shopwire_dashboard;`,
   )
   return {
     ownerUrl: postgres.url(owner.role, owner.password, name),
     appUrl: postgres.url(app.role, app.password, name),
+    dashboardUrl: postgres.url(dashboard.role, dashboard.password, name),
   }
 }
 

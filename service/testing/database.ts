@@ -8,6 +8,9 @@ export const TEMPLATE_DATABASE = 'shopwire_template'
 export interface TestDatabase {
   readonly db: Db
   readonly appUrl: string
+  readonly dashboardUrl: string
+  /** As the dashboard's role: without an account set (`inAccount`) it sees no account's rows. Opened at first use. */
+  dashboardDb(): Db
   readonly ownerUrl: string
   readonly superuserUrl: string
   /** With the owner's rights, to set up states that the application role cannot. */
@@ -24,9 +27,35 @@ export async function openTestDatabase({ isEmpty = false } = {}): Promise<TestDa
     ),
   )
   const appUrl = withDatabase(inject('appUrl'), name)
-  const db = openDatabase(
+  const dashboardUrl = withDatabase(inject('dashboardUrl'), name)
+  const db = open(appUrl)
+  let dashboard: Db | undefined
+  return {
+    db,
+    appUrl,
+    dashboardUrl,
+    dashboardDb() {
+      dashboard ??= open(dashboardUrl)
+      return dashboard
+    },
+    ownerUrl: withDatabase(inject('ownerUrl'), name),
+    superuserUrl: withDatabase(inject('superuserUrl'), name),
+    asOwner: (statement) =>
+      asSuperuser(
+        async (client) => void (await client.query(statement)),
+        withDatabase(inject('superuserUrl'), name),
+      ),
+    async close() {
+      await Promise.all([db.close(), dashboard?.close()])
+      await asSuperuser((client) => client.query(`drop database ${name} with (force)`))
+    },
+  }
+}
+
+function open(url: string): Db {
+  return openDatabase(
     {
-      url: appUrl,
+      url,
       application_name: 'test',
       connectionsMax: 10,
       connectMsMax: 5_000,
@@ -36,21 +65,6 @@ export async function openTestDatabase({ isEmpty = false } = {}): Promise<TestDa
     },
     () => {},
   )
-  return {
-    db,
-    appUrl,
-    ownerUrl: withDatabase(inject('ownerUrl'), name),
-    superuserUrl: withDatabase(inject('superuserUrl'), name),
-    asOwner: (statement) =>
-      asSuperuser(
-        async (client) => void (await client.query(statement)),
-        withDatabase(inject('superuserUrl'), name),
-      ),
-    async close() {
-      await db.close()
-      await asSuperuser((client) => client.query(`drop database ${name} with (force)`))
-    },
-  }
 }
 
 export async function asSuperuser<Result>(

@@ -9,6 +9,7 @@ declare module 'vitest' {
     superuserUrl: string
     ownerUrl: string
     appUrl: string
+    dashboardUrl: string
     redisUrl: string
     redisClusterUrls: string[]
   }
@@ -21,11 +22,12 @@ export default async function setup(project: TestProject) {
     startRedis(),
     startRedisCluster({ masters: 3 }),
   ])
-  const { ownerUrl, appUrl } = await provisionDatabase(postgres, TEMPLATE_DATABASE)
+  const { ownerUrl, appUrl, dashboardUrl } = await provisionDatabase(postgres, TEMPLATE_DATABASE)
   await migrate(ownerUrl, SCHEMA)
   project.provide('superuserUrl', postgres.superuserUrl)
   project.provide('ownerUrl', ownerUrl)
   project.provide('appUrl', appUrl)
+  project.provide('dashboardUrl', dashboardUrl)
   project.provide('redisUrl', redis.url)
   project.provide('redisClusterUrls', cluster.urls)
   return () => Promise.all([postgres.stop(), redis.stop(), cluster.stop()])

@@ -20,4 +20,4 @@ end
 $$;
 
 revoke execute on function database_is_confirmed from public;
-grant execute on function database_is_confirmed to shopwire_app;
+grant execute on function database_is_confirmed to shopwire_app, shopwire_dashboard;

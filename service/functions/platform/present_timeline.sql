@@ -12,4 +12,4 @@ end
 $$;
 
 revoke execute on function present_timeline from public;
-grant execute on function present_timeline to shopwire_app;
+grant execute on function present_timeline to shopwire_app, shopwire_dashboard;

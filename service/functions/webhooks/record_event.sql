@@ -29,4 +29,4 @@ end
 $$;
 
 revoke execute on function record_event from public;
-grant execute on function record_event to shopwire_app;
+grant execute on function record_event to shopwire_app, shopwire_dashboard;

@@ -1,9 +1,10 @@
-import { type ErrorType, errorTypes, RETRY_AFTER_OVERLOADED_S } from '@shopwire/contract'
-import { Refusal, Unavailable } from '../platform/trouble.ts'
+import { errorTypes, RETRY_AFTER_OVERLOADED_S } from '@shopwire/contract'
+import { dashboardErrorTypes } from '@shopwire/contract/dashboard'
+import { Refusal, type RefusalType, Unavailable } from '../platform/trouble.ts'
 
 export interface RefusalAnswer {
   readonly status: number
-  readonly type: ErrorType
+  readonly type: RefusalType
   readonly body: string
   readonly headers: Readonly<Record<string, string>>
 }
@@ -31,14 +32,16 @@ export function toRefusalAnswer(error: unknown): RefusalAnswer {
   )
 }
 
+const statuses = { ...errorTypes, ...dashboardErrorTypes }
+
 export function refusalAnswer(
-  type: ErrorType,
+  type: RefusalType,
   message: string,
   headers: Readonly<Record<string, string>> = {},
 ): RefusalAnswer {
   return {
     type,
-    status: errorTypes[type].status,
+    status: statuses[type].status,
     body: JSON.stringify({ error: { type, message } }),
     headers,
   }

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { BODY_ARRIVAL_MS_MAX, type ErrorType } from '@shopwire/contract'
+import { BODY_ARRIVAL_MS_MAX } from '@shopwire/contract'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
-import { assert, Refusal } from '../platform/trouble.ts'
+import { assert, Refusal, type RefusalType } from '../platform/trouble.ts'
 import { limitConnections } from './connections.ts'
 import { type OpenExchange, openExchange, recordWhenOver } from './exchange.ts'
 import { serialisePipelinedRequests } from './pipelining.ts'
@@ -189,4 +189,4 @@ function endsConnection(request: IncomingMessage, { match, error }: OpenExchange
   if (error instanceof Refusal && BODY_REFUSALS.has(error.type)) return true
   return carriesBody(request) && !request.complete
 }
-const BODY_REFUSALS: ReadonlySet<ErrorType> = new Set(['payload_too_large', 'request_timeout'])
+const BODY_REFUSALS: ReadonlySet<RefusalType> = new Set(['payload_too_large', 'request_timeout'])

@@ -2,22 +2,29 @@ import { type Queryable, sql } from './db.ts'
 import { newId } from './ids.ts'
 
 export interface AuditEntry {
-  /** The person or program that did it: `cli:<name>`. */
+  /** The person or program that did it: `cli:<name>`, or `person:<id>` for somebody signed in to the dashboard. */
   readonly actor: string
   readonly action: string
   readonly target: string
+  /** The account whose people see this row in their dashboard; without one only operators see it. */
+  readonly account_id?: string
+  /** Where the request came from, and its id; known for people who are signed in. */
+  readonly address?: string
+  readonly request_id?: string
+  /** For people's actions with the values `before` and `after`. */
   readonly details?: Readonly<Record<string, unknown>>
 }
 
 /** Written in the transaction of the action, so that neither is stored without the other. */
 export async function recordAction(tx: Queryable, entry: AuditEntry, nowMs: number): Promise<void> {
   await tx.run(sql`
-    insert into audit_log (id, at, actor, action, target, details)
+    insert into audit_log (id, at, actor, action, target, account_id, address, request_id, details)
     values (${newId('aud', nowMs)}, ${new Date(nowMs)}, ${entry.actor}, ${entry.action}, ${entry.target},
+            ${entry.account_id ?? null}, ${entry.address ?? null}, ${entry.request_id ?? null},
             ${JSON.stringify(entry.details ?? {})})`)
 }
 
-export interface AuditRow extends Required<AuditEntry> {
+export interface AuditRow extends Required<Pick<AuditEntry, 'actor' | 'action' | 'target' | 'details'>> {
   readonly id: string
   readonly at: Date
 }

@@ -1,4 +1,5 @@
 import type { ErrorType } from '@shopwire/contract'
+import type { DashboardErrorType } from '@shopwire/contract/dashboard'
 
 /**
  * Three kinds of errors, never mixed:
@@ -8,13 +9,13 @@ import type { ErrorType } from '@shopwire/contract'
  */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
-  readonly type: ErrorType
+  readonly type: RefusalType
   /** For our log only; never sent to the caller. */
   readonly facts: Readonly<Record<string, unknown>>
   readonly headers: Readonly<Record<string, string>>
 
   constructor(
-    type: ErrorType,
+    type: RefusalType,
     message: string,
     facts: Record<string, unknown> = {},
     headers: Record<string, string> = {},
@@ -26,7 +27,10 @@ export class Refusal extends Error {
   }
 }
 
-export function refuse(type: ErrorType, message: string, facts?: Record<string, unknown>): Refusal {
+/** Only routes of the dashboard answer with the types of the dashboard. */
+export type RefusalType = ErrorType | DashboardErrorType
+
+export function refuse(type: RefusalType, message: string, facts?: Record<string, unknown>): Refusal {
   return new Refusal(type, message, facts)
 }
 

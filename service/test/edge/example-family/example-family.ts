@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { errorTypes } from '@shopwire/contract'
+import { type ErrorType, errorTypes } from '@shopwire/contract'
 import { receiveBody, refuseDeclaredLength } from '../../../src/edge/receive-body.ts'
 import type { Exchange, PresentedError, RouteFamily } from '../../../src/edge/route-family.ts'
 import { Refusal, refuse } from '../../../src/platform/trouble.ts'
@@ -76,7 +76,8 @@ function page(status: number, text: string, headers: Readonly<Record<string, str
 /** For scripts, which ask for JSON, one flat object; for everybody else a page. */
 function presentError(error: unknown, { request, request_id }: Exchange): PresentedError {
   if (request.headers['x-example'] === 'cannot be presented') throw new Error('a secret of the family')
-  const type = error instanceof Refusal ? error.type : 'internal_error'
+  const type =
+    error instanceof Refusal && error.type in errorTypes ? (error.type as ErrorType) : 'internal_error'
   const text = error instanceof Refusal ? error.message : `Something went wrong. Tell us ${request_id}.`
   const headers = error instanceof Refusal ? error.headers : {}
   const { status } = errorTypes[type]

@@ -1,0 +1,19 @@
+/**
+ * Errors of the dashboard's API that the signed API does not have. Both write `{error:{type,message}}`. A type belongs to one status.
+ */
+export const dashboardErrorTypes = {
+  sign_in_required: { status: 401, meaning: 'Nobody is signed in, or the session has ended.' },
+  sign_in_failed: {
+    status: 401,
+    meaning: 'The address and the password, code or passkey do not belong together.',
+  },
+  step_up_required: { status: 403, meaning: 'This needs a second factor given in the last five minutes.' },
+  role_missing: { status: 403, meaning: 'Your role in this account does not allow this.' },
+  request_forged: { status: 403, meaning: 'The request does not come from a page of this dashboard.' },
+  conflict: {
+    status: 409,
+    meaning: 'What you changed has changed meanwhile, or its state does not allow this.',
+  },
+} as const satisfies Record<string, { readonly status: number; readonly meaning: string }>
+
+export type DashboardErrorType = keyof typeof dashboardErrorTypes

@@ -1,0 +1,42 @@
+import { inAccount } from '../platform/account-scope.ts'
+import { recordAction } from '../platform/audit.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Db, Tx } from '../platform/db.ts'
+import type { Member } from './member.ts'
+
+/** The result of an action, and what the audit log says about it. Never a secret or a link. */
+export interface MemberActionResult<Result> {
+  readonly result: Result
+  readonly target: string
+  readonly before?: Record<string, unknown>
+  readonly after?: Record<string, unknown>
+}
+
+export type MemberAct = <Result>(
+  member: Member,
+  action: string,
+  work: (tx: Tx, nowMs: number) => Promise<MemberActionResult<Result>>,
+) => Promise<Result>
+
+/** Runs an action of a person in one transaction of their account, with its audit record: both are committed, or neither. */
+export function createMemberAct(db: Db, clock: Clock): MemberAct {
+  return (member, action, work) =>
+    inAccount(db, member.account_id, async (tx) => {
+      const nowMs = clock.nowMs()
+      const { result, target, before, after } = await work(tx, nowMs)
+      await recordAction(
+        tx,
+        {
+          actor: `person:${member.person_id}`,
+          action,
+          target,
+          account_id: member.account_id,
+          address: member.address,
+          request_id: member.request_id,
+          details: { name: member.person_name, ...(before && { before }), ...(after && { after }) },
+        },
+        nowMs,
+      )
+      return result
+    })
+}

@@ -1,0 +1,27 @@
+import type { BodyOf, DashboardRoute, QueryOf, ReplyOf } from '@shopwire/contract/dashboard'
+import type { Member } from './member.ts'
+
+/** What a handler is given: `query` and `body` have passed the schemas of the route; the role and the second factor are checked. */
+export interface MemberCall<Route extends DashboardRoute> {
+  readonly member: Member
+  /** The raw `{id}` segment of the path; empty where it has none. */
+  readonly id: string
+  readonly query: QueryOf<Route>
+  readonly body: BodyOf<Route>
+  readonly nowMs: number
+}
+
+/** A file for the person to keep. */
+export interface Download {
+  readonly filename: string
+  readonly content: string | Buffer | AsyncIterable<string | Buffer>
+}
+
+export type ReplyTo<Route extends DashboardRoute> = Route['reply'] extends null ? Download : ReplyOf<Route>
+
+/** One handler for each route of a list, under its name. */
+export type Area<Routes extends readonly DashboardRoute[]> = {
+  readonly [Name in Routes[number]['name']]: (
+    call: MemberCall<Extract<Routes[number], { readonly name: Name }>>,
+  ) => Promise<ReplyTo<Extract<Routes[number], { readonly name: Name }>>>
+}

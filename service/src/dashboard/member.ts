@@ -1,0 +1,14 @@
+import type { Role } from '@shopwire/contract/dashboard'
+
+/** A signed-in person acting in one account. Made from the session alone, never from what the request says. */
+export interface Member {
+  readonly person_id: string
+  readonly person_name: string
+  readonly email: string
+  readonly account_id: string
+  readonly role: Role
+  readonly session_id: string
+  /** Of the request, as far as the trusted proxies report it. */
+  readonly address: string
+  readonly request_id: string
+}
