@@ -10,6 +10,11 @@ export const dashboardErrorTypes = {
   step_up_required: { status: 403, meaning: 'This needs a second factor given in the last five minutes.' },
   role_missing: { status: 403, meaning: 'Your role in this account does not allow this.' },
   request_forged: { status: 403, meaning: 'The request does not come from a page of this dashboard.' },
+  too_many_attempts: {
+    status: 429,
+    meaning: 'Too many attempts from this address or for this person. Wait, or use a passkey.',
+  },
+  link_invalid: { status: 410, meaning: 'The link was used, has expired or was withdrawn.' },
   conflict: {
     status: 409,
     meaning: 'What you changed has changed meanwhile, or its state does not allow this.',

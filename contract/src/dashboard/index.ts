@@ -1,11 +1,21 @@
+import { auditRoutes } from './audit.ts'
+import { identityRoutes } from './identity.ts'
 import type { DashboardRoute } from './route.ts'
+import { teamRoutes } from './team.ts'
 
+export * from './audit.ts'
 export * from './errors.ts'
+export * from './identity.ts'
 export * from './roles.ts'
 export * from './route.ts'
+export * from './team.ts'
 
 /** Every route of the dashboard's API, one list per area. */
-export const dashboardRoutes = [] as const satisfies readonly DashboardRoute[]
+export const dashboardRoutes = [
+  ...identityRoutes,
+  ...teamRoutes,
+  ...auditRoutes,
+] as const satisfies readonly DashboardRoute[]
 
 export type DashboardRouteName = (typeof dashboardRoutes)[number] extends { readonly name: infer Name }
   ? Name
