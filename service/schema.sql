@@ -1,5 +1,16 @@
 -- The schema after all migrations, for reading. Made by "npm run generate"; do not edit.
 
+CREATE FUNCTION public.accounts_of_person(p_person_id text) RETURNS TABLE(id text, name text, role text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+  select a.id, a.name, m.role
+    from public.memberships m
+    join public.accounts a on a.id = m.account_id
+   where m.person_id = p_person_id
+   order by a.id
+$$;
+
 CREATE FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) RETURNS record
     LANGUAGE plpgsql
     AS $$
@@ -228,6 +239,19 @@ begin
          changed_at = excluded.changed_at;
   return null;
 end
+$$;
+
+CREATE FUNCTION public.open_invitations_for(p_email text, p_now timestamp with time zone) RETURNS TABLE(account_id text, id text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+  select i.account_id, i.id
+    from public.invitations i
+   where i.email = p_email
+     and i.accepted_at is null
+     and i.withdrawn_at is null
+     and i.expires_at > p_now
+   order by i.account_id, i.id
 $$;
 
 CREATE FUNCTION public.place_order(p_account_id text, p_access_version bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], p_request_id text, p_client_address text, OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) RETURNS record
@@ -553,6 +577,16 @@ CREATE TABLE public.audit_log (
     request_id text COLLATE pg_catalog."C"
 );
 
+CREATE TABLE public.authenticator_apps (
+    id text NOT NULL,
+    person_id text NOT NULL,
+    secret_encrypted text NOT NULL,
+    recovery_codes_encrypted text NOT NULL,
+    is_confirmed boolean DEFAULT false NOT NULL,
+    failed_count integer DEFAULT 0 NOT NULL,
+    locked_until timestamp with time zone
+);
+
 CREATE TABLE public.balances (
     account_id text NOT NULL,
     balance_cents bigint DEFAULT 0 NOT NULL,
@@ -576,6 +610,16 @@ CREATE TABLE public.catalogue_state (
     revision bigint NOT NULL,
     changed_at timestamp with time zone NOT NULL,
     CONSTRAINT catalogue_state_only_row_check CHECK (only_row)
+);
+
+CREATE TABLE public.credentials (
+    id text NOT NULL,
+    person_id text NOT NULL,
+    provider text NOT NULL,
+    subject text NOT NULL,
+    password_hash text,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL
 );
 
 CREATE TABLE public.database_identity (
@@ -654,6 +698,22 @@ CREATE TABLE public.funding_references (
     CONSTRAINT funding_references_reference_check CHECK (((char_length(reference) >= 1) AND (char_length(reference) <= 200)))
 );
 
+CREATE TABLE public.invitations (
+    account_id text NOT NULL,
+    id text NOT NULL,
+    email text NOT NULL,
+    role text NOT NULL,
+    token_hash bytea NOT NULL,
+    inviter_id text,
+    is_mailed_only boolean NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    accepted_at timestamp with time zone,
+    withdrawn_at timestamp with time zone,
+    CONSTRAINT invitations_email_check CHECK (((char_length(email) >= 3) AND (char_length(email) <= 254))),
+    CONSTRAINT invitations_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'finance'::text, 'viewer'::text])))
+);
+
 CREATE TABLE public.item_supply (
     item_id text NOT NULL COLLATE pg_catalog."C",
     source text NOT NULL,
@@ -719,6 +779,14 @@ CREATE TABLE public.link_reads (
     client_address text NOT NULL,
     links smallint NOT NULL,
     is_sent boolean NOT NULL
+);
+
+CREATE TABLE public.memberships (
+    account_id text NOT NULL,
+    person_id text NOT NULL,
+    role text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT memberships_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'finance'::text, 'viewer'::text])))
 );
 
 CREATE TABLE public.notices (
@@ -792,10 +860,57 @@ CREATE TABLE public.orders (
     CONSTRAINT orders_total_cents_check CHECK (((total_cents >= 0) AND (total_cents <= 500000)))
 );
 
+CREATE TABLE public.outgoing_mail (
+    id text NOT NULL,
+    account_id text,
+    to_address text NOT NULL,
+    subject text NOT NULL,
+    body_sealed bytea,
+    body_kek_id text,
+    created_at timestamp with time zone NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    next_at timestamp with time zone NOT NULL,
+    sent_at timestamp with time zone,
+    failed_at timestamp with time zone,
+    CONSTRAINT outgoing_mail_check CHECK (((body_sealed IS NULL) = (body_kek_id IS NULL))),
+    CONSTRAINT outgoing_mail_subject_check CHECK (((char_length(subject) >= 1) AND (char_length(subject) <= 200))),
+    CONSTRAINT outgoing_mail_to_address_check CHECK (((char_length(to_address) >= 3) AND (char_length(to_address) <= 254)))
+);
+
 CREATE TABLE public.own_keys (
     name text NOT NULL,
     key_sealed bytea NOT NULL,
     key_kek_id text NOT NULL
+);
+
+CREATE TABLE public.passkeys (
+    id text NOT NULL,
+    person_id text NOT NULL,
+    name text,
+    credential_id text NOT NULL,
+    public_key text NOT NULL,
+    counter bigint NOT NULL,
+    device_type text NOT NULL,
+    is_synced boolean NOT NULL,
+    transports text,
+    aaguid text,
+    created_at timestamp with time zone NOT NULL,
+    last_used_at timestamp with time zone
+);
+
+CREATE TABLE public.people (
+    id text NOT NULL,
+    kind text DEFAULT 'customer'::text NOT NULL,
+    name text NOT NULL,
+    email text NOT NULL,
+    email_verified boolean DEFAULT false NOT NULL,
+    has_totp boolean DEFAULT false NOT NULL,
+    picture text,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    CONSTRAINT people_email_check CHECK (((char_length(email) >= 3) AND (char_length(email) <= 254))),
+    CONSTRAINT people_kind_check CHECK ((kind = ANY (ARRAY['customer'::text, 'operator'::text]))),
+    CONSTRAINT people_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 100)))
 );
 
 CREATE TABLE public.pool_links (
@@ -835,6 +950,26 @@ CREATE TABLE public.schema_migrations (
     checksum text NOT NULL,
     compatible_with integer NOT NULL,
     applied_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE public.sessions (
+    token_hash bytea NOT NULL,
+    id text NOT NULL,
+    person_id text NOT NULL,
+    account_id text,
+    created_at timestamp with time zone NOT NULL,
+    last_seen_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    stepped_up_at timestamp with time zone,
+    address text NOT NULL,
+    user_agent text NOT NULL,
+    CONSTRAINT sessions_token_hash_check CHECK ((octet_length(token_hash) = 32))
+);
+
+CREATE TABLE public.sign_in_attempts (
+    name_hash bytea NOT NULL,
+    window_started_at timestamp with time zone NOT NULL,
+    hits integer NOT NULL
 );
 
 CREATE UNLOGGED TABLE public.spent_nonces (
@@ -930,6 +1065,21 @@ END),
     CONSTRAINT transfers_seq_check CHECK ((seq > 0))
 );
 
+CREATE TABLE public.used_codes (
+    person_id text NOT NULL,
+    code_hash bytea NOT NULL,
+    expires_at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.verifications (
+    id text NOT NULL,
+    identifier text NOT NULL,
+    value text NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL
+);
+
 CREATE TABLE public.verify_runs (
     id text NOT NULL COLLATE pg_catalog."C",
     finished_at timestamp with time zone NOT NULL,
@@ -1009,6 +1159,12 @@ ALTER TABLE ONLY public.api_keys
 ALTER TABLE ONLY public.audit_log
     ADD CONSTRAINT audit_log_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.authenticator_apps
+    ADD CONSTRAINT authenticator_apps_person_id_key UNIQUE (person_id);
+
+ALTER TABLE ONLY public.authenticator_apps
+    ADD CONSTRAINT authenticator_apps_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.balances
     ADD CONSTRAINT balances_pkey PRIMARY KEY (account_id);
 
@@ -1017,6 +1173,12 @@ ALTER TABLE ONLY public.catalogue_announcement
 
 ALTER TABLE ONLY public.catalogue_state
     ADD CONSTRAINT catalogue_state_pkey PRIMARY KEY (only_row);
+
+ALTER TABLE ONLY public.credentials
+    ADD CONSTRAINT credentials_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.credentials
+    ADD CONSTRAINT credentials_provider_subject_key UNIQUE (provider, subject);
 
 ALTER TABLE ONLY public.database_identity
     ADD CONSTRAINT database_identity_pkey PRIMARY KEY (only_row);
@@ -1042,6 +1204,9 @@ ALTER TABLE ONLY public.evidence_retention
 ALTER TABLE ONLY public.funding_references
     ADD CONSTRAINT funding_references_pkey PRIMARY KEY (reference);
 
+ALTER TABLE ONLY public.invitations
+    ADD CONSTRAINT invitations_pkey PRIMARY KEY (account_id, id);
+
 ALTER TABLE ONLY public.item_supply
     ADD CONSTRAINT item_supply_pkey PRIMARY KEY (item_id);
 
@@ -1056,6 +1221,9 @@ ALTER TABLE ONLY public.link_fingerprints
 
 ALTER TABLE ONLY public.link_reads
     ADD CONSTRAINT link_reads_pkey PRIMARY KEY (account_id, order_id, request_id);
+
+ALTER TABLE ONLY public.memberships
+    ADD CONSTRAINT memberships_pkey PRIMARY KEY (account_id, person_id);
 
 ALTER TABLE ONLY public.notices
     ADD CONSTRAINT notices_pkey PRIMARY KEY (account_id, id);
@@ -1078,8 +1246,23 @@ ALTER TABLE ONLY public.orders
 ALTER TABLE ONLY public.orders
     ADD CONSTRAINT orders_pkey PRIMARY KEY (account_id, id);
 
+ALTER TABLE ONLY public.outgoing_mail
+    ADD CONSTRAINT outgoing_mail_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.own_keys
     ADD CONSTRAINT own_keys_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY public.passkeys
+    ADD CONSTRAINT passkeys_credential_id_key UNIQUE (credential_id);
+
+ALTER TABLE ONLY public.passkeys
+    ADD CONSTRAINT passkeys_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.people
+    ADD CONSTRAINT people_email_key UNIQUE (email);
+
+ALTER TABLE ONLY public.people
+    ADD CONSTRAINT people_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.pool_links
     ADD CONSTRAINT pool_links_link_hash_key UNIQUE (link_hash);
@@ -1095,6 +1278,15 @@ ALTER TABLE ONLY public.schema_functions
 
 ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (number);
+
+ALTER TABLE ONLY public.sessions
+    ADD CONSTRAINT sessions_id_key UNIQUE (id);
+
+ALTER TABLE ONLY public.sessions
+    ADD CONSTRAINT sessions_pkey PRIMARY KEY (token_hash);
+
+ALTER TABLE ONLY public.sign_in_attempts
+    ADD CONSTRAINT sign_in_attempts_pkey PRIMARY KEY (name_hash);
 
 ALTER TABLE ONLY public.spent_nonces
     ADD CONSTRAINT spent_nonces_pkey PRIMARY KEY (account_id, key_id, nonce);
@@ -1113,6 +1305,12 @@ ALTER TABLE ONLY public.suppliers
 
 ALTER TABLE ONLY public.transfers
     ADD CONSTRAINT transfers_pkey PRIMARY KEY (account_id, seq);
+
+ALTER TABLE ONLY public.used_codes
+    ADD CONSTRAINT used_codes_pkey PRIMARY KEY (person_id, code_hash);
+
+ALTER TABLE ONLY public.verifications
+    ADD CONSTRAINT verifications_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.verify_runs
     ADD CONSTRAINT verify_runs_pkey PRIMARY KEY (id);
@@ -1144,6 +1342,8 @@ CREATE INDEX audit_log_account ON public.audit_log USING btree (account_id, id);
 
 CREATE INDEX audit_log_target ON public.audit_log USING btree (target, id);
 
+CREATE INDEX credentials_person ON public.credentials USING btree (person_id);
+
 CREATE INDEX deliveries_due ON public.deliveries USING btree (account_id, endpoint_id, next_at, event_id) WHERE (state = 'pending'::text);
 
 CREATE INDEX deliveries_failed ON public.deliveries USING btree (account_id, endpoint_id) WHERE (state = 'failed'::text);
@@ -1156,11 +1356,17 @@ CREATE INDEX events_kek ON public.events USING btree (body_kek_id) WHERE (body_k
 
 CREATE UNIQUE INDEX events_order_once ON public.events USING btree (account_id, order_id, type) WHERE (order_id IS NOT NULL);
 
+CREATE INDEX invitations_email ON public.invitations USING btree (email) WHERE ((accepted_at IS NULL) AND (withdrawn_at IS NULL));
+
+CREATE UNIQUE INDEX invitations_open ON public.invitations USING btree (account_id, email) WHERE ((accepted_at IS NULL) AND (withdrawn_at IS NULL));
+
 CREATE UNIQUE INDEX items_revision ON public.items USING btree (revision, id);
 
 CREATE INDEX jobs_due ON public.jobs USING btree (queue, is_failing, run_at);
 
 CREATE INDEX link_reads_at ON public.link_reads USING btree (at);
+
+CREATE INDEX memberships_person ON public.memberships USING btree (person_id);
 
 CREATE INDEX order_attempts_at ON public.order_attempts USING btree (at);
 
@@ -1170,7 +1376,21 @@ CREATE INDEX orders_awaiting ON public.orders USING btree (created_at, account_i
 
 CREATE INDEX orders_created ON public.orders USING brin (created_at) WITH (autosummarize='on');
 
+CREATE INDEX outgoing_mail_created ON public.outgoing_mail USING btree (created_at);
+
+CREATE INDEX outgoing_mail_due ON public.outgoing_mail USING btree (next_at) WHERE ((sent_at IS NULL) AND (failed_at IS NULL));
+
+CREATE INDEX outgoing_mail_kek ON public.outgoing_mail USING btree (body_kek_id);
+
+CREATE INDEX passkeys_person ON public.passkeys USING btree (person_id);
+
 CREATE INDEX pool_links_kek ON public.pool_links USING btree (link_kek_id);
+
+CREATE INDEX sessions_expires ON public.sessions USING btree (expires_at);
+
+CREATE INDEX sessions_person ON public.sessions USING btree (person_id);
+
+CREATE INDEX sign_in_attempts_started ON public.sign_in_attempts USING btree (window_started_at);
 
 CREATE INDEX spent_nonces_signed_at ON public.spent_nonces USING btree (signed_at);
 
@@ -1181,6 +1401,12 @@ CREATE INDEX supplier_requests_open ON public.supplier_requests USING btree (las
 CREATE UNIQUE INDEX transfers_order_once ON public.transfers USING btree (account_id, order_id, kind) WHERE (order_id IS NOT NULL);
 
 CREATE UNIQUE INDEX transfers_reference_once ON public.transfers USING btree (account_id, kind, reference) WHERE (reference IS NOT NULL);
+
+CREATE INDEX used_codes_expires ON public.used_codes USING btree (expires_at);
+
+CREATE INDEX verifications_expires ON public.verifications USING btree (expires_at);
+
+CREATE INDEX verifications_identifier ON public.verifications USING btree (identifier);
 
 CREATE UNIQUE INDEX webhook_endpoints_live ON public.webhook_endpoints USING btree (account_id) WHERE (ended_at IS NULL);
 
@@ -1204,8 +1430,14 @@ ALTER TABLE ONLY public.access_changes
 ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT api_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
 
+ALTER TABLE ONLY public.authenticator_apps
+    ADD CONSTRAINT authenticator_apps_person_id_fkey FOREIGN KEY (person_id) REFERENCES public.people(id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY public.balances
     ADD CONSTRAINT balances_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.credentials
+    ADD CONSTRAINT credentials_person_id_fkey FOREIGN KEY (person_id) REFERENCES public.people(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.deliveries
     ADD CONSTRAINT deliveries_account_id_endpoint_id_fkey FOREIGN KEY (account_id, endpoint_id) REFERENCES public.webhook_endpoints(account_id, id);
@@ -1222,6 +1454,12 @@ ALTER TABLE ONLY public.events
 ALTER TABLE ONLY public.funding_references
     ADD CONSTRAINT funding_references_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
 
+ALTER TABLE ONLY public.invitations
+    ADD CONSTRAINT invitations_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.invitations
+    ADD CONSTRAINT invitations_inviter_id_fkey FOREIGN KEY (inviter_id) REFERENCES public.people(id) ON DELETE SET NULL;
+
 ALTER TABLE ONLY public.item_supply
     ADD CONSTRAINT item_supply_fallback_fkey FOREIGN KEY (fallback) REFERENCES public.suppliers(name);
 
@@ -1230,6 +1468,12 @@ ALTER TABLE ONLY public.item_supply
 
 ALTER TABLE ONLY public.jobs
     ADD CONSTRAINT jobs_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.memberships
+    ADD CONSTRAINT memberships_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.memberships
+    ADD CONSTRAINT memberships_person_id_fkey FOREIGN KEY (person_id) REFERENCES public.people(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.notices
     ADD CONSTRAINT notices_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
@@ -1246,14 +1490,23 @@ ALTER TABLE ONLY public.order_links
 ALTER TABLE ONLY public.orders
     ADD CONSTRAINT orders_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
 
+ALTER TABLE ONLY public.passkeys
+    ADD CONSTRAINT passkeys_person_id_fkey FOREIGN KEY (person_id) REFERENCES public.people(id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY public.pool_links
     ADD CONSTRAINT pool_links_link_hash_fkey FOREIGN KEY (link_hash) REFERENCES public.link_fingerprints(hash);
+
+ALTER TABLE ONLY public.sessions
+    ADD CONSTRAINT sessions_person_id_fkey FOREIGN KEY (person_id) REFERENCES public.people(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.supplier_requests
     ADD CONSTRAINT supplier_requests_account_id_order_id_line_fkey FOREIGN KEY (account_id, order_id, line) REFERENCES public.order_lines(account_id, order_id, n);
 
 ALTER TABLE ONLY public.transfers
     ADD CONSTRAINT transfers_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.used_codes
+    ADD CONSTRAINT used_codes_person_id_fkey FOREIGN KEY (person_id) REFERENCES public.people(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.webhook_endpoints
     ADD CONSTRAINT webhook_endpoints_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
@@ -1281,9 +1534,13 @@ CREATE POLICY all_accounts ON public.delivery_attempts TO shopwire_app USING (tr
 
 CREATE POLICY all_accounts ON public.events TO shopwire_app USING (true) WITH CHECK (true);
 
+CREATE POLICY all_accounts ON public.invitations TO shopwire_app USING (true) WITH CHECK (true);
+
 CREATE POLICY all_accounts ON public.jobs TO shopwire_app USING (true) WITH CHECK (true);
 
 CREATE POLICY all_accounts ON public.link_reads TO shopwire_app USING (true) WITH CHECK (true);
+
+CREATE POLICY all_accounts ON public.memberships TO shopwire_app USING (true) WITH CHECK (true);
 
 CREATE POLICY all_accounts ON public.notices TO shopwire_app USING (true) WITH CHECK (true);
 
@@ -1317,11 +1574,15 @@ ALTER TABLE public.delivery_attempts ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.events ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE public.invitations ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE public.jobs ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY keys_of_dashboard ON public.own_keys TO shopwire_dashboard USING ((name ~~ 'dashboard%'::text)) WITH CHECK ((name ~~ 'dashboard%'::text));
 
 ALTER TABLE public.link_reads ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.memberships ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.notices ENABLE ROW LEVEL SECURITY;
 
@@ -1349,9 +1610,13 @@ CREATE POLICY own_account ON public.delivery_attempts TO shopwire_dashboard USIN
 
 CREATE POLICY own_account ON public.events TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
+CREATE POLICY own_account ON public.invitations TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
 CREATE POLICY own_account ON public.jobs TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
 CREATE POLICY own_account ON public.link_reads TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.memberships TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
 CREATE POLICY own_account ON public.notices TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
@@ -1377,8 +1642,14 @@ ALTER TABLE public.webhook_endpoints ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.webhook_secrets ENABLE ROW LEVEL SECURITY;
 
+CREATE POLICY without_account ON public.audit_log FOR INSERT TO shopwire_dashboard WITH CHECK (((account_id IS NULL) AND (actor ~~ 'person:%'::text)));
+
 GRANT USAGE ON SCHEMA public TO shopwire_app;
 GRANT USAGE ON SCHEMA public TO shopwire_dashboard;
+
+REVOKE ALL ON FUNCTION public.accounts_of_person(p_person_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.accounts_of_person(p_person_id text) TO shopwire_app;
+GRANT ALL ON FUNCTION public.accounts_of_person(p_person_id text) TO shopwire_dashboard;
 
 REVOKE ALL ON FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) TO shopwire_app;
@@ -1395,6 +1666,10 @@ GRANT ALL ON FUNCTION public.delete_old_evidence(p_before timestamp with time zo
 
 REVOKE ALL ON FUNCTION public.note_access_change() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.note_access_change() TO shopwire_app;
+
+REVOKE ALL ON FUNCTION public.open_invitations_for(p_email text, p_now timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.open_invitations_for(p_email text, p_now timestamp with time zone) TO shopwire_app;
+GRANT ALL ON FUNCTION public.open_invitations_for(p_email text, p_now timestamp with time zone) TO shopwire_dashboard;
 
 REVOKE ALL ON FUNCTION public.place_order(p_account_id text, p_access_version bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], p_request_id text, p_client_address text, OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.place_order(p_account_id text, p_access_version bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], p_request_id text, p_client_address text, OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) TO shopwire_app;
@@ -1466,6 +1741,9 @@ GRANT SELECT(revoked_at),UPDATE(revoked_at) ON TABLE public.api_keys TO shopwire
 GRANT SELECT,INSERT ON TABLE public.audit_log TO shopwire_app;
 GRANT SELECT,INSERT ON TABLE public.audit_log TO shopwire_dashboard;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.authenticator_apps TO shopwire_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.authenticator_apps TO shopwire_dashboard;
+
 GRANT SELECT,INSERT,UPDATE ON TABLE public.balances TO shopwire_app;
 GRANT SELECT ON TABLE public.balances TO shopwire_dashboard;
 
@@ -1473,6 +1751,9 @@ GRANT SELECT,UPDATE ON TABLE public.catalogue_announcement TO shopwire_app;
 
 GRANT SELECT,UPDATE ON TABLE public.catalogue_state TO shopwire_app;
 GRANT SELECT ON TABLE public.catalogue_state TO shopwire_dashboard;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.credentials TO shopwire_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.credentials TO shopwire_dashboard;
 
 GRANT SELECT,UPDATE ON TABLE public.database_identity TO shopwire_app;
 GRANT SELECT ON TABLE public.database_identity TO shopwire_dashboard;
@@ -1518,6 +1799,9 @@ GRANT SELECT ON TABLE public.evidence_retention TO shopwire_dashboard;
 
 GRANT SELECT,INSERT ON TABLE public.funding_references TO shopwire_app;
 
+GRANT SELECT,INSERT,UPDATE ON TABLE public.invitations TO shopwire_app;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.invitations TO shopwire_dashboard;
+
 GRANT SELECT,INSERT,UPDATE ON TABLE public.item_supply TO shopwire_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.items TO shopwire_app;
@@ -1530,6 +1814,9 @@ GRANT SELECT,INSERT ON TABLE public.link_fingerprints TO shopwire_app;
 
 GRANT SELECT,INSERT ON TABLE public.link_reads TO shopwire_app;
 GRANT SELECT ON TABLE public.link_reads TO shopwire_dashboard;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memberships TO shopwire_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memberships TO shopwire_dashboard;
 
 GRANT SELECT,INSERT ON TABLE public.notices TO shopwire_app;
 GRANT SELECT ON TABLE public.notices TO shopwire_dashboard;
@@ -1558,8 +1845,17 @@ GRANT UPDATE(cancelled_at) ON TABLE public.orders TO shopwire_app;
 
 GRANT UPDATE(cancel_reason) ON TABLE public.orders TO shopwire_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.outgoing_mail TO shopwire_app;
+GRANT INSERT ON TABLE public.outgoing_mail TO shopwire_dashboard;
+
 GRANT SELECT,INSERT,UPDATE ON TABLE public.own_keys TO shopwire_app;
 GRANT SELECT,INSERT ON TABLE public.own_keys TO shopwire_dashboard;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.passkeys TO shopwire_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.passkeys TO shopwire_dashboard;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.people TO shopwire_app;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.people TO shopwire_dashboard;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.pool_links TO shopwire_app;
 
@@ -1577,6 +1873,12 @@ GRANT SELECT ON TABLE public.schema_functions TO shopwire_dashboard;
 GRANT SELECT ON TABLE public.schema_migrations TO shopwire_app;
 GRANT SELECT ON TABLE public.schema_migrations TO shopwire_dashboard;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sessions TO shopwire_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sessions TO shopwire_dashboard;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sign_in_attempts TO shopwire_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sign_in_attempts TO shopwire_dashboard;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.spent_nonces TO shopwire_app;
 
 GRANT SELECT,UPDATE ON TABLE public.store_state TO shopwire_app;
@@ -1591,6 +1893,12 @@ GRANT SELECT,INSERT,UPDATE ON TABLE public.suppliers TO shopwire_app;
 
 GRANT SELECT,INSERT ON TABLE public.transfers TO shopwire_app;
 GRANT SELECT ON TABLE public.transfers TO shopwire_dashboard;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.used_codes TO shopwire_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.used_codes TO shopwire_dashboard;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.verifications TO shopwire_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.verifications TO shopwire_dashboard;
 
 GRANT SELECT,INSERT ON TABLE public.verify_runs TO shopwire_app;
 

@@ -180,6 +180,45 @@ const schema = z.object({
     .describe(
       'HTTP proxy (CONNECT) for webhooks and suppliers, including those in your own network; without it connections are direct',
     ),
+  SHOPWIRE_SMTP_URL: z
+    .string()
+    .regex(
+      /^smtps?:\/\/[^/?#]+/,
+      'must be smtp://host:port or smtps://host:port, with user:password@ if needed',
+    )
+    .optional()
+    .describe('mail server, for the worker; without it mail waits in the database'),
+  SHOPWIRE_MAIL_FROM: z
+    .string()
+    .regex(/^[^\r\n]*[^\s@<>]+@[^\s@<>]+>?$/, 'must be an address, such as Shopwire <store@example.com>')
+    .optional()
+    .describe('sender of all mail; required with SHOPWIRE_SMTP_URL'),
+  SHOPWIRE_SESSION_IDLE_MINUTES: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_440)
+    .default(30)
+    .describe('a dashboard session ends after this time without a request'),
+  SHOPWIRE_SESSION_HOURS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(168)
+    .default(12)
+    .describe('a dashboard session ends after this time, whatever is done in it'),
+  SHOPWIRE_OIDC_ISSUER: z
+    .string()
+    .regex(/^https?:\/\//, 'must be the URL of an OpenID Connect issuer')
+    .optional()
+    .describe('OpenID Connect issuer of a company, for signing in to the dashboard; off without it'),
+  SHOPWIRE_OIDC_CLIENT_ID: z.string().optional().describe('client id that the issuer gave to this dashboard'),
+  SHOPWIRE_OIDC_CLIENT_SECRET: z.string().optional().describe('client secret that the issuer gave'),
+  SHOPWIRE_OIDC_NAME: z
+    .string()
+    .max(60)
+    .optional()
+    .describe('name of the company on the button of the sign-in page'),
   SHOPWIRE_ACTOR: z
     .string()
     .optional()
@@ -200,6 +239,8 @@ const SECRETS = new Set([
   'SHOPWIRE_REDIS_URLS',
   'SHOPWIRE_ENCRYPTION_KEYS',
   'SHOPWIRE_EGRESS_PROXY',
+  'SHOPWIRE_SMTP_URL',
+  'SHOPWIRE_OIDC_CLIENT_SECRET',
 ])
 const UNCHECKED_TLS =
   'NODE_TLS_REJECT_UNAUTHORIZED is 0: this process would connect to any server, whatever its certificate. ' +
@@ -384,6 +425,10 @@ function checkTogether(given: Record<string, string>, problems: string[]) {
     const problem = clusterUrlsProblem(given.SHOPWIRE_REDIS_URLS.split(',').map((url) => url.trim()))
     if (problem !== undefined) problems.push(`SHOPWIRE_REDIS_URLS: ${problem}`)
   }
+  if (given.SHOPWIRE_SMTP_URL !== undefined && given.SHOPWIRE_MAIL_FROM === undefined) {
+    problems.push('SHOPWIRE_MAIL_FROM is required when SHOPWIRE_SMTP_URL is set')
+  }
+  checkOidc(given, problems)
   const docs = given.SHOPWIRE_DOCS_FOLDER
   if (docs !== undefined && !existsSync(join(docs, 'index.html'))) {
     problems.push(`SHOPWIRE_DOCS_FOLDER: no index.html in ${docs}; build the portal with npm run docs:build`)
@@ -403,5 +448,18 @@ function checkTogether(given: Record<string, string>, problems: string[]) {
         'SHOPWIRE_ENCRYPTION_KEYS: holds the development key or one that is not random; production refuses it',
       )
     }
+  }
+}
+
+/** All four or none: a half-configured sign-in would be a button that fails. */
+function checkOidc(given: Record<string, string>, problems: string[]) {
+  const names = ['ISSUER', 'CLIENT_ID', 'CLIENT_SECRET', 'NAME'].map((name) => `SHOPWIRE_OIDC_${name}`)
+  const missing = names.filter((name) => given[name] === undefined)
+  if (missing.length > 0 && missing.length < names.length) {
+    problems.push(`${missing.join(' and ')} must be set too, or none of SHOPWIRE_OIDC_*`)
+  }
+  const issuer = given.SHOPWIRE_OIDC_ISSUER
+  if (issuer?.startsWith('http://') && !isDevelopment(given)) {
+    problems.push('SHOPWIRE_OIDC_ISSUER: must be an https:// URL; http:// is for development')
   }
 }

@@ -15,6 +15,7 @@ import { every } from './platform/every.ts'
 import { guardedClients } from './platform/guarded-client.ts'
 import { newId } from './platform/ids.ts'
 import { createJobRunner, type JobRunnerOptions } from './platform/job-runner.ts'
+import { createMailSender, deleteOldMail, smtpSender } from './platform/mail.ts'
 import { operatorFetch } from './platform/operator-fetch.ts'
 import type { Step } from './platform/shutdown.ts'
 import {
@@ -37,6 +38,8 @@ const RETENTION_EVERY_MS = 60_000
 const OPEN_REQUESTS_EVERY_MS = 60_000
 const RETENTION_PAUSE_MS = 100
 const DAY_MS = 86_400_000
+const MAIL_EVERY_MS = 1_000
+const MAIL_REMOVAL_EVERY_MS = 3_600_000
 const ANNOUNCE_EVERY_MS = 1_000
 /** Between two chunks of accounts, so that callers' requests come first. */
 const ANNOUNCE_PAUSE_MS = 50
@@ -173,6 +176,26 @@ export function createWorker(
     async (before) => (await deleteOldEvidence(db, before)) > 0,
     'evidence past its retention time could not be removed',
   )
+  const smtp =
+    config.SHOPWIRE_SMTP_URL === undefined
+      ? undefined
+      : smtpSender(config.SHOPWIRE_SMTP_URL, config.SHOPWIRE_MAIL_FROM ?? '')
+  const sendDueMail = createMailSender({ db, keyring, clock, log, send: smtp?.send })
+  const mail = every(
+    MAIL_EVERY_MS,
+    async (isStopped) => {
+      if (identity.problem() !== undefined) return
+      while (!isStopped() && (await sendDueMail()) > 0);
+    },
+    (error) => log.warn({ err: error }, 'mail could not be read from the database'),
+  )
+  const mailRemoval = every(
+    MAIL_REMOVAL_EVERY_MS,
+    async (isStopped) => {
+      while (!isStopped() && (await deleteOldMail(db, clock.nowMs())) > 0) await sleep(RETENTION_PAUSE_MS)
+    },
+    (error) => log.warn({ err: error }, 'old mail could not be removed'),
+  )
   const worker_id = newId('wrk', clock.nowMs())
   const figures = exposeStoreFigures({ db, log, metrics })
   const beat = async () => figures.lead((await recordHeartbeat(db, worker_id)).is_leader)
@@ -206,6 +229,8 @@ export function createWorker(
       announcements.start()
       eventRetention.start()
       evidenceRetention.start()
+      mail.start()
+      mailRemoval.start()
       openRequests.start()
       clockWatch.start()
       heartbeats.start()
@@ -235,6 +260,13 @@ export function createWorker(
       { name: 'stop watching the identity of the database', run: () => identity.stop() },
       { name: 'stop removing old events', run: () => eventRetention.stop() },
       { name: 'stop removing old evidence', run: () => evidenceRetention.stop() },
+      {
+        name: 'stop sending mail',
+        run: async () => {
+          await Promise.all([mail.stop(), mailRemoval.stop()])
+          smtp?.close()
+        },
+      },
       { name: 'stop checking open supplier requests', run: () => openRequests.stop() },
       { name: 'stop watching the clock', run: () => clockWatch.stop() },
       { name: 'stop reading figures', run: () => figuresRefresh.stop() },

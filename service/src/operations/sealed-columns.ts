@@ -1,5 +1,6 @@
 import { apiKeySecrets } from '../accounts/api-key.ts'
 import type { Db } from '../platform/db.ts'
+import { mailBodies } from '../platform/mail.ts'
 import { ownKeySecrets } from '../platform/own-key.ts'
 import { countByKek, type SealedColumn } from '../platform/rewrap.ts'
 import { orderLinkSecrets, poolLinkSecrets } from '../supply/gift-link.ts'
@@ -16,6 +17,7 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   orderLinkSecrets,
   webhookSecrets,
   eventBodies,
+  mailBodies,
 ]
 
 /** How many values are under which encryption key. */
