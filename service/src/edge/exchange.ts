@@ -55,14 +55,15 @@ function record(
   const { match, presented, error } = exchange
   const { method, raw } = reply.request
   const route = 'route' in match ? match.route.name : 'none'
-  const status = reply.raw.writableFinished ? reply.statusCode : GONE_STATUS
+  const isAnswered = reply.raw.writableFinished || (exchange.isOpenEnded === true && reply.raw.headersSent)
+  const status = isAnswered ? reply.statusCode : GONE_STATUS
   exchange.onEnd?.({
     status: reply.statusCode,
     refused: presented?.type ?? null,
     isSent: reply.raw.writableFinished,
   })
   const seconds = (performance.now() - headersEndedAt(raw)) / 1000
-  metrics.requestTimer(method, route, status).observe(seconds)
+  if (!exchange.isOpenEnded) metrics.requestTimer(method, route, status).observe(seconds)
   const line = {
     request_id: exchange.request_id,
     method,

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Readable } from 'node:stream'
 
 /**
  * Routes with one way to authenticate and one format of errors. The edge knows neither: it checks the framing, limits connections and
@@ -10,6 +11,8 @@ export interface RouteFamily {
   readonly routes: readonly FamilyRoute[]
   /** Such as `/console`. Unknown paths at and below it are refused in this family's format, and no other family may have one there. */
   readonly prefix?: string
+  /** Answers every path that no family has, except those below a prefix. One family at most may have it; its `path` is not compared. */
+  readonly fallback?: FamilyRoute
   /** The answer to an error of a route, or of the edge once it knows the family: a wrong method, an unknown path below the prefix. */
   presentError(error: unknown, exchange: Exchange): PresentedError
 }
@@ -21,7 +24,7 @@ export interface FamilyRoute {
   readonly path: string
   /** For HEAD, Node sends the headers of the answer alone, the length of the body among them. */
   readonly methods: readonly string[]
-  answer(match: RouteMatch, exchange: Exchange): Promise<Answer<string | Buffer>>
+  answer(match: RouteMatch, exchange: Exchange): Promise<Answer<AnswerBody>>
 }
 
 /** Which route a request is for, decided from its first line and headers alone. */
@@ -45,9 +48,11 @@ export interface Exchange {
   /** As sent. The edge takes it out of `request.headers`. */
   readonly contentType: string | undefined
   /** Sent with the answer, and with an error as well. */
-  headers: Readonly<Record<string, string>>
+  headers: Readonly<Record<string, string | string[]>>
   /** Who was authenticated, as the fields of the log line. */
   actor?: Readonly<Record<string, string>>
+  /** The answer lasts until somebody ends it, such as a stream of events: its time is not measured, and hanging up is its usual end. */
+  isOpenEnded?: true
   /** Called once, when the request is over. */
   onEnd?(end: ExchangeEnd): void
 }
@@ -60,11 +65,14 @@ export interface ExchangeEnd {
   readonly isSent: boolean
 }
 
+/** A stream is read as fast as the caller takes it, and destroyed when the caller hangs up. */
+export type AnswerBody = string | Buffer | Readable
+
 export interface Answer<Body> {
   readonly status: number
   readonly body: Body
-  /** Besides the common ones, or instead of them. */
-  readonly headers?: Readonly<Record<string, string>>
+  /** Besides the common ones, or instead of them. A list is sent as one header each, for cookies. */
+  readonly headers?: Readonly<Record<string, string | string[]>>
 }
 
 export interface PresentedError extends Answer<string | Buffer> {

@@ -17,7 +17,7 @@ export interface NoMatch {
 
 /** Only the families' routes exist, and only in this spelling: another case, a trailing slash or an escape is another path. */
 export function createRouteMatcher(families: readonly RouteFamily[]): (request: IncomingMessage) => Match {
-  const { exact, byId, prefixes } = claimRoutes(families)
+  const { exact, byId, prefixes, fallback } = claimRoutes(families)
   return (request) => {
     const fault = framingFault(request)
     if (fault !== undefined) return noMatch(refuse('invalid_request', fault), undefined, true)
@@ -28,14 +28,13 @@ export function createRouteMatcher(families: readonly RouteFamily[]): (request: 
     const atPath = exact.get(path)
     const slash = path.lastIndexOf('/') + 1
     const found = atPath ?? (slash < path.length ? byId.get(path.slice(0, slash)) : undefined)
-    if (!found) {
-      const owner = prefixes.find(({ prefix }) => isWithin(path, prefix))?.family
-      return noMatch(nothingHere(owner), owner)
-    }
-    const { family, methods } = found
+    const owner = found ? undefined : prefixes.find(({ prefix }) => isWithin(path, prefix))?.family
+    const claimed = found ?? (owner ? undefined : fallback)
+    if (!claimed) return noMatch(nothingHere(owner), owner)
+    const { family, methods } = claimed
     const route = methods.get(request.method ?? '')
     if (!route) return noMatch(wrongMethod(request.method ?? '', [...methods.keys()]), family)
-    return { family, route, target, query, id: atPath ? '' : path.slice(slash) }
+    return { family, route, target, query, id: found && !atPath ? path.slice(slash) : '' }
   }
 }
 

@@ -6,6 +6,8 @@ export interface RouteTable {
   /** By the part of the path before `{id}`, with its slash. */
   readonly byId: ReadonlyMap<string, ClaimedPath>
   readonly prefixes: readonly { readonly prefix: string; readonly family: RouteFamily }[]
+  /** For every other path. */
+  readonly fallback: ClaimedPath | undefined
 }
 
 export interface ClaimedPath {
@@ -44,7 +46,20 @@ export function claimRoutes(families: readonly RouteFamily[]): RouteTable {
     return [{ prefix, family }]
   })
   refuseOverlaps(families, byId, prefixes)
-  return { exact, byId, prefixes }
+  return { exact, byId, prefixes, fallback: claimFallback(families) }
+}
+
+function claimFallback(families: readonly RouteFamily[]): ClaimedPath | undefined {
+  const [first, second] = families.flatMap((family) =>
+    family.fallback ? [{ family, route: family.fallback }] : [],
+  )
+  if (first && second) throw overlap(first.family, 'every other path', second.family, 'every other path')
+  return (
+    first && {
+      family: first.family,
+      methods: new Map(first.route.methods.map((method) => [method, first.route])),
+    }
+  )
 }
 
 /** Equal paths were refused while the table was filled. Refuses paths that differ and still match one request. */

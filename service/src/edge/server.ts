@@ -9,7 +9,7 @@ import { type OpenExchange, openExchange, recordWhenOver } from './exchange.ts'
 import { serialisePipelinedRequests } from './pipelining.ts'
 import { CallerGoneError, carriesBody, markHeadersEnd } from './receive-body.ts'
 import { COMMON_HEADERS, toRefusalAnswer } from './refusal-answer.ts'
-import type { Answer, PresentedError, RouteFamily } from './route-family.ts'
+import type { Answer, AnswerBody, PresentedError, RouteFamily } from './route-family.ts'
 import { createRouteMatcher, type Match } from './route-matcher.ts'
 import { lingerOnClose, refuseOnSockets } from './socket-refusals.ts'
 
@@ -119,6 +119,8 @@ export function createEdge(deps: EdgeDeps, families: readonly RouteFamily[]): Fa
     }
     exchange.error = error
     exchange.presented = present(exchange, error)
+    // Of an answer that failed before its first byte.
+    reply.removeHeader('content-disposition')
     return send(reply, exchange, exchange.presented)
   })
   app.route({
@@ -140,7 +142,8 @@ export function createEdge(deps: EdgeDeps, families: readonly RouteFamily[]): Fa
 }
 
 function methodsOf(families: readonly RouteFamily[]): string[] {
-  return [...new Set(families.flatMap(({ routes }) => routes.flatMap(({ methods }) => methods)))]
+  const routes = families.flatMap(({ routes, fallback }) => (fallback ? [...routes, fallback] : routes))
+  return [...new Set(routes.flatMap(({ methods }) => methods))]
 }
 
 function exchangeOf({ exchange }: FastifyRequest): OpenExchange {
@@ -164,7 +167,7 @@ function present(exchange: OpenExchange, error: unknown): PresentedError {
   }
 }
 
-function send(reply: FastifyReply, exchange: OpenExchange, answer: Answer<string | Buffer>): FastifyReply {
+function send(reply: FastifyReply, exchange: OpenExchange, answer: Answer<AnswerBody>): FastifyReply {
   const { raw } = reply.request
   reply
     .code(answer.status)

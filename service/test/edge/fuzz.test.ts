@@ -1,7 +1,7 @@
 import { METHODS } from 'node:http'
-import { BODY_BYTES_MAX, type RouteName, routeNamed } from '@shopwire/contract'
+import { BODY_BYTES_MAX, type Route, type RouteName, routeNamed } from '@shopwire/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createInputReader } from '../../src/edge/endpoints/read-input.ts'
+import { createInputReader } from '../../src/edge/read-input.ts'
 import { Refusal } from '../../src/platform/trouble.ts'
 import { echoes } from '../../testing/echo.ts'
 import { below, mutate, pick, type Random, randomFrom } from '../../testing/mutate.ts'
@@ -105,7 +105,7 @@ async function spread(count: number, width: number, work: (n: number) => Promise
 
 describe(`${BODIES} mutated bodies`, () => {
   const readers = (['postQuote', 'postOrders', 'postWebhook', 'postWebhookTest'] as const).map(
-    (name: RouteName) => createInputReader(routeNamed(name)),
+    (name: RouteName) => createInputReader(routeNamed(name) as Route),
   )
   const body = (random: Random) => mutate(random, Buffer.from(pick(random, carts)), bodyWords)
 

@@ -11,7 +11,7 @@ import {
   mountEndpoints,
   placeOf,
 } from '../endpoints/endpoint.ts'
-import { bodyNotTaken, createInputReader } from '../endpoints/read-input.ts'
+import { bodyNotTaken, createInputReader } from '../read-input.ts'
 import { carriesBody, refuseDeclaredLength } from '../receive-body.ts'
 import { toRefusalAnswer } from '../refusal-answer.ts'
 import type { FamilyRoute, RouteFamily } from '../route-family.ts'

@@ -7,7 +7,7 @@ import { BASE_PATH } from '@shopwire/contract'
 import { openApiText } from '@shopwire/contract/published'
 import { assert } from '../../platform/trouble.ts'
 import { answer } from '../endpoints/endpoint.ts'
-import { namesTag } from '../entity-tags.ts'
+import { namesTag, takesEncoding } from '../entity-tags.ts'
 import type { Answer } from '../route-family.ts'
 
 /**
@@ -120,7 +120,7 @@ export function answerWithFile(
   file: PublicFile,
   { 'if-none-match': known, 'accept-encoding': taken = '' }: IncomingHttpHeaders,
 ): Answer<Buffer> {
-  const form = file.forms.find(({ encoding }) => takes(taken, encoding)) ?? file.forms.at(-1)
+  const form = file.forms.find(({ encoding }) => takesEncoding(taken, encoding)) ?? file.forms.at(-1)
   assert(form, 'a file has a form')
   const headers = {
     ...file.headers,
@@ -131,10 +131,3 @@ export function answerWithFile(
   return isKnown ? answer(304, NOTHING, headers) : answer(200, form.bytes, headers)
 }
 const NOTHING = Buffer.alloc(0)
-
-function takes(list: string, encoding: string): boolean {
-  return list.split(',').some((part) => {
-    const [name = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
-    return name === encoding && !parameters.some((text) => /^q=0(\.0*)?$/.test(text))
-  })
-}

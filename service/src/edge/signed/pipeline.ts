@@ -7,7 +7,7 @@ import type { Evidence, EvidenceWriter } from '../../orders/evidence.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { refuse } from '../../platform/trouble.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
-import { bodyNotTaken, type InputReader } from '../endpoints/read-input.ts'
+import { bodyNotTaken, type InputReader } from '../read-input.ts'
 import { receiveBody, refuseDeclaredLength } from '../receive-body.ts'
 import type { Answer, Exchange, RouteMatch } from '../route-family.ts'
 

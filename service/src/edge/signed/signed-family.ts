@@ -1,6 +1,6 @@
 import type { Route } from '@shopwire/contract'
 import { asJson, type Endpoint, mountEndpoints, placeOf } from '../endpoints/endpoint.ts'
-import { createInputReader } from '../endpoints/read-input.ts'
+import { createInputReader } from '../read-input.ts'
 import { toRefusalAnswer } from '../refusal-answer.ts'
 import type { FamilyRoute, RouteFamily } from '../route-family.ts'
 import { type PipelineDeps, runPipeline } from './pipeline.ts'

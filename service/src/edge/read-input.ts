@@ -1,13 +1,18 @@
-import type { Route } from '@shopwire/contract'
 import { repeatedItemId } from '@shopwire/contract'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
-import { JsonError, parseStrictJson } from '../../platform/strict-json.ts'
-import { refuse } from '../../platform/trouble.ts'
+import { JsonError, parseStrictJson } from '../platform/strict-json.ts'
+import { refuse } from '../platform/trouble.ts'
 
 /** Turns the raw query and body of one route into values the contract allows, or refuses with what is wrong. */
 export interface InputReader {
   query(raw: string | undefined): unknown
   body(bytes: Uint8Array): unknown
+}
+
+/** JSON schemas; without one there is no body, or no parameter is read. */
+export interface InputSchemas {
+  readonly query?: object
+  readonly body?: object
 }
 
 /** Nothing is coerced, dropped or filled in: a numeric id would silently become another item's. */
@@ -20,7 +25,7 @@ const queries = new Ajv({
   useDefaults: true,
 })
 
-export function createInputReader(route: Route): InputReader {
+export function createInputReader(route: InputSchemas): InputReader {
   const checkBody = route.body && bodies.compile(route.body)
   const checkQuery = route.query && queries.compile(route.query)
   const properties =
@@ -126,7 +131,7 @@ function explain({ instancePath, keyword, message, params }: ErrorObject, whole:
 
 function refuseRepeatedItems(value: unknown) {
   const items = (value as { items?: unknown }).items
-  if (!Array.isArray(items)) return
+  if (!Array.isArray(items) || items.some((item) => typeof item?.id !== 'string')) return
   const repeated = repeatedItemId(items as { id: string }[])
   if (repeated !== null) {
     throw refuse(
