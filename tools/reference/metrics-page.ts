@@ -18,14 +18,14 @@ export function metricsPage(metrics: readonly MetricDescription[]): string {
     `\`${name}\``,
     type,
     labels.map((label) => `\`${label}\``).join(', '),
-    processes.length > 1 ? 'both' : processes.join(),
+    processes.length === 3 ? 'all' : processes.join(', '),
     help,
     action ?? '',
   ]
   return `${madeFrom('service/src/platform/metrics.ts')}
 # Metrics
 
-\`GET /metrics\` on \`SHOPWIRE_HEALTH_PORT\`, of API and worker alike, in the text format of Prometheus. \`shopwire-admin metrics\` prints
+\`GET /metrics\` on \`SHOPWIRE_HEALTH_PORT\`, of API, worker and dashboard alike, in the text format of Prometheus. \`shopwire-admin metrics\` prints
 this list. [Observability](../observability.md) says how to read them, which alerts to set, and what the log lines look like.
 
 Counters and histograms are at zero from the first scrape for every value of a label that is known beforehand. No label has an account,
@@ -35,7 +35,7 @@ ${table(['Metric', 'Type', 'Labels', 'Process', 'Meaning', 'When it moves'], our
 
 ## The Node.js runtime
 
-Of both processes, from the Prometheus client library. The delay of the event loop is \`nodejs_eventloop_lag_p99_seconds\`: above 0.1 s
+Of all processes, from the Prometheus client library. The delay of the event loop is \`nodejs_eventloop_lag_p99_seconds\`: above 0.1 s
 for long, the process has too much to do; start another one.
 
 ${table(

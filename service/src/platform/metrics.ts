@@ -2,8 +2,8 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from '@prometheus-io/
 import { type ErrorType, type Route, routes } from '@shopwire/contract'
 import { Durations, type Timer } from './durations.ts'
 
-/** Which process exposes a metric. Orders are taken by the API, fulfilled by workers. */
-export type ProcessKind = 'api' | 'worker'
+/** Which process exposes a metric. Orders are taken by the API, fulfilled by workers, and watched in the dashboard. */
+export type ProcessKind = 'api' | 'worker' | 'dashboard'
 
 /** One row of docs/reference/metrics.md. */
 export interface MetricDescription {
@@ -25,7 +25,7 @@ export function describeMetrics(): (Omit<MetricDescription, 'action'> & { action
   const all = registry.getMetricsAsArray() as unknown as Pick<MetricDescription, 'name' | 'help' | 'type'>[]
   return all.map(
     ({ name, help, type }) =>
-      known.get(name) ?? { name, type, labels: [], processes: BOTH, help, action: null },
+      known.get(name) ?? { name, type, labels: [], processes: ALL, help, action: null },
   )
 }
 
@@ -89,7 +89,10 @@ export type SupplierOutcome = (typeof SUPPLIER_OUTCOMES)[number]
 export const QUEUES = ['fulfil', 'deliver'] as const
 const API: readonly ProcessKind[] = ['api']
 const WORKER: readonly ProcessKind[] = ['worker']
-const BOTH: readonly ProcessKind[] = ['api', 'worker']
+const DASHBOARD: readonly ProcessKind[] = ['dashboard']
+const HTTP: readonly ProcessKind[] = ['api', 'dashboard']
+const CLOCKED: readonly ProcessKind[] = ['api', 'worker']
+const ALL: readonly ProcessKind[] = ['api', 'worker', 'dashboard']
 /** Beyond so many names of suppliers, further ones are counted as "other". */
 export const SUPPLIER_NAMES_MAX = 50
 
@@ -118,7 +121,7 @@ interface Spec<Labels extends LabelValues> extends Pick<MetricDescription, 'name
  * Counters and histograms begin at zero for all values of their labels: rate() sees the first event, and an alert that
  * compares with zero works from the first scrape. Gauges that come from the database are exposed only while they are fresh.
  */
-export function createMetrics(version: string, processes: readonly ProcessKind[] = BOTH) {
+export function createMetrics(version: string, processes: readonly ProcessKind[] = ALL) {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const reference: MetricDescription[] = []
@@ -190,28 +193,28 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
     }
   }
 
-  gauge(BOTH, {
+  gauge(ALL, {
     name: 'shopwire_build_info',
     help: 'The running version, as a label; the value is always 1.',
     action: 'Compare the versions of all processes after a deployment.',
     labels: { version: 'as observed' } as never,
   }).set({ version } as never, 1)
 
-  const statementDuration = histogram(BOTH, MILLISECONDS, {
+  const statementDuration = histogram(ALL, MILLISECONDS, {
     name: 'shopwire_database_statement_duration_seconds',
     help: 'Time of database statements by name, with the wait for a free connection unless in a transaction.',
     action:
       'If all rise, look at the database server and at shopwire_database_connections_waiting. If one rises, look at its plan.',
     labels: { statement: TIMED_STATEMENTS },
   })
-  const requestDuration = histogram(API, REQUESTS, {
+  const requestDuration = histogram(HTTP, REQUESTS, {
     name: 'http_server_request_duration_seconds',
     help: 'Time from the end of the request headers to the end of the answer; status 499: the caller hung up.',
     action:
       'For 5xx look at the warn and error lines of "request". For slow answers compare with the times of statements.',
     labels: { method: 'as observed', route: 'as observed', status: 'as observed' },
   })
-  for (const { method, name, responses } of routes) {
+  for (const { method, name, responses } of processes.includes('api') ? routes : []) {
     for (const status of [...Object.keys(responses), '500', '503'])
       requestDuration.labels({ method, route: name, status })
   }
@@ -226,7 +229,7 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
     registry,
     reference,
 
-    ready: reading(BOTH, {
+    ready: reading(ALL, {
       name: 'shopwire_ready',
       help: '1 while this process does its work, 0 while /readyz says why it does not.',
       action: 'Read /readyz of the process: it names the reason.',
@@ -247,26 +250,32 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
       action:
         'A caller retries without signing again, or somebody replays what was captured. The log names the key id.',
     }),
-    rateLimited: counter(API, {
+    rateLimited: counter(HTTP, {
       name: 'shopwire_rate_limited_total',
       help: 'Requests refused with 429, by the policy that was full.',
       action:
         'Find the account in the log; its limits are SHOPWIRE_REQUESTS_PER_MINUTE and SHOPWIRE_ORDER_ATTEMPTS_PER_MINUTE.',
-      labels: { policy: ['req', 'orders', 'public'] },
+      labels: { policy: ['req', 'orders', 'public', 'dashboard'] },
     }),
-    unavailable: counter(API, {
+    unavailable: counter(HTTP, {
       name: 'shopwire_unavailable_total',
       help: 'Requests refused with 503 because a part did not answer.',
       action: 'Look at the "err" of the warn lines of "request"; they carry PostgreSQL\'s code.',
       labels: { part: ['database', 'admission', 'catalogue'] },
     }),
-    connectionsRefused: counter(API, {
+    connectionsRefused: counter(HTTP, {
       name: 'shopwire_connections_refused_total',
       help: 'Connections closed at once, by the limit that was reached.',
       action: 'Find who holds the sockets; start more API processes for more callers.',
       labels: { limit: ['all', 'address'] },
     }),
     admissionDuration,
+    liveStreams: reading(DASHBOARD, {
+      name: 'shopwire_dashboard_live_streams',
+      help: 'Pages of the dashboard that are open and told of changes.',
+      action:
+        'Near 4,000 in one process, start another one: further pages are not told, and have to be reloaded.',
+    }),
     admissionMemoryLosses: counter(API, {
       name: 'shopwire_admission_memory_losses_total',
       help: 'Times the admission store was found to have lost its data (crash, flush, failover).',
@@ -456,29 +465,29 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
     statementTimers: Object.fromEntries(
       TIMED_STATEMENTS.map((statement) => [statement, statementDuration.labels({ statement })]),
     ) as Readonly<Record<StatementLabel, Timer>>,
-    databaseConnections: readings(BOTH, {
+    databaseConnections: readings(ALL, {
       name: 'shopwire_database_connections',
       help: 'Connections of this process to the database.',
       action: 'in_use at SHOPWIRE_DATABASE_CONNECTIONS for long: slow statements, or too few connections.',
       labels: { state: ['in_use', 'idle'] },
     }),
-    databaseConnectionsWaiting: reading(BOTH, {
+    databaseConnectionsWaiting: reading(ALL, {
       name: 'shopwire_database_connections_waiting',
       help: 'Requests waiting for a database connection.',
       action: 'Above zero for long: slow statements, or too few connections.',
     }),
-    databaseWritesFailing: reading(BOTH, {
+    databaseWritesFailing: reading(ALL, {
       name: 'shopwire_database_writes_failing',
       help: '1 while the database cannot write, such as on a full disk.',
       action: 'Free space on the volume of PostgreSQL, or enlarge it; never remove files from pg_wal.',
     }),
-    databaseUnconfirmed: gauge(BOTH, {
+    databaseUnconfirmed: gauge(ALL, {
       name: 'shopwire_database_unconfirmed',
       help: '1 while the database is not the one an operator confirmed: nothing is delivered, sent or bought.',
       action:
         'Restored or failed over: see "Restores and failover" in the documentation, then database confirm.',
     }),
-    databaseClockOffset: reading(BOTH, {
+    databaseClockOffset: reading(CLOCKED, {
       name: 'shopwire_database_clock_offset_seconds',
       help: 'How far the clock of the database is ahead of the clock of this process.',
       action:

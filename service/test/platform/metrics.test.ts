@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Durations } from '../../src/platform/durations.ts'
-import { createMetrics } from '../../src/platform/metrics.ts'
+import { createMetrics, type ProcessKind } from '../../src/platform/metrics.ts'
 
 const seriesIn = (text: string, series: string) =>
   text.split('\n').find((line) => line.startsWith(`${series} `))
@@ -24,13 +24,13 @@ test('every counter and histogram with known labels is at zero in the first scra
   expect(text).toContain('shopwire_build_info{version="1.2.3"} 1')
 })
 
-test('a process exposes its own metrics and those of both, and not those of the other process', async () => {
-  const names = async (kind: 'api' | 'worker') => {
+test('a process exposes its own metrics and those it shares, and not those of other processes', async () => {
+  const names = async (kind: ProcessKind) => {
     const { registry, reference } = createMetrics('test', [kind])
     const text = await registry.metrics()
     return { exposed: reference.filter(({ name }) => text.includes(`# TYPE ${name} `)), reference }
   }
-  for (const kind of ['api', 'worker'] as const) {
+  for (const kind of ['api', 'worker', 'dashboard'] as const) {
     const { exposed, reference } = await names(kind)
     expect(exposed).toEqual(reference.filter(({ processes }) => processes.includes(kind)))
   }
