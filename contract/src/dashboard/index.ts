@@ -1,25 +1,26 @@
 import { auditRoutes } from './audit.ts'
 import { identityRoutes } from './identity.ts'
+import { liveRoutes } from './live.ts'
 import type { DashboardRoute } from './route.ts'
 import { teamRoutes } from './team.ts'
 
 export * from './audit.ts'
 export * from './errors.ts'
 export * from './identity.ts'
+export * from './live.ts'
 export * from './roles.ts'
 export * from './route.ts'
 export * from './team.ts'
 
 /** Every route of the dashboard's API, one list per area. */
 export const dashboardRoutes = [
-  ...identityRoutes,
-  ...teamRoutes,
   ...auditRoutes,
+  ...identityRoutes,
+  ...liveRoutes,
+  ...teamRoutes,
 ] as const satisfies readonly DashboardRoute[]
 
-export type DashboardRouteName = (typeof dashboardRoutes)[number] extends { readonly name: infer Name }
-  ? Name
-  : never
+export type DashboardRouteName = (typeof dashboardRoutes)[number]['name']
 
 export type DashboardRouteNamed<Name extends DashboardRouteName> = Extract<
   (typeof dashboardRoutes)[number],

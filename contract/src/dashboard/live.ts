@@ -1,0 +1,26 @@
+import Type, { type Static } from 'typebox'
+import { closed } from '../shapes.ts'
+import { roles } from './roles.ts'
+import type { DashboardRoute } from './route.ts'
+
+/** What can change while a page is open. An event says which, never what: the page reads it again, with its own rights. */
+export const liveTopics = ['orders', 'balance', 'deliveries', 'webhook', 'keys', 'team'] as const
+
+export type LiveTopic = (typeof liveTopics)[number]
+
+/** The data of each event of the stream. */
+export const LiveHint = closed({ topics: Type.Array(Type.Enum([...liveTopics]), { minItems: 1 }) })
+
+export type LiveHint = Static<typeof LiveHint>
+
+/** Names of the events on the stream. */
+export const liveEvents = {
+  /** Something of these topics has changed. */
+  hint: 'hint',
+  /** The session has ended or the membership was removed: the page must not connect again, but sign in. */
+  ended: 'ended',
+} as const
+
+export const liveRoutes = [
+  { name: 'live', method: 'GET', path: '/api/live', access: roles, reply: null, stream: 'text/event-stream' },
+] as const satisfies readonly DashboardRoute[]

@@ -1,0 +1,221 @@
+import type { IncomingMessage } from 'node:http'
+import { RATE_WINDOW_S } from '@shopwire/contract'
+import { type DashboardRoute, dashboardRoutes } from '@shopwire/contract/dashboard'
+import type { Area } from '../../dashboard/area.ts'
+import type { Member } from '../../dashboard/member.ts'
+import type { Session, Sessions } from '../../dashboard/session.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { Metrics } from '../../platform/metrics.ts'
+import { createThrottle } from '../../platform/throttle.ts'
+import { Refusal, refuse } from '../../platform/trouble.ts'
+import { bodyNotTaken, createInputReader, type InputReader } from '../read-input.ts'
+import { receiveBody, refuseDeclaredLength } from '../receive-body.ts'
+import { toRefusalAnswer } from '../refusal-answer.ts'
+import type { Answer, AnswerBody, Exchange, FamilyRoute, RouteFamily, RouteMatch } from '../route-family.ts'
+import { securityHeaders } from '../security-headers.ts'
+import { refuseForeignPage, refuseWithoutToken } from './forgery-checks.ts'
+import { createPresenter, type PresentReply } from './present-reply.ts'
+
+export interface DashboardFamilyDeps {
+  readonly clock: Clock
+  readonly metrics: Pick<Metrics, 'rateLimited'>
+  readonly sessions: Sessions
+  /** Of its pages, such as https://dashboard.example.com; without a slash at the end. */
+  readonly origin: string
+  /** Compares each reply with its schema before it is sent; for development and tests. */
+  readonly isStrict?: boolean
+  readonly requestsPerMinute?: number
+  addressOf(request: IncomingMessage): string
+}
+
+/** Handlers by the name of their route. */
+export type DashboardHandlers = Area<typeof dashboardRoutes>
+
+/** Outside, the table is uniform: the schemas have made the values fit. */
+type AnyHandler = (call: never) => Promise<unknown>
+
+interface Mounted {
+  readonly route: DashboardRoute
+  readonly input: InputReader
+  readonly handle: AnyHandler
+  readonly present: PresentReply
+}
+
+interface FamilyContext extends DashboardFamilyDeps {
+  readonly headers: Readonly<Record<string, string>>
+  refuseTooMany(name: string, nowMs: number): void
+}
+
+/** Far more than the busiest page asks for. Counted per session; per address where nobody is signed in. */
+const REQUESTS_PER_MINUTE = 1_200
+const PREFIX = '/api'
+/** An answer is data, should a browser ever open it as a page. */
+const POLICY = "default-src 'none'; frame-ancestors 'none'"
+
+/** The dashboard's API: pages of its own origin, sessions in a cookie, roles and a second factor. */
+export function dashboardFamily(
+  deps: DashboardFamilyDeps,
+  handlers: DashboardHandlers,
+  table: readonly DashboardRoute[] = dashboardRoutes,
+): RouteFamily {
+  const context = {
+    ...deps,
+    headers: { ...securityHeaders(deps.origin), 'content-security-policy': POLICY },
+    refuseTooMany: createLimit(deps),
+  }
+  const routes = table.map((route): FamilyRoute => {
+    const handle = (handlers as Readonly<Record<string, AnyHandler>>)[route.name]
+    if (!handle) throw new Error(`The route ${route.name} of the dashboard has no handler.`)
+    if (!route.path.startsWith(`${PREFIX}/`)) throw new Error(`${route.path} is not below ${PREFIX}.`)
+    const mounted = {
+      route,
+      handle,
+      input: createInputReader(route),
+      present: createPresenter(route, deps.isStrict === true),
+    }
+    return {
+      name: route.name,
+      path: route.path,
+      methods: [route.method],
+      answer: (match, exchange) => answer(context, mounted, match, exchange),
+    }
+  })
+  return { name: 'dashboard', prefix: PREFIX, routes, presentError: toRefusalAnswer }
+}
+
+/**
+ * From headers to answer, in the fixed order of checks: declared length, body, the page it comes from, session, token, role, second
+ * factor, validation, then the handler. Every refusal is thrown.
+ */
+async function answer(
+  { headers, refuseTooMany, ...deps }: FamilyContext,
+  { route, input, handle, present }: Mounted,
+  match: RouteMatch,
+  exchange: Exchange,
+): Promise<Answer<AnswerBody>> {
+  const { request, request_id } = exchange
+  exchange.headers = headers
+  refuseDeclaredLength(request)
+  const bytes = await receiveBody(request, exchange.response)
+  refuseForeignPage(request, deps.origin)
+  if (route.method === 'POST') refuseOtherContent(exchange.contentType)
+
+  const nowMs = deps.clock.nowMs()
+  const { cookie } = request.headers
+  const visitor = await deps.sessions.identify(cookie, nowMs)
+  const { session } = visitor
+  const address = deps.addressOf(request)
+  if (session) exchange.actor = actorOf(session)
+  refuseTooMany(session?.id ?? address, nowMs)
+  const { access } = route
+  if (access !== 'anyone' && !session) throw signInRequired()
+  if (route.method === 'POST') refuseWithoutToken(request, visitor.csrf_token)
+  const member =
+    session && typeof access !== 'string' ? memberOf(session, access, { address, request_id }) : undefined
+  if (route.isStepUp && !(session && session.stepped_up_until_ms > nowMs)) throw stepUpRequired()
+
+  if (bytes.length > 0 && route.body === undefined) throw bodyNotTaken(route.method)
+  const valid = { id: match.id, query: input.query(match.query), body: input.body(bytes), nowMs }
+  const call = member
+    ? { ...valid, member, last_event_id: headerOf(request, 'last-event-id') }
+    : {
+        ...valid,
+        visitor,
+        session,
+        cookie,
+        address,
+        request_id,
+        user_agent: headerOf(request, 'user-agent') ?? '',
+        setCookie: (line: string) => addCookie(exchange, line),
+      }
+  if (route.stream) exchange.isOpenEnded = true
+  return present(await handle(call as never))
+}
+
+function actorOf({ person_id, account }: Session): Readonly<Record<string, string>> {
+  return account ? { person_id, account_id: account.id } : { person_id }
+}
+
+function memberOf(
+  session: Session,
+  allowed: Exclude<DashboardRoute['access'], string>,
+  request: Pick<Member, 'address' | 'request_id'>,
+): Member {
+  const { account } = session
+  if (!account) {
+    throw refuse(
+      'role_missing',
+      'You are not in an account. Choose one of yours, or ask the owner of an account to invite you.',
+    )
+  }
+  if (!allowed.includes(account.role)) {
+    throw refuse(
+      'role_missing',
+      `This is for the ${listOf(allowed)} of the account; you are ${account.role}. Ask an owner to do it or to change your role.`,
+    )
+  }
+  return {
+    person_id: session.person_id,
+    person_name: session.person_name,
+    email: session.email,
+    account_id: account.id,
+    role: account.role,
+    session_id: session.id,
+    ...request,
+  }
+}
+
+function listOf(names: readonly string[]): string {
+  return new Intl.ListFormat('en', { type: 'disjunction' }).format(names)
+}
+
+function signInRequired() {
+  return refuse(
+    'sign_in_required',
+    'Nobody is signed in here, or the session has ended. Sign in and try again.',
+  )
+}
+
+function stepUpRequired() {
+  return refuse(
+    'step_up_required',
+    'This needs a second factor given in the last five minutes. Confirm with your passkey or code, then try again.',
+  )
+}
+
+/** A form of another site can send other types without asking first; this one it cannot. */
+function refuseOtherContent(contentType: string | undefined): void {
+  if (contentType === undefined || !JSON_TYPE.test(contentType))
+    throw refuse('invalid_request', 'Send Content-Type: application/json.')
+}
+const JSON_TYPE = /^application\/json(; ?charset=utf-8)?$/i
+
+function headerOf({ headers }: IncomingMessage, name: string): string | undefined {
+  const value = headers[name]
+  return typeof value === 'string' ? value : undefined
+}
+
+function addCookie(exchange: Exchange, line: string): void {
+  const { 'set-cookie': earlier = [], ...others } = exchange.headers
+  exchange.headers = { ...others, 'set-cookie': [earlier, line].flat() }
+}
+
+function createLimit({ metrics, requestsPerMinute = REQUESTS_PER_MINUTE }: DashboardFamilyDeps) {
+  const calls = createThrottle({
+    hitsMax: requestsPerMinute,
+    windowMs: RATE_WINDOW_S * 1000,
+    namesMax: 100_000,
+  })
+  return (name: string, nowMs: number) => {
+    const waitMs = calls.hit(name, nowMs)
+    if (waitMs === 0) return
+    metrics.rateLimited.inc({ policy: 'dashboard' })
+    const seconds = Math.ceil(waitMs / 1000)
+    throw new Refusal(
+      'rate_limited',
+      `Too many requests came from this session. Wait ${seconds} s and try again.`,
+      {},
+      { 'retry-after': String(seconds) },
+    )
+  }
+}

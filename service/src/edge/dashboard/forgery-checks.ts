@@ -1,0 +1,37 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { refuse } from '../../platform/trouble.ts'
+
+/** Which page sent the request, from what browsers add by themselves and scripts of other sites cannot change. */
+export function refuseForeignPage({ method, headers }: IncomingMessage, origin: string): void {
+  const site = headers['sec-fetch-site']
+  if (method === 'GET') {
+    // A reader who types the address has "none". Old browsers send nothing; a read changes nothing, and its answer stays with its origin.
+    if (site === 'cross-site' || site === 'same-site') throw forged('Sec-Fetch-Site')
+    return
+  }
+  if (headers.origin !== origin) throw forged('Origin')
+  if (site !== 'same-origin') throw forged('Sec-Fetch-Site')
+}
+
+/** The token that only a page of this visitor has read. */
+export function refuseWithoutToken({ headers }: IncomingMessage, token: string | undefined): void {
+  const sent = headers['x-csrf-token']
+  if (token === undefined || typeof sent !== 'string' || !isEqual(sent, token)) throw forged('X-Csrf-Token')
+}
+
+function isEqual(one: string, other: string): boolean {
+  return timingSafeEqual(digest(one), digest(other))
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}
+
+function forged(check: string) {
+  return refuse(
+    'request_forged',
+    'This request does not come from an open page of this dashboard, so nothing was done. Reload the page and try again.',
+    { check },
+  )
+}

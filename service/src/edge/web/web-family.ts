@@ -1,0 +1,116 @@
+import type { IncomingMessage } from 'node:http'
+import { refuse } from '../../platform/trouble.ts'
+import { namesTag, takesEncoding } from '../entity-tags.ts'
+import { bodyNotTaken } from '../read-input.ts'
+import { carriesBody, refuseDeclaredLength } from '../receive-body.ts'
+import { toRefusalAnswer } from '../refusal-answer.ts'
+import type { Answer, FamilyRoute, RouteFamily } from '../route-family.ts'
+import { securityHeaders } from '../security-headers.ts'
+import type { WebFile, WebFiles } from './web-files.ts'
+
+/**
+ * No inline script or style, no other host, nothing assigned to innerHTML. Pictures of items come from the hosts that the catalogue
+ * names; they are loaded without a referrer.
+ */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data: https:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+const PERMISSIONS = [
+  'publickey-credentials-get=(self)',
+  'publickey-credentials-create=(self)',
+  'clipboard-write=(self)',
+  ...['camera', 'display-capture', 'geolocation', 'microphone', 'midi', 'payment', 'serial', 'usb'].map(
+    (feature) => `${feature}=()`,
+  ),
+].join(', ')
+const IMMUTABLE = 'public, max-age=31536000, immutable'
+const METHODS = ['GET', 'HEAD']
+
+/** The dashboard's application: its files, and its page at every other path, because the application reads the path itself. */
+export function webFamily(origin: string, files: WebFiles): RouteFamily {
+  const page = files.get('index.html')
+  const headers = {
+    ...securityHeaders(origin),
+    'content-security-policy': POLICY,
+    'permissions-policy': PERMISSIONS,
+  }
+  const routes = [...files].flatMap(([name, file]): FamilyRoute[] =>
+    file === page
+      ? []
+      : [
+          {
+            name: 'web-file',
+            path: `/${name}`,
+            methods: METHODS,
+            // The hash of what they hold is in the names of assets.
+            answer: serve(file, {
+              ...headers,
+              'cache-control': name.startsWith('assets/') ? IMMUTABLE : 'no-cache',
+            }),
+          },
+        ],
+  )
+  const servePage = page && serve(page, { ...headers, 'cache-control': 'no-cache' })
+  const fallback: FamilyRoute = {
+    name: 'web-page',
+    path: '/',
+    methods: METHODS,
+    async answer(match, exchange) {
+      const [path = ''] = match.target.split('?')
+      if (!servePage) throw notBuilt()
+      // A dot is a file that is not there: a script that gets a page instead of an error is harder to understand.
+      if (path.includes('.')) throw refuse('not_found', 'There is no such file.')
+      return servePage(match, exchange)
+    },
+  }
+  return { name: 'web', routes, fallback, presentError: toRefusalAnswer }
+}
+
+function serve(file: WebFile, common: Readonly<Record<string, string>>): FamilyRoute['answer'] {
+  const answers = file.forms.map(({ encoding, etag, bytes }) => {
+    const headers = {
+      ...common,
+      etag,
+      'content-type': file.type,
+      ...(file.forms.length > 1 && { vary: 'Accept-Encoding' }),
+      ...(encoding !== 'identity' && { 'content-encoding': encoding }),
+    }
+    return {
+      encoding,
+      etag,
+      full: { status: 200, body: bytes, headers },
+      same: { status: 304, body: NOTHING, headers },
+    }
+  })
+  return async (_match, { request }): Promise<Answer<Buffer>> => {
+    refuseDeclaredLength(request)
+    refuseBody(request)
+    const taken = request.headers['accept-encoding'] ?? ''
+    const form = answers.find(({ encoding }) => encoding === 'identity' || takesEncoding(taken, encoding))
+    if (!form) throw new Error('a file has a form without compression')
+    return namesTag(request.headers['if-none-match'], form.etag) ? form.same : form.full
+  }
+}
+const NOTHING = Buffer.alloc(0)
+
+function refuseBody(request: IncomingMessage): void {
+  if (carriesBody(request)) throw bodyNotTaken(request.method ?? '')
+}
+
+function notBuilt() {
+  return refuse(
+    'not_found',
+    'The application of the dashboard is not installed beside this service. Build it with "npm run web:build", or set SHOPWIRE_WEB_FOLDER to its folder.',
+  )
+}
