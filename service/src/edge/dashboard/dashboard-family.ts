@@ -1,13 +1,15 @@
 import type { IncomingMessage } from 'node:http'
 import { RATE_WINDOW_S } from '@shopwire/contract'
-import { type DashboardRoute, dashboardRoutes } from '@shopwire/contract/dashboard'
+import { type DashboardRoute, dashboardRoutes, type identityRoutes } from '@shopwire/contract/dashboard'
 import type { Area } from '../../dashboard/area.ts'
 import type { Member } from '../../dashboard/member.ts'
-import type { Session, Sessions } from '../../dashboard/session.ts'
+import type { Sessions } from '../../dashboard/session.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Metrics } from '../../platform/metrics.ts'
 import { createThrottle } from '../../platform/throttle.ts'
 import { Refusal, refuse } from '../../platform/trouble.ts'
+import type { IdentityAnswer, IdentityArea } from '../../sessions/identity-call.ts'
+import type { SignedIn } from '../../sessions/signed-in.ts'
 import { bodyNotTaken, createInputReader, type InputReader } from '../read-input.ts'
 import { receiveBody, refuseDeclaredLength } from '../receive-body.ts'
 import { toRefusalAnswer } from '../refusal-answer.ts'
@@ -28,8 +30,9 @@ export interface DashboardFamilyDeps {
   addressOf(request: IncomingMessage): string
 }
 
-/** Handlers by the name of their route. */
-export type DashboardHandlers = Area<typeof dashboardRoutes>
+/** Handlers by the name of their route. Those of identity see cookies; all others are given a member. */
+export type DashboardHandlers = IdentityArea<typeof identityRoutes> &
+  Area<readonly Exclude<(typeof dashboardRoutes)[number], (typeof identityRoutes)[number]>[]>
 
 /** Outside, the table is uniform: the schemas have made the values fit. */
 type AnyHandler = (call: never) => Promise<unknown>
@@ -97,51 +100,53 @@ async function answer(
   exchange.headers = headers
   refuseDeclaredLength(request)
   const bytes = await receiveBody(request, exchange.response)
-  refuseForeignPage(request, deps.origin)
+  const { access } = route
+  refuseForeignPage(request, deps.origin, access === 'anyone')
   if (route.method === 'POST') refuseOtherContent(exchange.contentType)
 
   const nowMs = deps.clock.nowMs()
   const { cookie } = request.headers
-  const visitor = await deps.sessions.identify(cookie, nowMs)
-  const { session } = visitor
+  const { signed_in, csrf_token } = await deps.sessions.identify(cookie, nowMs)
   const address = deps.addressOf(request)
-  if (session) exchange.actor = actorOf(session)
-  refuseTooMany(session?.id ?? address, nowMs)
-  const { access } = route
-  if (access !== 'anyone' && !session) throw signInRequired()
-  if (route.method === 'POST') refuseWithoutToken(request, visitor.csrf_token)
+  if (signed_in) exchange.actor = actorOf(signed_in)
+  refuseTooMany(signed_in?.session_id ?? address, nowMs)
+  if (access !== 'anyone' && !signed_in) throw signInRequired()
+  if (route.method === 'POST') refuseWithoutToken(request, csrf_token)
   const member =
-    session && typeof access !== 'string' ? memberOf(session, access, { address, request_id }) : undefined
-  if (route.isStepUp && !(session && session.stepped_up_until_ms > nowMs)) throw stepUpRequired()
+    signed_in && typeof access !== 'string' ? memberOf(signed_in, access, { address, request_id }) : undefined
+  if (route.isStepUp && !isSteppedUp(signed_in, nowMs)) throw stepUpRequired()
 
   if (bytes.length > 0 && route.body === undefined) throw bodyNotTaken(route.method)
   const valid = { id: match.id, query: input.query(match.query), body: input.body(bytes), nowMs }
-  const call = member
-    ? { ...valid, member, last_event_id: headerOf(request, 'last-event-id') }
-    : {
-        ...valid,
-        visitor,
-        session,
-        cookie,
-        address,
-        request_id,
-        user_agent: headerOf(request, 'user-agent') ?? '',
-        setCookie: (line: string) => addCookie(exchange, line),
-      }
-  if (route.stream) exchange.isOpenEnded = true
-  return present(await handle(call as never))
+  if (member) {
+    const call = { ...valid, member, last_event_id: headerOf(request, 'last-event-id') }
+    if (route.stream) exchange.isOpenEnded = true
+    return present(await handle(call as never))
+  }
+  const user_agent = headerOf(request, 'user-agent') ?? ''
+  const { reply, setCookie, redirect } = (await handle({
+    ...valid,
+    cookie,
+    address,
+    user_agent,
+    request_id,
+  } as never)) as IdentityAnswer<unknown>
+  const answered =
+    redirect === undefined ? present(reply) : { status: 303, body: '', headers: { location: redirect } }
+  return setCookie
+    ? { ...answered, headers: { ...answered.headers, 'set-cookie': [...setCookie] } }
+    : answered
 }
 
-function actorOf({ person_id, account }: Session): Readonly<Record<string, string>> {
-  return account ? { person_id, account_id: account.id } : { person_id }
+function actorOf({ person, account }: SignedIn): Readonly<Record<string, string>> {
+  return account ? { person_id: person.id, account_id: account.id } : { person_id: person.id }
 }
 
 function memberOf(
-  session: Session,
+  { session_id, person, account }: SignedIn,
   allowed: Exclude<DashboardRoute['access'], string>,
   request: Pick<Member, 'address' | 'request_id'>,
 ): Member {
-  const { account } = session
   if (!account) {
     throw refuse(
       'role_missing',
@@ -155,18 +160,22 @@ function memberOf(
     )
   }
   return {
-    person_id: session.person_id,
-    person_name: session.person_name,
-    email: session.email,
+    person_id: person.id,
+    person_name: person.name,
+    email: person.email,
     account_id: account.id,
     role: account.role,
-    session_id: session.id,
+    session_id,
     ...request,
   }
 }
 
 function listOf(names: readonly string[]): string {
   return new Intl.ListFormat('en', { type: 'disjunction' }).format(names)
+}
+
+function isSteppedUp(signed_in: SignedIn | undefined, nowMs: number): boolean {
+  return (signed_in?.stepped_up_until_ms ?? 0) > nowMs
 }
 
 function signInRequired() {
@@ -193,11 +202,6 @@ const JSON_TYPE = /^application\/json(; ?charset=utf-8)?$/i
 function headerOf({ headers }: IncomingMessage, name: string): string | undefined {
   const value = headers[name]
   return typeof value === 'string' ? value : undefined
-}
-
-function addCookie(exchange: Exchange, line: string): void {
-  const { 'set-cookie': earlier = [], ...others } = exchange.headers
-  exchange.headers = { ...others, 'set-cookie': [earlier, line].flat() }
 }
 
 function createLimit({ metrics, requestsPerMinute = REQUESTS_PER_MINUTE }: DashboardFamilyDeps) {

@@ -1,13 +1,22 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { CSRF_HEADER } from '@shopwire/contract/dashboard'
 import { refuse } from '../../platform/trouble.ts'
 
-/** Which page sent the request, from what browsers add by themselves and scripts of other sites cannot change. */
-export function refuseForeignPage({ method, headers }: IncomingMessage, origin: string): void {
+/**
+ * Which page sent the request, from what browsers add by themselves and scripts of other sites cannot change. `isOpen`: anybody may
+ * arrive here from elsewhere by following a link, as from a company's own sign-in.
+ */
+export function refuseForeignPage(
+  { method, headers }: IncomingMessage,
+  origin: string,
+  isOpen: boolean,
+): void {
   const site = headers['sec-fetch-site']
   if (method === 'GET') {
     // A reader who types the address has "none". Old browsers send nothing; a read changes nothing, and its answer stays with its origin.
-    if (site === 'cross-site' || site === 'same-site') throw forged('Sec-Fetch-Site')
+    const isForeign = site === 'cross-site' || site === 'same-site'
+    if (isForeign && !(isOpen && headers['sec-fetch-mode'] === 'navigate')) throw forged('Sec-Fetch-Site')
     return
   }
   if (headers.origin !== origin) throw forged('Origin')
@@ -16,8 +25,8 @@ export function refuseForeignPage({ method, headers }: IncomingMessage, origin: 
 
 /** The token that only a page of this visitor has read. */
 export function refuseWithoutToken({ headers }: IncomingMessage, token: string | undefined): void {
-  const sent = headers['x-csrf-token']
-  if (token === undefined || typeof sent !== 'string' || !isEqual(sent, token)) throw forged('X-Csrf-Token')
+  const sent = headers[CSRF_HEADER]
+  if (token === undefined || typeof sent !== 'string' || !isEqual(sent, token)) throw forged(CSRF_HEADER)
 }
 
 function isEqual(one: string, other: string): boolean {
