@@ -19,6 +19,7 @@ export {
   type ApiProcess,
   type ServerProcess,
   startApi,
+  startDashboard,
   startScript,
   startWorker,
   type WorkerProcess,
@@ -35,6 +36,7 @@ export {
   signedHeaders,
 } from './signed-request.ts'
 export { type Supplier, type SupplierAsk, startSupplier } from './supplier.ts'
+export { startTlsProxy, type TlsProxy } from './tls-proxy.ts'
 export {
   type AdmissionKind,
   admissionKinds,

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
 /** The service's programs, started as an operator starts them: nothing of `service/` is imported. */
-export type ProgramName = 'api' | 'worker' | 'admin' | 'migrate'
+export type ProgramName = 'api' | 'worker' | 'dashboard' | 'admin' | 'migrate'
 
 /** Environment variables. */
 export type Settings = Readonly<Record<string, string>>

@@ -62,6 +62,19 @@ export function startWorker(settings: Settings, options?: ProgramOptions): Promi
   return startService('worker', settings, options)
 }
 
+/** At SHOPWIRE_DASHBOARD_ORIGIN if that is given, which a TLS proxy may serve; otherwise at its own port of this machine. */
+export async function startDashboard(settings: Settings, options?: ProgramOptions): Promise<ApiProcess> {
+  const [port = 0] = await freePorts(1)
+  const own = {
+    SHOPWIRE_DASHBOARD_ORIGIN: `http://localhost:${port}`,
+    ...settings,
+    SHOPWIRE_DASHBOARD_HOST: '127.0.0.1',
+    SHOPWIRE_DASHBOARD_PORT: String(port),
+  }
+  const dashboard = await startService('dashboard', own, options)
+  return { ...dashboard, port, url: `http://127.0.0.1:${port}` }
+}
+
 /** Starts any file as a server. */
 export function startScript(
   file: string,
@@ -73,7 +86,7 @@ export function startScript(
 }
 
 async function startService(
-  name: 'api' | 'worker',
+  name: 'api' | 'worker' | 'dashboard',
   settings: Settings,
   options?: ProgramOptions,
 ): Promise<WorkerProcess> {

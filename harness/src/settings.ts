@@ -3,12 +3,13 @@ import type { ProvisionedDatabase } from '@shopwire/engines'
 import type { Settings } from './program.ts'
 
 /** What every process of one system shares. The owner's login is added only for programs that migrate. */
-export function settingsFor({ appUrl }: ProvisionedDatabase, overrides: Settings = {}): Settings {
+export function settingsFor({ appUrl, dashboardUrl }: ProvisionedDatabase, overrides: Settings = {}): Settings {
   return {
     SHOPWIRE_ENV: 'development',
     SHOPWIRE_HOST: '127.0.0.1',
     SHOPWIRE_HEALTH_HOST: '127.0.0.1',
     SHOPWIRE_DATABASE_URL: appUrl,
+    SHOPWIRE_DASHBOARD_DATABASE_URL: dashboardUrl,
     SHOPWIRE_ENCRYPTION_KEYS: newEncryptionKey('e2e'),
     SHOPWIRE_SHUTDOWN_DELAY_MS: '0',
     SHOPWIRE_LOG_LEVEL: 'info',

@@ -15,6 +15,7 @@ import {
   type ApiProcess,
   type ServerProcess,
   startApi,
+  startDashboard,
   startWorker,
   type WorkerProcess,
 } from './server-process.ts'
@@ -63,6 +64,7 @@ export interface System extends Operator {
   /** One more process with these settings and the changed ones. It ends with the system at the latest. */
   startApi(changed?: Settings, options?: SpawnOptions): Promise<ApiProcess>
   startWorker(changed?: Settings, options?: SpawnOptions): Promise<WorkerProcess>
+  startDashboard(changed?: Settings, options?: SpawnOptions): Promise<ApiProcess>
   /** Has stop() end another process too. */
   owns<Process extends ServerProcess>(process: Process): Process
   /** Rows as text, asked as superuser. */
@@ -110,6 +112,8 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     owns,
     startApi: async (changed, how) => owns(await startApi({ ...system.settings, ...changed }, how)),
     startWorker: async (changed, how) => owns(await startWorker({ ...system.settings, ...changed }, how)),
+    startDashboard: async (changed, how) =>
+      owns(await startDashboard({ ...system.settings, ...changed }, how)),
     query: (statement) => psql(superuserUrl, statement),
     async stop() {
       const crashes = processes.flatMap((process) => process.crash() ?? [])

@@ -10,6 +10,12 @@ import { isServiceLink, OTHER_SETTINGS } from './other-settings.ts'
  */
 export type Config = z.infer<typeof schema> & { readonly encryption: EncryptionKeys }
 
+/** What the dashboard's process needs; it works without the application's login. */
+export type DashboardConfig = Omit<Config, 'SHOPWIRE_DATABASE_URL'> & {
+  readonly SHOPWIRE_DASHBOARD_ORIGIN: string
+  readonly SHOPWIRE_DASHBOARD_DATABASE_URL: string
+}
+
 export interface EncryptionKeys {
   readonly keys: ReadonlyMap<string, Buffer>
   readonly activeId: string
@@ -119,6 +125,22 @@ const schema = z.object({
     .describe(
       'folder of the built docs portal (npm run docs:build), served at /docs; without it /docs is not served',
     ),
+  SHOPWIRE_DASHBOARD_ORIGIN: z
+    .string()
+    .refine((text) => URL.canParse(text) && new URL(text).origin === text, {
+      error: 'must be a scheme, a host and perhaps a port, such as https://dashboard.example.com',
+    })
+    .optional()
+    .describe('where people open the dashboard, exactly as their browser shows it; a host name of its own'),
+  SHOPWIRE_DASHBOARD_HOST: z.string().default('0.0.0.0').describe('address the dashboard listens on'),
+  SHOPWIRE_DASHBOARD_PORT: port.default(8081).describe('port the dashboard listens on'),
+  SHOPWIRE_DASHBOARD_DATABASE_URL: postgresUrl
+    .optional()
+    .describe('PostgreSQL, as the role of the dashboard; for the dashboard only'),
+  SHOPWIRE_WEB_FOLDER: z
+    .string()
+    .optional()
+    .describe('folder of the built application of the dashboard; web/dist beside the service by default'),
   SHOPWIRE_TRUSTED_PROXY_HOPS: z.coerce
     .number()
     .int()
@@ -236,6 +258,7 @@ const schema = z.object({
 const SECRETS = new Set([
   'SHOPWIRE_DATABASE_URL',
   'SHOPWIRE_DATABASE_OWNER_URL',
+  'SHOPWIRE_DASHBOARD_DATABASE_URL',
   'SHOPWIRE_REDIS_URLS',
   'SHOPWIRE_ENCRYPTION_KEYS',
   'SHOPWIRE_EGRESS_PROXY',
@@ -252,9 +275,22 @@ const TYPO_EDITS_MAX = 2
 type Environment = Readonly<Record<string, string | undefined>>
 
 export function loadConfig(env: Environment = process.env): Config {
+  return load(env, schema)
+}
+
+export function loadDashboardConfig(env: Environment = process.env): DashboardConfig {
+  const { SHOPWIRE_DASHBOARD_ORIGIN: origin, SHOPWIRE_DASHBOARD_DATABASE_URL: url } = schema.shape
+  const required = { SHOPWIRE_DASHBOARD_ORIGIN: origin.unwrap(), SHOPWIRE_DASHBOARD_DATABASE_URL: url.unwrap() }
+  return load(env, schema.omit({ SHOPWIRE_DATABASE_URL: true }).extend(required))
+}
+
+function load<Values extends object>(
+  env: Environment,
+  wanted: z.ZodType<Values>,
+): Values & { readonly encryption: EncryptionKeys } {
   const problems: string[] = []
   const given = readVariables(env, Object.keys(schema.shape), problems)
-  const parsed = schema.safeParse(given)
+  const parsed = wanted.safeParse(given)
   if (!parsed.success) {
     for (const issue of parsed.error.issues) problems.push(describeIssue(issue, given))
   }
@@ -296,7 +332,7 @@ export function configWarnings(env: Environment = process.env): string[] {
 }
 
 /** Every setting with secrets masked, for the start-up log line and the `config` command. */
-export function describeConfig(config: Config): Record<string, string> {
+export function describeConfig(config: Config | DashboardConfig): Record<string, string> {
   const values = config as unknown as Record<string, unknown>
   return Object.fromEntries(
     Object.keys(schema.shape).map((name) => {
@@ -433,8 +469,20 @@ function checkTogether(given: Record<string, string>, problems: string[]) {
   if (docs !== undefined && !existsSync(join(docs, 'index.html'))) {
     problems.push(`SHOPWIRE_DOCS_FOLDER: no index.html in ${docs}; build the portal with npm run docs:build`)
   }
+  const web = given.SHOPWIRE_WEB_FOLDER
+  if (web !== undefined && !existsSync(join(web, 'index.html'))) {
+    problems.push(`SHOPWIRE_WEB_FOLDER: no index.html in ${web}; build the application with npm run web:build`)
+  }
   if (isDevelopment(given)) return
-  for (const name of ['SHOPWIRE_DATABASE_URL', 'SHOPWIRE_DATABASE_OWNER_URL']) {
+  const origin = given.SHOPWIRE_DASHBOARD_ORIGIN
+  if (origin !== undefined && !/^https:|^http:\/\/([^/]+\.)?localhost(:|$)/.test(origin)) {
+    problems.push('SHOPWIRE_DASHBOARD_ORIGIN: must begin with https://; sessions are not sent unencrypted')
+  }
+  for (const name of [
+    'SHOPWIRE_DATABASE_URL',
+    'SHOPWIRE_DATABASE_OWNER_URL',
+    'SHOPWIRE_DASHBOARD_DATABASE_URL',
+  ]) {
     const url = given[name]
     if (url && URL.canParse(url) && KNOWN_PASSWORDS.has(decodeURIComponent(new URL(url).password))) {
       problems.push(`${name}: the password is a well-known one; production refuses it`)

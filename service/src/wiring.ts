@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Admission, AdmissionLimits } from './access/admission.ts'
 import { postgresAdmission } from './access/admission-postgres.ts'
-import { type Config, ConfigError, configWarnings, loadConfig } from './config.ts'
+import { type Config, ConfigError, configWarnings, type DashboardConfig, loadConfig } from './config.ts'
 import { createHealthServer } from './edge/health-server.ts'
 import { SEALED_COLUMNS } from './operations/sealed-columns.ts'
 import { type Db, openDatabase, sql } from './platform/db.ts'
@@ -30,7 +30,7 @@ const RETRY_MS = 1_000
 export interface Readiness {
   /** Sets why this process should get no traffic; undefined when it should. */
   report(why: string | undefined): void
-  listen(config: Config): Promise<number>
+  listen(config: Config | DashboardConfig): Promise<number>
   close(): void
 }
 
@@ -90,8 +90,8 @@ class ListenError extends Error {
 
 /** Waits for a server to listen. On failure the error says why, and which settings to change. */
 export async function listening(
-  prefix: 'SHOPWIRE' | 'SHOPWIRE_HEALTH',
-  config: Config,
+  prefix: 'SHOPWIRE' | 'SHOPWIRE_HEALTH' | 'SHOPWIRE_DASHBOARD',
+  config: Config | DashboardConfig,
   started: Promise<unknown>,
 ): Promise<void> {
   const [host, port] = [config[`${prefix}_HOST`], config[`${prefix}_PORT`]]
@@ -118,9 +118,11 @@ export async function orCannotStart<Result>(log: Log, start: () => Promise<Resul
 }
 
 /** Loads the configuration, or lists every problem and exits. */
-export function startingConfig(): Config {
+export function startingConfig<Loaded = Config>(
+  load: () => Loaded = loadConfig as unknown as () => Loaded,
+): Loaded {
   try {
-    const config = loadConfig()
+    const config = load()
     for (const warning of configWarnings()) process.stderr.write(`Warning: ${warning}.\n`)
     return config
   } catch (error) {
@@ -173,14 +175,17 @@ export function untilSchemaFits(db: Db, log: Log, report: (why: string) => void)
 }
 
 export function openDatabaseFrom(
-  config: Config,
+  config: Config | DashboardConfig,
   application_name: string,
   log: Log,
   metrics?: Pick<Metrics, 'statementTimers'>,
 ): Db {
   return openDatabase(
     {
-      url: config.SHOPWIRE_DATABASE_URL,
+      url:
+        'SHOPWIRE_DATABASE_URL' in config
+          ? config.SHOPWIRE_DATABASE_URL
+          : config.SHOPWIRE_DASHBOARD_DATABASE_URL,
       application_name,
       connectionsMax: config.SHOPWIRE_DATABASE_CONNECTIONS,
       connectMsMax: config.SHOPWIRE_DATABASE_CONNECT_MS,
@@ -194,7 +199,7 @@ export function openDatabaseFrom(
   )
 }
 
-export function openKeyringFrom(config: Config): Keyring {
+export function openKeyringFrom(config: Pick<Config, 'encryption'>): Keyring {
   return openKeyring(localKeks(config.encryption.keys, config.encryption.activeId))
 }
 

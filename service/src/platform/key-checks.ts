@@ -1,4 +1,4 @@
-import { type Db, sql, statement } from './db.ts'
+import { type Db, type Queryable, sql, statement } from './db.ts'
 import { type Keyring, type RowBinding, WrongEncryptionKey } from './encryption.ts'
 import type { SealedColumn } from './rewrap.ts'
 import { Unavailable } from './trouble.ts'
@@ -23,6 +23,19 @@ export async function verifyEncryptionKeys(
   }
 }
 
+/**
+ * The same for a role that may not read what is sealed: each key is compared with the check that an API or a worker has stored. Fails
+ * with Unavailable while none has.
+ */
+export async function compareEncryptionKeys(db: Queryable, keyring: Keyring): Promise<void> {
+  for (const kek_id of keyring.kekIds) {
+    const check = await selectCheck(db, kek_id)
+    if (!check) throw new Unavailable('key check', new Error(`no API or worker has used the key ${kek_id} yet`))
+    const text = await openOrNothing(keyring, check.check_sealed, bindingOf(kek_id))
+    if (text !== CHECK_TEXT) throw new WrongEncryptionKey(kek_id)
+  }
+}
+
 /** A keyring that is verified against the database before its first use. */
 export function verifiedKeyring(keyring: Keyring, verify: () => Promise<void>): Keyring {
   let verified: Promise<void> | undefined
@@ -42,7 +55,7 @@ interface Check {
   readonly check_sealed: Buffer
 }
 
-const selectCheck = (db: Db, kek_id: string) =>
+const selectCheck = (db: Queryable, kek_id: string) =>
   db.maybeOne<Check>(sql`
     select check_sealed
       from encryption_key_checks

@@ -1,0 +1,100 @@
+import { existsSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { type DashboardConfig } from './config.ts'
+import { createLive } from './dashboard/live.ts'
+import { addressReader } from './edge/connections.ts'
+import { dashboardFamily } from './edge/dashboard/dashboard-family.ts'
+import { createEdge } from './edge/server.ts'
+import { webFamily } from './edge/web/web-family.ts'
+import { readWebFolder } from './edge/web/web-files.ts'
+import { mountAreas } from './dashboard-areas.ts'
+import { systemClock } from './platform/clock.ts'
+import { assertOwnRole } from './dashboard/own-role.ts'
+import type { Db } from './platform/db.ts'
+import { compareEncryptionKeys } from './platform/key-checks.ts'
+import type { Log } from './platform/log.ts'
+import type { Metrics } from './platform/metrics.ts'
+import type { Step } from './platform/shutdown.ts'
+import { listening, openKeyringFrom, type UntilAnswered } from './wiring.ts'
+
+export interface Dashboard {
+  /** Returns the port it listens on. */
+  listen(): Promise<number>
+  /** Until this resolves, requests get 503. */
+  open(until: UntilAnswered): Promise<void>
+  /** From now on every answer has Connection: close, so that browsers reconnect to another process. */
+  drainConnections(): void
+  /** In order. They do not close the database, which belongs to the caller. */
+  readonly stops: readonly Step[]
+}
+
+/** The whole dashboard except its process: the API for its pages, and the pages. */
+export function createDashboard(
+  config: DashboardConfig,
+  { log, metrics, db }: { log: Log; metrics: Metrics; db: Db },
+): Dashboard {
+  const clock = systemClock
+  const keyring = openKeyringFrom(config)
+  const { sessions, identity, areas, start, stops } = mountAreas(config, { db, clock, keyring, log, metrics })
+  const live = createLive({
+    db,
+    clock,
+    sessions,
+    onError: (error) => log.warn({ err: error }, 'changes for open pages could not be read; it is retried'),
+  })
+  metrics.liveStreams.from(live.open)
+  const origin = config.SHOPWIRE_DASHBOARD_ORIGIN
+  const edge = createEdge(
+    {
+      log,
+      metrics,
+      connectionsMax: config.SHOPWIRE_CONNECTIONS_MAX,
+      connectionsPerAddressMax:
+        config.SHOPWIRE_TRUSTED_PROXY_HOPS > 0 ? 0 : config.SHOPWIRE_CONNECTIONS_PER_ADDRESS,
+    },
+    [
+      dashboardFamily(
+        {
+          clock,
+          metrics,
+          sessions,
+          origin,
+          isStrict: config.SHOPWIRE_ENV === 'development',
+          addressOf: addressReader(config.SHOPWIRE_TRUSTED_PROXY_HOPS),
+        },
+        { ...identity, ...areas, ...live.area },
+      ),
+      webFamily(origin, webFilesOf(config)),
+    ],
+  )
+  return {
+    async listen() {
+      const { SHOPWIRE_DASHBOARD_PORT: port, SHOPWIRE_DASHBOARD_HOST: host } = config
+      await listening('SHOPWIRE_DASHBOARD', config, edge.listen({ port, host }))
+      return (edge.server.address() as AddressInfo).port
+    },
+    async open(until) {
+      await until('database', () => assertOwnRole(db))
+      await until('first API or worker with these encryption keys', () => compareEncryptionKeys(db, keyring))
+      await start(until)
+      live.start()
+    },
+    drainConnections() {
+      edge.server.prependListener('request', (_, response) => response.setHeader('connection', 'close'))
+    },
+    stops: [
+      // Before the requests: a stream would not end by itself.
+      { name: 'end live streams', run: () => live.stop() },
+      { name: 'finish requests', run: () => edge.close() },
+      ...stops,
+    ],
+  }
+}
+
+const BESIDE_THE_SERVICE = fileURLToPath(new URL('../../web/dist', import.meta.url))
+
+function webFilesOf({ SHOPWIRE_WEB_FOLDER: given }: DashboardConfig) {
+  const folder = given ?? (existsSync(BESIDE_THE_SERVICE) ? BESIDE_THE_SERVICE : undefined)
+  return folder === undefined ? new Map() : readWebFolder(folder)
+}
