@@ -1,5 +1,56 @@
 -- The schema after all migrations, for reading. Made by "npm run generate"; do not edit.
 
+CREATE FUNCTION public.account_versions(p_account_ids text[]) RETURNS TABLE(account_id text, orders bigint, balance bigint, deliveries bigint, webhook bigint, keys bigint, team bigint)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+begin
+  return query
+    select a.id,
+           hashtextextended(concat_ws(' ', b.order_count, event.newest), 0),
+           b.transfer_count,
+           hashtextextended(concat_ws(' ', event.newest, attempt.newest), 0),
+           hashtextextended(
+             concat_ws(' ', endpoint.id, endpoint.url, endpoint.last_failure_at, endpoint.last_error, endpoint.alerted_percent,
+                       secret.newest, action.newest), 0),
+           hashtextextended(concat_ws(' ', a.access_version, action.newest), 0),
+           hashtextextended(action.newest, 0)
+      from accounts a
+      left join balances b on b.account_id = a.id
+      left join webhook_endpoints endpoint on endpoint.account_id = a.id and endpoint.ended_at is null
+      cross join lateral (
+        select coalesce(string_agg(e.id, ' '), '') as newest
+          from (select events.id from events where events.account_id = a.id order by events.id desc limit 16) e
+      ) event
+      cross join lateral (
+        select coalesce(string_agg(t.finished_at::text, ' '), '') as newest
+          from (
+            select d.finished_at
+              from delivery_attempts d
+             where d.account_id = a.id
+               and d.endpoint_id = endpoint.id
+             order by d.finished_at desc
+             limit 16
+          ) t
+      ) attempt
+      cross join lateral (
+        select coalesce(string_agg(concat_ws(' ', s.id, s.ends_at), ' '), '') as newest
+          from (
+            select webhook_secrets.id, webhook_secrets.ends_at
+              from webhook_secrets
+             where webhook_secrets.account_id = a.id
+             order by webhook_secrets.id desc
+             limit 4
+          ) s
+      ) secret
+      cross join lateral (
+        select coalesce(string_agg(l.id, ' '), '') as newest
+          from (select audit_log.id from audit_log where audit_log.account_id = a.id order by audit_log.id desc limit 16) l
+      ) action
+     where a.id = any (p_account_ids);
+end
+$$;
+
 CREATE FUNCTION public.accounts_of_person(p_person_id text) RETURNS TABLE(id text, name text, role text)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'public', 'pg_temp'
@@ -515,6 +566,39 @@ CREATE TABLE public.access_changes (
     access_version bigint NOT NULL,
     changed_in xid8 NOT NULL,
     changed_at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.account_days (
+    account_id text NOT NULL,
+    day date NOT NULL,
+    first_seq bigint NOT NULL,
+    last_seq bigint NOT NULL,
+    orders bigint NOT NULL,
+    order_cents bigint NOT NULL,
+    refunds bigint NOT NULL,
+    refund_cents bigint NOT NULL,
+    topups bigint NOT NULL,
+    topup_cents bigint NOT NULL,
+    adjustments bigint NOT NULL,
+    adjustment_cents bigint NOT NULL,
+    closing_balance_cents bigint NOT NULL,
+    CONSTRAINT account_days_adjustments_check CHECK ((adjustments >= 0)),
+    CONSTRAINT account_days_check CHECK ((last_seq >= first_seq)),
+    CONSTRAINT account_days_closing_balance_cents_check CHECK ((closing_balance_cents >= 0)),
+    CONSTRAINT account_days_first_seq_check CHECK ((first_seq > 0)),
+    CONSTRAINT account_days_order_cents_check CHECK ((order_cents >= 0)),
+    CONSTRAINT account_days_orders_check CHECK ((orders >= 0)),
+    CONSTRAINT account_days_refund_cents_check CHECK ((refund_cents >= 0)),
+    CONSTRAINT account_days_refunds_check CHECK ((refunds >= 0)),
+    CONSTRAINT account_days_topup_cents_check CHECK ((topup_cents >= 0)),
+    CONSTRAINT account_days_topups_check CHECK ((topups >= 0))
+);
+
+CREATE TABLE public.account_days_progress (
+    only_row boolean DEFAULT true NOT NULL,
+    day date NOT NULL,
+    done_up_to text,
+    CONSTRAINT account_days_progress_only_row_check CHECK (only_row)
 );
 
 CREATE TABLE public.accounts (
@@ -1141,6 +1225,12 @@ ALTER TABLE ONLY public.write_probe ALTER COLUMN filler SET STORAGE PLAIN;
 ALTER TABLE ONLY public.access_changes
     ADD CONSTRAINT access_changes_pkey PRIMARY KEY (account_id);
 
+ALTER TABLE ONLY public.account_days
+    ADD CONSTRAINT account_days_pkey PRIMARY KEY (account_id, day);
+
+ALTER TABLE ONLY public.account_days_progress
+    ADD CONSTRAINT account_days_progress_pkey PRIMARY KEY (only_row);
+
 ALTER TABLE ONLY public.accounts
     ADD CONSTRAINT accounts_pkey PRIMARY KEY (id);
 
@@ -1376,6 +1466,8 @@ CREATE INDEX orders_awaiting ON public.orders USING btree (created_at, account_i
 
 CREATE INDEX orders_created ON public.orders USING brin (created_at) WITH (autosummarize='on');
 
+CREATE INDEX orders_not_delivered ON public.orders USING btree (account_id, status, id) WHERE (status <> 'delivered'::text);
+
 CREATE INDEX outgoing_mail_created ON public.outgoing_mail USING btree (created_at);
 
 CREATE INDEX outgoing_mail_due ON public.outgoing_mail USING btree (next_at) WHERE ((sent_at IS NULL) AND (failed_at IS NULL));
@@ -1426,6 +1518,9 @@ CREATE TRIGGER suppliers_asked_only_if_confirmed BEFORE INSERT OR UPDATE ON publ
 
 ALTER TABLE ONLY public.access_changes
     ADD CONSTRAINT access_changes_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.account_days
+    ADD CONSTRAINT account_days_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
 
 ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT api_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
@@ -1516,9 +1611,13 @@ ALTER TABLE ONLY public.webhook_secrets
 
 ALTER TABLE public.access_changes ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE public.account_days ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE public.accounts ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY all_accounts ON public.access_changes TO shopwire_app USING (true) WITH CHECK (true);
+
+CREATE POLICY all_accounts ON public.account_days TO shopwire_app USING (true) WITH CHECK (true);
 
 CREATE POLICY all_accounts ON public.accounts TO shopwire_app USING (true) WITH CHECK (true);
 
@@ -1596,6 +1695,8 @@ ALTER TABLE public.orders ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY own_account ON public.access_changes TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
+CREATE POLICY own_account ON public.account_days TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
 CREATE POLICY own_account ON public.accounts TO shopwire_dashboard USING ((id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
 CREATE POLICY own_account ON public.api_keys TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
@@ -1646,6 +1747,9 @@ CREATE POLICY without_account ON public.audit_log FOR INSERT TO shopwire_dashboa
 
 GRANT USAGE ON SCHEMA public TO shopwire_app;
 GRANT USAGE ON SCHEMA public TO shopwire_dashboard;
+
+REVOKE ALL ON FUNCTION public.account_versions(p_account_ids text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.account_versions(p_account_ids text[]) TO shopwire_dashboard;
 
 REVOKE ALL ON FUNCTION public.accounts_of_person(p_person_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.accounts_of_person(p_person_id text) TO shopwire_app;
@@ -1709,6 +1813,11 @@ GRANT ALL ON FUNCTION public.witness_refusal(p_account_id text, p_is_order boole
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.access_changes TO shopwire_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.access_changes TO shopwire_dashboard;
+
+GRANT SELECT,INSERT ON TABLE public.account_days TO shopwire_app;
+GRANT SELECT ON TABLE public.account_days TO shopwire_dashboard;
+
+GRANT SELECT,UPDATE ON TABLE public.account_days_progress TO shopwire_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.accounts TO shopwire_app;
 GRANT SELECT ON TABLE public.accounts TO shopwire_dashboard;

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProgramDeps } from './api-program.ts'
 import { selectRevision } from './catalogue/queries.ts'
 import type { Config } from './config.ts'
+import { closeAccountDays } from './ledger/account-days.ts'
 import { exposeStoreFigures, FIGURES_EVERY_MS } from './operations/store-figures.ts'
 import { composeEvent } from './orders/compose-event.ts'
 import { deleteOldEvidence } from './orders/evidence.ts'
@@ -37,6 +38,7 @@ const REFUND_RULE_EVERY_MS = 5_000
 const RETENTION_EVERY_MS = 60_000
 const OPEN_REQUESTS_EVERY_MS = 60_000
 const RETENTION_PAUSE_MS = 100
+const CLOSE_DAYS_EVERY_MS = 60_000
 const DAY_MS = 86_400_000
 const MAIL_EVERY_MS = 1_000
 const MAIL_REMOVAL_EVERY_MS = 3_600_000
@@ -195,6 +197,13 @@ export function createWorker(
       while (!isStopped() && (await deleteOldMail(db, clock.nowMs())) > 0) await sleep(RETENTION_PAUSE_MS)
     },
     (error) => log.warn({ err: error }, 'old mail could not be removed'),
+  const dayClosing = every(
+    CLOSE_DAYS_EVERY_MS,
+    async (isStopped) => {
+      if (identity.problem() !== undefined) return
+      while (!isStopped() && (await closeAccountDays(db, clock.nowMs()))) await sleep(RETENTION_PAUSE_MS)
+    },
+    (error) => log.warn({ err: error }, "the sums of yesterday's transfers could not be written"),
   )
   const worker_id = newId('wrk', clock.nowMs())
   const figures = exposeStoreFigures({ db, log, metrics })
@@ -231,6 +240,7 @@ export function createWorker(
       evidenceRetention.start()
       mail.start()
       mailRemoval.start()
+      dayClosing.start()
       openRequests.start()
       clockWatch.start()
       heartbeats.start()
@@ -267,6 +277,7 @@ export function createWorker(
           smtp?.close()
         },
       },
+      { name: 'stop summing up days', run: () => dayClosing.stop() },
       { name: 'stop checking open supplier requests', run: () => openRequests.stop() },
       { name: 'stop watching the clock', run: () => clockWatch.stop() },
       { name: 'stop reading figures', run: () => figuresRefresh.stop() },

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startSupplier } from '@shopwire/harness'
 import { expect, test } from 'vitest'
+import { closeAccountDays } from '../src/ledger/account-days.ts'
 import { createOperator } from '../src/operations/operator.ts'
 import { SEALED_COLUMNS } from '../src/operations/sealed-columns.ts'
 import { composeEvent } from '../src/orders/compose-event.ts'
@@ -206,6 +207,7 @@ test('every transaction locks rows in the documented order, and every locking st
   answer = { error: null, status: 200, remote_address: '93.184.216.34' }
   await deliverAll(1_000)
   await db.transaction((tx) => stopEndpoint(tx, account_id, clock.nowMs()))
+  expect(await closeAccountDays(db, clock.nowMs() + DAY_MS)).toBe(true)
   expect(await deleteOldEvents(db, new Date(clock.nowMs() + DAY_MS))).toBeGreaterThan(10)
 
   // Evidence.

@@ -35,6 +35,7 @@ export const LOCK_ORDER = [
   'evidence_retention',
   'order_attempts',
   'link_reads',
+  'account_days_progress',
   'jobs',
 ] as const
 
