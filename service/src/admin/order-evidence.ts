@@ -1,12 +1,13 @@
 import type { Command } from 'commander'
-import type {
-  Attempts,
-  BoughtOrder,
-  OrderEvent,
-  OrderEvidence,
-  OrderTransfer,
-  Proof,
-  RecordedAttempt,
+import {
+  type Attempts,
+  type BoughtOrder,
+  type OrderEvent,
+  type OrderEvidence,
+  type OrderTransfer,
+  type Proof,
+  type RecordedAttempt,
+  summaryOf,
 } from '../operations/order-evidence.ts'
 import type { AuditRow } from '../platform/audit.ts'
 import { printable } from '../platform/plain-text.ts'
@@ -115,54 +116,6 @@ function describeProof(proof: Proof): string {
     '',
     summaryOf(proof),
   ].join('\n')
-}
-
-/** In plain words, for whoever made the claim. */
-function summaryOf(proof: Proof): string {
-  const { verdict, counts, orders, debits, refunds, kept_since } = proof
-  const sent = count(counts.attempts, 'attempt')
-  const bought = orders[0]
-  const earlier =
-    bought && bought.created_at < kept_since
-      ? [`Attempts before ${day(kept_since)} UTC are not kept; earlier ones may be missing here.`]
-      : []
-  if (verdict === 'not_once') {
-    const found = [
-      count(orders.length, 'order'),
-      count(debits.length, 'debit'),
-      count(refunds.length, 'refund'),
-    ]
-    return `Not proven: ${sent}, ${found.join(', ')}.`
-  }
-  if (verdict === 'never_bought')
-    return `Never bought: ${sent}, no order, no debit. The key is still free: the same request would buy now.`
-  const hung = proof.attempts.some(({ outcome, is_sent }) => outcome === 'bought' && is_sent === false)
-  return [
-    `Bought once: ${sent}, one order, one debit of ${dollars(bought?.total_cents ?? 0)}${refunds.length > 0 ? ', refunded in full' : ''}.`,
-    ...(counts.replayed > 0
-      ? [`${wasWere(counts.replayed)} answered with the same order and cost nothing.`]
-      : []),
-    ...(counts.refused > 0 ? [`${wasWere(counts.refused)} refused and cost nothing.`] : []),
-    ...otherCarts(proof),
-    ...(hung
-      ? ['The caller closed the connection before it had the answer to the attempt that bought.']
-      : []),
-    ...earlier,
-  ].join('\n')
-}
-
-const wasWere = (n: number) => (n === 1 ? '1 attempt was' : `${n} attempts were`)
-const count = (n: number, what: string) => (n === 1 ? `one ${what}` : `${n === 0 ? 'no' : n} ${what}s`)
-
-function otherCarts({ attempts, orders }: Pick<Proof, 'attempts' | 'orders'>): string[] {
-  const bought = orders[0]?.request_hash
-  const others = new Set(attempts.map(({ request_hash }) => request_hash))
-  others.delete(null)
-  others.delete(bought ?? null)
-  if (others.size === 0) return []
-  return others.size === 1
-    ? ['Another cart came with this key and was not bought.']
-    : [`${others.size} other carts came with this key and were not bought.`]
 }
 
 function attemptLines({ attempts, counts }: Attempts, bought: string | undefined): string[] {

@@ -2,6 +2,8 @@ import type { Command } from 'commander'
 import { printable } from '../platform/plain-text.ts'
 import type { CommandContext } from './command-context.ts'
 
+export { day, dollars } from '../platform/format.ts'
+
 /**
  * Prints a result as JSON for scripts or as lines for people. Control characters from data reach the terminal in neither. JSON
  * may write any character as an escape, so it still parses to the same values.
@@ -20,12 +22,6 @@ export class NotDoneError extends Error {
   override readonly name = 'NotDoneError'
 }
 
-export function dollars(cents: number): string {
-  const sign = cents < 0 ? '-' : ''
-  const digits = String(Math.abs(cents)).padStart(3, '0')
-  return `${sign}$${digits.slice(0, -2).replace(/\B(?=(\d{3})+$)/g, ',')}.${digits.slice(-2)}`
-}
-
 export function table(
   head: readonly string[],
   rows: readonly (readonly string[])[],
@@ -40,8 +36,4 @@ export function table(
       .join('  ')
       .trimEnd()
   return [line(head), ...shown.map(line)].join('\n')
-}
-
-export function day(at: Date): string {
-  return at.toISOString().replace('T', ' ').slice(0, 19)
 }
