@@ -280,7 +280,10 @@ export function loadConfig(env: Environment = process.env): Config {
 
 export function loadDashboardConfig(env: Environment = process.env): DashboardConfig {
   const { SHOPWIRE_DASHBOARD_ORIGIN: origin, SHOPWIRE_DASHBOARD_DATABASE_URL: url } = schema.shape
-  const required = { SHOPWIRE_DASHBOARD_ORIGIN: origin.unwrap(), SHOPWIRE_DASHBOARD_DATABASE_URL: url.unwrap() }
+  const required = {
+    SHOPWIRE_DASHBOARD_ORIGIN: origin.unwrap(),
+    SHOPWIRE_DASHBOARD_DATABASE_URL: url.unwrap(),
+  }
   return load(env, schema.omit({ SHOPWIRE_DATABASE_URL: true }).extend(required))
 }
 
@@ -471,7 +474,9 @@ function checkTogether(given: Record<string, string>, problems: string[]) {
   }
   const web = given.SHOPWIRE_WEB_FOLDER
   if (web !== undefined && !existsSync(join(web, 'index.html'))) {
-    problems.push(`SHOPWIRE_WEB_FOLDER: no index.html in ${web}; build the application with npm run web:build`)
+    problems.push(
+      `SHOPWIRE_WEB_FOLDER: no index.html in ${web}; build the application with npm run web:build`,
+    )
   }
   if (isDevelopment(given)) return
   const origin = given.SHOPWIRE_DASHBOARD_ORIGIN

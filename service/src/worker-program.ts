@@ -197,6 +197,7 @@ export function createWorker(
       while (!isStopped() && (await deleteOldMail(db, clock.nowMs())) > 0) await sleep(RETENTION_PAUSE_MS)
     },
     (error) => log.warn({ err: error }, 'old mail could not be removed'),
+  )
   const dayClosing = every(
     CLOSE_DAYS_EVERY_MS,
     async (isStopped) => {

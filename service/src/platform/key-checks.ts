@@ -30,7 +30,8 @@ export async function verifyEncryptionKeys(
 export async function compareEncryptionKeys(db: Queryable, keyring: Keyring): Promise<void> {
   for (const kek_id of keyring.kekIds) {
     const check = await selectCheck(db, kek_id)
-    if (!check) throw new Unavailable('key check', new Error(`no API or worker has used the key ${kek_id} yet`))
+    if (!check)
+      throw new Unavailable('key check', new Error(`no API or worker has used the key ${kek_id} yet`))
     const text = await openOrNothing(keyring, check.check_sealed, bindingOf(kek_id))
     if (text !== CHECK_TEXT) throw new WrongEncryptionKey(kek_id)
   }
