@@ -71,7 +71,10 @@ export function lintFunction(file: string, text: string): LintProblem[] {
   const allowed = [
     new RegExp(`^create or replace function ${name}\\(`, 'i'),
     new RegExp(`^revoke execute on function ${name} from public$`, 'i'),
-    new RegExp(`^grant execute on function ${name} to shopwire_app$`, 'i'),
+    new RegExp(
+      `^grant execute on function ${name} to (shopwire_app|shopwire_dashboard|shopwire_app, shopwire_dashboard)$`,
+      'i',
+    ),
     new RegExp(`^create or replace trigger .* execute function ${name}\\(\\)$`, 'is'),
   ]
   return [

@@ -36,7 +36,6 @@ export {
   signedHeaders,
 } from './signed-request.ts'
 export { type Supplier, type SupplierAsk, startSupplier } from './supplier.ts'
-export { startTlsProxy, type TlsProxy } from './tls-proxy.ts'
 export {
   type AdmissionKind,
   admissionKinds,
@@ -48,3 +47,4 @@ export {
   startSystems,
   superuserUrl,
 } from './system.ts'
+export { startTlsProxy, type TlsProxy } from './tls-proxy.ts'

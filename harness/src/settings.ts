@@ -3,7 +3,10 @@ import type { ProvisionedDatabase } from '@shopwire/engines'
 import type { Settings } from './program.ts'
 
 /** What every process of one system shares. The owner's login is added only for programs that migrate. */
-export function settingsFor({ appUrl, dashboardUrl }: ProvisionedDatabase, overrides: Settings = {}): Settings {
+export function settingsFor(
+  { appUrl, dashboardUrl }: ProvisionedDatabase,
+  overrides: Settings = {},
+): Settings {
   return {
     SHOPWIRE_ENV: 'development',
     SHOPWIRE_HOST: '127.0.0.1',

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
+import { dashboardRoutes } from '@shopwire/contract/dashboard'
 import type { DashboardConfig } from './config.ts'
-import { createLive } from './dashboard/live.ts'
 import { assertOwnRole } from './dashboard/own-role.ts'
 import { mountAreas } from './dashboard-areas.ts'
 import { addressReader } from './edge/connections.ts'
-import { dashboardFamily } from './edge/dashboard/dashboard-family.ts'
+import { type DashboardHandlers, dashboardFamily } from './edge/dashboard/dashboard-family.ts'
 import { createEdge } from './edge/server.ts'
 import { webFamily } from './edge/web/web-family.ts'
 import { readWebFolder } from './edge/web/web-files.ts'
@@ -36,13 +36,7 @@ export function createDashboard(
 ): Dashboard {
   const clock = systemClock
   const keyring = openKeyringFrom(config)
-  const { sessions, identity, areas, start, stops } = mountAreas(config, { db, clock, keyring, log, metrics })
-  const live = createLive({
-    db,
-    clock,
-    sessions,
-    onError: (error) => log.warn({ err: error }, 'changes for open pages could not be read; it is retried'),
-  })
+  const { sessions, live, handlers, open } = mountAreas(config, { db, clock, keyring, log })
   metrics.liveStreams.from(live.open)
   const origin = config.SHOPWIRE_DASHBOARD_ORIGIN
   const edge = createEdge(
@@ -63,7 +57,8 @@ export function createDashboard(
           isStrict: config.SHOPWIRE_ENV === 'development',
           addressOf: addressReader(config.SHOPWIRE_TRUSTED_PROXY_HOPS),
         },
-        { ...identity, ...areas, ...live.area },
+        handlers as DashboardHandlers,
+        dashboardRoutes.filter(({ name }) => name in handlers),
       ),
       webFamily(origin, webFilesOf(config)),
     ],
@@ -77,7 +72,7 @@ export function createDashboard(
     async open(until) {
       await until('database', () => assertOwnRole(db))
       await until('first API or worker with these encryption keys', () => compareEncryptionKeys(db, keyring))
-      await start(until)
+      await until('database', open)
       live.start()
     },
     drainConnections() {
@@ -87,7 +82,6 @@ export function createDashboard(
       // Before the requests: a stream would not end by itself.
       { name: 'end live streams', run: () => live.stop() },
       { name: 'finish requests', run: () => edge.close() },
-      ...stops,
     ],
   }
 }
