@@ -278,6 +278,17 @@ begin
 end
 $$;
 
+CREATE FUNCTION public.find_personal_token(p_hash bytea) RETURNS TABLE(account_id text, id text, person_id text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+  select t.account_id, t.id, t.person_id
+    from public.personal_tokens t
+   where t.token_hash = p_hash
+     and t.revoked_at is null
+     and t.expires_at > clock_timestamp()
+$$;
+
 CREATE FUNCTION public.note_access_change() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -645,6 +656,9 @@ CREATE TABLE public.api_keys (
     secret_kek_id text NOT NULL,
     created_at timestamp with time zone NOT NULL,
     revoked_at timestamp with time zone,
+    created_by text,
+    created_by_name text,
+    rotated_from text,
     CONSTRAINT api_keys_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 100))),
     CONSTRAINT api_keys_scopes_check CHECK (((cardinality(scopes) > 0) AND (scopes <@ ARRAY['account:read'::text, 'catalogue:read'::text, 'orders:read'::text, 'orders:write'::text, 'webhooks:read'::text, 'webhooks:write'::text])))
 );
@@ -849,6 +863,23 @@ CREATE TABLE public.jobs (
 )
 WITH (autovacuum_vacuum_scale_factor='0.0', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0');
 
+CREATE TABLE public.key_last_uses (
+    account_id text NOT NULL,
+    key_id text NOT NULL,
+    last_used_at timestamp with time zone NOT NULL,
+    last_address text
+);
+
+CREATE TABLE public.key_usage (
+    account_id text NOT NULL,
+    key_id text NOT NULL,
+    hour timestamp with time zone NOT NULL,
+    requests bigint NOT NULL,
+    orders bigint NOT NULL,
+    last_used_at timestamp with time zone NOT NULL,
+    last_address text NOT NULL
+);
+
 CREATE TABLE public.link_fingerprints (
     hash bytea NOT NULL,
     seen_at timestamp with time zone NOT NULL
@@ -995,6 +1026,24 @@ CREATE TABLE public.people (
     CONSTRAINT people_email_check CHECK (((char_length(email) >= 3) AND (char_length(email) <= 254))),
     CONSTRAINT people_kind_check CHECK ((kind = ANY (ARRAY['customer'::text, 'operator'::text]))),
     CONSTRAINT people_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 100)))
+);
+
+CREATE TABLE public.personal_tokens (
+    account_id text NOT NULL,
+    id text NOT NULL COLLATE pg_catalog."C",
+    person_id text NOT NULL,
+    name text NOT NULL,
+    token_hash bytea NOT NULL,
+    rights text[] NOT NULL,
+    with_links boolean NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    last_used_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    CONSTRAINT personal_tokens_check CHECK (((expires_at > created_at) AND (expires_at <= (created_at + '90 days'::interval)))),
+    CONSTRAINT personal_tokens_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 100))),
+    CONSTRAINT personal_tokens_rights_check CHECK (((cardinality(rights) > 0) AND (rights <@ ARRAY['events:listen'::text, 'orders:prove'::text]))),
+    CONSTRAINT personal_tokens_token_hash_check CHECK ((octet_length(token_hash) = 32))
 );
 
 CREATE TABLE public.pool_links (
@@ -1306,6 +1355,12 @@ ALTER TABLE ONLY public.items
 ALTER TABLE ONLY public.jobs
     ADD CONSTRAINT jobs_pkey PRIMARY KEY (account_id, queue, subject);
 
+ALTER TABLE ONLY public.key_last_uses
+    ADD CONSTRAINT key_last_uses_pkey PRIMARY KEY (account_id, key_id);
+
+ALTER TABLE ONLY public.key_usage
+    ADD CONSTRAINT key_usage_pkey PRIMARY KEY (account_id, key_id, hour);
+
 ALTER TABLE ONLY public.link_fingerprints
     ADD CONSTRAINT link_fingerprints_pkey PRIMARY KEY (hash);
 
@@ -1353,6 +1408,9 @@ ALTER TABLE ONLY public.people
 
 ALTER TABLE ONLY public.people
     ADD CONSTRAINT people_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.personal_tokens
+    ADD CONSTRAINT personal_tokens_pkey PRIMARY KEY (account_id, id);
 
 ALTER TABLE ONLY public.pool_links
     ADD CONSTRAINT pool_links_link_hash_key UNIQUE (link_hash);
@@ -1454,6 +1512,8 @@ CREATE UNIQUE INDEX items_revision ON public.items USING btree (revision, id);
 
 CREATE INDEX jobs_due ON public.jobs USING btree (queue, is_failing, run_at);
 
+CREATE INDEX key_usage_hour ON public.key_usage USING btree (hour);
+
 CREATE INDEX link_reads_at ON public.link_reads USING btree (at);
 
 CREATE INDEX memberships_person ON public.memberships USING btree (person_id);
@@ -1475,6 +1535,8 @@ CREATE INDEX outgoing_mail_due ON public.outgoing_mail USING btree (next_at) WHE
 CREATE INDEX outgoing_mail_kek ON public.outgoing_mail USING btree (body_kek_id);
 
 CREATE INDEX passkeys_person ON public.passkeys USING btree (person_id);
+
+CREATE INDEX personal_tokens_hash ON public.personal_tokens USING btree (token_hash);
 
 CREATE INDEX pool_links_kek ON public.pool_links USING btree (link_kek_id);
 
@@ -1588,6 +1650,9 @@ ALTER TABLE ONLY public.orders
 ALTER TABLE ONLY public.passkeys
     ADD CONSTRAINT passkeys_person_id_fkey FOREIGN KEY (person_id) REFERENCES public.people(id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.personal_tokens
+    ADD CONSTRAINT personal_tokens_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
 ALTER TABLE ONLY public.pool_links
     ADD CONSTRAINT pool_links_link_hash_fkey FOREIGN KEY (link_hash) REFERENCES public.link_fingerprints(hash);
 
@@ -1637,6 +1702,10 @@ CREATE POLICY all_accounts ON public.invitations TO shopwire_app USING (true) WI
 
 CREATE POLICY all_accounts ON public.jobs TO shopwire_app USING (true) WITH CHECK (true);
 
+CREATE POLICY all_accounts ON public.key_last_uses TO shopwire_app USING (true) WITH CHECK (true);
+
+CREATE POLICY all_accounts ON public.key_usage TO shopwire_app USING (true) WITH CHECK (true);
+
 CREATE POLICY all_accounts ON public.link_reads TO shopwire_app USING (true) WITH CHECK (true);
 
 CREATE POLICY all_accounts ON public.memberships TO shopwire_app USING (true) WITH CHECK (true);
@@ -1650,6 +1719,8 @@ CREATE POLICY all_accounts ON public.order_lines TO shopwire_app USING (true) WI
 CREATE POLICY all_accounts ON public.order_links TO shopwire_app USING (true) WITH CHECK (true);
 
 CREATE POLICY all_accounts ON public.orders TO shopwire_app USING (true) WITH CHECK (true);
+
+CREATE POLICY all_accounts ON public.personal_tokens TO shopwire_app USING (true) WITH CHECK (true);
 
 CREATE POLICY all_accounts ON public.transfers TO shopwire_app USING (true) WITH CHECK (true);
 
@@ -1676,6 +1747,10 @@ ALTER TABLE public.events ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.invitations ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.jobs ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.key_last_uses ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.key_usage ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY keys_of_dashboard ON public.own_keys TO shopwire_dashboard USING ((name ~~ 'dashboard%'::text)) WITH CHECK ((name ~~ 'dashboard%'::text));
 
@@ -1715,6 +1790,10 @@ CREATE POLICY own_account ON public.invitations TO shopwire_dashboard USING ((ac
 
 CREATE POLICY own_account ON public.jobs TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
+CREATE POLICY own_account ON public.key_last_uses TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.key_usage TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
 CREATE POLICY own_account ON public.link_reads TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
 CREATE POLICY own_account ON public.memberships TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
@@ -1729,6 +1808,8 @@ CREATE POLICY own_account ON public.order_links TO shopwire_dashboard USING ((ac
 
 CREATE POLICY own_account ON public.orders TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
+CREATE POLICY own_account ON public.personal_tokens TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
 CREATE POLICY own_account ON public.transfers TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
 CREATE POLICY own_account ON public.webhook_endpoints TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
@@ -1736,6 +1817,8 @@ CREATE POLICY own_account ON public.webhook_endpoints TO shopwire_dashboard USIN
 CREATE POLICY own_account ON public.webhook_secrets TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
 ALTER TABLE public.own_keys ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.personal_tokens ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.transfers ENABLE ROW LEVEL SECURITY;
 
@@ -1767,6 +1850,9 @@ GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_dashboard;
 
 REVOKE ALL ON FUNCTION public.delete_old_evidence(p_before timestamp with time zone, p_chunk integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.delete_old_evidence(p_before timestamp with time zone, p_chunk integer) TO shopwire_app;
+
+REVOKE ALL ON FUNCTION public.find_personal_token(p_hash bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.find_personal_token(p_hash bytea) TO shopwire_dashboard;
 
 REVOKE ALL ON FUNCTION public.note_access_change() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.note_access_change() TO shopwire_app;
@@ -1827,6 +1913,7 @@ GRANT UPDATE(name) ON TABLE public.accounts TO shopwire_dashboard;
 GRANT UPDATE(access_version) ON TABLE public.accounts TO shopwire_dashboard;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.admission_in_use TO shopwire_app;
+GRANT SELECT ON TABLE public.admission_in_use TO shopwire_dashboard;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.admission_memory TO shopwire_app;
 
@@ -1846,6 +1933,12 @@ GRANT SELECT(scopes) ON TABLE public.api_keys TO shopwire_dashboard;
 GRANT SELECT(created_at) ON TABLE public.api_keys TO shopwire_dashboard;
 
 GRANT SELECT(revoked_at),UPDATE(revoked_at) ON TABLE public.api_keys TO shopwire_dashboard;
+
+GRANT SELECT(created_by) ON TABLE public.api_keys TO shopwire_dashboard;
+
+GRANT SELECT(created_by_name) ON TABLE public.api_keys TO shopwire_dashboard;
+
+GRANT SELECT(rotated_from) ON TABLE public.api_keys TO shopwire_dashboard;
 
 GRANT SELECT,INSERT ON TABLE public.audit_log TO shopwire_app;
 GRANT SELECT,INSERT ON TABLE public.audit_log TO shopwire_dashboard;
@@ -1919,6 +2012,12 @@ GRANT SELECT ON TABLE public.items TO shopwire_dashboard;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.jobs TO shopwire_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.jobs TO shopwire_dashboard;
 
+GRANT SELECT,INSERT,UPDATE ON TABLE public.key_last_uses TO shopwire_app;
+GRANT SELECT ON TABLE public.key_last_uses TO shopwire_dashboard;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.key_usage TO shopwire_app;
+GRANT SELECT ON TABLE public.key_usage TO shopwire_dashboard;
+
 GRANT SELECT,INSERT ON TABLE public.link_fingerprints TO shopwire_app;
 
 GRANT SELECT,INSERT ON TABLE public.link_reads TO shopwire_app;
@@ -1965,6 +2064,28 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.passkeys TO shopwire_dashboard
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.people TO shopwire_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.people TO shopwire_dashboard;
+
+GRANT INSERT ON TABLE public.personal_tokens TO shopwire_dashboard;
+
+GRANT SELECT(account_id) ON TABLE public.personal_tokens TO shopwire_dashboard;
+
+GRANT SELECT(id) ON TABLE public.personal_tokens TO shopwire_dashboard;
+
+GRANT SELECT(person_id) ON TABLE public.personal_tokens TO shopwire_dashboard;
+
+GRANT SELECT(name) ON TABLE public.personal_tokens TO shopwire_dashboard;
+
+GRANT SELECT(rights) ON TABLE public.personal_tokens TO shopwire_dashboard;
+
+GRANT SELECT(with_links) ON TABLE public.personal_tokens TO shopwire_dashboard;
+
+GRANT SELECT(created_at) ON TABLE public.personal_tokens TO shopwire_dashboard;
+
+GRANT SELECT(expires_at) ON TABLE public.personal_tokens TO shopwire_dashboard;
+
+GRANT SELECT(last_used_at),UPDATE(last_used_at) ON TABLE public.personal_tokens TO shopwire_dashboard;
+
+GRANT SELECT(revoked_at),UPDATE(revoked_at) ON TABLE public.personal_tokens TO shopwire_dashboard;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.pool_links TO shopwire_app;
 

@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { followAccessChanges } from './access/access-changes.ts'
 import type { Admission } from './access/admission.ts'
 import { ADMISSION_SEEN_EVERY_MS, noteAdmissionInUse } from './access/admission-in-use.ts'
+import { createKeyUsage } from './access/key-usage.ts'
 import { createKnownKeys } from './access/known-keys.ts'
 import { liveCatalogue } from './catalogue/live-catalogue.ts'
 import type { Config } from './config.ts'
@@ -97,6 +98,7 @@ export async function createApi(
   })
   const addressOf = addressReader(config.SHOPWIRE_TRUSTED_PROXY_HOPS)
   const evidence = createEvidenceWriter(db, { log, metrics })
+  const usage = createKeyUsage(db, { addressOf, log })
   const shared = {
     clock: parts.clock ?? systemClock,
     addressOf,
@@ -116,6 +118,7 @@ export async function createApi(
         {
           ...shared,
           evidence,
+          usage,
           access: { keys, admission, metrics },
           ...(parts.interference && { interference: parts.interference }),
         },
@@ -159,6 +162,7 @@ export async function createApi(
       await until('database', async () => void (await noteAdmission()))
       noting.start()
       evidence.start()
+      usage.start()
       await until('database', () => catalogue.open())
       surroundings.start()
     },
@@ -168,6 +172,7 @@ export async function createApi(
     stops: [
       { name: 'finish requests', run: () => edge.close() },
       { name: 'write evidence', run: () => evidence.stop() },
+      { name: 'write the usage of keys', run: () => usage.stop() },
       { name: 'stop following the catalogue', run: () => catalogue.close() },
       { name: 'stop watching the clock and the workers', run: () => surroundings.stop() },
       { name: 'stop watching the database identity', run: () => identity.stop() },

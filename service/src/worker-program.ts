@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { deleteOldUsage, USAGE_DELETE_CHUNK, USAGE_KEPT_DAYS } from './access/key-usage.ts'
 import type { ProgramDeps } from './api-program.ts'
 import { selectRevision } from './catalogue/queries.ts'
 import type { Config } from './config.ts'
@@ -206,6 +207,11 @@ export function createWorker(
     },
     (error) => log.warn({ err: error }, "the sums of yesterday's transfers could not be written"),
   )
+  const usageRetention = retain(
+    USAGE_KEPT_DAYS,
+    async (before) => (await deleteOldUsage(db, before)) === USAGE_DELETE_CHUNK,
+    'the usage of keys past its retention time could not be removed',
+  )
   const worker_id = newId('wrk', clock.nowMs())
   const figures = exposeStoreFigures({ db, log, metrics })
   const beat = async () => figures.lead((await recordHeartbeat(db, worker_id)).is_leader)
@@ -242,6 +248,7 @@ export function createWorker(
       mail.start()
       mailRemoval.start()
       dayClosing.start()
+      usageRetention.start()
       openRequests.start()
       clockWatch.start()
       heartbeats.start()
@@ -279,6 +286,7 @@ export function createWorker(
         },
       },
       { name: 'stop summing up days', run: () => dayClosing.stop() },
+      { name: 'stop removing old usage of keys', run: () => usageRetention.stop() },
       { name: 'stop checking open supplier requests', run: () => openRequests.stop() },
       { name: 'stop watching the clock', run: () => clockWatch.stop() },
       { name: 'stop reading figures', run: () => figuresRefresh.stop() },

@@ -7,6 +7,7 @@ import { inject } from 'vitest'
 import type { Admission, AdmissionLimits } from '../src/access/admission.ts'
 import { postgresAdmission } from '../src/access/admission-postgres.ts'
 import { redisAdmission } from '../src/access/admission-redis.ts'
+import { createKeyUsage } from '../src/access/key-usage.ts'
 import { createKnownKeys } from '../src/access/known-keys.ts'
 import { liveCatalogue } from '../src/catalogue/live-catalogue.ts'
 import type { Endpoint } from '../src/edge/endpoints/endpoint.ts'
@@ -96,6 +97,7 @@ export async function openShop(options: ShopOptions = {}) {
     port: api.port,
     metrics: api.metrics,
     evidence: api.evidence,
+    usage: api.usage,
     makeKey,
     /** A second API process of the same shop: its own caches of keys and items, its own port. */
     async secondApi() {
@@ -211,6 +213,8 @@ async function startApi(parts: Parts) {
   const evidence = createEvidenceWriter(db, { log, metrics })
   evidence.start()
   const addressOf = (request: IncomingMessage) => request.socket.remoteAddress ?? ''
+  const usage = createKeyUsage(db, { addressOf, log })
+  usage.start()
   const edge = createEdge(
     {
       log,
@@ -221,7 +225,13 @@ async function startApi(parts: Parts) {
     },
     [
       signedFamily(
-        { clock, addressOf, evidence, access: { keys: createKnownKeys(db, keyring), admission, metrics } },
+        {
+          clock,
+          addressOf,
+          evidence,
+          usage,
+          access: { keys: createKnownKeys(db, keyring), admission, metrics },
+        },
         endpoints,
       ),
       publicFamily(
@@ -241,9 +251,11 @@ async function startApi(parts: Parts) {
     port: (edge.server.address() as AddressInfo).port,
     metrics,
     evidence,
+    usage,
     async close() {
       await edge.close()
       await evidence.stop()
+      await usage.stop()
     },
   }
 }

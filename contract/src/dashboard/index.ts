@@ -1,23 +1,29 @@
 import { auditRoutes } from './audit.ts'
 import { identityRoutes } from './identity.ts'
+import { keysRoutes } from './keys.ts'
 import { liveRoutes } from './live.ts'
 import type { DashboardRoute } from './route.ts'
 import { teamRoutes } from './team.ts'
+import { tokensRoutes } from './tokens.ts'
 
 export * from './audit.ts'
 export * from './errors.ts'
 export * from './identity.ts'
+export * from './keys.ts'
 export * from './live.ts'
 export * from './roles.ts'
 export * from './route.ts'
 export * from './team.ts'
+export * from './tokens.ts'
 
 /** Every route of the dashboard's API, one list per area. */
 export const dashboardRoutes = [
   ...auditRoutes,
   ...identityRoutes,
+  ...keysRoutes,
   ...liveRoutes,
   ...teamRoutes,
+  ...tokensRoutes,
 ] as const satisfies readonly DashboardRoute[]
 
 export type DashboardRouteName = (typeof dashboardRoutes)[number]['name']

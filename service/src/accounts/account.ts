@@ -14,7 +14,7 @@ import {
 
 export type { Account, AccountStatus } from './queries.ts'
 
-const NAME_LENGTH_MAX = 100
+export const NAME_LENGTH_MAX = 100
 
 export async function createAccount(
   tx: Tx,

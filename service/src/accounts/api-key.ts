@@ -4,24 +4,38 @@ import type { Keyring, RowBinding } from '../platform/encryption.ts'
 import { newOpaqueId, newSecret } from '../platform/ids.ts'
 import type { SealedColumn } from '../platform/rewrap.ts'
 import { refuse } from '../platform/trouble.ts'
-import { assertName, getAccount } from './account.ts'
+import { assertName, getAccount, NAME_LENGTH_MAX } from './account.ts'
 import {
   type ApiKey,
   insertKey,
   type LiveKeyRow,
+  lockKey,
   raiseAccessVersion,
   selectKeys,
   selectLiveKeys,
+  selectReplacement,
+  updateKeyName,
   updateKeyRevoked,
 } from './queries.ts'
 
 export type { ApiKey, LiveKeyRow } from './queries.ts'
 
+export interface WantedKey {
+  readonly account_id: string
+  readonly cell: string
+  readonly name: string
+  readonly scopes: readonly string[]
+  /** Absent when an operator makes it. */
+  readonly by?: { readonly person_id: string; readonly name: string }
+  /** The key that this one is to replace. */
+  readonly rotated_from?: string
+}
+
 /** The only place where the secret is returned. */
 export async function createKey(
   tx: Tx,
   keyring: Keyring,
-  wanted: { account_id: string; cell: string; name: string; scopes: readonly string[] },
+  wanted: WantedKey,
   nowMs: number,
   { id, secret } = { id: newOpaqueId(`key_${wanted.cell}`), secret: newSecret('sk') },
 ): Promise<{ key: ApiKey; secret: string }> {
@@ -37,9 +51,60 @@ export async function createKey(
     secret_sealed: sealed.bytes,
     secret_kek_id: sealed.kek_id,
     created_at: new Date(nowMs),
+    created_by: wanted.by?.person_id ?? null,
+    created_by_name: wanted.by?.name ?? null,
+    rotated_from: wanted.rotated_from ?? null,
   })
   return { key, secret }
 }
+
+/** Of one account, locked until the end of the transaction. */
+async function heldKey(tx: Tx, account_id: string, id: string): Promise<ApiKey> {
+  const key = await lockKey(tx, account_id, id)
+  if (!key) throw refuse('not_found', `There is no key ${id}.`)
+  return key
+}
+
+export async function renameKey(
+  tx: Tx,
+  account_id: string,
+  id: string,
+  name: string,
+): Promise<{ before: string }> {
+  assertName(name)
+  const key = await heldKey(tx, account_id, id)
+  await updateKeyName(tx, account_id, id, name)
+  return { before: key.name }
+}
+
+/**
+ * Makes a second live key with the scopes and the name of this one, which stays valid under another name until it is revoked: the
+ * caller's servers can change over one after the other.
+ */
+export async function rotateKey(
+  tx: Tx,
+  keyring: Keyring,
+  wanted: Pick<WantedKey, 'account_id' | 'cell' | 'by'> & { readonly id: string },
+  nowMs: number,
+): Promise<{ key: ApiKey; secret: string; before: ApiKey; renamedTo: string }> {
+  const { account_id, id, ...rest } = wanted
+  const before = await heldKey(tx, account_id, id)
+  if (before.revoked_at !== null)
+    throw refuse('conflict', 'This key is revoked, so it cannot be rotated. Create a new key instead.')
+  const replacement = await selectReplacement(tx, account_id, id)
+  if (replacement)
+    throw refuse(
+      'conflict',
+      `This key is being rotated out already: the key ${replacement.id} replaces it. Revoke one of the two first.`,
+    )
+  const renamedTo = `${[...before.name].slice(0, NAME_LENGTH_MAX - ROTATED.length).join('')}${ROTATED}`
+  await updateKeyName(tx, account_id, id, renamedTo)
+  const { name, scopes } = before
+  const made = await createKey(tx, keyring, { ...rest, account_id, name, scopes, rotated_from: id }, nowMs)
+  return { ...made, before, renamedTo }
+}
+
+const ROTATED = ', before rotation'
 
 /** Final and idempotent. */
 export async function revokeKey(

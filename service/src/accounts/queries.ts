@@ -18,6 +18,8 @@ export interface ApiKey {
   readonly scopes: readonly Scope[]
   readonly created_at: Date
   readonly revoked_at: Date | null
+  /** The key that this one was made to replace. */
+  readonly rotated_from: string | null
 }
 
 /** A key that is not revoked, with everything a request needs to know about it and its account. */
@@ -74,28 +76,60 @@ export interface NewKeyRow {
   readonly secret_sealed: Buffer
   readonly secret_kek_id: string
   readonly created_at: Date
+  /** The person who made it; null when an operator did. */
+  readonly created_by: string | null
+  readonly created_by_name: string | null
+  readonly rotated_from: string | null
 }
 
 export const insertKey = (tx: Queryable, key: NewKeyRow) =>
   tx.one<ApiKey>(sql`
-    insert into api_keys (account_id, id, name, scopes, secret_sealed, secret_kek_id, created_at)
+    insert into api_keys (account_id, id, name, scopes, secret_sealed, secret_kek_id, created_at, created_by, created_by_name,
+                          rotated_from)
     values (${key.account_id}, ${key.id}, ${key.name}, ${key.scopes}, ${key.secret_sealed}, ${key.secret_kek_id},
-            ${key.created_at})
-    returning account_id, id, name, scopes, created_at, revoked_at`)
+            ${key.created_at}, ${key.created_by}, ${key.created_by_name}, ${key.rotated_from})
+    returning account_id, id, name, scopes, created_at, revoked_at, rotated_from`)
 
 export const selectKeys = (db: Queryable, account_id: string) =>
   db.many<ApiKey>(sql`
-    select account_id, id, name, scopes, created_at, revoked_at
+    select account_id, id, name, scopes, created_at, revoked_at, rotated_from
       from api_keys
      where account_id = ${account_id}
      order by created_at, id`)
+
+/** Locks the key until the end of the transaction: two changes of one key follow each other. */
+export const lockKey = (tx: Queryable, account_id: string, id: string) =>
+  tx.maybeOne<ApiKey>(sql`
+    select account_id, id, name, scopes, created_at, revoked_at, rotated_from
+      from api_keys
+     where account_id = ${account_id}
+       and id = ${id}
+       for no key update`)
+
+export const updateKeyName = (tx: Queryable, account_id: string, id: string, name: string) =>
+  tx.run(sql`
+    update api_keys
+       set name = ${name}
+     where account_id = ${account_id}
+       and id = ${id}`)
+
+/** The live key that was made to replace this one. */
+export const selectReplacement = (tx: Queryable, account_id: string, id: string) =>
+  tx.maybeOne<{ id: string; name: string }>(sql`
+    select id, name
+      from api_keys
+     where account_id = ${account_id}
+       and rotated_from = ${id}
+       and revoked_at is null
+     order by created_at desc
+     limit 1`)
 
 export const updateKeyRevoked = (tx: Queryable, id: string, at: Date) =>
   tx.maybeOne<ApiKey>(sql`
     update api_keys
        set revoked_at = coalesce(revoked_at, ${at})
      where id = ${id}
-    returning account_id, id, name, scopes, created_at, revoked_at`)
+    returning account_id, id, name, scopes, created_at, revoked_at, rotated_from`)
 
 export const selectLiveKeys = (db: Queryable, ids: readonly string[]) =>
   db.many<LiveKeyRow>(

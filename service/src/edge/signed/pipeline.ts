@@ -3,6 +3,7 @@ import { type Route, type Scope, scopeForBody } from '@shopwire/contract'
 import { type AccessDeps, admitCaller, rateHeaders, rereadCaller } from '../../access/admit-caller.ts'
 import { authorise, type Caller } from '../../access/caller.ts'
 import { readCredentials } from '../../access/credentials.ts'
+import type { KeyUsage } from '../../access/key-usage.ts'
 import type { Evidence, EvidenceWriter } from '../../orders/evidence.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { refuse } from '../../platform/trouble.ts'
@@ -15,6 +16,7 @@ export interface PipelineDeps {
   readonly access: AccessDeps
   readonly clock: Clock
   readonly evidence: Pick<EvidenceWriter, 'add'>
+  readonly usage: Pick<KeyUsage, 'request' | 'order'>
   addressOf(request: IncomingMessage): string
   readonly interference?: Interference
 }
@@ -56,12 +58,14 @@ export async function runPipeline(
   exchange: Exchange,
 ): Promise<Answer<unknown>> {
   const { request } = exchange
+  const nowMs = deps.clock.nowMs()
+  let buyer: Caller | undefined
   if (route.bucket === 'orders') {
-    exchange.onEnd = ({ refused }) => {
+    exchange.onEnd = ({ refused, status }) => {
       if (refused !== null) deps.access.metrics.orderRequests.inc({ outcome: refused })
+      else if (buyer && status === BOUGHT) deps.usage.order(buyer, request, nowMs)
     }
   }
-  const nowMs = deps.clock.nowMs()
   refuseDeclaredLength(request)
 
   const { interference } = deps
@@ -75,6 +79,8 @@ export async function runPipeline(
     isOrder: route.bucket === 'orders',
   })
   exchange.actor = { key_id: caller.key_id, account_id: caller.account_id }
+  deps.usage.request(caller, request, nowMs)
+  buyer = caller
   exchange.headers = rateHeaders(caller.usage)
 
   authorise(caller, scope)
@@ -112,6 +118,9 @@ export async function runPipeline(
   if (!interference) return endpoint.handle(call)
   return interference.carryOut({ request, route, caller, body: value }, () => endpoint.handle(call))
 }
+
+/** The status of an order that was bought now, and not by an earlier request. */
+const BOUGHT = 201
 
 /** The signature covers the bytes as sent. What a compressed body expands to is not signed and has no limit. */
 function refuseEncodedBody({ headers }: IncomingMessage) {
