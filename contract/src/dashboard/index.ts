@@ -1,16 +1,22 @@
 import { auditRoutes } from './audit.ts'
+import { findRoutes } from './find.ts'
+import { homeRoutes } from './home.ts'
 import { identityRoutes } from './identity.ts'
 import { keysRoutes } from './keys.ts'
 import { liveRoutes } from './live.ts'
+import { orderRoutes } from './orders.ts'
 import type { DashboardRoute } from './route.ts'
 import { teamRoutes } from './team.ts'
 import { tokensRoutes } from './tokens.ts'
 
 export * from './audit.ts'
 export * from './errors.ts'
+export * from './find.ts'
+export * from './home.ts'
 export * from './identity.ts'
 export * from './keys.ts'
 export * from './live.ts'
+export * from './orders.ts'
 export * from './roles.ts'
 export * from './route.ts'
 export * from './team.ts'
@@ -19,9 +25,12 @@ export * from './tokens.ts'
 /** Every route of the dashboard's API, one list per area. */
 export const dashboardRoutes = [
   ...auditRoutes,
+  ...findRoutes,
+  ...homeRoutes,
   ...identityRoutes,
   ...keysRoutes,
   ...liveRoutes,
+  ...orderRoutes,
   ...teamRoutes,
   ...tokensRoutes,
 ] as const satisfies readonly DashboardRoute[]

@@ -35,6 +35,16 @@ export function timeInId(id: string): number | undefined {
   return [...text.slice(0, 10)].reduce((all, letter) => all * 32 + CROCKFORD.indexOf(letter), 0)
 }
 
+/** Sorts before every id with this prefix made at this time or later, and after every older one. */
+export function idFloor(prefix: string, ms: number): string {
+  let text = ''
+  for (let rest = Math.max(0, ms), n = 0; n < 10; n += 1) {
+    text = CROCKFORD.charAt(rest % 32) + text
+    rest = Math.floor(rest / 32)
+  }
+  return `${prefix}_${text}`
+}
+
 /** Reading 16 bytes at a time from the kernel costs more than the rest of a request id. No byte is used twice. */
 function takeRandom(size: number): Buffer {
   if (poolUsed + size > pool.length) {

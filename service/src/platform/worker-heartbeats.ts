@@ -50,7 +50,7 @@ interface Workers {
   readonly is_missing: boolean
 }
 
-const readWorkers = (db: Queryable) =>
+export const readWorkers = (db: Queryable) =>
   db.one<Workers>(sql`
     select count(*) filter (where is_alive) as alive,
            extract(epoch from clock_timestamp() - max(seen_at))::float8 as last_seen_s,
