@@ -4,7 +4,7 @@ const LAYERS = [
   ['platform'],
   ['ledger', 'webhooks'],
   ['accounts', 'catalogue'],
-  ['quotes', 'supply'],
+  ['quotes', 'supply', 'funding'],
   ['access', 'orders', 'sessions'],
   ['operations', 'dashboard'],
   ['edge', 'admin'],

@@ -685,6 +685,21 @@ CREATE TABLE public.authenticator_apps (
     locked_until timestamp with time zone
 );
 
+CREATE TABLE public.balance_alerts (
+    account_id text NOT NULL,
+    threshold_cents bigint,
+    person_ids text[] NOT NULL,
+    emails text[] NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    state text DEFAULT 'ok'::text NOT NULL,
+    state_threshold_cents bigint,
+    state_since timestamp with time zone,
+    CONSTRAINT balance_alerts_emails_check CHECK ((cardinality(emails) <= 5)),
+    CONSTRAINT balance_alerts_person_ids_check CHECK ((cardinality(person_ids) <= 20)),
+    CONSTRAINT balance_alerts_state_check CHECK ((state = ANY (ARRAY['ok'::text, 'approaching'::text, 'below'::text]))),
+    CONSTRAINT balance_alerts_threshold_cents_check CHECK ((threshold_cents > 0))
+);
+
 CREATE TABLE public.balances (
     account_id text NOT NULL,
     balance_cents bigint DEFAULT 0 NOT NULL,
@@ -1013,6 +1028,23 @@ CREATE TABLE public.passkeys (
     last_used_at timestamp with time zone
 );
 
+CREATE TABLE public.payment_events (
+    provider text NOT NULL,
+    event_id text NOT NULL,
+    subject text NOT NULL,
+    facts jsonb NOT NULL,
+    received_at timestamp with time zone NOT NULL,
+    state text DEFAULT 'received'::text NOT NULL,
+    next_at timestamp with time zone DEFAULT now() NOT NULL,
+    decided_at timestamp with time zone,
+    note text,
+    CONSTRAINT payment_events_event_id_check CHECK (((char_length(event_id) >= 1) AND (char_length(event_id) <= 255))),
+    CONSTRAINT payment_events_note_check CHECK ((char_length(note) <= 500)),
+    CONSTRAINT payment_events_provider_check CHECK ((provider = 'stripe'::text)),
+    CONSTRAINT payment_events_state_check CHECK ((state = ANY (ARRAY['received'::text, 'applied'::text, 'ignored'::text, 'review'::text]))),
+    CONSTRAINT payment_events_subject_check CHECK (((char_length(subject) >= 1) AND (char_length(subject) <= 255)))
+);
+
 CREATE TABLE public.people (
     id text NOT NULL,
     kind text DEFAULT 'customer'::text NOT NULL,
@@ -1165,6 +1197,55 @@ CREATE TABLE public.suppliers (
     CONSTRAINT suppliers_url_check CHECK ((char_length(url) <= 2000))
 );
 
+CREATE TABLE public.top_up_reversals (
+    account_id text NOT NULL,
+    id text NOT NULL,
+    top_up_id text NOT NULL,
+    kind text NOT NULL,
+    provider_reference text NOT NULL,
+    amount_cents bigint NOT NULL,
+    taken_cents bigint NOT NULL,
+    owed_cents bigint NOT NULL,
+    written_off_cents bigint DEFAULT 0 NOT NULL,
+    returned_at timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT top_up_reversals_amount_cents_check CHECK ((amount_cents > 0)),
+    CONSTRAINT top_up_reversals_check CHECK ((((taken_cents + owed_cents) + written_off_cents) = amount_cents)),
+    CONSTRAINT top_up_reversals_check1 CHECK (((returned_at IS NULL) OR (owed_cents = 0))),
+    CONSTRAINT top_up_reversals_kind_check CHECK ((kind = ANY (ARRAY['refund'::text, 'dispute'::text]))),
+    CONSTRAINT top_up_reversals_owed_cents_check CHECK ((owed_cents >= 0)),
+    CONSTRAINT top_up_reversals_taken_cents_check CHECK ((taken_cents >= 0)),
+    CONSTRAINT top_up_reversals_written_off_cents_check CHECK ((written_off_cents >= 0))
+);
+
+CREATE TABLE public.top_ups (
+    account_id text NOT NULL,
+    id text NOT NULL,
+    provider text NOT NULL,
+    amount_cents bigint NOT NULL,
+    state text DEFAULT 'pending'::text NOT NULL,
+    reference text NOT NULL,
+    provider_session text,
+    provider_payment text,
+    created_by text NOT NULL,
+    created_by_name text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    decided_at timestamp with time zone,
+    credited_cents bigint,
+    credited_transfer_id text,
+    note text,
+    checked_at timestamp with time zone,
+    CONSTRAINT top_ups_amount_cents_check CHECK ((amount_cents > 0)),
+    CONSTRAINT top_ups_check CHECK (((state = 'credited'::text) = (credited_transfer_id IS NOT NULL))),
+    CONSTRAINT top_ups_check1 CHECK (((credited_cents IS NULL) = (credited_transfer_id IS NULL))),
+    CONSTRAINT top_ups_check2 CHECK (((provider = 'stripe'::text) = (provider_session IS NOT NULL))),
+    CONSTRAINT top_ups_credited_cents_check CHECK ((credited_cents > 0)),
+    CONSTRAINT top_ups_note_check CHECK ((char_length(note) <= 500)),
+    CONSTRAINT top_ups_provider_check CHECK ((provider = ANY (ARRAY['bank'::text, 'stripe'::text]))),
+    CONSTRAINT top_ups_reference_check CHECK ((reference ~ '^RF[0-9]{2}[0-9A-Z]{1,21}$'::text)),
+    CONSTRAINT top_ups_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'credited'::text, 'review'::text, 'failed'::text, 'expired'::text, 'rejected'::text])))
+);
+
 CREATE TABLE public.transfers (
     account_id text NOT NULL,
     seq bigint NOT NULL,
@@ -1304,6 +1385,9 @@ ALTER TABLE ONLY public.authenticator_apps
 ALTER TABLE ONLY public.authenticator_apps
     ADD CONSTRAINT authenticator_apps_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.balance_alerts
+    ADD CONSTRAINT balance_alerts_pkey PRIMARY KEY (account_id);
+
 ALTER TABLE ONLY public.balances
     ADD CONSTRAINT balances_pkey PRIMARY KEY (account_id);
 
@@ -1403,6 +1487,9 @@ ALTER TABLE ONLY public.passkeys
 ALTER TABLE ONLY public.passkeys
     ADD CONSTRAINT passkeys_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.payment_events
+    ADD CONSTRAINT payment_events_pkey PRIMARY KEY (provider, event_id);
+
 ALTER TABLE ONLY public.people
     ADD CONSTRAINT people_email_key UNIQUE (email);
 
@@ -1450,6 +1537,12 @@ ALTER TABLE ONLY public.supplier_requests
 
 ALTER TABLE ONLY public.suppliers
     ADD CONSTRAINT suppliers_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY public.top_up_reversals
+    ADD CONSTRAINT top_up_reversals_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.top_ups
+    ADD CONSTRAINT top_ups_pkey PRIMARY KEY (account_id, id);
 
 ALTER TABLE ONLY public.transfers
     ADD CONSTRAINT transfers_pkey PRIMARY KEY (account_id, seq);
@@ -1536,6 +1629,10 @@ CREATE INDEX outgoing_mail_kek ON public.outgoing_mail USING btree (body_kek_id)
 
 CREATE INDEX passkeys_person ON public.passkeys USING btree (person_id);
 
+CREATE INDEX payment_events_due ON public.payment_events USING btree (next_at) WHERE (state = 'received'::text);
+
+CREATE INDEX payment_events_subject ON public.payment_events USING btree (subject);
+
 CREATE INDEX personal_tokens_hash ON public.personal_tokens USING btree (token_hash);
 
 CREATE INDEX pool_links_kek ON public.pool_links USING btree (link_kek_id);
@@ -1552,9 +1649,23 @@ CREATE INDEX store_windows_ahead ON public.store_windows USING btree (opens_at) 
 
 CREATE INDEX supplier_requests_open ON public.supplier_requests USING btree (last_at) WHERE (state = 'asked'::text);
 
+CREATE UNIQUE INDEX top_up_reversals_once ON public.top_up_reversals USING btree (account_id, provider_reference);
+
+CREATE INDEX top_up_reversals_owed ON public.top_up_reversals USING btree (account_id) WHERE (owed_cents > 0);
+
+CREATE INDEX top_ups_open ON public.top_ups USING btree (created_at) WHERE (state = ANY (ARRAY['pending'::text, 'review'::text]));
+
+CREATE INDEX top_ups_payment ON public.top_ups USING btree (provider_payment) WHERE (provider_payment IS NOT NULL);
+
+CREATE UNIQUE INDEX top_ups_reference ON public.top_ups USING btree (reference);
+
+CREATE UNIQUE INDEX top_ups_transfer_once ON public.top_ups USING btree (account_id, credited_transfer_id) WHERE (credited_transfer_id IS NOT NULL);
+
 CREATE UNIQUE INDEX transfers_order_once ON public.transfers USING btree (account_id, order_id, kind) WHERE (order_id IS NOT NULL);
 
 CREATE UNIQUE INDEX transfers_reference_once ON public.transfers USING btree (account_id, kind, reference) WHERE (reference IS NOT NULL);
+
+CREATE INDEX transfers_without_orders ON public.transfers USING btree (account_id, kind, seq) WHERE (kind <> 'order'::text);
 
 CREATE INDEX used_codes_expires ON public.used_codes USING btree (expires_at);
 
@@ -1589,6 +1700,9 @@ ALTER TABLE ONLY public.api_keys
 
 ALTER TABLE ONLY public.authenticator_apps
     ADD CONSTRAINT authenticator_apps_person_id_fkey FOREIGN KEY (person_id) REFERENCES public.people(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.balance_alerts
+    ADD CONSTRAINT balance_alerts_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
 
 ALTER TABLE ONLY public.balances
     ADD CONSTRAINT balances_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
@@ -1662,6 +1776,12 @@ ALTER TABLE ONLY public.sessions
 ALTER TABLE ONLY public.supplier_requests
     ADD CONSTRAINT supplier_requests_account_id_order_id_line_fkey FOREIGN KEY (account_id, order_id, line) REFERENCES public.order_lines(account_id, order_id, n);
 
+ALTER TABLE ONLY public.top_up_reversals
+    ADD CONSTRAINT top_up_reversals_account_id_top_up_id_fkey FOREIGN KEY (account_id, top_up_id) REFERENCES public.top_ups(account_id, id);
+
+ALTER TABLE ONLY public.top_ups
+    ADD CONSTRAINT top_ups_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
 ALTER TABLE ONLY public.transfers
     ADD CONSTRAINT transfers_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
 
@@ -1689,6 +1809,8 @@ CREATE POLICY all_accounts ON public.accounts TO shopwire_app USING (true) WITH 
 CREATE POLICY all_accounts ON public.api_keys TO shopwire_app USING (true) WITH CHECK (true);
 
 CREATE POLICY all_accounts ON public.audit_log TO shopwire_app USING (true) WITH CHECK (true);
+
+CREATE POLICY all_accounts ON public.balance_alerts TO shopwire_app USING (true) WITH CHECK (true);
 
 CREATE POLICY all_accounts ON public.balances TO shopwire_app USING (true) WITH CHECK (true);
 
@@ -1722,6 +1844,10 @@ CREATE POLICY all_accounts ON public.orders TO shopwire_app USING (true) WITH CH
 
 CREATE POLICY all_accounts ON public.personal_tokens TO shopwire_app USING (true) WITH CHECK (true);
 
+CREATE POLICY all_accounts ON public.top_up_reversals TO shopwire_app USING (true) WITH CHECK (true);
+
+CREATE POLICY all_accounts ON public.top_ups TO shopwire_app USING (true) WITH CHECK (true);
+
 CREATE POLICY all_accounts ON public.transfers TO shopwire_app USING (true) WITH CHECK (true);
 
 CREATE POLICY all_accounts ON public.webhook_endpoints TO shopwire_app USING (true) WITH CHECK (true);
@@ -1733,6 +1859,8 @@ CREATE POLICY all_keys ON public.own_keys TO shopwire_app USING (true) WITH CHEC
 ALTER TABLE public.api_keys ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.audit_log ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.balance_alerts ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.balances ENABLE ROW LEVEL SECURITY;
 
@@ -1778,6 +1906,8 @@ CREATE POLICY own_account ON public.api_keys TO shopwire_dashboard USING ((accou
 
 CREATE POLICY own_account ON public.audit_log TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
+CREATE POLICY own_account ON public.balance_alerts TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
 CREATE POLICY own_account ON public.balances TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
 CREATE POLICY own_account ON public.deliveries TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
@@ -1810,6 +1940,10 @@ CREATE POLICY own_account ON public.orders TO shopwire_dashboard USING ((account
 
 CREATE POLICY own_account ON public.personal_tokens TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
+CREATE POLICY own_account ON public.top_up_reversals TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.top_ups TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
 CREATE POLICY own_account ON public.transfers TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
 CREATE POLICY own_account ON public.webhook_endpoints TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
@@ -1819,6 +1953,10 @@ CREATE POLICY own_account ON public.webhook_secrets TO shopwire_dashboard USING 
 ALTER TABLE public.own_keys ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.personal_tokens ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.top_up_reversals ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.top_ups ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.transfers ENABLE ROW LEVEL SECURITY;
 
@@ -1946,6 +2084,19 @@ GRANT SELECT,INSERT ON TABLE public.audit_log TO shopwire_dashboard;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.authenticator_apps TO shopwire_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.authenticator_apps TO shopwire_dashboard;
 
+GRANT SELECT,INSERT,UPDATE ON TABLE public.balance_alerts TO shopwire_app;
+GRANT SELECT ON TABLE public.balance_alerts TO shopwire_dashboard;
+
+GRANT INSERT(account_id) ON TABLE public.balance_alerts TO shopwire_dashboard;
+
+GRANT INSERT(threshold_cents),UPDATE(threshold_cents) ON TABLE public.balance_alerts TO shopwire_dashboard;
+
+GRANT INSERT(person_ids),UPDATE(person_ids) ON TABLE public.balance_alerts TO shopwire_dashboard;
+
+GRANT INSERT(emails),UPDATE(emails) ON TABLE public.balance_alerts TO shopwire_dashboard;
+
+GRANT INSERT(updated_at),UPDATE(updated_at) ON TABLE public.balance_alerts TO shopwire_dashboard;
+
 GRANT SELECT,INSERT,UPDATE ON TABLE public.balances TO shopwire_app;
 GRANT SELECT ON TABLE public.balances TO shopwire_dashboard;
 
@@ -2062,6 +2213,18 @@ GRANT SELECT,INSERT ON TABLE public.own_keys TO shopwire_dashboard;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.passkeys TO shopwire_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.passkeys TO shopwire_dashboard;
 
+GRANT SELECT,INSERT,UPDATE ON TABLE public.payment_events TO shopwire_app;
+
+GRANT INSERT(provider) ON TABLE public.payment_events TO shopwire_dashboard;
+
+GRANT INSERT(event_id) ON TABLE public.payment_events TO shopwire_dashboard;
+
+GRANT INSERT(subject) ON TABLE public.payment_events TO shopwire_dashboard;
+
+GRANT INSERT(facts) ON TABLE public.payment_events TO shopwire_dashboard;
+
+GRANT INSERT(received_at) ON TABLE public.payment_events TO shopwire_dashboard;
+
 GRANT SELECT,INSERT,UPDATE ON TABLE public.people TO shopwire_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.people TO shopwire_dashboard;
 
@@ -2120,6 +2283,30 @@ GRANT SELECT ON TABLE public.store_windows TO shopwire_dashboard;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.supplier_requests TO shopwire_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.suppliers TO shopwire_app;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.top_up_reversals TO shopwire_app;
+GRANT SELECT ON TABLE public.top_up_reversals TO shopwire_dashboard;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.top_ups TO shopwire_app;
+GRANT SELECT ON TABLE public.top_ups TO shopwire_dashboard;
+
+GRANT INSERT(account_id) ON TABLE public.top_ups TO shopwire_dashboard;
+
+GRANT INSERT(id) ON TABLE public.top_ups TO shopwire_dashboard;
+
+GRANT INSERT(provider) ON TABLE public.top_ups TO shopwire_dashboard;
+
+GRANT INSERT(amount_cents) ON TABLE public.top_ups TO shopwire_dashboard;
+
+GRANT INSERT(reference) ON TABLE public.top_ups TO shopwire_dashboard;
+
+GRANT INSERT(provider_session) ON TABLE public.top_ups TO shopwire_dashboard;
+
+GRANT INSERT(created_by) ON TABLE public.top_ups TO shopwire_dashboard;
+
+GRANT INSERT(created_by_name) ON TABLE public.top_ups TO shopwire_dashboard;
+
+GRANT INSERT(created_at) ON TABLE public.top_ups TO shopwire_dashboard;
 
 GRANT SELECT,INSERT ON TABLE public.transfers TO shopwire_app;
 GRANT SELECT ON TABLE public.transfers TO shopwire_dashboard;

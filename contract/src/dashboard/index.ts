@@ -4,6 +4,7 @@ import { homeRoutes } from './home.ts'
 import { identityRoutes } from './identity.ts'
 import { keysRoutes } from './keys.ts'
 import { liveRoutes } from './live.ts'
+import { moneyRoutes } from './money.ts'
 import { orderRoutes } from './orders.ts'
 import type { DashboardRoute } from './route.ts'
 import { teamRoutes } from './team.ts'
@@ -16,6 +17,7 @@ export * from './home.ts'
 export * from './identity.ts'
 export * from './keys.ts'
 export * from './live.ts'
+export * from './money.ts'
 export * from './orders.ts'
 export * from './roles.ts'
 export * from './route.ts'
@@ -30,6 +32,7 @@ export const dashboardRoutes = [
   ...identityRoutes,
   ...keysRoutes,
   ...liveRoutes,
+  ...moneyRoutes,
   ...orderRoutes,
   ...teamRoutes,
   ...tokensRoutes,

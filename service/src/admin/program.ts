@@ -13,6 +13,7 @@ import { NotDoneError, printableLines } from './print.ts'
 import { checkSchemaFirst, SchemaMismatchError } from './schema-check.ts'
 import { storeCommands } from './store.ts'
 import { supplyCommands } from './supply.ts'
+import { topUpCommands } from './topups.ts'
 import { RulesViolatedError, verifyCommand } from './verify.ts'
 import { webhookCommands } from './webhooks.ts'
 
@@ -46,6 +47,7 @@ export async function runAdmin(outer: CommandContext, argv: readonly string[]): 
     err: (text) => outer.err(printableLines(text)),
   }
   accountCommands(program, context)
+  topUpCommands(program, context)
   keyCommands(program, context)
   catalogueCommands(program, context)
   supplyCommands(program, context)

@@ -8,13 +8,17 @@ const NOTHING = Buffer.alloc(0)
 export const MALFORMED = 'malformed'
 
 /** A caller that declares too large a body is refused before it sends it. */
-export function refuseDeclaredLength(request: IncomingMessage): void {
+export function refuseDeclaredLength(request: IncomingMessage, bytesMax = BODY_BYTES_MAX): void {
   const declared = request.headers['content-length']
-  if (declared !== undefined && Number(declared) > BODY_BYTES_MAX) throw tooLarge()
+  if (declared !== undefined && Number(declared) > bytesMax) throw tooLarge(bytesMax)
 }
 
-/** The exact bytes of the body: at most 16 KiB, within five seconds of the end of the headers. */
-export function receiveBody(request: IncomingMessage, response: ServerResponse): Promise<Buffer> {
+/** The exact bytes of the body: at most 16 KiB unless told otherwise, within five seconds of the end of the headers. */
+export function receiveBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  bytesMax = BODY_BYTES_MAX,
+): Promise<Buffer> {
   if (!carriesBody(request)) return Promise.resolve(NOTHING)
   // HTTP/1.0 has no interim answers; such a client would take the 100 for the final one.
   if (request.headers.expect !== undefined && request.httpVersion === '1.1') response.writeContinue()
@@ -30,7 +34,7 @@ export function receiveBody(request: IncomingMessage, response: ServerResponse):
     const onData = (chunk: Buffer) => {
       size += chunk.length
       chunks.push(chunk)
-      if (size > BODY_BYTES_MAX) finish(() => reject(tooLarge()))
+      if (size > bytesMax) finish(() => reject(tooLarge(bytesMax)))
     }
     const onEnd = () =>
       finish(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
@@ -65,11 +69,8 @@ export function headersEndedAt(request: IncomingMessage): number {
 }
 const headersEnd = new WeakMap<IncomingMessage, number>()
 
-function tooLarge() {
-  return refuse(
-    'payload_too_large',
-    `The body is larger than ${BODY_BYTES_MAX} bytes, which is the most we read.`,
-  )
+function tooLarge(bytesMax: number) {
+  return refuse('payload_too_large', `The body is larger than ${bytesMax} bytes, which is the most we read.`)
 }
 
 export function tooSlow() {

@@ -1,3 +1,4 @@
+import type { Notify } from '../funding/notify.ts'
 import { recordAction } from '../platform/audit.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
@@ -7,6 +8,7 @@ import { type AccountActionDeps, accountActions } from './account-actions.ts'
 import type { Act } from './act.ts'
 import { catalogueActions } from './catalogue-actions.ts'
 import { databaseActions } from './database-actions.ts'
+import { fundingActions } from './funding-actions.ts'
 import { orderActions } from './order-actions.ts'
 import { createReads } from './reads.ts'
 import { SEALED_COLUMNS } from './sealed-columns.ts'
@@ -19,7 +21,11 @@ export { AdmissionMismatchError } from '../access/admission-in-use.ts'
 export interface OperatorDeps extends AccountActionDeps {
   readonly db: Db
   readonly clock: Clock
+  /** Nobody is written to without one. */
+  readonly notify?: Notify
 }
+
+const NOBODY: Notify = { treasurers: async () => {}, chosen: async () => {} }
 
 export type Operator = ReturnType<typeof createOperator>
 
@@ -41,6 +47,7 @@ export function createOperator(deps: OperatorDeps, actor: string) {
     ...accountActions(deps, act),
     ...catalogueActions(act),
     ...databaseActions(db, actor, act),
+    ...fundingActions(deps.notify ?? NOBODY, act),
     ...orderActions(vault, act),
     ...supplyActions(db, keyring, vault, clock, act),
     ...webhookActions(keyring, act),

@@ -4,6 +4,7 @@ import { compareCatalogue, type ImportOptions, objectionTo } from '../catalogue/
 import { everyItem, type ItemFacts, listItems, readRevision, showItem } from '../catalogue/item.ts'
 import { SERVED_AT_ONCE_MAX, SERVED_WITHIN_MS } from '../catalogue/live-catalogue.ts'
 import { listStoreWindows, readStoreState } from '../catalogue/store-state.ts'
+import { selectEventsInReview, selectOpenTopUps, selectReceivables } from '../funding/queries.ts'
 import { readBalance, readStatement } from '../ledger/transfer.ts'
 import { findOrder, readWholeOrder } from '../orders/find-order.ts'
 import { proveKey } from '../orders/prove-key.ts'
@@ -49,6 +50,12 @@ export function createReads(db: Db) {
     },
 
     listKeys: (account_id: string) => listKeys(db, account_id),
+
+    /** Top-ups and payment events that wait for a person. */
+    async listTopUps(limit: number) {
+      return { top_ups: await selectOpenTopUps(db, limit), events: await selectEventsInReview(db) }
+    },
+    listReceivables: (limit: number) => selectReceivables(db, limit),
 
     /** What an import would change, and why it would be refused. */
     async compareCatalogue(items: ReadonlyMap<string, ItemFacts>, options: ImportOptions) {

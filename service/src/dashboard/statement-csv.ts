@@ -1,0 +1,74 @@
+import { readTransfers, type TransferFilter } from '../ledger/statement.ts'
+import type { Transfer } from '../ledger/transfer.ts'
+import { inAccount } from '../platform/account-scope.ts'
+import type { Db } from '../platform/db.ts'
+
+const CHUNK = 2_000
+const HEAD =
+  'position,time_utc,kind,amount,balance_before,balance_after,currency,order_id,reference,note,transfer_id\r\n'
+
+export interface StatementRange {
+  readonly from_seq: number
+  readonly to_seq: number
+}
+
+/** Oldest first, as bookkeeping reads it, in chunks: a statement may have millions of lines. Transfers never change, so no snapshot is needed. */
+export async function* statementCsv(
+  db: Db,
+  account_id: string,
+  range: StatementRange,
+  filter: TransferFilter,
+): AsyncGenerator<string> {
+  yield HEAD
+  for await (const rows of statementChunks(db, account_id, range, filter)) yield rows.map(csvLine).join('')
+}
+
+export async function* statementChunks(
+  db: Db,
+  account_id: string,
+  { from_seq, to_seq }: StatementRange,
+  filter: TransferFilter = {},
+): AsyncGenerator<readonly Transfer[]> {
+  let next = from_seq
+  for (;;) {
+    const range = { from_seq: next, to_seq, newestFirst: false }
+    const rows = await inAccount(db, account_id, (tx) => readTransfers(tx, account_id, range, filter, CHUNK))
+    if (rows.length > 0) yield rows
+    if (rows.length < CHUNK) return
+    next = (rows.at(-1)?.seq ?? next) + 1
+  }
+}
+
+/** With its sign: from the balance's point of view. */
+export function changeOf({ credit, amount_cents }: Pick<Transfer, 'credit' | 'amount_cents'>): number {
+  return credit === 'customer' ? amount_cents : -amount_cents
+}
+
+function csvLine(transfer: Transfer): string {
+  const change = changeOf(transfer)
+  return `${[
+    String(transfer.seq),
+    transfer.created_at.toISOString(),
+    transfer.kind,
+    decimal(change),
+    decimal(transfer.balance_after_cents - change),
+    decimal(transfer.balance_after_cents),
+    'USD',
+    text(transfer.order_id),
+    text(transfer.reference),
+    text(transfer.note),
+    text(transfer.id),
+  ].join(',')}\r\n`
+}
+
+export function decimal(cents: number): string {
+  const digits = String(Math.abs(cents)).padStart(3, '0')
+  return `${cents < 0 ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`
+}
+
+/** Always quoted. A spreadsheet runs what begins with one of these characters; with an apostrophe in front it shows it. */
+function text(value: string | null): string {
+  if (value === null) return ''
+  const inert = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
+  return `"${inert.replaceAll('"', '""')}"`
+}

@@ -1,0 +1,26 @@
+import type { Tx } from '../platform/db.ts'
+
+export interface Letter {
+  readonly subject: string
+  readonly text: string
+}
+
+/**
+ * Writes to people of an account, in the transaction that makes the news true. Who they are is known a layer above: the programs connect it.
+ */
+export interface Notify {
+  /** To those who may act on money: owners and finance. */
+  treasurers(tx: Tx, account_id: string, letter: Letter): Promise<void>
+  /** To these members, as long as they are members, and to these other addresses. */
+  chosen(
+    tx: Tx,
+    account_id: string,
+    to: { readonly person_ids: readonly string[]; readonly emails: readonly string[] },
+    letter: Letter,
+  ): Promise<void>
+}
+
+export function dollars(cents: number): string {
+  const digits = String(Math.abs(cents)).padStart(3, '0')
+  return `${cents < 0 ? '-' : ''}$${digits.slice(0, -2).replace(/\B(?=(\d{3})+$)/g, ',')}.${digits.slice(-2)}`
+}

@@ -1,0 +1,307 @@
+import { type Queryable, sql } from '../platform/db.ts'
+import type { PaymentFact } from './provider.ts'
+
+export type TopUpState = 'pending' | 'credited' | 'review' | 'failed' | 'expired' | 'rejected'
+export type ProviderName = 'bank' | 'stripe'
+
+export interface TopUp {
+  readonly account_id: string
+  readonly id: string
+  readonly provider: ProviderName
+  readonly amount_cents: number
+  readonly state: TopUpState
+  readonly reference: string
+  readonly provider_session: string | null
+  readonly provider_payment: string | null
+  readonly created_by: string
+  readonly created_by_name: string
+  readonly created_at: Date
+  readonly decided_at: Date | null
+  readonly credited_cents: number | null
+  readonly credited_transfer_id: string | null
+  readonly note: string | null
+}
+
+export interface NewTopUp
+  extends Pick<
+    TopUp,
+    'account_id' | 'id' | 'provider' | 'amount_cents' | 'reference' | 'provider_session' | 'created_by'
+  > {
+  readonly created_by_name: string
+  readonly created_at: Date
+}
+
+/** Only columns that the dashboard's role may write; the database makes it pending. */
+export const insertTopUp = (tx: Queryable, top_up: NewTopUp) =>
+  tx.run(sql`
+    insert into top_ups (account_id, id, provider, amount_cents, reference, provider_session, created_by, created_by_name,
+                         created_at)
+    values (${top_up.account_id}, ${top_up.id}, ${top_up.provider}, ${top_up.amount_cents}, ${top_up.reference},
+            ${top_up.provider_session}, ${top_up.created_by}, ${top_up.created_by_name}, ${top_up.created_at})`)
+
+export const countPending = (db: Queryable, account_id: string) =>
+  db.one<{ count: number }>(sql`
+    select count(*) as count
+      from top_ups
+     where account_id = ${account_id}
+       and state = 'pending'`)
+
+export const selectTopUp = (db: Queryable, account_id: string, id: string) =>
+  db.maybeOne<TopUp>(sql`
+    select account_id, id, provider, amount_cents, state, reference, provider_session, provider_payment, created_by,
+           created_by_name, created_at, decided_at, credited_cents, credited_transfer_id, note
+      from top_ups
+     where account_id = ${account_id}
+       and id = ${id}`)
+
+/** Newest first; `beforeId` continues a list. */
+export const selectTopUps = (db: Queryable, account_id: string, beforeId: string | null, limit: number) =>
+  db.many<TopUp>(sql`
+    select account_id, id, provider, amount_cents, state, reference, provider_session, provider_payment, created_by,
+           created_by_name, created_at, decided_at, credited_cents, credited_transfer_id, note
+      from top_ups
+     where account_id = ${account_id}
+       and (${beforeId}::text is null or id < ${beforeId})
+     order by id desc
+     limit ${limit}`)
+
+/** Those that wait for a person or for money, of all accounts, oldest first. */
+export const selectOpenTopUps = (db: Queryable, limit: number) =>
+  db.many<TopUp>(sql`
+    select account_id, id, provider, amount_cents, state, reference, provider_session, provider_payment, created_by,
+           created_by_name, created_at, decided_at, credited_cents, credited_transfer_id, note
+      from top_ups
+     where state in ('pending', 'review')
+     order by created_at
+     limit ${limit}`)
+
+/** By its id or its reference, of whichever account, for an operator. */
+export const selectTopUpNamed = (db: Queryable, id: string, reference: string | null) =>
+  db.maybeOne<{ account_id: string; id: string }>(sql`
+    select account_id, id
+      from top_ups
+     where id = ${id}
+        or reference = ${reference}`)
+
+export const lockTopUp = (tx: Queryable, account_id: string, id: string) =>
+  tx.maybeOne<TopUp>(sql`
+    select account_id, id, provider, amount_cents, state, reference, provider_session, provider_payment, created_by,
+           created_by_name, created_at, decided_at, credited_cents, credited_transfer_id, note
+      from top_ups
+     where account_id = ${account_id}
+       and id = ${id}
+       for update`)
+
+export const lockTopUpOfPayment = (tx: Queryable, provider: ProviderName, payment: string) =>
+  tx.maybeOne<TopUp>(sql`
+    select account_id, id, provider, amount_cents, state, reference, provider_session, provider_payment, created_by,
+           created_by_name, created_at, decided_at, credited_cents, credited_transfer_id, note
+      from top_ups
+     where provider_payment = ${payment}
+       and provider = ${provider}
+       for update`)
+
+export const selectTopUpOfTransfer = (db: Queryable, account_id: string, transfer_id: string) =>
+  db.maybeOne<{ id: string }>(sql`
+    select id
+      from top_ups
+     where account_id = ${account_id}
+       and credited_transfer_id = ${transfer_id}`)
+
+export interface Decision {
+  readonly state: TopUpState
+  readonly decided_at: Date
+  readonly provider_payment?: string | null
+  readonly credited_cents?: number
+  readonly credited_transfer_id?: string
+  readonly note?: string | null
+}
+
+export const updateTopUp = (tx: Queryable, { account_id, id }: TopUp, decision: Decision) =>
+  tx.run(sql`
+    update top_ups
+       set state = ${decision.state},
+           decided_at = ${decision.decided_at},
+           provider_payment = coalesce(${decision.provider_payment ?? null}, provider_payment),
+           credited_cents = ${decision.credited_cents ?? null},
+           credited_transfer_id = ${decision.credited_transfer_id ?? null},
+           note = ${decision.note ?? null}
+     where account_id = ${account_id}
+       and id = ${id}`)
+
+/** Pending at a provider with a page of its own, and not asked about since `checkedBefore`. */
+export const selectUnheard = (db: Queryable, createdBefore: Date, checkedBefore: Date, limit: number) =>
+  db.many<{ account_id: string; id: string; provider_session: string }>(sql`
+    select account_id, id, provider_session
+      from top_ups
+     where state = 'pending'
+       and provider = 'stripe'
+       and created_at < ${createdBefore}
+       and (checked_at is null or checked_at < ${checkedBefore})
+     order by created_at
+     limit ${limit}`)
+
+export const updateChecked = (db: Queryable, account_id: string, id: string, at: Date) =>
+  db.run(sql`
+    update top_ups
+       set checked_at = ${at}
+     where account_id = ${account_id}
+       and id = ${id}`)
+
+/** Without a conflict target, because the dashboard's role may not read the table: the same event twice is one row. */
+export const insertPaymentEvent = (
+  db: Queryable,
+  event: { provider: string; event_id: string; subject: string; fact: PaymentFact; received_at: Date },
+) =>
+  db.run(sql`
+    insert into payment_events (provider, event_id, subject, facts, received_at)
+    values (${event.provider}, ${event.event_id}, ${event.subject}, ${JSON.stringify(event.fact)}, ${event.received_at})
+        on conflict do nothing`)
+
+export interface PaymentEventRow {
+  readonly provider: 'stripe'
+  readonly event_id: string
+  readonly subject: string
+  readonly facts: PaymentFact
+  readonly received_at: Date
+}
+
+export const selectDueSubjects = (db: Queryable, now: Date, limit: number) =>
+  db.many<{ provider: 'stripe'; subject: string }>(sql`
+    select provider, subject
+      from payment_events
+     where state = 'received'
+       and next_at <= ${now}
+     group by provider, subject
+     order by min(next_at)
+     limit ${limit}`)
+
+export const selectUndecided = (db: Queryable, provider: string, subject: string) =>
+  db.many<PaymentEventRow>(sql`
+    select provider, event_id, subject, facts, received_at
+      from payment_events
+     where provider = ${provider}
+       and subject = ${subject}
+       and state = 'received'
+     order by event_id`)
+
+/** In one statement and one order, so that two workers cannot wait for each other. */
+export const lockUndecided = (tx: Queryable, provider: string, subject: string) =>
+  tx.many<PaymentEventRow>(sql`
+    select provider, event_id, subject, facts, received_at
+      from payment_events
+     where provider = ${provider}
+       and subject = ${subject}
+       and state = 'received'
+     order by event_id
+       for update`)
+
+export const decideEvent = (
+  tx: Queryable,
+  { provider, event_id }: PaymentEventRow,
+  state: 'applied' | 'ignored' | 'review',
+  note: string | null,
+  at: Date,
+) =>
+  tx.run(sql`
+    update payment_events
+       set state = ${state},
+           note = left(${note}, 500),
+           decided_at = ${at}
+     where provider = ${provider}
+       and event_id = ${event_id}`)
+
+export const postponeEvents = (db: Queryable, provider: string, subject: string, until: Date) =>
+  db.run(sql`
+    update payment_events
+       set next_at = ${until}
+     where provider = ${provider}
+       and subject = ${subject}
+       and state = 'received'`)
+
+export const selectEventsInReview = (db: Queryable) =>
+  db.many<{ event_id: string; subject: string; note: string | null; received_at: Date }>(sql`
+    select event_id, subject, note, received_at
+      from payment_events
+     where state = 'review'
+     order by received_at
+     limit 100`)
+
+export interface Reversal {
+  readonly account_id: string
+  readonly id: string
+  readonly top_up_id: string
+  readonly kind: 'refund' | 'dispute'
+  readonly provider_reference: string
+  readonly amount_cents: number
+  readonly taken_cents: number
+  readonly owed_cents: number
+  readonly written_off_cents: number
+  readonly returned_at: Date | null
+  readonly created_at: Date
+}
+
+export const selectReversals = (db: Queryable, account_id: string, top_up_id: string) =>
+  db.many<Reversal>(sql`
+    select account_id, id, top_up_id, kind, provider_reference, amount_cents, taken_cents, owed_cents, written_off_cents,
+           returned_at, created_at
+      from top_up_reversals
+     where account_id = ${account_id}
+       and top_up_id = ${top_up_id}
+     order by id`)
+
+export const insertReversal = (
+  tx: Queryable,
+  reversal: Omit<Reversal, 'written_off_cents' | 'returned_at'>,
+) =>
+  tx.run(sql`
+    insert into top_up_reversals (account_id, id, top_up_id, kind, provider_reference, amount_cents, taken_cents, owed_cents,
+                                  created_at)
+    values (${reversal.account_id}, ${reversal.id}, ${reversal.top_up_id}, ${reversal.kind}, ${reversal.provider_reference},
+            ${reversal.amount_cents}, ${reversal.taken_cents}, ${reversal.owed_cents}, ${reversal.created_at})`)
+
+/** What an account owes, oldest first. */
+export const lockOwed = (tx: Queryable, account_id: string) =>
+  tx.many<Reversal>(sql`
+    select account_id, id, top_up_id, kind, provider_reference, amount_cents, taken_cents, owed_cents, written_off_cents,
+           returned_at, created_at
+      from top_up_reversals
+     where account_id = ${account_id}
+       and owed_cents > 0
+     order by id
+       for update`)
+
+export const updateReversal = (
+  tx: Queryable,
+  { account_id, id }: Pick<Reversal, 'account_id' | 'id'>,
+  {
+    taken_cents,
+    owed_cents,
+    written_off_cents,
+    returned_at,
+  }: Pick<Reversal, 'taken_cents' | 'owed_cents' | 'written_off_cents' | 'returned_at'>,
+) =>
+  tx.run(sql`
+    update top_up_reversals
+       set taken_cents = ${taken_cents},
+           owed_cents = ${owed_cents},
+           written_off_cents = ${written_off_cents},
+           returned_at = ${returned_at}
+     where account_id = ${account_id}
+       and id = ${id}`)
+
+export const selectReceivables = (db: Queryable, limit: number) =>
+  db.many<Reversal>(sql`
+    select account_id, id, top_up_id, kind, provider_reference, amount_cents, taken_cents, owed_cents, written_off_cents,
+           returned_at, created_at
+      from top_up_reversals
+     where owed_cents > 0
+     order by created_at
+     limit ${limit}`)
+
+export const sumOwed = (db: Queryable, account_id: string) =>
+  db.one<{ owed_cents: number }>(sql`
+    select coalesce(sum(owed_cents), 0)::bigint as owed_cents
+      from top_up_reversals
+     where account_id = ${account_id}
+       and owed_cents > 0`)

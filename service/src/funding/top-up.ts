@@ -1,0 +1,153 @@
+import { getAccount } from '../accounts/account.ts'
+import { adjust, fund, readBalance } from '../ledger/transfer.ts'
+import type { Tx } from '../platform/db.ts'
+import { refuse } from '../platform/trouble.ts'
+import { creditedLetter } from './letters.ts'
+import { dollars, type Notify } from './notify.ts'
+import {
+  lockOwed,
+  lockTopUp,
+  selectTopUpOfTransfer,
+  type TopUp,
+  updateReversal,
+  updateTopUp,
+} from './queries.ts'
+import { printReference } from './reference.ts'
+
+export interface Arrived {
+  readonly amount_cents: number
+  /** The name of the payment at the bank or the provider: it is booked once, whoever reports it how often. */
+  readonly reference: string
+  readonly payment?: string | null
+}
+
+export interface Credited {
+  readonly top_up: TopUp
+  readonly credited_cents: number
+  readonly transfer_id: string
+  readonly balance_cents: number
+  /** Taken at once for what the account owed. */
+  readonly collected_cents: number
+  /** False when it had been credited before: no money moved this time. */
+  readonly isNew: boolean
+}
+
+/** Credits a locked top-up. Money that the account owes after a dispute is taken from it in the same transaction. */
+export async function credit(
+  tx: Tx,
+  top_up: TopUp,
+  { amount_cents, reference, payment = null }: Arrived,
+  notify: Notify,
+  nowMs: number,
+): Promise<Credited> {
+  const { account_id } = top_up
+  const note = `${top_up.provider === 'bank' ? 'Bank transfer' : 'Card payment'} ${printReference(top_up.reference)}`
+  const { transfer, isNew } = await fund(tx, account_id, { amount_cents, reference, note }, nowMs)
+  // Booked by hand before: this top-up gets that transfer, unless another one has it.
+  const other = isNew ? undefined : await selectTopUpOfTransfer(tx, account_id, transfer.id)
+  if (other) {
+    throw refuse(
+      'conflict',
+      `The payment "${reference}" was credited for ${other.id} before. Nothing was booked. Check which top-up it belongs to.`,
+    )
+  }
+  await updateTopUp(tx, top_up, {
+    state: 'credited',
+    decided_at: new Date(nowMs),
+    provider_payment: payment,
+    credited_cents: amount_cents,
+    credited_transfer_id: transfer.id,
+  })
+  const { balance_cents, collected_cents } = await collect(tx, account_id, nowMs)
+  const letter = creditedLetter(await getAccount(tx, account_id), top_up, amount_cents, balance_cents)
+  await notify.chosen(tx, account_id, { person_ids: [top_up.created_by], emails: [] }, letter)
+  return {
+    top_up,
+    credited_cents: amount_cents,
+    transfer_id: transfer.id,
+    balance_cents,
+    collected_cents,
+    isNew: true,
+  }
+}
+
+async function collect(tx: Tx, account_id: string, nowMs: number) {
+  let [balance_cents, collected_cents] = [await readBalance(tx, account_id), 0]
+  for (const owed of await lockOwed(tx, account_id)) {
+    const part = Math.min(balance_cents, owed.owed_cents)
+    if (part === 0) break
+    const { transfer } = await adjust(
+      tx,
+      account_id,
+      {
+        change_cents: -part,
+        reference: `${owed.id}:owed:${owed.owed_cents}`,
+        note: `Owed for the ${owed.kind} of ${dollars(owed.amount_cents)}, ${owed.id}`,
+      },
+      nowMs,
+    )
+    await updateReversal(tx, owed, {
+      ...owed,
+      taken_cents: owed.taken_cents + part,
+      owed_cents: owed.owed_cents - part,
+    })
+    balance_cents = transfer.balance_after_cents
+    collected_cents += part
+  }
+  return { balance_cents, collected_cents }
+}
+
+/** States in which an operator may still say that the money came. */
+const CONFIRMABLE: readonly TopUp['state'][] = ['pending', 'review', 'expired', 'failed']
+
+/** An operator has seen the money. Repeating the same words credits nothing and returns what was booked. */
+export async function confirmTopUp(
+  tx: Tx,
+  { account_id, id }: Pick<TopUp, 'account_id' | 'id'>,
+  arrived: Arrived,
+  notify: Notify,
+  nowMs: number,
+): Promise<Credited> {
+  const top_up = await lockTopUp(tx, account_id, id)
+  if (!top_up) throw refuse('not_found', `There is no top-up ${id}.`)
+  if (top_up.state === 'credited' && top_up.credited_transfer_id !== null) {
+    if (top_up.credited_cents !== arrived.amount_cents) {
+      throw refuse(
+        'conflict',
+        `${id} was credited with ${dollars(top_up.credited_cents ?? 0)} as ${top_up.credited_transfer_id} before. Nothing was booked. ` +
+          'If a second payment came, book it with "shopwire-admin accounts fund".',
+      )
+    }
+    return {
+      top_up,
+      credited_cents: arrived.amount_cents,
+      transfer_id: top_up.credited_transfer_id,
+      balance_cents: await readBalance(tx, account_id),
+      collected_cents: 0,
+      isNew: false,
+    }
+  }
+  if (!CONFIRMABLE.includes(top_up.state)) {
+    throw refuse(
+      'conflict',
+      `${id} is ${top_up.state}, so nothing was booked. If its money came after all, book it with "shopwire-admin accounts fund".`,
+    )
+  }
+  return credit(tx, top_up, arrived, notify, nowMs)
+}
+
+/** Nothing will be credited for it. */
+export async function rejectTopUp(
+  tx: Tx,
+  { account_id, id }: Pick<TopUp, 'account_id' | 'id'>,
+  reason: string,
+  nowMs: number,
+): Promise<TopUp> {
+  const top_up = await lockTopUp(tx, account_id, id)
+  if (!top_up) throw refuse('not_found', `There is no top-up ${id}.`)
+  if (top_up.state !== 'pending' && top_up.state !== 'review') {
+    throw refuse('conflict', `${id} is ${top_up.state} and stays so; only an open top-up can be rejected.`)
+  }
+  await updateTopUp(tx, top_up, { state: 'rejected', decided_at: new Date(nowMs), note: reason })
+  return { ...top_up, state: 'rejected', note: reason }
+}

@@ -1,0 +1,137 @@
+import type { AddressInfo } from 'node:net'
+import { type StripeSession, startStripe } from '@shopwire/harness'
+import { createMemberAct } from '../src/dashboard/act.ts'
+import type { Member } from '../src/dashboard/member.ts'
+import { type MoneyDeps, moneyArea } from '../src/dashboard/money.ts'
+import { paymentsFamily } from '../src/edge/payments/payments-family.ts'
+import { createEdge } from '../src/edge/server.ts'
+import { createPaymentWorker } from '../src/funding/apply-events.ts'
+import type { Letter, Notify } from '../src/funding/notify.ts'
+import { stripeEvents, stripeProvider } from '../src/funding/stripe.ts'
+import { createOperator } from '../src/operations/operator.ts'
+import { type Clock, systemClock } from '../src/platform/clock.ts'
+import { createLog } from '../src/platform/log.ts'
+import { createMetrics } from '../src/platform/metrics.ts'
+import { openTestDatabase } from './database.ts'
+import { testKeyring } from './shop.ts'
+
+export const ORIGIN = 'https://dashboard.example'
+export const BANK = [{ label: 'IBAN', value: 'GB33BUKB20201555555555' }]
+
+export type FundingShop = Awaited<ReturnType<typeof openFunding>>
+
+/**
+ * Money coming in, as it is connected in production: the dashboard's handlers and the route for events as the dashboard's role, the worker
+ * and the operator as the application's, and Stripe's stand-in over HTTP.
+ */
+export async function openFunding(options: { readonly clock?: Clock } = {}) {
+  const clock = options.clock ?? systemClock
+  const database = await openTestDatabase()
+  const { db } = database
+  const letters: { to: unknown; letter: Letter }[] = []
+  const notify: Notify = {
+    treasurers: async (_tx, account_id, letter) =>
+      void letters.push({ to: `treasurers of ${account_id}`, letter }),
+    chosen: async (_tx, _account_id, to, letter) => void letters.push({ to, letter }),
+  }
+  const operator = createOperator(
+    {
+      db,
+      keyring: testKeyring(),
+      clock,
+      cell: 'c1',
+      admission: async () => ({ announce: async () => {} }) as never,
+      notify,
+    },
+    'test',
+  )
+  const stripe = await startStripe()
+  const secrets = [stripe.secret(), 'whsec_of_next_month']
+  const provider = stripeProvider({ secretKey: 'sk_test_1', apiUrl: stripe.url, origin: ORIGIN })
+  const dashboardDb = database.dashboardDb()
+  const log = createLog('silent')
+  const edge = createEdge(
+    { log, metrics: createMetrics('test'), connectionsMax: 1_000, connectionsPerAddressMax: 1_000 },
+    [paymentsFamily({ db: dashboardDb, clock, stripe: stripeEvents(secrets) })],
+  )
+  await edge.listen({ host: '127.0.0.1', port: 0 })
+  const eventsUrl = `http://127.0.0.1:${(edge.server.address() as AddressInfo).port}/payments/stripe`
+  stripe.sendTo(eventsUrl)
+  const funding: MoneyDeps['funding'] = {
+    bank: BANK,
+    card: provider,
+    min_cents: 1_00,
+    max_cents: 1_000_000_00,
+    contact: 'billing@example.com',
+  }
+  const area = moneyArea({ db: dashboardDb, act: createMemberAct(dashboardDb, clock), funding })
+  const worker = createPaymentWorker({ db, clock, log, provider, notify })
+  const account = await operator.createAccount('Acme Bots')
+
+  const memberOf = (account_id = account.id, role: Member['role'] = 'owner'): Member => ({
+    person_id: 'per_1',
+    person_name: 'Ada Lovelace',
+    email: 'ada@example.com',
+    account_id,
+    role,
+    session_id: 'ses_1',
+    address: '192.0.2.1',
+    request_id: 'req_1',
+  })
+  const call = <Rest extends object>(rest: Rest, account_id?: string) => ({
+    member: memberOf(account_id),
+    id: '',
+    query: undefined,
+    body: undefined,
+    nowMs: clock.nowMs(),
+    ...rest,
+  })
+
+  return {
+    database,
+    db,
+    clock,
+    operator,
+    stripe,
+    provider,
+    notify,
+    letters,
+    eventsUrl,
+    area,
+    funding,
+    worker,
+    account,
+    memberOf,
+    call,
+
+    async post({ body, signature }: { body: string; signature: string }): Promise<number> {
+      const headers = { 'stripe-signature': signature, 'content-type': 'application/json' }
+      const response = await fetch(eventsUrl, { method: 'POST', headers, body })
+      await response.arrayBuffer()
+      return response.status
+    },
+
+    async start(amount_cents: number, account_id = account.id, provider_name: 'bank' | 'stripe' = 'stripe') {
+      const body = { provider: provider_name, amount_cents }
+      const started = await area.startTopUp(call({ body }, account_id) as never)
+      const session = [...stripe.sessions.values()].find(
+        ({ client_reference_id }) => client_reference_id === started.top_up.id,
+      ) as StripeSession
+      return { ...started, session }
+    },
+
+    async topUp(id: string, account_id = account.id) {
+      return (await area.getTopUp(call({ id }, account_id) as never)).top_up
+    },
+
+    async balance(account_id = account.id): Promise<number> {
+      return (await operator.showAccount(account_id)).balance_cents
+    },
+
+    async close() {
+      await edge.close()
+      await stripe.close()
+      await database.close()
+    },
+  }
+}
