@@ -286,6 +286,21 @@ const plants: readonly Plant[] = [
     id: `'req_planted'`,
   },
   {
+    rule: 'M23',
+    wrong: 'a top-up that counts as credited, and no money came in for it',
+    sql: plantTopUp('tr_nowhere'),
+    id: `'top_planted'`,
+  },
+  {
+    rule: 'M24',
+    wrong: 'a dispute that took money from a balance without a transfer',
+    sql: `${plantTopUp(`' || (select id from transfers where account_id = ${ACCOUNT} and kind = 'funding' limit 1) || '`)};
+          update top_ups set credited_cents = (select amount_cents from transfers f where f.id = credited_transfer_id);
+          insert into top_up_reversals (account_id, id, top_up_id, kind, provider_reference, amount_cents, taken_cents, owed_cents, created_at)
+          values (${ACCOUNT}, 'rev_planted', 'top_planted', 'dispute', 'du_planted', 1, 1, 0, now())`,
+    id: ACCOUNT,
+  },
+  {
     rule: 'W01',
     wrong: 'a delivered order without an event',
     sql: `delete from events where type = 'order.delivered' and order_id = ${DELIVERED}`,
@@ -830,4 +845,9 @@ const fresh = () => ({ nonce: crypto.randomUUID(), n_links: 0, idempotency_key: 
 
 function after(at: Date, ms: number): Date {
   return new Date(at.getTime() + ms)
+}
+
+function plantTopUp(transfer_id: string): string {
+  return `insert into top_ups (account_id, id, provider, amount_cents, state, reference, created_by, created_by_name, created_at, credited_cents, credited_transfer_id)
+          values (${ACCOUNT}, 'top_planted', 'bank', 100, 'credited', 'RF18SW', 'per_1', 'Ada', now(), 100, '${transfer_id}')`
 }

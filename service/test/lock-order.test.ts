@@ -3,8 +3,13 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startSupplier } from '@shopwire/harness'
 import { expect, test } from 'vitest'
+import { createPaymentWorker } from '../src/funding/apply-events.ts'
+import { checkBalances, upsertAlert } from '../src/funding/balance-alert.ts'
+import type { PaymentFact } from '../src/funding/provider.ts'
+import { insertPaymentEvent, insertTopUp } from '../src/funding/queries.ts'
+import { newReference } from '../src/funding/reference.ts'
 import { closeAccountDays } from '../src/ledger/account-days.ts'
-import { createOperator } from '../src/operations/operator.ts'
+import { createOperator, type Operator } from '../src/operations/operator.ts'
 import { SEALED_COLUMNS } from '../src/operations/sealed-columns.ts'
 import { composeEvent } from '../src/orders/compose-event.ts'
 import { createEvidenceWriter, deleteOldEvidence } from '../src/orders/evidence.ts'
@@ -14,6 +19,7 @@ import { createRefundRule } from '../src/orders/refund-rule.ts'
 import { FULFIL_QUEUE, restoreOwedJobs } from '../src/orders/waiting.ts'
 import { systemClock as clock } from '../src/platform/clock.ts'
 import { nameIdentity, readDatabaseState } from '../src/platform/database-identity.ts'
+import type { Db } from '../src/platform/db.ts'
 import { localKeks, openKeyring } from '../src/platform/encryption.ts'
 import type { Sent } from '../src/platform/guarded-client.ts'
 import { claimJobs, extendLeases, postponeJob, releaseFrozenJobs } from '../src/platform/jobs.ts'
@@ -227,6 +233,8 @@ test('every transaction locks rows in the documented order, and every locking st
   await evidence.stop()
   expect(await deleteOldEvidence(db, new Date(clock.nowMs()))).toBe(2)
 
+  await moneyInAndBack(db, operator, (await operator.createAccount('Payer')).id)
+
   // Keys, the clock, workers, and the database itself.
   await recordHeartbeat(db, 'wrk_1')
   await recordWorkerStop(db, 'wrk_1')
@@ -253,6 +261,90 @@ test('every transaction locks rows in the documented order, and every locking st
   expect(violations).toEqual([])
   expect(lockingStatements().filter(({ text }) => !ran.has(text))).toEqual([])
 })
+
+/** Top-ups that are credited, taken back, disputed, won, owed and written off, and an alert about it. */
+async function moneyInAndBack(db: Db, operator: Operator, account_id: string) {
+  let laterMs = 0
+  const later = { nowMs: () => clock.nowMs() + laterMs }
+  const notify = { treasurers: async () => {}, chosen: async () => {} }
+  const session = (top_up_id: string) => ({
+    session: `cs_${top_up_id}`,
+    payment: `pi_${top_up_id}`,
+    account_id,
+    top_up_id,
+    amount_cents: 500,
+    currency: 'usd',
+    state: top_up_id === 'top_open' ? ('open' as const) : ('paid' as const),
+  })
+  const worker = createPaymentWorker({
+    db,
+    clock: later,
+    log: createLog('silent'),
+    notify,
+    provider: {
+      name: 'stripe',
+      open: async () => ({ session: '', url: '' }),
+      readSession: async (id) => session(id.slice(3)),
+    },
+  })
+  const ask = async (id: string, provider: 'bank' | 'stripe' = 'stripe') =>
+    insertTopUp(db, {
+      account_id,
+      id,
+      provider,
+      amount_cents: 500,
+      reference: newReference(),
+      provider_session: provider === 'stripe' ? `cs_${id}` : null,
+      created_by: 'per_1',
+      created_by_name: 'Ada',
+      created_at: new Date(clock.nowMs()),
+    })
+  let events = 0
+  const report = async (subject: string, fact: PaymentFact) => {
+    events += 1
+    const received_at = new Date(clock.nowMs())
+    await insertPaymentEvent(db, {
+      provider: 'stripe',
+      event_id: `evt_${events}`,
+      subject,
+      fact,
+      received_at,
+    })
+  }
+  const about = (top_up_id: string) => ({ account_id, top_up_id, session: `cs_${top_up_id}` })
+  for (const id of ['top_1', 'top_2', 'top_open', 'top_3', 'top_4']) await ask(id)
+  await ask('top_bank', 'bank')
+  await ask('top_no', 'bank')
+  await upsertAlert(db, {
+    account_id,
+    threshold_cents: 100,
+    person_ids: [],
+    emails: [],
+    updated_at: new Date(),
+  })
+  await checkBalances({ db, clock: later, notify })
+  await report('pi_top_1', { kind: 'paid', ...about('top_1') })
+  await report('pi_top_1', { kind: 'refunded', charge: 'ch_1', amount_cents: 100, currency: 'usd' })
+  await report('cs_top_3', { kind: 'ended', ...about('top_3'), how: 'expired' })
+  await report('pi_top_2', { kind: 'dispute-won', dispute: 'du_2' })
+  await worker.applyEvents()
+  await operator.adjustAccount(account_id, { change_cents: -400, reference: 'all', note: 'test' })
+  await report('pi_top_2', { kind: 'paid', ...about('top_2') })
+  laterMs = 60_000
+  await worker.applyEvents()
+  await operator.adjustAccount(account_id, { change_cents: -400, reference: 'most', note: 'test' })
+  await report('pi_top_2', { kind: 'disputed', dispute: 'du_2', amount_cents: 500, currency: 'usd' })
+  await worker.applyEvents()
+  await report('pi_top_1', { kind: 'disputed', dispute: 'du_1', amount_cents: 300, currency: 'usd' })
+  await worker.applyEvents()
+  await operator.confirmTopUp('top_bank', { amount_cents: 50, reference: 'bank' })
+  await operator.rejectTopUp('top_no', 'test')
+  const [owed] = await operator.listReceivables(10)
+  await operator.writeOffReceivable(String(owed?.id), 'test')
+  laterMs = 3_600_000
+  expect(await worker.askAboutUnheard()).toBe(1)
+  await checkBalances({ db, clock: later, notify })
+}
 
 test('ARCHITECTURE lists the tables in the order of LOCK_ORDER', () => {
   const text = readFileSync(new URL('../../ARCHITECTURE.md', import.meta.url), 'utf8')

@@ -5,9 +5,12 @@ import { type Db, type Queryable, type Statement, statement, type Tx } from '../
  * statements has its place too, for the next statement that locks it.
  */
 export const LOCK_ORDER = [
+  'payment_events',
+  'top_ups',
   'refund_rule',
   'balances',
   'funding_references',
+  'top_up_reversals',
   'orders',
   'order_links',
   'supplier_requests',
@@ -23,6 +26,7 @@ export const LOCK_ORDER = [
   'encryption_key_checks',
   'database_identity',
   'api_keys',
+  'balance_alerts',
   'worker_heartbeats',
   'catalogue_announcement',
   'accounts',
