@@ -26,6 +26,8 @@ const UNHURRIED = [
   'sdk',
   'secrets',
 ].map((name) => `${name}.test.ts`)
+/** Bundles the service's programs, of which these tests start about a thousand. */
+const globalSetup = [new URL('./e2e/global-setup.ts', import.meta.url).pathname]
 /** A condition may take long on a busy machine; one that never becomes true still fails well before the test times out. */
 const expectation = { poll: { timeout: 15 * SECOND } }
 
@@ -93,6 +95,7 @@ export default defineConfig({
           expect: expectation,
           root: 'e2e/rig',
           include: ['*.test.ts'],
+          globalSetup,
           testTimeout: 120 * SECOND,
           hookTimeout: 180 * SECOND,
           // One file after the other in one process, in which they share one system.
@@ -106,6 +109,7 @@ export default defineConfig({
           root: 'e2e',
           include: ['*.test.ts'],
           exclude: UNHURRIED,
+          globalSetup,
           expect: expectation,
           testTimeout: 240 * SECOND,
           hookTimeout: 60 * SECOND,
@@ -119,6 +123,7 @@ export default defineConfig({
           name: 'e2e-unhurried',
           root: 'e2e',
           include: UNHURRIED,
+          globalSetup,
           expect: expectation,
           testTimeout: 240 * SECOND,
           hookTimeout: 60 * SECOND,

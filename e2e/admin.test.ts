@@ -295,7 +295,7 @@ async function refusedWith(code: number, commands: string[][]): Promise<void> {
   for (const [n, ended] of all.entries()) {
     const line = commands[n]?.join(' ')
     expect.soft(ended, line).toMatchObject({ code, stdout: '' })
-    expect.soft(ended.stderr, line).not.toMatch(/assertion failed| at .*\.ts:\d+/)
+    expect.soft(ended.stderr, line).not.toMatch(/assertion failed| at .*\.(ts|mjs|js):\d+/)
   }
   expect(await auditRows()).toBe(before)
 }

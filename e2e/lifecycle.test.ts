@@ -190,7 +190,7 @@ test('a port in use or not allowed exits with 1, with a message that names the s
     expect(code, printed).toBe(1)
     expect(printed).toContain(words)
     expect(printed).toMatch(new RegExp(`\\bset ${setting} to`, 'i'))
-    expect(printed).not.toMatch(/\bat .*(node:|\.ts:\d)/)
+    expect(printed).not.toMatch(/\bat .*(node:|\.(ts|mjs|js):\d)/)
   }
 })
 

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** The service's programs, started as an operator starts them: nothing of `service/` is imported. */
@@ -56,9 +57,16 @@ export function spawnProgram(
   name: ProgramName,
   args: readonly string[],
   settings: Settings,
-  { release = THIS_RELEASE, ...options }: ProgramOptions = {},
+  { release, ...options }: ProgramOptions = {},
 ): ChildProcess {
-  return spawnScript(fileURLToPath(new URL(`bin/${name}.ts`, release)), args, settings, options)
+  return spawnScript(fileOf(name, release), args, settings, options)
+}
+
+/** The source, unless the programs of this release were bundled (bundle.ts). */
+function fileOf(name: ProgramName, release: URL | undefined): string {
+  const bundled = process.env.SHOPWIRE_PROGRAMS
+  if (bundled !== undefined && release === undefined) return join(bundled, `${name}.mjs`)
+  return fileURLToPath(new URL(`bin/${name}.ts`, release ?? THIS_RELEASE))
 }
 
 /**
