@@ -20,11 +20,18 @@ const UNHURRIED = [
   'five-minutes',
   'golive',
   'golive-ways',
+  'key-rotation',
+  'kill-points',
+  'lifecycle',
+  'orders-races',
   'rate',
+  'replay',
   'restores',
+  'revoke',
   'schema',
   'sdk',
   'secrets',
+  'worker',
 ].map((name) => `${name}.test.ts`)
 /** Bundles the service's programs, of which these tests start about a thousand. */
 const globalSetup = [new URL('./e2e/global-setup.ts', import.meta.url).pathname]
