@@ -26,6 +26,8 @@ export interface LoadOptions {
   readonly connectionsPerPort: number
   /** A fresh one every time it is asked. */
   request(): SignedRequest
+  /** How long a connection waits now before it sends again; not at all by default. */
+  pauseMs?(): number
 }
 
 const RECONNECT_MS = 20
@@ -34,7 +36,7 @@ const RECONNECT_MS = 20
  * Sends on every connection as fast as answers come back. A connection that is lost, or that the server asks to close, is
  * opened again at the next port.
  */
-export function startLoad({ ports, connectionsPerPort, request }: LoadOptions): Load {
+export function startLoad({ ports, connectionsPerPort, request, pauseMs = () => 0 }: LoadOptions): Load {
   const outcomes: Outcome[] = []
   let lost = 0
   let isRunning = true
@@ -44,6 +46,8 @@ export function startLoad({ ports, connectionsPerPort, request }: LoadOptions): 
     let connection: Connection | undefined
     while (isRunning) {
       const port = ports[at % ports.length] ?? 0
+      const waitMs = pauseMs()
+      if (waitMs > 0) await sleep(waitMs)
       try {
         connection ??= await connect(port)
         const answer = await connection.send(request().bytes)
