@@ -4,6 +4,10 @@ import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+/** Half of a start is compiling the sources; git ignores this folder. */
+const COMPILE_CACHE = fileURLToPath(new URL('../../.data/compile-cache', import.meta.url))
 
 export interface Ready {
   readonly base_url: string
@@ -29,9 +33,9 @@ export function startProgram(
   testFolder: TestFolder,
   cwd?: string,
 ): Program {
-  // Removes the variables of an npm that runs these tests, and keeps npm's cache out of the temporary folder.
+  // Removes the variables of an npm that runs these tests, and keeps Node's cache out of the temporary folder.
   const own = Object.entries(process.env).filter(([name]) => !name.toLowerCase().startsWith('npm_'))
-  const env = { ...Object.fromEntries(own), TMPDIR: testFolder.path, NODE_DISABLE_COMPILE_CACHE: '1' }
+  const env = { ...Object.fromEntries(own), TMPDIR: testFolder.path, NODE_COMPILE_CACHE: COMPILE_CACHE }
   const child = spawn(command, args, { env, cwd, stdio: ['ignore', 'pipe', 'pipe'] })
   let text = ''
   child.stderr.on('data', (chunk) => {
