@@ -24,6 +24,7 @@ const WORKSPACES = {
   e2e: ['contract', 'engines', 'harness', 'proof', 'sdk', 'emulator', 'cli'],
   proof: ['contract', 'engines', 'harness'],
   tools: ['contract', 'engines'],
+  web: ['contract'],
 }
 
 const layerOf = (folder) => LAYERS.findIndex((folders) => folders.includes(folder))
@@ -94,6 +95,15 @@ export default {
         'The command line asks an emulator over HTTP and shares the types of its answers, nothing else: it is published without one.',
       from: { path: '^cli/(src|bin)/' },
       to: { path: '^emulator/', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'web-takes-types-only',
+      severity: 'error',
+      comment:
+        'A browser gets the types of the contract, never its schemas: they would bring a schema library into the first load. Have ' +
+        'tools/web-routes.ts write the value you need into web/src/api/routes.generated.ts.',
+      from: { path: '^web/src/' },
+      to: { path: '^contract/', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'commands-go-through-operations',
@@ -213,7 +223,7 @@ export default {
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['import', 'node'],
-      extensions: ['.ts', '.mjs', '.js', '.json'],
+      extensions: ['.ts', '.tsx', '.mjs', '.js', '.json'],
     },
     moduleSystems: ['es6'],
   },

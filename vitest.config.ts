@@ -96,6 +96,7 @@ export default defineConfig({
           testTimeout: 60 * SECOND,
         },
       },
+      { test: { name: 'web', root: 'web', include: ['test/**/*.test.ts'], testTimeout: 60 * SECOND } },
       {
         // Started by e2e/webhooks.test.ts, in a network of its own.
         test: {

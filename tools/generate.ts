@@ -8,6 +8,7 @@ import { referencePages } from './reference/index.ts'
 import { type MetricDescription, metricsPage } from './reference/metrics-page.ts'
 import { schemaChecksumsText } from './schema-checksums.ts'
 import { sdkConstantsText, sdkTypesText } from './sdk-contract.ts'
+import { webRoutesText } from './web-routes.ts'
 
 /** Generated files that are committed, so that a reviewer sees them change. `--check` only compares. */
 const OUTPUTS: readonly { path: string; make: () => Promise<string> }[] = [
@@ -20,6 +21,8 @@ const OUTPUTS: readonly { path: string; make: () => Promise<string> }[] = [
   { path: 'docs/shopwire.postman_collection.json', make: async () => postmanText() },
   { path: 'sdk/src/contract.ts', make: async () => sdkConstantsText() },
   { path: 'sdk/src/types.ts', make: async () => sdkTypesText() },
+  { path: 'web/src/api/routes.generated.ts', make: async () => webRoutesText() },
+  { path: 'web/src/theme/variables.css', make: async () => webVariables() },
   { path: 'docs/configuration.md', make: async () => configurationPage(await readSettings()) },
   { path: 'docs/conformance.md', make: conformancePage },
   { path: 'docs/reference/metrics.md', make: async () => metricsPage(await readMetrics()) },
@@ -84,6 +87,10 @@ function minimalSettings(ownerUrl: string, appUrl: string): Record<string, strin
     SHOPWIRE_DATABASE_URL: appUrl,
     SHOPWIRE_ENCRYPTION_KEYS: `generate:${Buffer.alloc(32, 7).toString('base64')}`,
   }
+}
+
+function webVariables(): string {
+  return execFileSync(process.execPath, ['web/variables.ts'], { encoding: 'utf8' })
 }
 
 async function readSettings(): Promise<Setting[]> {

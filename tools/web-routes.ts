@@ -1,0 +1,19 @@
+import { CSRF_HEADER, dashboardRoutes } from '@shopwire/contract/dashboard'
+
+/**
+ * web/src/api/routes.generated.ts: the method and path of every route. The web application takes its types from the contract and these
+ * values from here, so that no schema library is in what a browser loads.
+ */
+export function webRoutesText(): string {
+  const rows = dashboardRoutes.map(({ name, method, path }) => `  ${name}: ['${method}', '${path}'],`)
+  return [
+    '// Made by "npm run generate" from contract/src/dashboard; do not edit.',
+    '',
+    `export const CSRF_HEADER = '${CSRF_HEADER}'`,
+    '',
+    'export const routes = {',
+    ...rows,
+    "} as const satisfies Readonly<Record<string, readonly ['GET' | 'POST', string]>>",
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { extname, join } from 'node:path'
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+import { build } from 'vite'
+import { webConfig } from './vite.config.ts'
+
+/**
+ * Builds web/dist: hashed files under assets/, index.html, and a .br and .gz beside every file of text. Fails when what a browser must
+ * load before the first screen grows beyond the budget.
+ */
+const DIST = join(import.meta.dirname, 'dist')
+const FIRST_LOAD_BYTES_MAX = 250_000
+const TEXT = new Set(['.html', '.js', '.css', '.svg', '.json', '.map'])
+/** Smaller than this, the headers cost more than compression saves. */
+const COMPRESS_BYTES_MIN = 512
+
+interface Chunk {
+  readonly file: string
+  readonly isEntry?: boolean
+  readonly imports?: readonly string[]
+  readonly css?: readonly string[]
+}
+
+await build({ ...webConfig, configFile: false, logLevel: 'warn' })
+const manifest = JSON.parse(await readFile(join(DIST, '.vite/manifest.json'), 'utf8')) as Record<
+  string,
+  Chunk
+>
+await rm(join(DIST, '.vite'), { recursive: true })
+const scheme = await hashFile('colour-scheme.js')
+await report([...firstLoad(manifest), scheme])
+await compressAll()
+
+/** Everything with a hash in its name may be cached for ever, so this file gets one too. */
+async function hashFile(name: string): Promise<string> {
+  const content = await readFile(join(DIST, name))
+  const hash = createHash('sha256').update(content).digest('base64url').slice(0, 8)
+  const hashed = `assets/${name.replace('.', `-${hash}.`)}`
+  await rename(join(DIST, name), join(DIST, hashed))
+  const html = await readFile(join(DIST, 'index.html'), 'utf8')
+  const changed = html.replace(new RegExp(`<script[^>]*src="/${name}"`), `<script src="/${hashed}"`)
+  if (!changed.includes(hashed)) throw new Error(`index.html does not load /${name}`)
+  await writeFile(join(DIST, 'index.html'), changed)
+  return hashed
+}
+
+/** The files of the entry and of what it imports at once, not of what a screen loads later. */
+function firstLoad(chunks: Readonly<Record<string, Chunk>>): readonly string[] {
+  const files = new Set<string>()
+  const add = (chunk: Chunk | undefined): void => {
+    if (!chunk || files.has(chunk.file)) return
+    files.add(chunk.file)
+    for (const css of chunk.css ?? []) files.add(css)
+    for (const name of chunk.imports ?? []) add(chunks[name])
+  }
+  for (const chunk of Object.values(chunks)) if (chunk.isEntry) add(chunk)
+  return [...files]
+}
+
+async function report(files: readonly string[]): Promise<void> {
+  const sizes = await Promise.all(
+    files.map(async (file) => ({ file, bytes: gzipSync(await readFile(join(DIST, file))).length })),
+  )
+  const sum = (ending: string) =>
+    sizes.reduce((total, { file, bytes }) => (file.endsWith(ending) ? total + bytes : total), 0)
+  const kB = (bytes: number) => `${(bytes / 1000).toFixed(1)} kB`
+  process.stdout.write(
+    `web/dist: first load ${kB(sum('.js'))} JavaScript and ${kB(sum('.css'))} CSS, gzipped\n`,
+  )
+  if (sum('.js') > FIRST_LOAD_BYTES_MAX) {
+    throw new Error(
+      `the first load is ${kB(sum('.js'))} of JavaScript, over the budget of ${kB(FIRST_LOAD_BYTES_MAX)}: load screens and charts lazily`,
+    )
+  }
+}
+
+async function compressAll(): Promise<void> {
+  for (const name of await readdir(DIST, { recursive: true })) {
+    if (!TEXT.has(extname(name))) continue
+    const path = join(DIST, name)
+    const content = await readFile(path)
+    if (content.length < COMPRESS_BYTES_MIN) continue
+    const params = {
+      [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
+      [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
+      [constants.BROTLI_PARAM_SIZE_HINT]: content.length,
+    }
+    await writeFile(`${path}.br`, brotliCompressSync(content, { params }))
+    await writeFile(`${path}.gz`, gzipSync(content, { level: 9 }))
+  }
+}

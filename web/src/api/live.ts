@@ -1,0 +1,113 @@
+import type { QueryClient } from '@tanstack/react-query'
+import { useEffect, useSyncExternalStore } from 'react'
+
+/** What the service hints at. A hint says that something changed, never what: the reads say that. */
+export type Topic = 'orders' | 'balance' | 'deliveries' | 'webhook' | 'keys' | 'team'
+
+export interface Hint {
+  readonly topic: Topic
+  readonly id?: string
+}
+
+export type LiveState = 'connecting' | 'live' | 'waiting'
+
+/** Hints of this time are answered together: a busy account changes many times a second, and a reader reads once. */
+const GATHER_MS = 1_000
+const RECONNECT_MS = [2_000, 5_000, 10_000, 30_000, 60_000] as const
+
+let state: LiveState = 'connecting'
+const stateListeners = new Set<() => void>()
+const hintListeners = new Set<(hint: Hint) => void>()
+
+/** Opens the stream and keeps it open. Returns what closes it. */
+export function openLive(client: QueryClient): () => void {
+  const changed = new Set<Topic>()
+  let source: EventSource | undefined
+  let failures = 0
+  let gather: ReturnType<typeof setTimeout> | undefined
+  let reconnect: ReturnType<typeof setTimeout> | undefined
+
+  const flush = () => {
+    gather = undefined
+    // A hidden tab reads when somebody looks at it again.
+    if (document.hidden || changed.size === 0) return
+    const topics = new Set(changed)
+    changed.clear()
+    void client.invalidateQueries({
+      predicate: ({ meta }) => topicsOf(meta).some((topic) => topics.has(topic)),
+    })
+  }
+  const take = (message: MessageEvent<string>) => {
+    const hint = readHint(message.data)
+    if (!hint) return
+    for (const listener of hintListeners) listener(hint)
+    changed.add(hint.topic)
+    gather ??= setTimeout(flush, GATHER_MS)
+  }
+  const connect = () => {
+    source = new EventSource('/api/live')
+    source.onmessage = take
+    source.onopen = () => {
+      // What changed while nobody listened is unknown: read everything live again.
+      if (failures > 0) {
+        void client.invalidateQueries({ predicate: ({ meta }) => topicsOf(meta).length > 0 })
+      }
+      failures = 0
+      setState('live')
+    }
+    source.onerror = () => {
+      setState('waiting')
+      failures++
+      if (source?.readyState !== EventSource.CLOSED) return
+      const wait = RECONNECT_MS[Math.min(failures, RECONNECT_MS.length) - 1] ?? 60_000
+      reconnect = setTimeout(connect, wait)
+    }
+  }
+  document.addEventListener('visibilitychange', flush)
+  connect()
+  return () => {
+    document.removeEventListener('visibilitychange', flush)
+    source?.close()
+    clearTimeout(gather)
+    clearTimeout(reconnect)
+    setState('connecting')
+  }
+}
+
+/** The state of the connection, for "Live". */
+export function useLiveState(): LiveState {
+  return useSyncExternalStore(
+    (listener) => {
+      stateListeners.add(listener)
+      return () => stateListeners.delete(listener)
+    },
+    () => state,
+  )
+}
+
+/** Calls back on every hint, for what a read alone cannot show. Most screens use `live` of useRead instead. */
+export function useLive(onHint: (hint: Hint) => void): void {
+  useEffect(() => {
+    hintListeners.add(onHint)
+    return () => {
+      hintListeners.delete(onHint)
+    }
+  }, [onHint])
+}
+
+function setState(value: LiveState): void {
+  state = value
+  for (const listener of stateListeners) listener()
+}
+
+const topicsOf = (meta: Record<string, unknown> | undefined): readonly Topic[] =>
+  (meta?.live as readonly Topic[] | undefined) ?? []
+
+function readHint(text: string): Hint | undefined {
+  try {
+    const hint = JSON.parse(text) as Partial<Hint>
+    return hint.topic ? (hint as Hint) : undefined
+  } catch {
+    return undefined
+  }
+}

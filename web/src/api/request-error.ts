@@ -1,0 +1,31 @@
+import type { DashboardErrorType } from '@shopwire/contract/dashboard'
+
+/** `timeout` and `unreachable`: there was no answer, so there is no type of the contract to give. */
+export type FailureType = DashboardErrorType | 'timeout' | 'unreachable' | (string & {})
+
+/** What a request to our own API can end in, other than its reply. */
+export class RequestError extends Error {
+  readonly type: FailureType
+  /** 0: no answer. */
+  readonly status: number
+  readonly requestId: string | undefined
+  readonly details: unknown
+
+  constructor(failure: {
+    readonly type: FailureType
+    readonly status: number
+    readonly message: string
+    readonly requestId?: string | undefined
+    readonly details?: unknown
+  }) {
+    super(failure.message)
+    this.name = 'RequestError'
+    this.type = failure.type
+    this.status = failure.status
+    this.requestId = failure.requestId
+    this.details = failure.details
+  }
+}
+
+export const isRequestError = (error: unknown, type?: FailureType): error is RequestError =>
+  error instanceof RequestError && (type === undefined || error.type === type)

@@ -1,0 +1,359 @@
+import { Skeleton, Table } from '@mantine/core'
+import { useMediaQuery } from '@mantine/hooks'
+import { IconArrowDown, IconArrowUp } from '@tabler/icons-react'
+import {
+  type ColumnDef,
+  createSortedRowModel,
+  rowSortingFeature,
+  sortFn_basic,
+  tableFeatures,
+  useTable,
+} from '@tanstack/react-table'
+import { type CSSProperties, Fragment, type ReactNode, useMemo, useRef } from 'react'
+import { copyText } from '../lib/copy.ts'
+import { useKeys } from '../lib/keyboard.ts'
+import { useDelayed } from '../lib/use-delayed.ts'
+import { words } from '../strings/common.ts'
+import { AppLink } from './app-link.tsx'
+import classes from './data-table.module.css'
+import { Pager, type Paging } from './pager.tsx'
+import { ErrorState } from './states.tsx'
+import { showNote } from './toasts.tsx'
+
+export interface Column<Row> {
+  readonly id: string
+  readonly header: string
+  readonly cell: (row: Row) => ReactNode
+  /** Right and tabular: amounts, counts, durations, times. */
+  readonly align?: 'left' | 'right'
+  /** A CSS width. Without one, columns share what is left. */
+  readonly width?: string
+  /** Makes the header a button that sorts what is loaded. Only for lists that are loaded whole. */
+  readonly sortBy?: (row: Row) => string | number
+  /** Left out on narrower screens, or while a panel is open beside the table. */
+  readonly hideBelow?: 'md' | 'lg'
+  /** For a column whose header needs no words, like a menu. */
+  readonly isHeaderHidden?: boolean
+}
+
+/** The two lines of a row on a phone: state and outcome above, what and how below. */
+export interface PhoneRow {
+  readonly top: readonly [ReactNode, ReactNode?]
+  readonly bottom: readonly [ReactNode, ReactNode?]
+}
+
+export interface DataTableProps<Row> {
+  /** For screen readers: what the table lists, and in which order. */
+  readonly caption: string
+  readonly columns: readonly Column<Row>[]
+  /** Undefined while loading. */
+  readonly rows: readonly Row[] | undefined
+  readonly rowId: (row: Row) => string
+  /** Where a row leads. The first cell becomes the link. */
+  readonly rowLink?: ((row: Row) => string) | undefined
+  /** What opens beside the table instead. The first cell becomes a button. */
+  readonly onOpen?: ((row: Row) => void) | undefined
+  /** The row that is open beside the table. */
+  readonly openId?: string | undefined
+  readonly phone: (row: Row) => PhoneRow
+  readonly error?: unknown
+  readonly onRetry?: () => void
+  /** What it lists, for "Orders did not load". */
+  readonly what: string
+  /** In place of the rows when there are none: <EmptyState>, for nothing yet or for no result. */
+  readonly empty: ReactNode
+  readonly paging?: Paging | undefined
+  /** Rows of one group under one rule, such as a day. */
+  readonly groupBy?: {
+    readonly key: (row: Row) => string
+    readonly head: (first: Row, all: readonly Row[]) => ReactNode
+  }
+  /** 60 px rows, for cells with two lines. */
+  readonly isTall?: boolean
+  readonly isRowQuiet?: (row: Row) => boolean
+  /** First and last cell flush with the page. Not for rows that can be opened: their colour would touch the text. */
+  readonly isFlush?: boolean
+}
+
+const features = tableFeatures({ rowSortingFeature, sortedRowModel: createSortedRowModel() })
+const NO_ROWS: never[] = []
+const SKELETON_ROWS = 8
+
+/** A real table with a caption. `j` and `k` move, Enter opens, `c` copies the id; on a phone, two-line rows. */
+export function DataTable<Row extends object>(props: DataTableProps<Row>) {
+  const isPhone = useMediaQuery('(max-width: 759px)', undefined, { getInitialValueInEffect: false })
+  const box = useRef<HTMLDivElement>(null)
+  const { rows, error, what, onRetry, empty, paging, openId } = props
+  const isSlow = useDelayed(rows === undefined && !error)
+  useRowKeys(box, props)
+  if (error && rows === undefined) return <ErrorState what={what} error={error} onRetry={onRetry} />
+  if (rows === undefined)
+    return isSlow ? (
+      <Loading columns={props.columns.length} isTall={props.isTall ?? false} />
+    ) : (
+      <div className={classes.waiting} />
+    )
+  if (rows.length === 0) {
+    return (
+      <>
+        {empty}
+        {paging && (paging.onNewer || paging.onOlder) ? <Pager paging={paging} hasKeys={false} /> : null}
+      </>
+    )
+  }
+  return (
+    <div ref={box} className={classes.box} data-beside={openId === undefined ? undefined : true}>
+      {isPhone ? <PhoneList {...props} rows={rows} /> : <Grid {...props} rows={rows} />}
+      {paging ? (
+        <Pager paging={paging} hasKeys={!isPhone && (props.onOpen ?? props.rowLink) !== undefined} />
+      ) : null}
+    </div>
+  )
+}
+
+type Filled<Row> = DataTableProps<Row> & { readonly rows: readonly Row[] }
+
+function Grid<Row extends object>({
+  caption,
+  columns,
+  rows,
+  rowId,
+  groupBy,
+  isTall = false,
+  isFlush,
+  openId,
+  isRowQuiet,
+  ...rest
+}: Filled<Row>) {
+  const definitions = useMemo(() => columns.map((column) => definitionOf<Row>(column)), [columns])
+  const data = rows.length > 0 ? (rows as Row[]) : NO_ROWS
+  const table = useTable({ features, columns: definitions, data, getRowId: rowId })
+  const byId = new Map(columns.map((column) => [column.id, column]))
+  const canOpen = rest.rowLink !== undefined || rest.onOpen !== undefined
+  let group: string | undefined
+  return (
+    <Table
+      className={classes.table}
+      data-tall={isTall || undefined}
+      data-flush={(isFlush ?? !canOpen) || undefined}
+    >
+      <caption className="sw-hidden">{caption}</caption>
+      <Table.Thead className={classes.head}>
+        {table.getHeaderGroups().map((headers) => (
+          <Table.Tr key={headers.id}>
+            {headers.headers.map((header) => {
+              const column = byId.get(header.column.id)
+              const sorted = header.column.getIsSorted()
+              return (
+                <Table.Th
+                  key={header.id}
+                  scope="col"
+                  {...cellProps(column)}
+                  aria-sort={
+                    column?.sortBy
+                      ? sorted === 'asc'
+                        ? 'ascending'
+                        : sorted === 'desc'
+                          ? 'descending'
+                          : 'none'
+                      : undefined
+                  }
+                >
+                  {column?.sortBy ? (
+                    <button
+                      type="button"
+                      className={classes.sort}
+                      onClick={header.column.getToggleSortingHandler()}
+                    >
+                      {column.header}
+                      {sorted === 'asc' ? <IconArrowUp size={12} aria-hidden /> : null}
+                      {sorted === 'desc' ? <IconArrowDown size={12} aria-hidden /> : null}
+                    </button>
+                  ) : (
+                    <span className={column?.isHeaderHidden ? 'sw-hidden' : undefined}>{column?.header}</span>
+                  )}
+                </Table.Th>
+              )
+            })}
+          </Table.Tr>
+        ))}
+      </Table.Thead>
+      <Table.Tbody>
+        {table.getRowModel().rows.map((row) => {
+          const key = groupBy?.key(row.original)
+          const isFirst = groupBy !== undefined && key !== group
+          group = key
+          return (
+            <Fragment key={row.id}>
+              {isFirst ? (
+                <Table.Tr className={classes.group}>
+                  <Table.Td colSpan={columns.length}>
+                    {groupBy.head(
+                      row.original,
+                      rows.filter((other) => groupBy.key(other) === key),
+                    )}
+                  </Table.Td>
+                </Table.Tr>
+              ) : null}
+              <Table.Tr
+                className={classes.row}
+                data-row={row.id}
+                data-open={row.id === openId || undefined}
+                data-quiet={isRowQuiet?.(row.original) || undefined}
+                data-can-open={canOpen || undefined}
+                onClick={canOpen ? openFromRow : undefined}
+              >
+                {columns.map((column, index) => (
+                  <Table.Td key={column.id} {...cellProps(column)}>
+                    {index === 0 ? (
+                      <RowLink row={row.original} isOpen={row.id === openId} {...rest}>
+                        {column.cell(row.original)}
+                      </RowLink>
+                    ) : (
+                      column.cell(row.original)
+                    )}
+                  </Table.Td>
+                ))}
+              </Table.Tr>
+            </Fragment>
+          )
+        })}
+      </Table.Tbody>
+    </Table>
+  )
+}
+
+function PhoneList<Row extends object>({ caption, rows, rowId, phone, openId, ...rest }: Filled<Row>) {
+  return (
+    <ul className={classes.phone} aria-label={caption}>
+      {rows.map((row) => {
+        const { top, bottom } = phone(row)
+        return (
+          <li key={rowId(row)} data-row={rowId(row)} className={classes.phoneRow}>
+            <RowLink row={row} isOpen={rowId(row) === openId} {...rest}>
+              <span className={classes.phoneLine} data-top>
+                <span className={classes.phoneLeft}>{top[0]}</span>
+                <span className={classes.phoneRight}>{top[1]}</span>
+              </span>
+              <span className={classes.phoneLine}>
+                <span className={classes.phoneLeft}>{bottom[0]}</span>
+                <span className={classes.phoneRight}>{bottom[1]}</span>
+              </span>
+            </RowLink>
+          </li>
+        )
+      })}
+    </ul>
+  )
+}
+
+interface RowLinkProps<Row> extends Pick<DataTableProps<Row>, 'rowLink' | 'onOpen'> {
+  readonly row: Row
+  readonly isOpen: boolean
+  readonly children: ReactNode
+}
+
+function RowLink<Row>({ row, rowLink, onOpen, isOpen, children }: RowLinkProps<Row>) {
+  if (rowLink) {
+    return (
+      <AppLink to={rowLink(row)} className={classes.link} data-row-link>
+        {children}
+      </AppLink>
+    )
+  }
+  if (!onOpen) return children
+  return (
+    <button
+      type="button"
+      className={classes.link}
+      data-row-link
+      aria-pressed={isOpen}
+      onClick={() => onOpen(row)}
+    >
+      {children}
+    </button>
+  )
+}
+
+function Loading({ columns, isTall }: { readonly columns: number; readonly isTall: boolean }) {
+  return (
+    <div className={classes.loading} role="status" aria-label={words.loading} data-tall={isTall || undefined}>
+      {Array.from({ length: SKELETON_ROWS }, (_, row) => (
+        <div key={row} className={classes.loadingRow}>
+          {Array.from({ length: Math.min(columns, 6) }, (_, column) => (
+            <Skeleton
+              key={column}
+              height={10}
+              radius="xs"
+              width={`${44 + ((row * 7 + column * 13) % 40)}%`}
+            />
+          ))}
+        </div>
+      ))}
+    </div>
+  )
+}
+
+function definitionOf<Row extends object>({
+  id,
+  header,
+  sortBy,
+}: Column<Row>): ColumnDef<typeof features, Row> {
+  return sortBy
+    ? { id, header, accessorFn: sortBy, sortFn: sortFn_basic, sortUndefined: 'last' }
+    : { id, header, enableSorting: false }
+}
+
+function cellProps<Row>(column: Column<Row> | undefined): {
+  style?: CSSProperties
+  'data-align'?: 'right'
+  'data-hide'?: string
+} {
+  return {
+    ...(column?.width ? { style: { width: column.width } } : {}),
+    ...(column?.align === 'right' ? { 'data-align': 'right' as const } : {}),
+    ...(column?.hideBelow ? { 'data-hide': column.hideBelow } : {}),
+  }
+}
+
+/** A click anywhere in the row is a click on its link, unless something in the row was meant or text is being selected. */
+function openFromRow(event: React.MouseEvent<HTMLTableRowElement>): void {
+  const target = event.target as Element
+  if (target.closest('a, button, input, label, [role="menu"], [role="dialog"]')) return
+  if (window.getSelection()?.toString()) return
+  event.currentTarget.querySelector<HTMLElement>('[data-row-link]')?.click()
+}
+
+function useRowKeys<Row>(
+  box: React.RefObject<HTMLDivElement | null>,
+  { onOpen, rows, rowId, openId }: DataTableProps<Row>,
+): void {
+  const links = () => [...(box.current?.querySelectorAll<HTMLElement>('[data-row-link]') ?? [])]
+  const currentRow = () =>
+    document.activeElement?.closest<HTMLElement>('[data-row]') ??
+    box.current?.querySelector<HTMLElement>('[data-open]')
+  const move = (step: 1 | -1) => {
+    const all = links()
+    if (all.length === 0) return false
+    const row = currentRow()
+    const at = row ? all.findIndex((link) => row.contains(link)) : -1
+    const next = all[Math.max(0, Math.min(all.length - 1, at + step))] ?? all[0]
+    next?.focus()
+    next?.scrollIntoView({ block: 'nearest' })
+    // Beside an open panel, moving shows the next row in it.
+    const id = next?.closest<HTMLElement>('[data-row]')?.dataset.row
+    const wanted = rows?.find((one) => rowId(one) === id)
+    if (openId !== undefined && onOpen && wanted && id !== openId) onOpen(wanted)
+    return true
+  }
+  useKeys({
+    j: () => move(1),
+    k: () => move(-1),
+    c: () => {
+      const id = currentRow()?.dataset.row
+      if (!id || !box.current?.contains(currentRow() ?? null)) return false
+      void copyText(id).then((isCopied) => isCopied && showNote(words.copied, id))
+      return true
+    },
+  })
+}

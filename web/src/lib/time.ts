@@ -1,0 +1,95 @@
+import { preferences } from './preferences.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+type Parts = Intl.DateTimeFormatOptions
+
+const clock: Parts = { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' }
+const day: Parts = { day: 'numeric', month: 'short' }
+const formatters = new Map<string, Intl.DateTimeFormat>()
+
+/** en-GB: day before month and 24 hours, so that a time sorts and reads the same for everybody. */
+function format(at: Date, parts: Parts, timeZone = zone()): string {
+  const key = `${timeZone}|${JSON.stringify(parts)}`
+  const found = formatters.get(key) ?? new Intl.DateTimeFormat('en-GB', { ...parts, timeZone })
+  formatters.set(key, found)
+  return found.format(at)
+}
+
+export const readerZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone
+
+/** The zone that times are shown in: the reader's, or UTC if they prefer it. */
+export const zone = (): string => (preferences.get().zone === 'utc' ? 'UTC' : readerZone())
+
+/** `14:32:07` */
+export const formatClock = (iso: string): string => format(new Date(iso), clock)
+
+/** `15 Nov, 14:32:07`; with the year when it is another one. */
+export function formatTime(iso: string, now = new Date()): string {
+  const at = new Date(iso)
+  return `${formatDay(iso, now)}, ${format(at, clock)}`
+}
+
+/** `15 Nov`, or `15 Nov 2025` when the year is another one. */
+export function formatDay(iso: string, now = new Date()): string {
+  const at = new Date(iso)
+  const isThisYear = format(at, { year: 'numeric' }) === format(now, { year: 'numeric' })
+  return format(at, isThisYear ? day : { ...day, year: 'numeric' })
+}
+
+/** `Sunday 15 November` */
+export const formatLongDay = (iso: string): string =>
+  format(new Date(iso), { weekday: 'long', day: 'numeric', month: 'long' }).replace(',', '')
+
+/** `14:32:07` today, `15 Nov, 14:32:07` otherwise. */
+export const formatShort = (iso: string, now = new Date()): string =>
+  dayKey(iso) === dayKey(now.toISOString()) ? formatClock(iso) : formatTime(iso, now)
+
+/** `2026-11-15`, in the zone shown: for grouping rows by day. */
+export const dayKey = (iso: string): string => {
+  const at = new Date(iso)
+  const [d, m, y] = format(at, { day: '2-digit', month: '2-digit', year: 'numeric' }).split('/')
+  return `${y}-${m}-${d}`
+}
+
+/** `CET`, `UTC`, `GMT+5:30`: said once per page beside an absolute time. */
+export const zoneName = (now = new Date()): string =>
+  format(now, { timeZoneName: 'short', hour: '2-digit' }).split(' ').at(-1) ?? 'UTC'
+
+/** `2026-11-15 13:32:07.000 UTC`, for the tooltip of every time. */
+export const formatUtc = (iso: string): string =>
+  new Date(iso).toISOString().replace('T', ' ').replace('Z', ' UTC')
+
+/** `12 s ago`, `3 m ago`, `26 h ago`, `4 Mar`. `in 4 m` for what is to come. */
+export function formatRelative(iso: string, now = Date.now()): string {
+  const distance = now - new Date(iso).getTime()
+  const size = Math.abs(distance)
+  if (size < SECOND) return 'now'
+  if (distance > 0 && size >= 3 * DAY) return formatDay(iso, new Date(now))
+  const text = shortSpan(size)
+  return distance > 0 ? `${text} ago` : `in ${text}`
+}
+
+function shortSpan(ms: number): string {
+  if (ms < MINUTE) return `${Math.floor(ms / SECOND)} s`
+  if (ms < HOUR) return `${Math.floor(ms / MINUTE)} m`
+  if (ms < 3 * DAY) return `${Math.floor(ms / HOUR)} h`
+  return `${Math.floor(ms / DAY)} days`
+}
+
+/** `212 ms`, `10.0 s`, `41 s`, `1 m 52 s`, `2 h 05 m`: how long something took. */
+export function formatDuration(ms: number): string {
+  if (ms < SECOND) return `${Math.round(ms)} ms`
+  if (ms < 10.05 * SECOND) return `${(ms / SECOND).toFixed(1)} s`
+  const seconds = Math.round(ms / SECOND)
+  if (seconds < 60) return `${seconds} s`
+  const two = (value: number) => String(value).padStart(2, '0')
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} m ${two(seconds % 60)} s`
+  const minutes = Math.floor(seconds / 60)
+  return minutes < 48 * 60
+    ? `${Math.floor(minutes / 60)} h ${two(minutes % 60)} m`
+    : `${Math.floor(minutes / 1_440)} days`
+}

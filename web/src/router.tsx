@@ -1,0 +1,41 @@
+import { createRootRoute, createRoute, createRouter, Outlet } from '@tanstack/react-router'
+import { parseSearch, stringifySearch } from './lib/url-state.ts'
+import type { ScreenRoute } from './screen-route.ts'
+import { identityScreens } from './screens/identity/routes.ts'
+import { Gates } from './session/gates.tsx'
+import { SignedIn } from './session/signed-in.tsx'
+import { Crashed } from './shell/crashed.tsx'
+import { NotFound } from './shell/not-found.tsx'
+
+/** Screens inside the shell. An area adds its list here. */
+const screens: readonly ScreenRoute[] = []
+
+const root = createRootRoute({
+  component: () => (
+    <>
+      <Gates />
+      <Outlet />
+    </>
+  ),
+  notFoundComponent: NotFound,
+  errorComponent: Crashed,
+})
+const app = createRoute({ getParentRoute: () => root, id: 'app', component: SignedIn })
+
+export const router = createRouter({
+  routeTree: root.addChildren([
+    app.addChildren(
+      screens.map(({ path, component }) => createRoute({ getParentRoute: () => app, path, component })),
+    ),
+    ...identityScreens.map(({ path, component }) =>
+      createRoute({ getParentRoute: () => root, path, component }),
+    ),
+  ]),
+  parseSearch,
+  stringifySearch,
+  defaultPreload: 'intent',
+  defaultPreloadDelay: 50,
+  defaultErrorComponent: Crashed,
+  defaultNotFoundComponent: NotFound,
+  scrollRestoration: true,
+})

@@ -1,0 +1,28 @@
+import { useQuery } from '@tanstack/react-query'
+import { Navigate, Outlet, useLocation } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { sessionQuery } from '../api/session.ts'
+import { ErrorState } from '../components/states.tsx'
+import { paths } from '../paths.ts'
+import { Shell } from '../shell/shell.tsx'
+import { Enrol } from './enrol.tsx'
+import { needsSecondFactor } from './enrolment.ts'
+import { PublicPage } from './public-page.tsx'
+
+/** The shell with a screen in it, or the way to it: sign in, then set up a second factor. */
+export function SignedIn({ children }: { readonly children?: ReactNode }) {
+  const { data: session, error, refetch } = useQuery(sessionQuery)
+  const { href } = useLocation()
+  if (!session) {
+    return error ? (
+      <PublicPage title="">
+        <ErrorState what="The dashboard" error={error} onRetry={() => void refetch()} />
+      </PublicPage>
+    ) : null
+  }
+  if (!session.person || session.is_second_factor_pending) {
+    return <Navigate to={paths.signIn} search={(href === paths.home ? {} : { to: href }) as never} replace />
+  }
+  if (needsSecondFactor(session)) return <Enrol session={session} />
+  return <Shell session={session}>{children ?? <Outlet />}</Shell>
+}

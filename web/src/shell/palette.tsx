@@ -1,0 +1,191 @@
+import { Spotlight, spotlight } from '@mantine/spotlight'
+import { IconHelp, IconLogout, IconSearch } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { type ReactNode, useState } from 'react'
+import { send } from '../api/transport.ts'
+import { Key } from '../components/pager.tsx'
+import { parseSearch } from '../lib/url-state.ts'
+import { paths } from '../paths.ts'
+import { shell } from '../strings/shell.ts'
+import { nav } from './nav.ts'
+import classes from './palette.module.css'
+import { themeChoices, useTheme } from './theme-switch.tsx'
+
+/** What `GET /api/find?q=` answers: what the text is the id or key of, in this account. */
+export interface Found {
+  readonly kind: string
+  readonly id: string
+  readonly title: string
+  readonly note?: string
+  readonly to?: string
+}
+
+interface Action {
+  readonly id: string
+  readonly label: string
+  readonly icon: ReactNode
+  readonly run: () => void
+  readonly keys?: readonly string[]
+}
+
+const words = shell.palette
+/** Shorter texts are names of pages, longer ones may be ids or idempotency keys. */
+const ID_LENGTH_MIN = 8
+const PREFIX = /^(ord|evt|key|req|tra|whs|inv)_/
+
+/** ⌘K: any id, page or action. */
+export function Palette({
+  onHelp,
+  onSignOut,
+}: {
+  readonly onHelp: () => void
+  readonly onSignOut: () => void
+}) {
+  const [text, setText] = useState('')
+  const navigate = useNavigate()
+  const { setColorScheme } = useTheme()
+  const go = (to: string) => {
+    const [path = '/', search = ''] = to.split('?')
+    void navigate({ to: path, search: parseSearch(search) as never })
+  }
+  const wanted = text.trim()
+  const looksLikeId = PREFIX.test(wanted) || wanted.length >= ID_LENGTH_MIN
+  const found = useQuery({
+    queryKey: ['find', wanted],
+    queryFn: ({ signal }) => find(wanted, signal),
+    enabled: looksLikeId,
+    staleTime: 10_000,
+  })
+  const pages: Action[] = nav
+    .flatMap(({ items }) => items)
+    .map(({ to, label, icon: Icon, key }) => ({
+      id: to,
+      label,
+      icon: <Icon size={16} stroke={1.6} aria-hidden />,
+      run: () => go(to),
+      keys: ['g', key],
+    }))
+  const actions: Action[] = [
+    ...themeChoices.map(([value, label, Icon]) => ({
+      id: value,
+      label: `${shell.account.theme}: ${label}`,
+      icon: <Icon size={16} stroke={1.6} aria-hidden />,
+      run: () => setColorScheme(value),
+    })),
+    {
+      id: 'help',
+      label: words.help,
+      icon: <IconHelp size={16} stroke={1.6} aria-hidden />,
+      run: onHelp,
+      keys: ['?'],
+    },
+    {
+      id: 'sign-out',
+      label: shell.account.signOut,
+      icon: <IconLogout size={16} stroke={1.6} aria-hidden />,
+      run: onSignOut,
+    },
+  ]
+  const matching = (all: Action[]) =>
+    all.filter(({ label }) => label.toLowerCase().includes(wanted.toLowerCase()))
+  const groups = [
+    [words.pages, matching(pages)],
+    [words.actions, matching(actions)],
+  ] as const
+  const results = looksLikeId ? (found.data ?? []) : []
+  const isEmpty = results.length === 0 && groups.every(([, all]) => all.length === 0)
+  return (
+    <Spotlight.Root
+      query={text}
+      onQueryChange={setText}
+      shortcut="mod + K"
+      size={560}
+      yOffset="14vh"
+      onSpotlightClose={() => setText('')}
+    >
+      <Spotlight.Search
+        placeholder={words.placeholder}
+        aria-label={words.placeholder}
+        leftSection={<IconSearch size={18} stroke={1.6} aria-hidden />}
+        className={classes.search ?? ''}
+      />
+      <Spotlight.ActionsList className={classes.list ?? ''}>
+        {results.length > 0 ? (
+          <Spotlight.ActionsGroup label={words.found}>
+            {results.map(({ kind, id, title, note, to }) => (
+              <Spotlight.Action
+                key={`${kind}-${id}`}
+                onClick={() => go(to ?? addressOf(kind, id))}
+                className={classes.action ?? ''}
+              >
+                <span className={classes.found}>
+                  <span className="sw-strong">{title}</span>
+                  <span className="sw-meta">
+                    {note} <span className="sw-mono">{id}</span>
+                  </span>
+                </span>
+              </Spotlight.Action>
+            ))}
+          </Spotlight.ActionsGroup>
+        ) : null}
+        {groups.map(([label, all]) =>
+          all.length > 0 ? (
+            <Spotlight.ActionsGroup key={label} label={label}>
+              {all.map(({ id, label: name, icon, run, keys }) => (
+                <Spotlight.Action key={id} onClick={run} className={classes.action ?? ''}>
+                  <span className={classes.icon}>{icon}</span>
+                  <span className={classes.name}>{name}</span>
+                  {keys?.map((key) => (
+                    <Key key={key}>{key}</Key>
+                  ))}
+                </Spotlight.Action>
+              ))}
+            </Spotlight.ActionsGroup>
+          ) : null,
+        )}
+        {isEmpty ? (
+          <Spotlight.Empty className={classes.empty ?? ''}>{sayNothing(looksLikeId, found)}</Spotlight.Empty>
+        ) : null}
+      </Spotlight.ActionsList>
+      <Spotlight.Footer className={classes.footer ?? ''}>
+        <span>
+          <Key>↑</Key> <Key>↓</Key> {words.hint.move}
+        </span>
+        <span>
+          <Key>↵</Key> {words.hint.open}
+        </span>
+        <span>
+          <Key>Esc</Key> {words.hint.close}
+        </span>
+      </Spotlight.Footer>
+    </Spotlight.Root>
+  )
+}
+
+export const openPalette = spotlight.open
+
+function sayNothing(
+  looksLikeId: boolean,
+  { isFetching, isError }: { isFetching: boolean; isError: boolean },
+): string {
+  if (!looksLikeId) return words.tooShort
+  if (isFetching) return words.looking
+  return isError ? words.failed : words.nothing
+}
+
+async function find(text: string, signal: AbortSignal): Promise<readonly Found[]> {
+  const answer = (await send({ method: 'GET', path: `/api/find?q=${encodeURIComponent(text)}`, signal })) as {
+    readonly found?: readonly Found[]
+    readonly results?: readonly Found[]
+  }
+  return answer.found ?? answer.results ?? []
+}
+
+function addressOf(kind: string, id: string): string {
+  if (kind === 'order') return paths.order(id)
+  if (kind === 'key') return paths.key(id)
+  if (kind === 'event' || kind === 'delivery') return paths.delivery(id)
+  if (kind === 'transfer') return `${paths.balance}?open=${id}`
+  return paths.auditOf(id)
+}

@@ -1,0 +1,143 @@
+import { Menu, NavLink, UnstyledButton } from '@mantine/core'
+import { openSpotlight } from '@mantine/spotlight'
+import { IconCheck, IconLogout, IconSearch, IconSelector } from '@tabler/icons-react'
+import { Link } from '@tanstack/react-router'
+import { api } from '../api/client.ts'
+import { queryClient } from '../api/query-client.ts'
+import { renewSession, type Session } from '../api/session.ts'
+import { Key } from '../components/pager.tsx'
+import { showFailure, showNote } from '../components/toasts.tsx'
+import { paths } from '../paths.ts'
+import { words } from '../strings/common.ts'
+import { shell } from '../strings/shell.ts'
+import { useAttention } from './attention.ts'
+import { Mark } from './mark.tsx'
+import { docsItem, nav } from './nav.ts'
+import classes from './rail.module.css'
+import type { StoreState } from './store-state.ts'
+import { ThemeItems } from './theme-switch.tsx'
+
+interface RailProps {
+  readonly session: Session
+  readonly store: StoreState | undefined
+  readonly onSignOut: () => void
+  readonly onNavigate?: (() => void) | undefined
+}
+
+/** The account, the search, every screen, and the state of the store. */
+export function Rail({ session, store, onSignOut, onNavigate }: RailProps) {
+  const attention = useAttention()
+  return (
+    <div className={classes.rail}>
+      <AccountMenu session={session} onSignOut={onSignOut} />
+      <UnstyledButton className={classes.find} onClick={openSpotlight}>
+        <IconSearch size={15} aria-hidden />
+        <span>{shell.find}</span>
+        <Key>{isApple ? '⌘K' : 'Ctrl K'}</Key>
+      </UnstyledButton>
+      <nav aria-label={shell.nav.label} className={classes.nav}>
+        {nav.map(({ label, items }) => (
+          <div key={label ?? 'main'} role="group" aria-label={label} className={classes.group}>
+            {label ? (
+              <div className={classes.groupLabel} aria-hidden>
+                {label}
+              </div>
+            ) : null}
+            {items.map(({ to, label: name, icon: Icon }) => (
+              <NavLink
+                key={to}
+                component={Link}
+                to={to}
+                preload="intent"
+                activeOptions={{ exact: to === paths.home, includeSearch: false }}
+                onClick={onNavigate}
+                label={name}
+                leftSection={<Icon size={16} stroke={1.6} aria-hidden />}
+                rightSection={
+                  attention.get(to) ? <span className={classes.count}>{attention.get(to)}</span> : undefined
+                }
+                className={classes.item ?? ''}
+                variant="subtle"
+              />
+            ))}
+          </div>
+        ))}
+      </nav>
+      <footer className={classes.footer}>
+        <div className={classes.state} data-open={store === undefined ? undefined : store.is_open}>
+          <span className={classes.dot} aria-hidden />
+          {store === undefined ? shell.store.unknown : store.is_open ? shell.store.open : shell.store.closed}
+        </div>
+        <div className={classes.foot}>
+          <a href={store?.docs_url ?? paths.docs} target="_blank" rel="noreferrer" className={classes.docs}>
+            <docsItem.icon size={14} stroke={1.6} aria-hidden />
+            {docsItem.label}
+          </a>
+          <span>{store?.version ? `v${store.version}` : ''}</span>
+        </div>
+      </footer>
+    </div>
+  )
+}
+
+function AccountMenu({ session, onSignOut }: Pick<RailProps, 'session' | 'onSignOut'>) {
+  const { account, accounts, person } = session
+  const change = async (account_id: string, name: string) => {
+    try {
+      await api.act('switchAccount', { account_id })
+      await renewSession()
+      // Nothing of the other account may stay on the screen.
+      queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'getSession' })
+      await queryClient.resetQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'getSession' })
+      showNote(shell.account.switched(name))
+    } catch (error) {
+      showFailure('The account was not switched', error)
+    }
+  }
+  return (
+    <Menu position="bottom-start" width={248}>
+      <Menu.Target>
+        <UnstyledButton
+          className={classes.account}
+          aria-label={`${account?.name ?? shell.account.none}. ${shell.account.switch}`}
+        >
+          <Mark />
+          <span className={classes.accountName}>{account?.name ?? shell.account.none}</span>
+          <IconSelector size={14} aria-hidden className={classes.selector} />
+        </UnstyledButton>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {accounts.length > 1 ? (
+          <>
+            <Menu.Label>{shell.account.other}</Menu.Label>
+            {accounts.map(({ id, name, role }) => (
+              <Menu.Item
+                key={id}
+                onClick={() => id !== account?.id && void change(id, name)}
+                rightSection={
+                  id === account?.id ? (
+                    <IconCheck size={14} aria-label="Current" />
+                  ) : (
+                    <span className="sw-meta">{words.roles[role as keyof typeof words.roles]}</span>
+                  )
+                }
+              >
+                {name}
+              </Menu.Item>
+            ))}
+            <Menu.Divider />
+          </>
+        ) : null}
+        <Menu.Label>{shell.account.theme}</Menu.Label>
+        <ThemeItems />
+        <Menu.Divider />
+        <Menu.Label>{shell.account.signedInAs(person?.email ?? '')}</Menu.Label>
+        <Menu.Item leftSection={<IconLogout size={14} aria-hidden />} onClick={onSignOut}>
+          {shell.account.signOut}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  )
+}
+
+const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent)

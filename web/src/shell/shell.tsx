@@ -1,0 +1,135 @@
+import { AppShell, Burger, Button, Drawer, UnstyledButton } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { openSpotlight } from '@mantine/spotlight'
+import { IconDoorOff, IconSearch } from '@tabler/icons-react'
+import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate, useRouter } from '@tanstack/react-router'
+import { type ReactNode, useEffect } from 'react'
+import { openLive } from '../api/live.ts'
+import type { Session } from '../api/session.ts'
+import { EmptyState } from '../components/states.tsx'
+import { Time } from '../components/time.tsx'
+import { useKeys } from '../lib/keyboard.ts'
+import { shell } from '../strings/shell.ts'
+import { KeyHelp } from './key-help.tsx'
+import { Mark } from './mark.tsx'
+import { nav } from './nav.ts'
+import { Palette } from './palette.tsx'
+import { Rail } from './rail.tsx'
+import classes from './shell.module.css'
+import { type StoreState, useStoreState } from './store-state.ts'
+import { useSignOut } from './use-sign-out.ts'
+
+const MAIN = 'main'
+
+/** Everything around a screen, for somebody who is signed in. */
+export function Shell({ session, children }: { readonly session: Session; readonly children: ReactNode }) {
+  const [isNavOpen, navDrawer] = useDisclosure(false)
+  const [isHelpOpen, help] = useDisclosure(false)
+  const store = useStoreState(true)
+  const signOut = useSignOut()
+  const client = useQueryClient()
+  useEffect(() => openLive(client), [client])
+  useGoToKeys()
+  useKeys({ '?': () => help.open() })
+  useFocusAfterNavigation()
+  return (
+    <AppShell
+      layout="alt"
+      padding={0}
+      navbar={{ width: 224, breakpoint: 'sm', collapsed: { mobile: true } }}
+      classNames={{ navbar: classes.navbar ?? '', main: classes.main ?? '' }}
+      transitionDuration={0}
+    >
+      <a href={`#${MAIN}`} className={classes.skip}>
+        {shell.nav.skip}
+      </a>
+      <AppShell.Navbar withBorder={false}>
+        <Rail session={session} store={store} onSignOut={signOut} />
+      </AppShell.Navbar>
+      <AppShell.Main id={MAIN} tabIndex={-1}>
+        <header className={classes.bar}>
+          <Burger
+            opened={isNavOpen}
+            onClick={navDrawer.toggle}
+            size="sm"
+            lineSize={1.5}
+            aria-label={shell.nav.open}
+          />
+          <Mark />
+          <span className={classes.barName}>{session.account?.name}</span>
+          <UnstyledButton className={classes.barFind} aria-label={shell.find} onClick={openSpotlight}>
+            <IconSearch size={20} stroke={1.6} aria-hidden />
+          </UnstyledButton>
+        </header>
+        <StoreBanner store={store} />
+        {session.account ? children : <NoAccount onSignOut={signOut} />}
+      </AppShell.Main>
+      <Drawer
+        opened={isNavOpen}
+        onClose={navDrawer.close}
+        size={264}
+        padding={0}
+        withCloseButton={false}
+        title={undefined}
+        aria-label={shell.nav.label}
+        classNames={{ body: classes.drawerBody ?? '' }}
+      >
+        <Rail session={session} store={store} onSignOut={signOut} onNavigate={navDrawer.close} />
+      </Drawer>
+      <Palette onHelp={help.open} onSignOut={signOut} />
+      <KeyHelp isOpen={isHelpOpen} onClose={help.close} />
+    </AppShell>
+  )
+}
+
+function StoreBanner({ store }: { readonly store: StoreState | undefined }) {
+  if (!store || store.is_open) return null
+  return (
+    <div className={classes.banner} role="status">
+      <IconDoorOff size={17} stroke={1.6} aria-hidden />
+      <p>
+        <strong>{shell.store.banner}</strong> {shell.store.bannerMore}{' '}
+        {store.closed_since ? (
+          <>
+            Since <Time at={store.closed_since} as="short" />.
+          </>
+        ) : null}
+      </p>
+    </div>
+  )
+}
+
+function NoAccount({ onSignOut }: { readonly onSignOut: () => void }) {
+  return (
+    <div className={classes.alone}>
+      <EmptyState
+        title={shell.account.noneTitle}
+        actions={<Button onClick={onSignOut}>{shell.account.signOut}</Button>}
+      >
+        {shell.account.noneBody}
+      </EmptyState>
+    </div>
+  )
+}
+
+function useGoToKeys(): void {
+  const navigate = useNavigate()
+  useKeys(
+    Object.fromEntries(
+      nav.flatMap(({ items }) => items).map(({ key, to }) => [`g ${key}`, () => void navigate({ to })]),
+    ),
+  )
+}
+
+/** A new screen is read from its start, by screen readers too. A changed filter is not a new screen. */
+function useFocusAfterNavigation(): void {
+  const router = useRouter()
+  useEffect(
+    () =>
+      router.subscribe('onResolved', ({ pathChanged, fromLocation }) => {
+        if (pathChanged && fromLocation) document.getElementById(MAIN)?.focus({ preventScroll: true })
+      }),
+    [router],
+  )
+}

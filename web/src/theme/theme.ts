@@ -1,0 +1,210 @@
+import {
+  type CSSVariablesResolver,
+  createTheme,
+  defaultVariantColorsResolver,
+  type MantineColorsTuple,
+  type VariantColorsResolver,
+} from '@mantine/core'
+import { css, cssName, tokens } from './tokens.ts'
+
+type Scheme = 0 | 1
+
+/** Mantine's own components read these variables, so they are the tokens too. */
+const variablesOf = (scheme: Scheme): Record<`--${string}`, string> => ({
+  ...Object.fromEntries(Object.entries(tokens).map(([token, values]) => [cssName(token), values[scheme]])),
+  '--mantine-color-body': tokens.canvas[scheme],
+  '--mantine-color-text': tokens.ink[scheme],
+  '--mantine-color-bright': tokens.ink[scheme],
+  '--mantine-color-dimmed': tokens.ink3[scheme],
+  '--mantine-color-default': tokens.raised[scheme],
+  '--mantine-color-default-hover': tokens.hover[scheme],
+  '--mantine-color-default-border': tokens.lineStrong[scheme],
+  '--mantine-color-default-color': tokens.ink[scheme],
+  '--mantine-color-anchor': tokens.accent[scheme],
+  '--mantine-color-error': tokens.bad[scheme],
+  '--mantine-color-placeholder': tokens.ink3[scheme],
+})
+
+export const cssVariablesResolver: CSSVariablesResolver = () => ({
+  variables: {},
+  light: variablesOf(0),
+  dark: variablesOf(1),
+})
+
+/** Filled buttons are ink, and `bad` where they destroy: an accent-coloured button would say "link". */
+const variantColorResolver: VariantColorsResolver = (input) => {
+  const base = defaultVariantColorsResolver(input)
+  const isBad = input.color === 'red'
+  if (input.variant === 'filled') {
+    const background = css(isBad ? 'bad' : 'ink')
+    return {
+      ...base,
+      background,
+      hover: isBad ? background : css('ink2'),
+      color: css('canvas'),
+      border: '1px solid transparent',
+    }
+  }
+  if (input.variant === 'subtle') {
+    return { ...base, background: 'transparent', hover: css('hover'), color: css(isBad ? 'bad' : 'ink2') }
+  }
+  return base
+}
+
+const shades = (...values: readonly string[]) => values as unknown as MantineColorsTuple
+const WORDS = "'Inter Variable', system-ui, sans-serif"
+const floating = { background: css('raised'), border: `1px solid ${css('line')}` }
+const control = { size: 'xs' }
+const field = {
+  label: { fontSize: 13, fontWeight: 500, marginBottom: 6 },
+  input: { fontSize: 13, height: 32, minHeight: 32 },
+  description: { fontSize: 12, color: css('ink3') },
+  error: { fontSize: 12 },
+}
+
+export const theme = createTheme({
+  fontFamily: WORDS,
+  fontFamilyMonospace: "'Geist Mono Variable', ui-monospace, monospace",
+  headings: {
+    fontFamily: WORDS,
+    fontWeight: '600',
+    sizes: {
+      h1: { fontSize: '22px', lineHeight: '28px' },
+      h2: { fontSize: '14px', lineHeight: '20px' },
+      h3: { fontSize: '13px', lineHeight: '20px' },
+    },
+  },
+  fontSizes: { xs: '12px', sm: '13px', md: '14px', lg: '16px', xl: '22px' },
+  lineHeights: { xs: '16px', sm: '20px', md: '20px', lg: '24px', xl: '28px' },
+  spacing: { xs: '8px', sm: '12px', md: '16px', lg: '24px', xl: '32px' },
+  radius: { xs: '4px', sm: '6px', md: '8px', lg: '10px', xl: '12px' },
+  shadows: {
+    md: '0 1px 2px rgb(0 0 0 / 5%), 0 8px 24px rgb(0 0 0 / 8%)',
+    xl: '0 2px 4px rgb(0 0 0 / 6%), 0 24px 64px rgb(0 0 0 / 18%)',
+  },
+  breakpoints: { xs: '30em', sm: '47.5em', md: '62em', lg: '75em', xl: '88em' },
+  defaultRadius: 'sm',
+  cursorType: 'pointer',
+  focusRing: 'auto',
+  respectReducedMotion: true,
+  primaryColor: 'accent',
+  primaryShade: { light: 7, dark: 3 },
+  colors: {
+    accent: shades(
+      '#eff2fd',
+      '#dbe2fb',
+      '#b9c6f7',
+      '#93a8ff',
+      '#6f88f2',
+      '#5470e6',
+      '#3f5edc',
+      '#2f4fd0',
+      '#2742b0',
+      '#1f358c',
+    ),
+    gray: shades(
+      '#f7f7f5',
+      '#f1f1ee',
+      '#e8e7e3',
+      '#d3d2cc',
+      '#b4b3ac',
+      '#8d8f94',
+      '#686a70',
+      '#515359',
+      '#2c2d30',
+      '#17181a',
+    ),
+    dark: shades(
+      '#ededeb',
+      '#b0b2b6',
+      '#8f9298',
+      '#8f9298',
+      '#383b3f',
+      '#242628',
+      '#17181a',
+      '#101112',
+      '#0b0c0d',
+      '#060707',
+    ),
+  },
+  variantColorResolver,
+  components: {
+    Button: {
+      defaultProps: { size: 'xs', variant: 'default' },
+      styles: { root: { fontWeight: 500 } },
+      vars: (_: unknown, props: { readonly size?: string }) => ({
+        root: {
+          '--button-fz': '13px',
+          '--button-height': props.size?.startsWith('compact') ? '24px' : '32px',
+        },
+      }),
+    },
+    ActionIcon: { defaultProps: { size: 28, variant: 'subtle' } },
+    TextInput: { defaultProps: control, styles: field },
+    PasswordInput: { defaultProps: control, styles: { ...field, innerInput: { fontSize: 13, height: 30 } } },
+    NumberInput: { defaultProps: control, styles: field },
+    Textarea: { defaultProps: control, styles: { ...field, input: { fontSize: 13 } } },
+    Select: { defaultProps: { ...control, allowDeselect: false, checkIconPosition: 'right' }, styles: field },
+    Checkbox: {
+      defaultProps: { ...control, radius: 'xs', iconColor: css('canvas') },
+      styles: { label: { fontSize: 13, lineHeight: '20px' } },
+    },
+    Radio: {
+      defaultProps: { ...control, iconColor: css('canvas') },
+      styles: { label: { fontSize: 13, lineHeight: '20px' } },
+    },
+    Switch: { defaultProps: { size: 'sm' }, styles: { label: { fontSize: 13, lineHeight: '20px' } } },
+    Table: { defaultProps: { verticalSpacing: 0, horizontalSpacing: 'sm', fz: 'sm' } },
+    Tabs: { defaultProps: { color: 'accent' } },
+    Tooltip: {
+      defaultProps: {
+        openDelay: 300,
+        fz: 'xs',
+        withArrow: false,
+        events: { hover: true, focus: true, touch: true },
+      },
+    },
+    Menu: {
+      defaultProps: { shadow: 'md', position: 'bottom-end', transitionProps: { duration: 0 } },
+      styles: { dropdown: floating, item: { fontSize: 13 } },
+    },
+    Popover: {
+      defaultProps: { shadow: 'md', transitionProps: { duration: 0 } },
+      styles: { dropdown: floating },
+    },
+    Combobox: { styles: { dropdown: floating, option: { fontSize: 13 } } },
+    Modal: {
+      defaultProps: {
+        radius: 'lg',
+        shadow: 'xl',
+        centered: true,
+        overlayProps: { color: css('veil'), backgroundOpacity: 1 },
+        transitionProps: { duration: 120 },
+        // Its scroll bar handling writes a style element, which the policy refuses.
+        removeScrollProps: { removeScrollBar: false },
+        closeButtonProps: { 'aria-label': 'Close' },
+      },
+      styles: {
+        content: floating,
+        header: { background: css('raised') },
+        title: { fontSize: 16, lineHeight: '24px', fontWeight: 600 },
+      },
+    },
+    Spotlight: {
+      defaultProps: {
+        radius: 'lg',
+        overlayProps: { color: css('veil'), backgroundOpacity: 1, blur: 0 },
+        removeScrollProps: { removeScrollBar: false },
+      },
+      styles: { content: floating },
+    },
+    Drawer: {
+      defaultProps: {
+        removeScrollProps: { removeScrollBar: false },
+        closeButtonProps: { 'aria-label': 'Close' },
+        overlayProps: { color: css('veil'), backgroundOpacity: 1 },
+      },
+      styles: { content: { background: css('rail') }, header: { background: css('rail') } },
+    },
+  },
+})

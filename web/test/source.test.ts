@@ -1,0 +1,47 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+
+const SRC = join(import.meta.dirname, '../src')
+const sources = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+  .filter((name) => /\.tsx?$/.test(name))
+  .map((name) => ({ name, text: readFileSync(join(SRC, name), 'utf8') }))
+
+/** Mantine's style props. With an object as value each writes a <style[ >{]> element, and the policy takes the page down with it. */
+const STYLE_PROPS =
+  'm p mt mb ml mr mx my ms me pt pb pl pr px py ps pe w h miw maw mih mah fz fw ff lh c bg bd bdrs ta td tt fs lts pos top left bottom right inset display flex opacity gap rowGap columnGap align justify direction wrap cols spacing verticalSpacing span offset order visibleFrom hiddenFrom'.split(
+    ' ',
+  )
+
+test('no style prop has a value per breakpoint: use a CSS module', () => {
+  const pattern = new RegExp(`\\s(${STYLE_PROPS.join('|')})=\\{\\{\\s*(base|xs|sm|md|lg|xl)\\s*:`, 'g')
+  const visibility = /\s(visibleFrom|hiddenFrom)=/g
+  for (const { name, text } of sources) {
+    expect(text.match(pattern), name).toBeNull()
+    expect(text.match(visibility), name).toBeNull()
+  }
+})
+
+test('nothing writes HTML or styles from strings', () => {
+  for (const { name, text } of sources) {
+    expect(text, name).not.toMatch(
+      /dangerouslySetInnerHTML|innerHTML|insertAdjacentHTML|<style[ >{]|document\.write|\beval\(/,
+    )
+  }
+})
+
+test('the contract and no other part of ours is imported, and only as types', () => {
+  for (const { name, text } of sources) {
+    for (const [statement, , from] of text.matchAll(/^import (type )?[^'"]*from '(@shopwire\/[^']+)'/gm)) {
+      expect(from, name).toMatch(/^@shopwire\/contract(\/dashboard)?$/)
+      expect(statement, name).toMatch(/^import type /)
+    }
+  }
+})
+
+test('Mantine charts and recharts are imported in the lazily loaded file only', () => {
+  for (const { name, text } of sources) {
+    if (name.endsWith('chart-drawings.tsx')) continue
+    expect(text, name).not.toMatch(/from '(@mantine\/charts|recharts)/)
+  }
+})
