@@ -928,6 +928,18 @@ CREATE TABLE public.notices (
     CONSTRAINT notices_kind_check CHECK ((kind = ANY (ARRAY['webhook.failing'::text, 'webhook.given_up'::text])))
 );
 
+CREATE TABLE public.operator_invitations (
+    id text NOT NULL,
+    email text NOT NULL,
+    name text NOT NULL,
+    token_hash bytea NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    accepted_at timestamp with time zone,
+    CONSTRAINT operator_invitations_email_check CHECK (((char_length(email) >= 3) AND (char_length(email) <= 254))),
+    CONSTRAINT operator_invitations_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 100)))
+);
+
 CREATE TABLE public.order_attempts (
     account_id text NOT NULL,
     idempotency_key text NOT NULL COLLATE pg_catalog."C",
@@ -1456,6 +1468,12 @@ ALTER TABLE ONLY public.memberships
 
 ALTER TABLE ONLY public.notices
     ADD CONSTRAINT notices_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.operator_invitations
+    ADD CONSTRAINT operator_invitations_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.operator_invitations
+    ADD CONSTRAINT operator_invitations_token_hash_key UNIQUE (token_hash);
 
 ALTER TABLE ONLY public.order_attempts
     ADD CONSTRAINT order_attempts_pkey PRIMARY KEY (account_id, idempotency_key, request_id);
@@ -2179,6 +2197,9 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memberships TO shopwire_dashbo
 
 GRANT SELECT,INSERT ON TABLE public.notices TO shopwire_app;
 GRANT SELECT ON TABLE public.notices TO shopwire_dashboard;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.operator_invitations TO shopwire_app;
+GRANT SELECT,UPDATE ON TABLE public.operator_invitations TO shopwire_dashboard;
 
 GRANT SELECT,INSERT ON TABLE public.order_attempts TO shopwire_app;
 GRANT SELECT ON TABLE public.order_attempts TO shopwire_dashboard;

@@ -133,6 +133,17 @@ create table invitations (
 create unique index invitations_open on invitations (account_id, email) where accepted_at is null and withdrawn_at is null;
 create index invitations_email on invitations (email) where accepted_at is null and withdrawn_at is null;
 
+-- An operator's first sign-in, at which they set up a passkey.
+create table operator_invitations (
+  id text primary key,
+  email text not null check (char_length(email) between 3 and 254),
+  name text not null check (char_length(name) between 1 and 100),
+  token_hash bytea not null unique,
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  accepted_at timestamptz
+);
+
 do $$
 declare
   v_table text;
@@ -151,6 +162,9 @@ $$;
 create policy without_account on audit_log for insert to shopwire_dashboard with check (account_id is null and actor like 'person:%');
 
 grant select, insert, update on people, invitations to shopwire_app, shopwire_dashboard;
+grant select, insert, update on operator_invitations to shopwire_app;
+-- Operators are invited from the server alone.
+grant select, update on operator_invitations to shopwire_dashboard;
 grant select, insert, update, delete
    on credentials, authenticator_apps, passkeys, verifications, sessions, used_codes, sign_in_attempts, memberships
    to shopwire_app, shopwire_dashboard;

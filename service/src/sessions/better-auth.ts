@@ -182,7 +182,11 @@ export function createBetterAuth(deps: BetterAuthDeps) {
       cookiePrefix: 'inner',
       useSecureCookies: false,
       disableCSRFCheck: true,
-      database: { generateId: ({ model }) => newId(ID_PREFIXES[model] ?? 'once', Date.now()) },
+      database: {
+        // Its columns for tokens of other services do not exist here: none is kept.
+        validateSchema: false,
+        generateId: ({ model }) => newId(ID_PREFIXES[model] ?? 'once', Date.now()),
+      },
     },
   })
 

@@ -1,4 +1,4 @@
-import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
+import { createHmac, type KeyObject } from 'node:crypto'
 
 /**
  * `__Host-`: browsers accept it over TLS only, without a Domain and for all paths, so that no other host of the domain can set it.
@@ -37,15 +37,5 @@ export function setCookie(name: string, value: string, maxAgeS: number): string 
 export const clearCookie = (name: string) => setCookie(name, '', 0)
 
 /** Bound to the session, or before one to the visitor: a token of another browser or an earlier session is refused. */
-export function csrfTokenFor(key: KeyObject, cookie: string | undefined): string | undefined {
-  const bearer = readCookie(cookie, COOKIES.session) ?? readCookie(cookie, COOKIES.visitor)
-  return bearer === undefined ? undefined : csrfTokenOf(key, bearer)
-}
-
 export const csrfTokenOf = (key: KeyObject, bearer: string) =>
   createHmac('sha256', key).update(`csrf:${bearer}`).digest('base64url')
-
-export function isSameText(a: string, b: string): boolean {
-  const [left, right] = [Buffer.from(a), Buffer.from(b)]
-  return left.length === right.length && timingSafeEqual(left, right)
-}

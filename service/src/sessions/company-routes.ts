@@ -1,0 +1,112 @@
+import type { identityRoutes } from '@shopwire/contract/dashboard'
+import { PERSON_NAME_LENGTH_MAX } from '@shopwire/contract/dashboard'
+import { objectionToText } from '../platform/plain-text.ts'
+import { refuse } from '../platform/trouble.ts'
+import { COMPANY_CALLBACK, type CompanyChecks, type CompanyIdentity } from './company.ts'
+import { type AnyCall, type IdentityContext, recordForPerson, startSession, tellPerson } from './context.ts'
+import { COOKIES, clearCookie, readCookie, setCookie } from './cookies.ts'
+import type { IdentityArea } from './identity-call.ts'
+import { joinAccount } from './invitation-routes.ts'
+import { selectInvitationsFor } from './invitations.ts'
+import {
+  insertCredential,
+  insertPerson,
+  type Person,
+  selectPersonByEmail,
+  selectPersonBySubject,
+  tidyEmail,
+} from './people.ts'
+
+type Routes = typeof identityRoutes
+
+const PURPOSE = 'company-sign-in'
+const WAIT_S = 600
+
+/** Signing in at a company. Both answer with a redirect; a failure is explained by the sign-in page. */
+export function companyRoutes(
+  context: IdentityContext,
+): Pick<IdentityArea<Routes>, 'beginCompanySignIn' | 'finishCompanySignIn'> {
+  const { company, authentication, origin, log } = context
+  const toSignIn = (why: string) => ({
+    reply: {},
+    redirect: `${origin}/sign-in?company=${why}`,
+    setCookie: [clearCookie(COOKIES.company)],
+  })
+
+  return {
+    async beginCompanySignIn() {
+      if (!company)
+        throw refuse('not_found', 'Signing in at a company is not set up here. Use your password or passkey.')
+      const begun = await company.begin().catch((error: unknown) => {
+        log.warn({ err: error }, 'the OpenID Connect issuer did not answer')
+        return undefined
+      })
+      if (!begun) return toSignIn('unavailable')
+      const token = await authentication.issueToken(PURPOSE, JSON.stringify(begun.checks), WAIT_S * 1000)
+      return { reply: {}, redirect: begun.url, setCookie: [setCookie(COOKIES.company, token, WAIT_S)] }
+    },
+
+    async finishCompanySignIn(call) {
+      const token = readCookie(call.cookie, COOKIES.company)
+      // Used up by this, so the same answer of the company cannot be sent twice.
+      const stored = token && (await authentication.takeToken(PURPOSE, token))
+      if (!company || !stored) return toSignIn('expired')
+      const callback = new URL(COMPANY_CALLBACK, origin)
+      for (const [name, value] of Object.entries(call.query)) callback.searchParams.set(name, String(value))
+      const identity = await company
+        .finish(callback, JSON.parse(stored) as CompanyChecks)
+        .catch((error: unknown) => {
+          // Its message may repeat parts of the answer; the code names the check that failed.
+          log.warn({ code: (error as { code?: string }).code }, 'a sign-in at a company was refused')
+          return undefined
+        })
+      if (!identity) return toSignIn('refused')
+      const person = await personOf(context, call, identity)
+      if (!person) return toSignIn('unknown')
+      const cookies = await startSession(context, call, person, { isSteppedUp: false, how: 'company' })
+      return { reply: {}, redirect: `${origin}/`, setCookie: [...cookies, clearCookie(COOKIES.company)] }
+    },
+  }
+}
+
+/**
+ * The person behind a company's subject. The first time, a verified address links it: to the person who has that address, or to a
+ * new one who is invited. An address that the company has not verified links nothing: anybody could have typed it there.
+ */
+async function personOf(
+  context: IdentityContext,
+  call: AnyCall,
+  identity: CompanyIdentity,
+): Promise<Pick<Person, 'id' | 'name'> | undefined> {
+  const { db } = context
+  const provider = `oidc:${identity.issuer}`
+  const linked = await selectPersonBySubject(db, provider, identity.subject)
+  if (linked) return linked.kind === 'customer' ? linked : undefined
+  if (identity.email === undefined || !identity.is_email_verified) return undefined
+  const email = tidyEmail(identity.email)
+  const known = await selectPersonByEmail(db, email)
+  const link = { provider, subject: identity.subject, password_hash: null }
+  if (known) {
+    // Whoever holds an unconfirmed sign-in under this address may not be who the company means.
+    if (known.kind !== 'customer' || !known.email_verified) return undefined
+    await insertCredential(db, { ...link, person_id: known.id }, call.nowMs)
+    await recordForPerson(context, call, known, 'company.link', known.id, { issuer: identity.issuer })
+    await tellPerson(context, call, known, `Signing in at ${context.company?.name} was linked to you.`)
+    return known
+  }
+  const invitations = await selectInvitationsFor(db, email, call.nowMs)
+  if (invitations.length === 0) return undefined
+  const given = identity.name ?? ''
+  const name = objectionToText(given, PERSON_NAME_LENGTH_MAX) === undefined ? given : email.slice(0, 100)
+  const id = await db.transaction(async (tx) => {
+    const person_id = await insertPerson(
+      tx,
+      { name, email, kind: 'customer', is_email_verified: true },
+      call.nowMs,
+    )
+    await insertCredential(tx, { ...link, person_id }, call.nowMs)
+    return person_id
+  })
+  for (const invitation of invitations) await joinAccount(context, call, { id, name }, invitation)
+  return { id, name }
+}

@@ -1,0 +1,98 @@
+import {
+  allowInsecureRequests,
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  type Configuration,
+  calculatePKCECodeChallenge,
+  discovery,
+  randomNonce,
+  randomPKCECodeVerifier,
+  randomState,
+} from 'openid-client'
+
+/** A company's own sign-in by OpenID Connect. */
+export interface CompanySettings {
+  readonly name: string
+  readonly issuer: string
+  readonly client_id: string
+  readonly client_secret: string
+  /** For an issuer without TLS, in development and tests. */
+  readonly isInsecureAllowed?: boolean
+}
+
+/** Who the company says it is. */
+export interface CompanyIdentity {
+  readonly issuer: string
+  readonly subject: string
+  readonly email: string | undefined
+  readonly is_email_verified: boolean
+  readonly name: string | undefined
+}
+
+/** What the answer is checked against. Kept on our side, under a name that only this browser has. */
+export interface CompanyChecks {
+  readonly state: string
+  readonly nonce: string
+  readonly code_verifier: string
+}
+
+export interface Company {
+  readonly name: string
+  begin(): Promise<{ url: string; checks: CompanyChecks }>
+  /** Fails when anything about the answer is not as it was asked for. */
+  finish(callback: URL, checks: CompanyChecks): Promise<CompanyIdentity>
+}
+
+export const COMPANY_CALLBACK = '/api/sign-in/company/callback'
+const TIMEOUT_S = 10
+
+/** Authorization code flow with PKCE, state and nonce. The issuer is asked about itself at the first sign-in, not at the start. */
+export function createCompany(settings: CompanySettings, origin: string): Company {
+  let known: Promise<Configuration> | undefined
+  const configuration = () => {
+    known ??= discovery(
+      new URL(settings.issuer),
+      settings.client_id,
+      { client_secret: settings.client_secret },
+      undefined,
+      { timeout: TIMEOUT_S, ...(settings.isInsecureAllowed && { execute: [allowInsecureRequests] }) },
+    ).catch((error: unknown) => {
+      // The next sign-in asks again.
+      known = undefined
+      throw error
+    })
+    return known
+  }
+  return {
+    name: settings.name,
+    async begin() {
+      const checks = { state: randomState(), nonce: randomNonce(), code_verifier: randomPKCECodeVerifier() }
+      const url = buildAuthorizationUrl(await configuration(), {
+        redirect_uri: `${origin}${COMPANY_CALLBACK}`,
+        scope: 'openid email profile',
+        code_challenge: await calculatePKCECodeChallenge(checks.code_verifier),
+        code_challenge_method: 'S256',
+        state: checks.state,
+        nonce: checks.nonce,
+      })
+      return { url: url.href, checks }
+    },
+    async finish(callback, checks) {
+      const tokens = await authorizationCodeGrant(await configuration(), callback, {
+        pkceCodeVerifier: checks.code_verifier,
+        expectedState: checks.state,
+        expectedNonce: checks.nonce,
+        idTokenExpected: true,
+      })
+      const claims = tokens.claims()
+      if (!claims) throw new Error('the issuer sent no id token')
+      return {
+        issuer: claims.iss,
+        subject: claims.sub,
+        email: typeof claims.email === 'string' ? claims.email : undefined,
+        is_email_verified: claims.email_verified === true,
+        name: typeof claims.name === 'string' ? claims.name : undefined,
+      }
+    },
+  }
+}

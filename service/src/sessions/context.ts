@@ -1,0 +1,133 @@
+import type { KeyObject } from 'node:crypto'
+import { inAccount } from '../platform/account-scope.ts'
+import { recordAction } from '../platform/audit.ts'
+import type { Db } from '../platform/db.ts'
+import type { Keyring } from '../platform/encryption.ts'
+import type { Log } from '../platform/log.ts'
+import { queueMail } from '../platform/mail.ts'
+import { refuse } from '../platform/trouble.ts'
+import type { Attempts } from './attempts.ts'
+import type { Authentication } from './authentication.ts'
+import type { Company } from './company.ts'
+import { COOKIES, clearCookie, readCookie, setCookie } from './cookies.ts'
+import type { IdentityCall } from './identity-call.ts'
+import { securityMail } from './mails.ts'
+import type { Passwords } from './passwords.ts'
+import { type Person, selectAccountsOf } from './people.ts'
+import { createSession, endSession, findSession, type SessionLimits } from './session-store.ts'
+import type { SignedIn } from './signed-in.ts'
+
+/** What the handlers of identity share. */
+export interface IdentityContext {
+  readonly db: Db
+  readonly keyring: Keyring
+  readonly log: Log
+  readonly key: KeyObject
+  readonly secret: string
+  readonly authentication: Authentication
+  readonly attempts: Attempts
+  readonly passwords: Passwords
+  readonly limits: SessionLimits
+  readonly origin: string
+  readonly company: Company | undefined
+  /** Work that must not be measurable in the answer. Failures are logged. */
+  later(work: () => Promise<void>): void
+}
+
+/** Any call, whatever its route. */
+export type AnyCall = Pick<IdentityCall, 'cookie' | 'address' | 'user_agent' | 'request_id' | 'nowMs'>
+
+export const PENDING_S = 600
+export const CHALLENGE_S = 300
+
+export function findCaller(context: IdentityContext, call: AnyCall): Promise<SignedIn | undefined> {
+  const token = readCookie(call.cookie, COOKIES.session)
+  return token === undefined
+    ? Promise.resolve(undefined)
+    : findSession(context.db, token, context.limits, call.nowMs)
+}
+
+export async function requireCaller(context: IdentityContext, call: AnyCall): Promise<SignedIn> {
+  const caller = await findCaller(context, call)
+  if (!caller) throw refuse('sign_in_required', 'Nobody is signed in, or the session has ended. Sign in.')
+  return caller
+}
+
+/** The same words for every wrong sign-in, whatever is wrong about it. */
+export const signInFailed = () =>
+  refuse('sign_in_failed', 'The address and the password do not belong together. Check both and try again.')
+
+export const codeFailed = () =>
+  refuse('sign_in_failed', 'This code is wrong, has expired or was used before. Wait for the next one.')
+
+export const linkInvalid = () =>
+  refuse('link_invalid', 'This link was used, has expired or was withdrawn. Ask for a new one.')
+
+/**
+ * Signs a person in: a new session under a new token. A session that this browser had before is ended, so that nobody can have
+ * planted the token.
+ */
+export async function startSession(
+  context: IdentityContext,
+  call: AnyCall,
+  person: Pick<Person, 'id' | 'name'>,
+  { isSteppedUp, how }: { isSteppedUp: boolean; how: string },
+): Promise<readonly string[]> {
+  const { db, limits } = context
+  const accounts = await selectAccountsOf(db, person.id)
+  const before = await findCaller(context, call)
+  const { token, id } = await db.transaction(async (tx) => {
+    if (before) await endSession(tx, before.person.id, before.session_id)
+    const session = {
+      person_id: person.id,
+      account_id: accounts[0]?.id ?? null,
+      address: call.address,
+      user_agent: call.user_agent,
+      isSteppedUp,
+    }
+    return createSession(tx, session, limits, call.nowMs)
+  })
+  await recordForPerson(context, call, person, 'session.start', id, { how })
+  return [
+    sessionCookie(context, token),
+    clearCookie(COOKIES.pending),
+    clearCookie(COOKIES.challenge),
+    clearCookie(COOKIES.visitor),
+  ]
+}
+
+export const sessionCookie = ({ limits }: IdentityContext, token: string) =>
+  setCookie(COOKIES.session, token, Math.floor(limits.absoluteMs / 1000))
+
+/** An audit row in every account of the person, or one without an account where they have none. */
+export async function recordForPerson(
+  { db }: IdentityContext,
+  call: AnyCall,
+  person: Pick<Person, 'id' | 'name'>,
+  action: string,
+  target: string,
+  after?: Record<string, unknown>,
+): Promise<void> {
+  const entry = {
+    actor: `person:${person.id}`,
+    action,
+    target,
+    address: call.address,
+    request_id: call.request_id,
+    details: { name: person.name, ...(after && { after }) },
+  }
+  const accounts = await selectAccountsOf(db, person.id)
+  if (accounts.length === 0) await recordAction(db, entry, call.nowMs)
+  for (const { id: account_id } of accounts)
+    await inAccount(db, account_id, (tx) => recordAction(tx, { ...entry, account_id }, call.nowMs))
+}
+
+/** Tells a person by mail that how they sign in has changed. */
+export async function tellPerson(
+  { db, keyring, origin }: IdentityContext,
+  call: AnyCall,
+  person: { readonly email: string },
+  what: string,
+): Promise<void> {
+  await queueMail(db, keyring, { to: person.email, ...securityMail(what, origin, call.address) }, call.nowMs)
+}

@@ -1,0 +1,115 @@
+import type { identityRoutes } from '@shopwire/contract/dashboard'
+import type { Clock } from '../platform/clock.ts'
+import type { Db } from '../platform/db.ts'
+import type { Keyring } from '../platform/encryption.ts'
+import type { Log } from '../platform/log.ts'
+import { queueMail } from '../platform/mail.ts'
+import { readOwnKey } from '../platform/own-key.ts'
+import { createAttempts } from './attempts.ts'
+import { createAuthentication } from './authentication.ts'
+import { createBetterAuth } from './better-auth.ts'
+import { type CompanySettings, createCompany } from './company.ts'
+import { companyRoutes } from './company-routes.ts'
+import type { IdentityContext } from './context.ts'
+import { COOKIES, csrfTokenOf, readCookie } from './cookies.ts'
+import type { IdentityArea } from './identity-call.ts'
+import { invitationRoutes } from './invitation-routes.ts'
+import { resetMail } from './mails.ts'
+import { createPasswords, type PasswordCost } from './passwords.ts'
+import { securityRoutes } from './security-routes.ts'
+import { findSession, type SessionLimits, stillSignedIn } from './session-store.ts'
+import { signInRoutes } from './sign-in-routes.ts'
+import type { SignedIn } from './signed-in.ts'
+
+export interface SessionsDeps {
+  /** As the dashboard's role. */
+  readonly db: Db
+  readonly keyring: Keyring
+  readonly clock: Clock
+  readonly log: Log
+  /** Of the dashboard's pages, such as https://dashboard.example.com; without a slash at the end. */
+  readonly origin: string
+  readonly limits: SessionLimits
+  readonly company?: CompanySettings
+  /** Cheaper in tests that sign in a thousand times; never in a store. */
+  readonly passwordCost?: PasswordCost
+}
+
+/** Who sent a request, as far as its cookies tell. */
+export interface Visitor {
+  readonly signed_in: SignedIn | undefined
+  /** What every action must carry. Undefined: no page was given one, so no action is taken. */
+  readonly csrf_token: string | undefined
+}
+
+export interface Sessions {
+  /** Reads the session, the membership and the role from the database, every time. */
+  identify(cookie: string | undefined, nowMs: number): Promise<Visitor>
+  /** The ids of those sessions that have not ended and whose person is still in the account. For many open streams at a time. */
+  stillOpen(
+    sessions: readonly { readonly session_id: string; readonly account_id: string }[],
+    nowMs: number,
+  ): Promise<ReadonlySet<string>>
+  /** One handler for every route of identity. */
+  readonly area: IdentityArea<typeof identityRoutes>
+  /** Resolves when nothing is done after an answer any more. */
+  settled(): Promise<void>
+}
+
+const KEY_NAME = 'dashboard'
+
+/** People, how they sign in, and their sessions. Everything else learns from `identify` who is asking. */
+export async function createSessions(deps: SessionsDeps): Promise<Sessions> {
+  const { db, keyring, clock, log, origin, limits } = deps
+  const key = await readOwnKey(db, keyring, KEY_NAME)
+  const passwords = createPasswords(deps.passwordCost)
+  const auth = createBetterAuth({
+    db,
+    log,
+    passwords,
+    key,
+    origin,
+    async sendReset({ email }, token) {
+      const text = resetMail(`${origin}/reset-password#${token}`)
+      await queueMail(db, keyring, { to: email, ...text }, clock.nowMs())
+    },
+  })
+  const underWay = new Set<Promise<void>>()
+  const context: IdentityContext = {
+    db,
+    keyring,
+    log,
+    key,
+    secret: auth.secret,
+    authentication: createAuthentication(auth),
+    attempts: createAttempts(db, key),
+    passwords,
+    limits,
+    origin,
+    company: deps.company && createCompany(deps.company, origin),
+    later(work) {
+      const done = work()
+        .catch((error: unknown) => log.error({ err: error }, 'work after an answer failed'))
+        .finally(() => underWay.delete(done))
+      underWay.add(done)
+    },
+  }
+  return {
+    async identify(cookie, nowMs) {
+      const token = readCookie(cookie, COOKIES.session)
+      const signed_in = token === undefined ? undefined : await findSession(db, token, limits, nowMs)
+      const bearer = signed_in ? token : readCookie(cookie, COOKIES.visitor)
+      return { signed_in, csrf_token: bearer === undefined ? undefined : csrfTokenOf(key, bearer) }
+    },
+    stillOpen: (sessions, nowMs) => stillSignedIn(db, sessions, limits, nowMs),
+    area: {
+      ...signInRoutes(context),
+      ...securityRoutes(context),
+      ...invitationRoutes(context),
+      ...companyRoutes(context),
+    },
+    async settled() {
+      while (underWay.size > 0) await Promise.all(underWay)
+    },
+  }
+}

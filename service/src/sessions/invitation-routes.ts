@@ -1,0 +1,207 @@
+import type { identityRoutes } from '@shopwire/contract/dashboard'
+import { inAccount } from '../platform/account-scope.ts'
+import { recordAction } from '../platform/audit.ts'
+import { queueMail } from '../platform/mail.ts'
+import { refuse } from '../platform/trouble.ts'
+import { mailNames, tokenNames } from './attempts.ts'
+import {
+  type AnyCall,
+  findCaller,
+  type IdentityContext,
+  linkInvalid,
+  recordForPerson,
+  requireCaller,
+  startSession,
+} from './context.ts'
+import type { IdentityArea } from './identity-call.ts'
+import {
+  claimInvitation,
+  claimOperatorInvitation,
+  findInvitation,
+  findOperatorInvitation,
+  type Invitation,
+  isOperatorToken,
+} from './invitations.ts'
+import { verificationMail } from './mails.ts'
+import { addMember } from './members.ts'
+import {
+  assertPersonName,
+  CREDENTIAL,
+  insertCredential,
+  insertPerson,
+  markEmailVerified,
+  type Person,
+  selectPerson,
+  selectPersonByEmail,
+} from './people.ts'
+import { setSessionAccount } from './session-store.ts'
+
+type Routes = typeof identityRoutes
+type Handled = 'openInvitation' | 'acceptInvitation' | 'sendEmailVerification' | 'verifyEmail'
+
+const DONE = { ok: true } as const
+const VERIFY = 'verify-email'
+const VERIFY_VALID_MS = 86_400_000
+
+/** How people come in, and how an address is confirmed. */
+export function invitationRoutes(context: IdentityContext): Pick<IdentityArea<Routes>, Handled> {
+  const { db, keyring, origin, authentication, attempts, passwords } = context
+
+  async function counted<Found>(call: AnyCall, find: () => Promise<Found | undefined>): Promise<Found> {
+    const names = tokenNames(call.address)
+    await attempts.assertAllowed(names, call.nowMs)
+    const found = await find()
+    if (found !== undefined) return found
+    await attempts.recordFailure(names, call.nowMs)
+    throw linkInvalid()
+  }
+
+  async function sendVerification(person: Pick<Person, 'id' | 'email'>, nowMs: number) {
+    const token = await authentication.issueToken(VERIFY, `${person.id} ${person.email}`, VERIFY_VALID_MS)
+    await queueMail(
+      db,
+      keyring,
+      { to: person.email, ...verificationMail(`${origin}/verify-email#${token}`) },
+      nowMs,
+    )
+  }
+
+  async function acceptAsOperator(call: AnyCall & { body: { token: string } }) {
+    const invitation = await counted(call, () => findOperatorInvitation(db, call.body.token, call.nowMs))
+    const person = await db.transaction(async (tx) => {
+      if ((await claimOperatorInvitation(tx, invitation.id, call.nowMs)) === 0) throw linkInvalid()
+      const known = await selectPersonByEmail(tx, invitation.email)
+      if (known && known.kind !== 'operator') throw linkInvalid()
+      const { name, email } = invitation
+      const id =
+        known?.id ??
+        (await insertPerson(tx, { name, email, kind: 'operator', is_email_verified: false }, call.nowMs))
+      return { id, name }
+    })
+    const setCookie = await startSession(context, call, person, { isSteppedUp: false, how: 'invitation' })
+    return { reply: { next: 'enrol' as const }, setCookie }
+  }
+
+  return {
+    async openInvitation(call) {
+      const { token } = call.body
+      if (isOperatorToken(token)) {
+        const { email, expires_at } = await counted(call, () => findOperatorInvitation(db, token, call.nowMs))
+        const shown = { email, account_name: 'Operators of this store', role: null, inviter_name: null }
+        return { reply: { ...shown, expires_at: expires_at.toISOString(), is_known_person: false } }
+      }
+      const found = await counted(call, () => findInvitation(db, token, call.nowMs))
+      const { account_name, role, email, inviter_name, expires_at } = found
+      const is_known_person = (await selectPersonByEmail(db, email)) !== undefined
+      return {
+        reply: {
+          account_name,
+          role,
+          email,
+          inviter_name,
+          expires_at: expires_at.toISOString(),
+          is_known_person,
+        },
+      }
+    },
+
+    async acceptInvitation(call) {
+      const { token, name, password } = call.body
+      if (isOperatorToken(token)) return acceptAsOperator(call)
+      const invitation = await counted(call, () => findInvitation(db, token, call.nowMs))
+      const caller = await findCaller(context, call)
+      if (caller) {
+        if (caller.person.email !== invitation.email)
+          throw refuse(
+            'conflict',
+            `This invitation is for ${invitation.email}, and you are signed in as ${caller.person.email}. Sign out, then open the link again.`,
+          )
+        await joinAccount(context, call, caller.person, invitation)
+        await setSessionAccount(db, caller.session_id, invitation.account_id)
+        return { reply: { next: 'done' } }
+      }
+      if ((await selectPersonByEmail(db, invitation.email)) !== undefined)
+        throw refuse(
+          'conflict',
+          `${invitation.email} has a sign-in already. Sign in, then open the link again.`,
+        )
+      if (name === undefined || password === undefined)
+        throw refuse('invalid_request', 'Give your name and choose a password.')
+      assertPersonName(name)
+      const hash = await passwords.hash(password)
+      const is_email_verified = invitation.is_mailed_only
+      const person = await inAccount(db, invitation.account_id, async (tx) => {
+        const claimed = await claimInvitation(tx, invitation, call.nowMs)
+        if (!claimed) throw linkInvalid()
+        const { email, role } = claimed
+        const id = await insertPerson(tx, { name, email, kind: 'customer', is_email_verified }, call.nowMs)
+        const credential = { person_id: id, provider: CREDENTIAL, subject: id, password_hash: hash }
+        await insertCredential(tx, credential, call.nowMs)
+        await addMember(tx, { account_id: invitation.account_id, person_id: id, role }, call.nowMs)
+        await recordJoin(tx, call, { id, name }, invitation)
+        return { id, name, email }
+      })
+      if (!is_email_verified) await sendVerification(person, call.nowMs)
+      const setCookie = await startSession(context, call, person, { isSteppedUp: false, how: 'invitation' })
+      return { reply: { next: 'enrol' }, setCookie }
+    },
+
+    async sendEmailVerification(call) {
+      const { person } = await requireCaller(context, call)
+      if (person.is_email_verified) return { reply: DONE }
+      const names = mailNames(person.email, call.address)
+      await attempts.assertAllowed(names, call.nowMs)
+      await attempts.recordFailure(names, call.nowMs)
+      await sendVerification(person, call.nowMs)
+      return { reply: DONE }
+    },
+
+    async verifyEmail(call) {
+      const value = await counted(call, () => authentication.takeToken(VERIFY, call.body.token))
+      const [id = '', email] = value.split(' ')
+      const person = await selectPerson(db, id)
+      // The address may have changed since the mail was sent.
+      if (person?.email !== email || !person) throw linkInvalid()
+      await markEmailVerified(db, id, call.nowMs)
+      await recordForPerson(context, call, person, 'email.verify', id)
+      return { reply: DONE }
+    },
+  }
+}
+
+/** Somebody who has a sign-in accepts. Once; their role, if they are in already, stays. */
+export async function joinAccount(
+  { db }: IdentityContext,
+  call: AnyCall,
+  person: Pick<Person, 'id' | 'name'>,
+  invitation: Pick<Invitation, 'account_id' | 'id'>,
+): Promise<void> {
+  await inAccount(db, invitation.account_id, async (tx) => {
+    const claimed = await claimInvitation(tx, invitation, call.nowMs)
+    if (!claimed) throw linkInvalid()
+    const { account_id } = invitation
+    await addMember(tx, { account_id, person_id: person.id, role: claimed.role }, call.nowMs)
+    await recordJoin(tx, call, person, { ...invitation, role: claimed.role })
+  })
+}
+
+function recordJoin(
+  tx: Parameters<typeof recordAction>[0],
+  call: AnyCall,
+  person: Pick<Person, 'id' | 'name'>,
+  { account_id, id, role }: Pick<Invitation, 'account_id' | 'id' | 'role'>,
+) {
+  return recordAction(
+    tx,
+    {
+      actor: `person:${person.id}`,
+      action: 'team.join',
+      target: person.id,
+      account_id,
+      address: call.address,
+      request_id: call.request_id,
+      details: { name: person.name, after: { role, invitation_id: id } },
+    },
+    call.nowMs,
+  )
+}

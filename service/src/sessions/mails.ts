@@ -1,0 +1,91 @@
+import type { Role } from '@shopwire/contract/dashboard'
+import type { Mail } from '../platform/mail.ts'
+import { ROLE_NAMES } from './people.ts'
+
+// Plain text, at most one link. A token is behind the "#": a mail server that opens links, and every log on the way, sees none of it.
+
+type Text = Pick<Mail, 'subject' | 'text'>
+
+const lines = (...all: readonly string[]) => `${all.join('\n')}\n`
+
+/** Names are shown to others: one long or odd name must not make a subject that hides the rest. */
+const short = (name: string) => ([...name].length > 60 ? `${[...name].slice(0, 59).join('')}…` : name)
+
+export function invitationMail(
+  link: string,
+  { account_name, role, inviter_name }: { account_name: string; role: Role; inviter_name: string | null },
+): Text {
+  return {
+    subject: `Invitation to ${short(account_name)} on Shopwire`,
+    text: lines(
+      `${inviter_name === null ? 'You were invited' : `${short(inviter_name)} has invited you`} to the account "${short(account_name)}" as ${ROLE_NAMES[role]}.`,
+      '',
+      'Open this link to accept. It works once, for seven days:',
+      link,
+      '',
+      'If you did not expect this, ignore it: nothing happens without the link.',
+    ),
+  }
+}
+
+export function operatorInvitationMail(link: string): Text {
+  return {
+    subject: 'Invitation to operate a Shopwire store',
+    text: lines(
+      'You were invited to operate a Shopwire store.',
+      '',
+      'Open this link on the device whose passkey you will use. It works once, for 24 hours:',
+      link,
+      '',
+      'If you did not expect this, ignore it.',
+    ),
+  }
+}
+
+export function resetMail(link: string): Text {
+  return {
+    subject: 'Choose a new Shopwire password',
+    text: lines(
+      'Somebody, probably you, asked to reset the password of your Shopwire sign-in.',
+      '',
+      'Open this link to choose a new one. It works once, for one hour:',
+      link,
+      '',
+      'If it was not you, ignore this: your password has not changed.',
+    ),
+  }
+}
+
+export function verificationMail(link: string): Text {
+  return {
+    subject: 'Confirm your address for Shopwire',
+    text: lines(
+      'Open this link to confirm that this address is yours. It works once, for 24 hours:',
+      link,
+      '',
+      'If you have no Shopwire sign-in, ignore this.',
+    ),
+  }
+}
+
+/** After something changed how a person signs in. */
+export function securityMail(what: string, origin: string, address: string): Text {
+  return {
+    subject: 'A change to your Shopwire sign-in',
+    text: lines(
+      what,
+      `The request came from the address ${address}.`,
+      '',
+      'If this was you, there is nothing to do. If not, reset your password at once and end all other sessions:',
+      `${origin}/security`,
+    ),
+  }
+}
+
+/** To the owners, after somebody changed who belongs to the account. */
+export function teamMail(what: string, account_name: string, origin: string): Text {
+  return {
+    subject: `Team of ${short(account_name)} changed`,
+    text: lines(what, '', 'Look at the team if you did not expect this:', `${origin}/team`),
+  }
+}

@@ -1,0 +1,225 @@
+import type { identityRoutes } from '@shopwire/contract/dashboard'
+import { refuse } from '../platform/trouble.ts'
+import { codeNames, mailNames, signInNames, tokenNames } from './attempts.ts'
+import {
+  type AnyCall,
+  CHALLENGE_S,
+  codeFailed,
+  findCaller,
+  type IdentityContext,
+  linkInvalid,
+  PENDING_S,
+  recordForPerson,
+  requireCaller,
+  signInFailed,
+  startSession,
+  tellPerson,
+} from './context.ts'
+import { COOKIES, clearCookie, csrfTokenOf, readCookie, setCookie } from './cookies.ts'
+import type { IdentityArea } from './identity-call.ts'
+import {
+  markEmailVerified,
+  markPasskeyUsed,
+  type Person,
+  selectAccountsOf,
+  selectFactors,
+  selectPasswordHash,
+  selectPerson,
+  selectPersonByEmail,
+  tidyEmail,
+  updatePasswordHash,
+} from './people.ts'
+import { tidyRecoveryCode } from './recovery-codes.ts'
+import { endSession, endSessionsOf, newToken } from './session-store.ts'
+import { burnCode } from './used-codes.ts'
+
+type Routes = typeof identityRoutes
+type Handled =
+  | 'getSession'
+  | 'signInWithPassword'
+  | 'signInWithTotp'
+  | 'signInWithRecoveryCode'
+  | 'beginPasskeySignIn'
+  | 'signInWithPasskey'
+  | 'signOut'
+  | 'signOutEverywhere'
+  | 'forgotPassword'
+  | 'resetPassword'
+
+const DONE = { ok: true } as const
+const VISITOR_S = 30 * 86_400
+const DUMMY_PERSON = 'nobody'
+
+/** Signing in and out, and getting back in. */
+export function signInRoutes(context: IdentityContext): Pick<IdentityArea<Routes>, Handled> {
+  const { db, authentication, attempts, passwords, key } = context
+
+  /** The second half of a sign-in by password. The state in between is no session and opens nothing. */
+  async function finish(
+    call: AnyCall,
+    check: (pending: string, person_id: string) => Promise<string | undefined>,
+    how: string,
+  ) {
+    const pending = readCookie(call.cookie, COOKIES.pending)
+    const person_id = pending && (await authentication.personOfPending(pending))
+    if (!pending || !person_id)
+      throw refuse('sign_in_failed', 'Too much time has passed. Enter your address and password again.')
+    await attempts.assertAllowed(codeNames(person_id), call.nowMs)
+    const proven = await check(pending, person_id)
+    const person = proven === person_id ? await selectPerson(db, person_id) : undefined
+    if (!person || person.kind !== 'customer') {
+      await attempts.recordFailure(codeNames(person_id), call.nowMs)
+      throw codeFailed()
+    }
+    const setCookie = await startSession(context, call, person, { isSteppedUp: true, how })
+    return { person, answer: { reply: { next: 'done' as const }, setCookie } }
+  }
+
+  return {
+    async getSession(call) {
+      const caller = await findCaller(context, call)
+      const [accounts, factors] = caller
+        ? await Promise.all([selectAccountsOf(db, caller.person.id), selectFactors(db, caller.person.id)])
+        : [[], undefined]
+      const session = caller && readCookie(call.cookie, COOKIES.session)
+      const visitor = session ?? readCookie(call.cookie, COOKIES.visitor) ?? newToken()
+      const pending = caller ? undefined : readCookie(call.cookie, COOKIES.pending)
+      const time = (ms: number | null | undefined) => (ms == null ? null : new Date(ms).toISOString())
+      const steppedUpMs = caller?.stepped_up_until_ms ?? 0
+      return {
+        reply: {
+          person: caller && factors ? { ...caller.person, ...factors } : null,
+          accounts: [...accounts],
+          account: caller?.account ?? null,
+          csrf_token: csrfTokenOf(key, visitor),
+          stepped_up_until: steppedUpMs > call.nowMs ? time(steppedUpMs) : null,
+          expires_at: time(caller?.expires_at_ms),
+          idle_expires_at: time(caller?.idle_expires_at_ms),
+          is_second_factor_pending:
+            pending !== undefined && (await authentication.personOfPending(pending)) !== undefined,
+          company_sign_in: context.company?.name ?? null,
+        },
+        ...(session === undefined && {
+          setCookie: [
+            setCookie(COOKIES.visitor, visitor, VISITOR_S),
+            ...(readCookie(call.cookie, COOKIES.session) === undefined ? [] : [clearCookie(COOKIES.session)]),
+          ],
+        }),
+      }
+    },
+
+    async signInWithPassword(call) {
+      const [email, { password }] = [tidyEmail(call.body.email), call.body]
+      const names = signInNames(email, call.address)
+      await attempts.assertAllowed(names, call.nowMs)
+      const result = await authentication.checkPassword(email, password)
+      const person_id =
+        result && 'pending' in result
+          ? await authentication.personOfPending(result.pending)
+          : result?.person_id
+      const person = await selectPerson(db, person_id ?? DUMMY_PERSON)
+      if (!result || !person || person.kind !== 'customer') {
+        await attempts.recordFailure(names, call.nowMs)
+        throw signInFailed()
+      }
+      for (const counted of names.slice(1)) await attempts.forget(counted)
+      const stored = await selectPasswordHash(db, person.id)
+      if (stored?.password_hash && passwords.isOutdated(stored.password_hash))
+        await updatePasswordHash(db, person.id, await passwords.hash(password), call.nowMs)
+      if ('pending' in result)
+        return {
+          reply: { next: 'totp' },
+          setCookie: [setCookie(COOKIES.pending, result.pending, PENDING_S)],
+        }
+      const { has_passkey } = await selectFactors(db, person.id)
+      const cookies = await startSession(context, call, person, { isSteppedUp: false, how: 'password' })
+      return { reply: { next: has_passkey ? 'done' : 'enrol' }, setCookie: cookies }
+    },
+
+    async signInWithTotp(call) {
+      const check = async (pending: string, person_id: string) =>
+        (await burnCode(db, key, person_id, call.body.code, call.nowMs))
+          ? authentication.finishWithTotp(pending, call.body.code)
+          : undefined
+      return (await finish(call, check, 'password and authenticator app')).answer
+    },
+
+    async signInWithRecoveryCode(call) {
+      const check = (pending: string) =>
+        authentication.finishWithRecoveryCode(pending, tidyRecoveryCode(call.body.code))
+      const { person, answer } = await finish(call, check, 'password and recovery code')
+      await tellPerson(context, call, person, 'A recovery code was used to sign in as you.')
+      return answer
+    },
+
+    async beginPasskeySignIn() {
+      const { options, challenge } = await authentication.beginPasskey()
+      return { reply: options, setCookie: [setCookie(COOKIES.challenge, challenge, CHALLENGE_S)] }
+    },
+
+    async signInWithPasskey(call) {
+      const names = tokenNames(call.address)
+      await attempts.assertAllowed(names, call.nowMs)
+      const challenge = readCookie(call.cookie, COOKIES.challenge)
+      const response = call.body.response as { id?: unknown }
+      const person_id = challenge && (await authentication.finishPasskey(challenge, response))
+      const person = person_id ? await selectPerson(db, person_id) : undefined
+      if (!person) {
+        await attempts.recordFailure(names, call.nowMs)
+        throw refuse(
+          'sign_in_failed',
+          'This passkey is not known here, or too much time has passed. Try again, or use your password.',
+        )
+      }
+      await markPasskeyUsed(db, String(response.id), call.nowMs)
+      const setCookie = await startSession(context, call, person, { isSteppedUp: true, how: 'passkey' })
+      return { reply: { next: 'done' }, setCookie }
+    },
+
+    async signOut(call) {
+      const { person, session_id } = await requireCaller(context, call)
+      await endSession(db, person.id, session_id)
+      await recordForPerson(context, call, person, 'session.end', session_id)
+      return { reply: DONE, setCookie: [clearCookie(COOKIES.session)] }
+    },
+
+    async signOutEverywhere(call) {
+      const { person } = await requireCaller(context, call)
+      const ended = await endSessionsOf(db, person.id, null)
+      await recordForPerson(context, call, person, 'session.end_all', person.id, { sessions: ended })
+      return { reply: DONE, setCookie: [clearCookie(COOKIES.session)] }
+    },
+
+    async forgotPassword(call) {
+      const email = tidyEmail(call.body.email)
+      const names = mailNames(email, call.address)
+      await attempts.assertAllowed(names, call.nowMs)
+      await attempts.recordFailure(names, call.nowMs)
+      // After the answer: it is the same, and as fast, for an address that nobody has.
+      context.later(async () => {
+        const person = await selectPersonByEmail(db, email)
+        if (person?.kind === 'customer') await authentication.requestReset(email)
+      })
+      return { reply: DONE }
+    },
+
+    async resetPassword(call) {
+      const names = tokenNames(call.address)
+      await attempts.assertAllowed(names, call.nowMs)
+      const person_id = await authentication.reset(call.body.token, call.body.password)
+      const person: Person | undefined = person_id ? await selectPerson(db, person_id) : undefined
+      if (!person) {
+        await attempts.recordFailure(names, call.nowMs)
+        throw linkInvalid()
+      }
+      // The link came by mail, so the mailbox is theirs. Whoever knew the old password is out.
+      await db.transaction(async (tx) => {
+        await markEmailVerified(tx, person.id, call.nowMs)
+        await endSessionsOf(tx, person.id, null)
+      })
+      await recordForPerson(context, call, person, 'password.reset', person.id)
+      await tellPerson(context, call, person, 'Your password was reset, and all your sessions have ended.')
+      return { reply: DONE }
+    },
+  }
+}
