@@ -4,7 +4,7 @@
 create or replace function account_versions(p_account_ids text[])
 returns table (account_id text, orders bigint, balance bigint, deliveries bigint, webhook bigint, keys bigint, team bigint)
 language plpgsql stable security definer
-set search_path = public, pg_temp
+set search_path = pg_catalog, public, pg_temp
 as $$
 begin
   return query
@@ -15,8 +15,8 @@ begin
            hashtextextended(
              concat_ws(' ', endpoint.id, endpoint.url, endpoint.last_failure_at, endpoint.last_error, endpoint.alerted_percent,
                        secret.newest, action.newest), 0),
-           hashtextextended(concat_ws(' ', a.access_version, action.newest), 0),
-           hashtextextended(action.newest, 0)
+           hashtextextended(concat_ws(' ', a.access_version, api_key.newest, action.newest), 0),
+           hashtextextended(concat_ws(' ', member.all_of_them, action.newest), 0)
       from accounts a
       left join balances b on b.account_id = a.id
       left join webhook_endpoints endpoint on endpoint.account_id = a.id and endpoint.ended_at is null
@@ -46,9 +46,24 @@ begin
           ) s
       ) secret
       cross join lateral (
+        select coalesce(string_agg(concat_ws(' ', k.id, k.name, k.revoked_at), ' '), '') as newest
+          from (
+            select api_keys.id, api_keys.name, api_keys.revoked_at
+              from api_keys
+             where api_keys.account_id = a.id
+             order by api_keys.id desc
+             limit 32
+          ) k
+      ) api_key
+      cross join lateral (
         select coalesce(string_agg(l.id, ' '), '') as newest
           from (select audit_log.id from audit_log where audit_log.account_id = a.id order by audit_log.id desc limit 16) l
       ) action
+      cross join lateral (
+        select coalesce(string_agg(concat_ws(' ', m.person_id, m.role), ' ' order by m.person_id), '') as all_of_them
+          from memberships m
+         where m.account_id = a.id
+      ) member
      where a.id = any (p_account_ids);
 end
 $$;

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
 import { RATE_WINDOW_S } from '@shopwire/contract'
 import { type DashboardRoute, dashboardRoutes, type identityRoutes } from '@shopwire/contract/dashboard'
 import type { Area } from '../../dashboard/area.ts'
@@ -120,8 +121,9 @@ async function answer(
   const valid = { id: match.id, query: input.query(match.query), body: input.body(bytes), nowMs }
   if (member) {
     const call = { ...valid, member, last_event_id: headerOf(request, 'last-event-id') }
-    if (route.stream) exchange.isOpenEnded = true
-    return present(await handle(call as never))
+    const reply = await handle(call as never)
+    if (reply instanceof Readable) endWithReader(exchange, reply)
+    return present(reply)
   }
   const user_agent = headerOf(request, 'user-agent') ?? ''
   const { reply, setCookie, redirect } = (await handle({
@@ -136,6 +138,15 @@ async function answer(
   return setCookie
     ? { ...answered, headers: { ...answered.headers, 'set-cookie': [...setCookie] } }
     : answered
+}
+
+/** A connection may be closed on one side and still take an answer. A browser that has closed its side is gone. */
+function endWithReader(exchange: Exchange, stream: Readable): void {
+  const { socket } = exchange.request
+  const end = () => void stream.destroy()
+  exchange.isOpenEnded = true
+  socket.once('end', end)
+  stream.once('close', () => socket.off('end', end))
 }
 
 function actorOf({ person, account }: SignedIn): Readonly<Record<string, string>> {

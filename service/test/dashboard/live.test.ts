@@ -1,0 +1,152 @@
+import { type IncomingMessage, request } from 'node:http'
+import { liveTopics } from '@shopwire/contract/dashboard'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createLive, type Live } from '../../src/dashboard/live.ts'
+import { systemClock } from '../../src/platform/clock.ts'
+import { openDashboard, type SignedInBrowser, type TestDashboard } from '../../testing/dashboard.ts'
+
+let dashboard: TestDashboard
+let live: Live
+let account: { id: string }
+let other: { id: string }
+let lines: Record<string, unknown>[] = []
+const errors: unknown[] = []
+
+beforeAll(async () => {
+  dashboard = await openDashboard({
+    log: { write: (line) => void lines.push(JSON.parse(line)) },
+    table: [
+      {
+        name: 'live',
+        method: 'GET',
+        path: '/api/live',
+        access: ['owner'],
+        reply: null,
+        stream: 'text/event-stream',
+      },
+    ],
+    handlers: ({ db, sessions }) => {
+      live = createLive({ db, clock: systemClock, sessions, onError: (error) => void errors.push(error) })
+      live.start()
+      return live.area
+    },
+  })
+  account = await dashboard.operator.createAccount('One')
+  other = await dashboard.operator.createAccount('Two')
+})
+afterAll(async () => {
+  await live.stop()
+  await dashboard.close()
+  expect(errors).toEqual([])
+})
+
+async function listen({ cookie }: SignedInBrowser, headers: Record<string, string> = {}) {
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    const options = { port: dashboard.port, host: '127.0.0.1', path: '/api/live' }
+    request({ ...options, headers: { cookie, ...headers } }, resolve)
+      .on('error', reject)
+      .end()
+  })
+  let text = ''
+  let isEnded = false
+  answer.on('data', (chunk) => {
+    text += chunk
+  })
+  answer.on('end', () => {
+    isEnded = true
+  })
+  answer.on('error', () => {})
+  return {
+    answer,
+    text: () => text,
+    isEnded: () => isEnded,
+    hints: () =>
+      [...text.matchAll(/event: hint\ndata: (.*)\n/g)].map(([, data = '']) => JSON.parse(data).topics),
+    lastId: () => [...text.matchAll(/^id: (.+)$/gm)].at(-1)?.[1],
+    close: () => answer.destroy(),
+  }
+}
+
+const fund = (account_id: string, reference: string) =>
+  dashboard.operator.fundAccount(account_id, { amount_cents: 100, reference })
+
+test('a page is told what has changed in its account, and nothing of another account', async () => {
+  const [mine, theirs] = [
+    await listen(await dashboard.signIn(account.id)),
+    await listen(await dashboard.signIn(other.id)),
+  ]
+  expect(mine.answer.headers).toMatchObject({
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+  })
+  await expect.poll(() => [mine.lastId(), theirs.lastId()]).toEqual([expect.any(String), expect.any(String)])
+  await fund(account.id, 'a')
+  await expect.poll(() => mine.hints()).toEqual([['balance']])
+  await dashboard.operator.createKey(account.id, 'k', ['account:read'])
+  await expect.poll(() => mine.hints()).toEqual([['balance'], ['keys']])
+  expect(theirs.hints()).toEqual([])
+  expect(mine.text()).not.toContain('100')
+  mine.close()
+  theirs.close()
+  await expect.poll(() => live.open()).toBe(0)
+})
+
+test('a browser that connects again reads everything again if anything has changed, and nothing if not', async () => {
+  const person = await dashboard.signIn(account.id)
+  const first = await listen(person)
+  await expect.poll(() => first.lastId()).toBeDefined()
+  const last = first.lastId() ?? ''
+  first.close()
+  const same = await listen(person, { 'Last-Event-ID': last })
+  await expect.poll(() => same.lastId()).toBe(last)
+  expect(same.hints()).toEqual([])
+  same.close()
+  await fund(account.id, 'b')
+  const later = await listen(person, { 'Last-Event-ID': last })
+  await expect.poll(() => later.hints()).toEqual([[...liveTopics]])
+  later.close()
+})
+
+test('the stream ends within two seconds of a removed membership, and says that it must not be opened again', async () => {
+  const person = await dashboard.signIn(account.id)
+  const stream = await listen(person)
+  await expect.poll(() => stream.lastId()).toBeDefined()
+  const startedMs = performance.now()
+  await dashboard.database.asOwner(`delete from memberships where person_id = '${person.person_id}'`)
+  await expect.poll(() => stream.isEnded(), { interval: 20 }).toBe(true)
+  expect(performance.now() - startedMs).toBeLessThan(2_000)
+  expect(stream.text()).toContain('event: ended\n')
+})
+
+test('a person has twenty streams at most; closing one makes room', async () => {
+  const person = await dashboard.signIn(account.id)
+  const streams = await Promise.all(Array.from({ length: 20 }, () => listen(person)))
+  expect(streams.map(({ answer }) => answer.statusCode)).toEqual(Array.from({ length: 20 }, () => 200))
+  expect((await listen(person)).answer.statusCode).toBe(429)
+  const before = live.open()
+  streams[0]?.close()
+  await expect.poll(() => live.open()).toBe(before - 1)
+  const again = await listen(person)
+  expect(again.answer.statusCode).toBe(200)
+  for (const { close } of [...streams, again]) close()
+  await expect.poll(() => live.open()).toBe(0)
+})
+
+test('the log line of a stream has the status it was answered with, and its time is not measured', async () => {
+  lines = []
+  const stream = await listen(await dashboard.signIn(account.id))
+  stream.close()
+  await expect.poll(() => lines).toHaveLength(1)
+  expect(lines[0]).toMatchObject({ route: 'live', status: 200 })
+  expect(await dashboard.metrics.registry.metrics()).not.toContain('route="live",status="200"')
+})
+
+test('a stream lives longer than the time after which the edge closes a quiet connection', async () => {
+  const stream = await listen(await dashboard.signIn(account.id))
+  await expect.poll(() => stream.text(), { timeout: 25_000, interval: 500 }).toContain(': open')
+  await new Promise((resolve) => setTimeout(resolve, 7_000))
+  expect(stream.isEnded()).toBe(false)
+  await fund(account.id, 'c')
+  await expect.poll(() => stream.hints()).toEqual([['balance']])
+  stream.close()
+}, 60_000)

@@ -1,0 +1,178 @@
+import { CSRF_HEADER, type DashboardRoute, dashboardRoutes, roles } from '@shopwire/contract/dashboard'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { DashboardHandlers } from '../../../src/edge/dashboard/dashboard-family.ts'
+import { refuse } from '../../../src/platform/trouble.ts'
+import {
+  openDashboard,
+  refusalOf,
+  type SignedInBrowser,
+  sendRoute,
+  type TestDashboard,
+} from '../../../testing/dashboard.ts'
+import { routeExamples } from '../../../testing/dashboard-examples.ts'
+
+/** Every route of the table; a new one is in these tests as soon as it is in the contract. */
+const table: readonly DashboardRoute[] = dashboardRoutes
+const posts = table.filter(({ method }) => method === 'POST')
+const withSession = table.filter(({ access }) => access !== 'anyone')
+const forMembers = table.filter(({ access }) => typeof access !== 'string')
+
+let dashboard: TestDashboard
+let called: string[] = []
+/** One person per role, each with a fresh second factor. */
+const people = new Map<string, SignedInBrowser>()
+let withoutFactor: SignedInBrowser
+
+beforeAll(async () => {
+  dashboard = await openDashboard({ handlers: recordingHandlers })
+  const { id } = await dashboard.operator.createAccount('One')
+  for (const role of roles) people.set(role, await dashboard.signIn(id, role, { isSteppedUp: true }))
+  withoutFactor = await dashboard.signIn(id, 'owner')
+})
+afterAll(() => dashboard.close())
+beforeEach(() => {
+  called = []
+})
+
+/** What the checks let through is called and refused; what an area replies is tested with the area. */
+function recordingHandlers(): DashboardHandlers {
+  const entries = table.map(({ name }) => [
+    name,
+    async () => {
+      called.push(name)
+      throw refuse('conflict', 'Called.')
+    },
+  ])
+  return Object.fromEntries(entries) as DashboardHandlers
+}
+
+const owner = () => people.get('owner') as SignedInBrowser
+const exampleOf = ({ name }: DashboardRoute) => routeExamples[name as keyof typeof routeExamples]
+const send = (route: DashboardRoute, browser: SignedInBrowser | undefined, headers = {}) =>
+  sendRoute(dashboard.port, route, browser, { ...exampleOf(route), headers })
+
+test('every route has an example, a path below /api, and an id only as its last segment', () => {
+  expect(table.filter((route) => exampleOf(route) === undefined)).toEqual([])
+  expect(new Set(table.map(({ name }) => name)).size).toBe(table.length)
+  expect(table.filter(({ path }) => !/^\/api(\/[a-z0-9-]+)+(\/\{id\})?$/.test(path))).toEqual([])
+})
+
+test('reads take no body, and actions no query', () => {
+  expect(table.filter(({ method, body }) => method === 'GET' && body !== undefined)).toEqual([])
+  expect(table.filter(({ method, query }) => method === 'POST' && query !== undefined)).toEqual([])
+})
+
+describe('without a session', () => {
+  test.each(withSession.map((route) => [route.name, route] as const))('%s: 401', async (_name, route) => {
+    for (const browser of [undefined, dashboard.visitor()]) {
+      const answer = await sendRoute(dashboard.port, route, browser, exampleOf(route))
+      expect([answer.status, refusalOf(answer)]).toEqual([401, 'sign_in_required'])
+    }
+    expect(called).toEqual([])
+  })
+})
+
+describe('a request that another page could have made is refused, and nothing is done', () => {
+  const forgeries: readonly (readonly [string, Record<string, string | undefined>])[] = [
+    ['no Origin', { Origin: undefined }],
+    ['another Origin', { Origin: 'https://evil.example' }],
+    ['another port', { Origin: 'https://dashboard.example:444' }],
+    ['the Origin without TLS', { Origin: 'http://dashboard.example' }],
+    ['the Origin null', { Origin: 'null' }],
+    ['no Sec-Fetch-Site', { 'Sec-Fetch-Site': undefined }],
+    ['another site', { 'Sec-Fetch-Site': 'cross-site' }],
+    ['another host of the site', { 'Sec-Fetch-Site': 'same-site' }],
+    ['no token', { [CSRF_HEADER]: undefined }],
+    ['an empty token', { [CSRF_HEADER]: '' }],
+    ['a wrong token', { [CSRF_HEADER]: 'x'.repeat(43) }],
+  ]
+  test.each(posts.map((route) => [route.name, route] as const))('%s', async (_name, route) => {
+    for (const [what, headers] of forgeries) {
+      const answer = await send(route, owner(), headers)
+      expect([what, answer.status, refusalOf(answer)]).toEqual([what, 403, 'request_forged'])
+    }
+    const stolen = await send(route, owner(), { [CSRF_HEADER]: withoutFactor.csrf })
+    expect([stolen.status, refusalOf(stolen)]).toEqual([403, 'request_forged'])
+    expect(called).toEqual([])
+  })
+  test.each(table.filter(({ method }) => method === 'GET').map((route) => [route.name, route] as const))(
+    '%s: not read by a page of another site',
+    async (_name, route) => {
+      for (const site of ['cross-site', 'same-site']) {
+        const headers = { 'Sec-Fetch-Site': site, 'Sec-Fetch-Mode': 'cors' }
+        expect(refusalOf(await send(route, owner(), headers))).toBe('request_forged')
+      }
+      expect(called).toEqual([])
+    },
+  )
+  test.each(posts.map((route) => [route.name, route] as const))(
+    '%s: content that a form could send: 400',
+    async (_name, route) => {
+      for (const type of [undefined, 'text/plain', 'application/x-www-form-urlencoded']) {
+        const answer = await send(route, owner(), { 'Content-Type': type })
+        expect([answer.status, refusalOf(answer)]).toEqual([400, 'invalid_request'])
+      }
+      expect(called).toEqual([])
+    },
+  )
+})
+
+describe('role × route', () => {
+  const cells = forMembers.flatMap((route) => roles.map((role) => [route.name, role, route] as const))
+  test.each(cells)('%s as %s', async (name, role, route) => {
+    const answer = await send(route, people.get(role))
+    if (route.access.includes(role)) {
+      expect(refusalOf(answer)).toBe('conflict')
+      expect(called).toEqual([name])
+    } else {
+      expect([answer.status, refusalOf(answer)]).toEqual([403, 'role_missing'])
+      expect(called).toEqual([])
+    }
+  })
+  test('a signed-in person without an account: 403 on every route of members', async () => {
+    const nobody = await dashboard.signIn(null)
+    for (const route of forMembers) expect(refusalOf(await send(route, nobody))).toBe('role_missing')
+    expect(called).toEqual([])
+  })
+})
+
+describe('second factor', () => {
+  const guarded = table.filter(({ isStepUp }) => isStepUp)
+  test.each(guarded.map((route) => [route.name, route] as const))('%s', async (name, route) => {
+    const answer = await send(route, withoutFactor)
+    expect([answer.status, refusalOf(answer)]).toEqual([403, 'step_up_required'])
+    expect(called).toEqual([])
+    await send(route, owner())
+    expect(called).toEqual([name])
+  })
+})
+
+test('a visitor acts with the token of their own page only', async () => {
+  const [one, two] = [dashboard.visitor(), dashboard.visitor()]
+  for (const route of posts.filter(({ access }) => access === 'anyone')) {
+    called = []
+    const foreign = await sendRoute(dashboard.port, route, { ...one, csrf: two.csrf }, exampleOf(route))
+    expect(refusalOf(foreign)).toBe('request_forged')
+    expect(called).toEqual([])
+    await sendRoute(dashboard.port, route, one, exampleOf(route))
+    expect(called).toEqual([route.name])
+  }
+})
+
+test('a session that has ended, and one of a member who was removed, are refused at once', async () => {
+  const { id } = await dashboard.operator.createAccount('Two')
+  const [ended, removed] = [await dashboard.signIn(id), await dashboard.signIn(id)]
+  const route = forMembers[0] as DashboardRoute
+  await dashboard.database.asOwner(`delete from sessions where id = '${ended.session_id}'`)
+  expect(refusalOf(await send(route, ended))).toBe('sign_in_required')
+  await dashboard.database.asOwner(`delete from memberships where person_id = '${removed.person_id}'`)
+  expect(refusalOf(await send(route, removed))).toBe('role_missing')
+})
+
+test('unknown paths below /api: JSON 404 of this family, without cookies', async () => {
+  for (const path of ['/api', '/api/', '/api/nothing', '/api/session/']) {
+    const answer = await sendRoute(dashboard.port, { ...(table[0] as DashboardRoute), path }, owner())
+    expect([answer.status, refusalOf(answer)]).toEqual([404, 'not_found'])
+    expect(answer.headers).not.toHaveProperty('set-cookie')
+  }
+})

@@ -1,0 +1,172 @@
+import { createSecretKey, randomBytes } from 'node:crypto'
+import type { AddressInfo } from 'node:net'
+import { CSRF_HEADER, type DashboardRoute, dashboardRoutes, type Role } from '@shopwire/contract/dashboard'
+import { databaseSessions, type Sessions } from '../src/dashboard/session.ts'
+import { type DashboardHandlers, dashboardFamily } from '../src/edge/dashboard/dashboard-family.ts'
+import { createEdge } from '../src/edge/server.ts'
+import { webFamily } from '../src/edge/web/web-family.ts'
+import type { WebFiles } from '../src/edge/web/web-files.ts'
+import { createOperator } from '../src/operations/operator.ts'
+import { systemClock } from '../src/platform/clock.ts'
+import { type Db, sql } from '../src/platform/db.ts'
+import { newId } from '../src/platform/ids.ts'
+import { createLog } from '../src/platform/log.ts'
+import { createMetrics } from '../src/platform/metrics.ts'
+import { COOKIES, csrfTokenOf } from '../src/sessions/cookies.ts'
+import { createSession } from '../src/sessions/session-store.ts'
+import { openTestDatabase } from './database.ts'
+import { ask, type RawAnswer, requestBytes } from './raw-http.ts'
+import { createAdmission, testKeyring } from './shop.ts'
+
+export const ORIGIN = 'https://dashboard.example'
+
+export interface DashboardOptions {
+  readonly table?: readonly DashboardRoute[]
+  readonly files?: WebFiles
+  readonly log?: { write(line: string): void }
+  readonly requestsPerMinute?: number
+  handlers(parts: { db: Db; sessions: Sessions }): Partial<DashboardHandlers>
+}
+
+/** A person with a session, and what their browser sends. */
+export interface SignedInBrowser {
+  readonly person_id: string
+  readonly session_id: string
+  readonly cookie: string
+  readonly csrf: string
+}
+
+/** The dashboard's HTTP surface on a real port and a real database, as its own role; people and sessions are made without signing in. */
+export async function openDashboard(options: DashboardOptions) {
+  const database = await openTestDatabase()
+  const db = database.dashboardDb()
+  const key = createSecretKey(randomBytes(32))
+  const limits = { idleMs: 30 * 60_000, absoluteMs: 12 * 3_600_000 }
+  const sessions = databaseSessions(db, limits, () => key)
+  const keyring = testKeyring()
+  const admission = createAdmission('postgres', database.db)
+  await admission.open()
+  const operator = createOperator(
+    { db: database.db, keyring, clock: systemClock, cell: 'c1', admission: async () => admission },
+    'test',
+  )
+  const metrics = createMetrics('test', ['dashboard'])
+  const edge = createEdge(
+    {
+      log: options.log ? createLog('debug', options.log) : createLog('silent'),
+      metrics,
+      connectionsMax: 10_000,
+      connectionsPerAddressMax: 0,
+    },
+    [
+      dashboardFamily(
+        {
+          clock: systemClock,
+          metrics,
+          sessions,
+          origin: ORIGIN,
+          isStrict: true,
+          requestsPerMinute: options.requestsPerMinute ?? 1_000_000,
+          addressOf: ({ socket }) => socket.remoteAddress ?? '',
+        },
+        options.handlers({ db, sessions }) as DashboardHandlers,
+        options.table ?? dashboardRoutes,
+      ),
+      webFamily(ORIGIN, options.files ?? new Map()),
+    ],
+  )
+  await edge.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = edge.server.address() as AddressInfo
+  return {
+    database,
+    db,
+    operator,
+    keyring,
+    metrics,
+    port,
+    async signIn(
+      account_id: string | null,
+      role: Role = 'owner',
+      { isSteppedUp = false } = {},
+    ): Promise<SignedInBrowser> {
+      const nowMs = Date.now()
+      const person_id = newId('per', nowMs)
+      const now = new Date(nowMs)
+      await database.db.run(sql`
+        insert into people (id, name, email, email_verified, created_at, updated_at)
+        values (${person_id}, 'Ada', ${`${person_id}@example.com`}, true, ${now}, ${now})`)
+      if (account_id !== null) {
+        await database.db.run(sql`
+          insert into memberships (account_id, person_id, role, created_at)
+          values (${account_id}, ${person_id}, ${role}, ${now})`)
+      }
+      const { token, id } = await createSession(
+        database.db,
+        { person_id, account_id, address: '192.0.2.1', user_agent: 'test', isSteppedUp },
+        limits,
+        nowMs,
+      )
+      return {
+        person_id,
+        session_id: id,
+        cookie: `${COOKIES.session}=${token}`,
+        csrf: csrfTokenOf(key, token),
+      }
+    },
+    /** Somebody who has opened the page and not signed in. */
+    visitor() {
+      const token = randomBytes(32).toString('base64url')
+      return { cookie: `${COOKIES.visitor}=${token}`, csrf: csrfTokenOf(key, token) }
+    },
+    async close() {
+      await edge.close()
+      await admission.close()
+      await database.close()
+    },
+  }
+}
+
+export type TestDashboard = Awaited<ReturnType<typeof openDashboard>>
+
+export interface Sent {
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: unknown
+  readonly id?: string
+  /** Over the headers of a browser; undefined leaves one out. */
+  readonly headers?: Readonly<Record<string, string | undefined>>
+}
+
+/** Sends what a browser with an open page of the dashboard sends for this route. */
+export function sendRoute(
+  port: number,
+  route: DashboardRoute,
+  browser: { readonly cookie: string; readonly csrf: string } | undefined,
+  { query, body, id = '', headers = {} }: Sent = {},
+): Promise<RawAnswer> {
+  const isPost = route.method === 'POST'
+  const bytes = body === undefined ? '' : JSON.stringify(body)
+  const sent: Record<string, string | undefined> = {
+    'Sec-Fetch-Site': 'same-origin',
+    ...(browser && { Cookie: browser.cookie }),
+    ...(isPost && {
+      Origin: ORIGIN,
+      'Content-Type': 'application/json',
+      'Content-Length': String(Buffer.byteLength(bytes)),
+      ...(browser && { [CSRF_HEADER]: browser.csrf }),
+    }),
+    ...headers,
+  }
+  const defined = Object.entries(sent).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  const search = query ? `?${new URLSearchParams(query)}` : ''
+  const target = route.path.replace('{id}', id) + search
+  return ask(port, requestBytes(route.method, target, Object.fromEntries(defined), bytes))
+}
+
+/** The type of a refusal; undefined when the answer is none. */
+export function refusalOf({ body }: RawAnswer): string | undefined {
+  try {
+    return JSON.parse(body).error?.type
+  } catch {
+    return undefined
+  }
+}
