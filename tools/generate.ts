@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { openApiText, postmanText } from '@shopwire/contract/published'
+import { dashboardOpenApiText, openApiText, postmanText } from '@shopwire/contract/published'
 import { findPostgres, provisionDatabase, startPostgres } from '@shopwire/engines'
 import { completeLockfile } from './lockfile.ts'
 import { referencePages } from './reference/index.ts'
@@ -18,6 +18,7 @@ const OUTPUTS: readonly { path: string; make: () => Promise<string> }[] = [
   { path: 'package-lock.json', make: completeLockfile },
   { path: '.env.example', make: async () => envExample(await readSettings()) },
   { path: 'docs/openapi.json', make: async () => openApiText() },
+  { path: 'docs/dashboard-openapi.json', make: async () => dashboardOpenApiText() },
   { path: 'docs/shopwire.postman_collection.json', make: async () => postmanText() },
   { path: 'sdk/src/contract.ts', make: async () => sdkConstantsText() },
   { path: 'sdk/src/types.ts', make: async () => sdkTypesText() },
