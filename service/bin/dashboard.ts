@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describeConfig, loadDashboardConfig } from '../src/config.ts'
-import { createDashboard } from '../src/dashboard-program.ts'
+import { createDashboard, type Dashboard } from '../src/dashboard-program.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
 import { onShutdown } from '../src/platform/shutdown.ts'
@@ -19,8 +19,8 @@ const config = startingConfig(loadDashboardConfig)
 const log = createLog(config.SHOPWIRE_LOG_LEVEL)
 const metrics = createMetrics(VERSION, ['dashboard'])
 const db = openDatabaseFrom(config, 'shopwire-dashboard', log, metrics)
-const dashboard = createDashboard(config, { log, metrics, db })
 const health = openReadiness(db, metrics)
+let dashboard: Dashboard | undefined
 
 onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
   {
@@ -28,19 +28,27 @@ onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
     name: 'report not ready',
     run: () => {
       health.report('shutting down')
-      dashboard.drainConnections()
+      dashboard?.drainConnections()
       return sleep(config.SHOPWIRE_SHUTDOWN_DELAY_MS)
     },
   },
-  ...dashboard.stops,
+  {
+    name: 'stop the dashboard',
+    async run() {
+      for (const step of dashboard?.stops ?? []) await step.run()
+    },
+  },
   { name: 'close database', run: () => db.close() },
   { name: 'close health', run: () => health.close() },
 ])
 
 log.info({ version: VERSION, config: describeConfig(config) }, 'starting')
 const health_port = await orCannotStart(log, () => health.listen(config))
-const port = await orCannotStart(log, () => dashboard.listen())
 await untilSchemaFits(db, log, health.report)
-await dashboard.open((part, work) => untilAnswered(part, log, health.report, work))
+const opened = await createDashboard(config, { log, metrics, db }, (part, work) =>
+  untilAnswered(part, log, health.report, work),
+)
+dashboard = opened
+const port = await orCannotStart(log, () => opened.listen())
 health.report(undefined)
 log.info({ port, health_port, origin: config.SHOPWIRE_DASHBOARD_ORIGIN }, 'ready')

@@ -1,4 +1,3 @@
-import type { KeyObject } from 'node:crypto'
 import type { DashboardConfig } from './config.ts'
 import { createLive } from './dashboard/live.ts'
 import { databaseSessions } from './dashboard/session.ts'
@@ -13,6 +12,7 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 
 export interface AreaDeps {
+  /** As the dashboard's role. */
   readonly db: Db
   readonly clock: Clock
   readonly keyring: Keyring
@@ -20,13 +20,12 @@ export interface AreaDeps {
 }
 
 /** Everything that answers a route of the dashboard's API. */
-export function mountAreas(config: DashboardConfig, { db, clock, keyring, log }: AreaDeps) {
-  let key: KeyObject | undefined
+export async function mountAreas(config: DashboardConfig, { db, clock, keyring, log }: AreaDeps) {
   const limits = {
     idleMs: config.SHOPWIRE_SESSION_IDLE_MINUTES * MINUTE_MS,
     absoluteMs: config.SHOPWIRE_SESSION_HOURS * HOUR_MS,
   }
-  const sessions = databaseSessions(db, limits, () => key)
+  const sessions = databaseSessions(db, limits, await readOwnKey(db, keyring, 'dashboard'))
   const live = createLive({
     db,
     clock,
@@ -37,12 +36,5 @@ export function mountAreas(config: DashboardConfig, { db, clock, keyring, log }:
   const handlers: Partial<DashboardHandlers> = {
     ...live.area,
   }
-  return {
-    sessions,
-    live,
-    handlers,
-    async open() {
-      key = await readOwnKey(db, keyring, 'dashboard')
-    },
-  }
+  return { sessions, live, handlers }
 }

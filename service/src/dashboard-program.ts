@@ -9,7 +9,7 @@ import { addressReader } from './edge/connections.ts'
 import { type DashboardHandlers, dashboardFamily } from './edge/dashboard/dashboard-family.ts'
 import { createEdge } from './edge/server.ts'
 import { webFamily } from './edge/web/web-family.ts'
-import { readWebFolder } from './edge/web/web-files.ts'
+import { readWebFolder, type WebFiles } from './edge/web/web-files.ts'
 import { systemClock } from './platform/clock.ts'
 import type { Db } from './platform/db.ts'
 import { compareEncryptionKeys } from './platform/key-checks.ts'
@@ -21,24 +21,25 @@ import { listening, openKeyringFrom, type UntilAnswered } from './wiring.ts'
 export interface Dashboard {
   /** Returns the port it listens on. */
   listen(): Promise<number>
-  /** Until this resolves, requests get 503. */
-  open(until: UntilAnswered): Promise<void>
   /** From now on every answer has Connection: close, so that browsers reconnect to another process. */
   drainConnections(): void
   /** In order. They do not close the database, which belongs to the caller. */
   readonly stops: readonly Step[]
 }
 
-/** The whole dashboard except its process: the API for its pages, and the pages. */
-export function createDashboard(
+/** The whole dashboard except its process: the API for its pages, and the pages. Its port is opened when all of it works. */
+export async function createDashboard(
   config: DashboardConfig,
   { log, metrics, db }: { log: Log; metrics: Metrics; db: Db },
-): Dashboard {
+  until: UntilAnswered,
+): Promise<Dashboard> {
   const clock = systemClock
-  const keyring = openKeyringFrom(config)
-  const { sessions, live, handlers, open } = mountAreas(config, { db, clock, keyring, log })
-  metrics.liveStreams.from(live.open)
   const origin = config.SHOPWIRE_DASHBOARD_ORIGIN
+  const keyring = openKeyringFrom(config)
+  await until('database', () => assertOwnRole(db))
+  await until('first API or worker with these encryption keys', () => compareEncryptionKeys(db, keyring))
+  const { sessions, live, handlers } = await mountAreas(config, { db, clock, keyring, log })
+  metrics.liveStreams.from(live.open)
   const edge = createEdge(
     {
       log,
@@ -63,17 +64,12 @@ export function createDashboard(
       webFamily(origin, webFilesOf(config)),
     ],
   )
+  live.start()
   return {
     async listen() {
       const { SHOPWIRE_DASHBOARD_PORT: port, SHOPWIRE_DASHBOARD_HOST: host } = config
       await listening('SHOPWIRE_DASHBOARD', config, edge.listen({ port, host }))
       return (edge.server.address() as AddressInfo).port
-    },
-    async open(until) {
-      await until('database', () => assertOwnRole(db))
-      await until('first API or worker with these encryption keys', () => compareEncryptionKeys(db, keyring))
-      await until('database', open)
-      live.start()
     },
     drainConnections() {
       edge.server.prependListener('request', (_, response) => response.setHeader('connection', 'close'))
@@ -88,7 +84,7 @@ export function createDashboard(
 
 const BESIDE_THE_SERVICE = fileURLToPath(new URL('../../web/dist', import.meta.url))
 
-function webFilesOf({ SHOPWIRE_WEB_FOLDER: given }: DashboardConfig) {
+function webFilesOf({ SHOPWIRE_WEB_FOLDER: given }: DashboardConfig): WebFiles {
   const folder = given ?? (existsSync(BESIDE_THE_SERVICE) ? BESIDE_THE_SERVICE : undefined)
   return folder === undefined ? new Map() : readWebFolder(folder)
 }

@@ -42,7 +42,7 @@ export async function openDashboard(options: DashboardOptions) {
   const db = database.dashboardDb()
   const key = createSecretKey(randomBytes(32))
   const limits = { idleMs: 30 * 60_000, absoluteMs: 12 * 3_600_000 }
-  const sessions = databaseSessions(db, limits, () => key)
+  const sessions = databaseSessions(db, limits, key)
   const keyring = testKeyring()
   const admission = createAdmission('postgres', database.db)
   await admission.open()

@@ -1,7 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { Queryable } from '../platform/db.ts'
-import { Unavailable } from '../platform/trouble.ts'
-import { COOKIES, csrfTokenFor, readCookie } from '../sessions/cookies.ts'
+import { COOKIES, csrfTokenOf, readCookie } from '../sessions/cookies.ts'
 import { findSession, type SessionLimits, stillSignedIn } from '../sessions/session-store.ts'
 import type { SignedIn } from '../sessions/signed-in.ts'
 
@@ -26,19 +25,14 @@ export interface OpenSession {
   readonly account_id: string
 }
 
-/** Of the sessions in the database. `key` makes the CSRF tokens; until there is one, requests get 503. */
-export function databaseSessions(
-  db: Queryable,
-  limits: SessionLimits,
-  key: () => KeyObject | undefined,
-): Sessions {
+/** Of the sessions in the database. `key` makes the CSRF tokens. */
+export function databaseSessions(db: Queryable, limits: SessionLimits, key: KeyObject): Sessions {
   return {
     async identify(cookie, nowMs) {
-      const made = key()
-      if (!made) throw new Unavailable('dashboard', new Error('it is starting'))
       const token = readCookie(cookie, COOKIES.session)
       const signed_in = token === undefined ? undefined : await findSession(db, token, limits, nowMs)
-      return { signed_in, csrf_token: csrfTokenFor(made, cookie) }
+      const bearer = signed_in ? token : readCookie(cookie, COOKIES.visitor)
+      return { signed_in, csrf_token: bearer === undefined ? undefined : csrfTokenOf(key, bearer) }
     },
     stillOpen: (sessions, nowMs) => stillSignedIn(db, sessions, limits, nowMs),
   }
