@@ -278,15 +278,17 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.find_personal_token(p_hash bytea) RETURNS TABLE(account_id text, id text, person_id text)
+CREATE FUNCTION public.find_personal_tokens(p_hashes bytea[]) RETURNS TABLE(token_hash bytea, account_id text, id text)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     AS $$
-  select t.account_id, t.id, t.person_id
+  select t.token_hash, t.account_id, t.id
     from public.personal_tokens t
-   where t.token_hash = p_hash
+    join public.memberships m on m.account_id = t.account_id and m.person_id = t.person_id
+   where t.token_hash = any (p_hashes)
      and t.revoked_at is null
      and t.expires_at > clock_timestamp()
+     and m.role in ('owner', 'developer')
 $$;
 
 CREATE FUNCTION public.note_access_change() RETURNS trigger
@@ -2007,8 +2009,8 @@ GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_dashboard;
 REVOKE ALL ON FUNCTION public.delete_old_evidence(p_before timestamp with time zone, p_chunk integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.delete_old_evidence(p_before timestamp with time zone, p_chunk integer) TO shopwire_app;
 
-REVOKE ALL ON FUNCTION public.find_personal_token(p_hash bytea) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.find_personal_token(p_hash bytea) TO shopwire_dashboard;
+REVOKE ALL ON FUNCTION public.find_personal_tokens(p_hashes bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.find_personal_tokens(p_hashes bytea[]) TO shopwire_dashboard;
 
 REVOKE ALL ON FUNCTION public.note_access_change() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.note_access_change() TO shopwire_app;

@@ -27,7 +27,7 @@ create policy own_account on personal_tokens to shopwire_dashboard
   using (account_id = nullif(current_setting('shopwire.account_id', true), ''))
   with check (account_id = nullif(current_setting('shopwire.account_id', true), ''));
 
--- No token_hash: functions/dashboard/find_personal_token.sql compares it.
+-- No token_hash: functions/dashboard/find_personal_tokens.sql compares it.
 grant select (account_id, id, person_id, name, rights, with_links, created_at, expires_at, last_used_at, revoked_at), insert,
       update (last_used_at, revoked_at)
    on personal_tokens

@@ -137,6 +137,13 @@ const schema = z.object({
   SHOPWIRE_DASHBOARD_DATABASE_URL: postgresUrl
     .optional()
     .describe('PostgreSQL, as the role of the dashboard; for the dashboard only'),
+  SHOPWIRE_API_URL: z
+    .string()
+    .refine((text) => URL.canParse(text) && /^https?:\/\/[^/?#@]+\/v1$/.test(text), {
+      error: 'must be the base URL that callers use, such as https://api.example.com/v1',
+    })
+    .default('https://api.shop.example/v1')
+    .describe('base URL of the API as callers use it, for the snippets of the dashboard'),
   SHOPWIRE_WEB_FOLDER: z
     .string()
     .optional()

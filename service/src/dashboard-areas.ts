@@ -1,12 +1,20 @@
+import type { Admission } from './access/admission.ts'
+import { withMismatchCheck } from './access/admission-in-use.ts'
 import type { DashboardConfig } from './config.ts'
+import { createMemberAct } from './dashboard/act.ts'
+import { keysArea } from './dashboard/keys.ts'
 import { createLive } from './dashboard/live.ts'
+import { createMailOwners } from './dashboard/mail-owners.ts'
 import { databaseSessions } from './dashboard/session.ts'
+import { createTokenEvents } from './dashboard/token-events.ts'
+import { tokensArea } from './dashboard/tokens.ts'
 import type { DashboardHandlers } from './edge/dashboard/dashboard-family.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Db } from './platform/db.ts'
 import type { Keyring } from './platform/encryption.ts'
 import type { Log } from './platform/log.ts'
 import { readOwnKey } from './platform/own-key.ts'
+import { openAdmissionFrom } from './wiring.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
@@ -32,9 +40,41 @@ export async function mountAreas(config: DashboardConfig, { db, clock, keyring, 
     sessions,
     onError: (error) => log.warn({ err: error }, 'changes for open pages could not be read; it is retried'),
   })
+  const tokenEvents = createTokenEvents({
+    db,
+    keyring,
+    clock,
+    onError: (error) => log.warn({ err: error }, 'events for command lines could not be read; it is retried'),
+  })
+  let opened: Promise<Admission> | undefined
+  const shared = {
+    db,
+    keyring,
+    log,
+    act: createMemberAct(db, clock),
+    mailOwners: createMailOwners(keyring),
+    cell: config.SHOPWIRE_CELL,
+    apiUrl: config.SHOPWIRE_API_URL,
+    origin: config.SHOPWIRE_DASHBOARD_ORIGIN,
+    /** Opened when the first key is revoked: API processes keep their own. */
+    async admission() {
+      opened ??= openAdmissionFrom(config, db, log)
+      return withMismatchCheck(await opened, db, config.SHOPWIRE_ADMISSION)
+    },
+  }
   /** One line per area. */
   const handlers: Partial<DashboardHandlers> = {
+    ...keysArea(shared),
     ...live.area,
+    ...tokensArea(shared),
   }
-  return { sessions, live, handlers }
+  return {
+    sessions,
+    live,
+    tokenEvents,
+    handlers,
+    async close() {
+      await (await opened?.catch(() => undefined))?.close()
+    },
+  }
 }

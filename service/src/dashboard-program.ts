@@ -8,6 +8,7 @@ import { mountAreas } from './dashboard-areas.ts'
 import { addressReader } from './edge/connections.ts'
 import { type DashboardHandlers, dashboardFamily } from './edge/dashboard/dashboard-family.ts'
 import { createEdge } from './edge/server.ts'
+import { tokensFamily } from './edge/tokens/tokens-family.ts'
 import { webFamily } from './edge/web/web-family.ts'
 import { readWebFolder, type WebFiles } from './edge/web/web-files.ts'
 import { systemClock } from './platform/clock.ts'
@@ -38,7 +39,12 @@ export async function createDashboard(
   const keyring = openKeyringFrom(config)
   await until('database', () => assertOwnRole(db))
   await until('first API or worker with these encryption keys', () => compareEncryptionKeys(db, keyring))
-  const { sessions, live, handlers } = await mountAreas(config, { db, clock, keyring, log })
+  const { sessions, live, tokenEvents, handlers, close } = await mountAreas(config, {
+    db,
+    clock,
+    keyring,
+    log,
+  })
   metrics.liveStreams.from(live.open)
   const edge = createEdge(
     {
@@ -61,10 +67,18 @@ export async function createDashboard(
         handlers as DashboardHandlers,
         dashboardRoutes.filter(({ name }) => name in handlers),
       ),
+      tokensFamily({
+        db,
+        clock,
+        metrics,
+        events: tokenEvents,
+        addressOf: addressReader(config.SHOPWIRE_TRUSTED_PROXY_HOPS),
+      }),
       webFamily(origin, webFilesOf(config)),
     ],
   )
   live.start()
+  tokenEvents.start()
   return {
     async listen() {
       const { SHOPWIRE_DASHBOARD_PORT: port, SHOPWIRE_DASHBOARD_HOST: host } = config
@@ -77,7 +91,9 @@ export async function createDashboard(
     stops: [
       // Before the requests: a stream would not end by itself.
       { name: 'end live streams', run: () => live.stop() },
+      { name: 'end streams of command lines', run: () => tokenEvents.stop() },
       { name: 'finish requests', run: () => edge.close() },
+      { name: 'close admission', run: () => close() },
     ],
   }
 }

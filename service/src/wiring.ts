@@ -207,7 +207,7 @@ export function openKeyringFrom(config: Pick<Config, 'encryption'>): Keyring {
 export const verifyKeysOf = (db: Db, keyring: Keyring) => verifyEncryptionKeys(db, keyring, SEALED_COLUMNS)
 
 export async function openAdmissionFrom(
-  config: Config,
+  config: Omit<Config, 'SHOPWIRE_DATABASE_URL'>,
   db: Db,
   log: Log,
   metrics?: Metrics,

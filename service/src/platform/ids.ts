@@ -57,6 +57,13 @@ function takeRandom(size: number): Buffer {
 const pool = Buffer.alloc(4096)
 let poolUsed = pool.length
 
+/** Sorts before every id of `newId` that was made at this time or later, and after those made before. */
+export function firstIdAt(prefix: string, ms: number): string {
+  const bytes = Buffer.alloc(16)
+  bytes.writeUIntBE(ms, 0, 6)
+  return `${prefix}_${base32(bytes)}`
+}
+
 /** An id that does not reveal when it was made: 130 random bits, for ids that appear in every request. */
 export function newOpaqueId(prefix: string): string {
   return `${prefix}_${base32(randomBytes(20)).slice(0, 26)}`

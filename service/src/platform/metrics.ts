@@ -255,7 +255,7 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
       help: 'Requests refused with 429, by the policy that was full.',
       action:
         'Find the account in the log; its limits are SHOPWIRE_REQUESTS_PER_MINUTE and SHOPWIRE_ORDER_ATTEMPTS_PER_MINUTE.',
-      labels: { policy: ['req', 'orders', 'public', 'dashboard'] },
+      labels: { policy: ['req', 'orders', 'public', 'dashboard', 'tokens'] },
     }),
     unavailable: counter(HTTP, {
       name: 'shopwire_unavailable_total',

@@ -362,6 +362,10 @@ async function finish(db: Db, job: Job, clock: Clock, isFailing: boolean): Promi
   })
 }
 
+/** The bytes of an event as they are sent, once they are stored. */
+export const openBody = (keyring: Keyring, account_id: string, event_id: string, sealed: Uint8Array) =>
+  keyring.open(sealed, bodyBinding(account_id, event_id))
+
 export const eventBodies: SealedColumn = {
   table: 'events',
   keys: ['account_id', 'id'],
