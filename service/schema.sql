@@ -2,7 +2,7 @@
 
 CREATE FUNCTION public.account_versions(p_account_ids text[]) RETURNS TABLE(account_id text, orders bigint, balance bigint, deliveries bigint, webhook bigint, keys bigint, team bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     AS $$
 begin
   return query
@@ -13,8 +13,8 @@ begin
            hashtextextended(
              concat_ws(' ', endpoint.id, endpoint.url, endpoint.last_failure_at, endpoint.last_error, endpoint.alerted_percent,
                        secret.newest, action.newest), 0),
-           hashtextextended(concat_ws(' ', a.access_version, action.newest), 0),
-           hashtextextended(action.newest, 0)
+           hashtextextended(concat_ws(' ', a.access_version, api_key.newest, action.newest), 0),
+           hashtextextended(concat_ws(' ', member.all_of_them, action.newest), 0)
       from accounts a
       left join balances b on b.account_id = a.id
       left join webhook_endpoints endpoint on endpoint.account_id = a.id and endpoint.ended_at is null
@@ -44,9 +44,24 @@ begin
           ) s
       ) secret
       cross join lateral (
+        select coalesce(string_agg(concat_ws(' ', k.id, k.name, k.revoked_at), ' '), '') as newest
+          from (
+            select api_keys.id, api_keys.name, api_keys.revoked_at
+              from api_keys
+             where api_keys.account_id = a.id
+             order by api_keys.id desc
+             limit 32
+          ) k
+      ) api_key
+      cross join lateral (
         select coalesce(string_agg(l.id, ' '), '') as newest
           from (select audit_log.id from audit_log where audit_log.account_id = a.id order by audit_log.id desc limit 16) l
       ) action
+      cross join lateral (
+        select coalesce(string_agg(concat_ws(' ', m.person_id, m.role), ' ' order by m.person_id), '') as all_of_them
+          from memberships m
+         where m.account_id = a.id
+      ) member
      where a.id = any (p_account_ids);
 end
 $$;
@@ -756,8 +771,10 @@ CREATE TABLE public.deliveries (
     created_at timestamp with time zone NOT NULL,
     next_at timestamp with time zone NOT NULL,
     done_at timestamp with time zone,
+    last_error text,
     CONSTRAINT deliveries_attempts_check CHECK (((attempts >= 0) AND (attempts <= 12))),
     CONSTRAINT deliveries_check CHECK (((state = 'pending'::text) = (done_at IS NULL))),
+    CONSTRAINT deliveries_last_error_check CHECK ((char_length(last_error) <= 50)),
     CONSTRAINT deliveries_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'cancelled'::text])))
 );
 
@@ -772,7 +789,15 @@ CREATE TABLE public.delivery_attempts (
     status smallint,
     error text,
     remote_address inet,
-    CONSTRAINT delivery_attempts_error_check CHECK ((char_length(error) <= 50))
+    signed_s bigint,
+    signatures bytea,
+    connect_ms integer,
+    send_ms integer,
+    wait_ms integer,
+    answer_sealed bytea,
+    answer_kek_id text,
+    CONSTRAINT delivery_attempts_error_check CHECK ((char_length(error) <= 50)),
+    CONSTRAINT delivery_attempts_signatures_check CHECK ((octet_length(signatures) = ANY (ARRAY[32, 64])))
 );
 
 CREATE TABLE public.encryption_key_checks (
@@ -1328,6 +1353,7 @@ CREATE TABLE public.webhook_endpoints (
     last_failure_at timestamp with time zone,
     last_error text,
     alerted_percent smallint DEFAULT 0 NOT NULL,
+    set_by_name text,
     CONSTRAINT webhook_endpoints_last_error_check CHECK ((char_length(last_error) <= 50)),
     CONSTRAINT webhook_endpoints_url_check CHECK ((char_length(url) <= 2048))
 );
@@ -1609,7 +1635,13 @@ CREATE INDEX deliveries_due ON public.deliveries USING btree (account_id, endpoi
 
 CREATE INDEX deliveries_failed ON public.deliveries USING btree (account_id, endpoint_id) WHERE (state = 'failed'::text);
 
+CREATE INDEX deliveries_not_accepted ON public.deliveries USING btree (account_id, state, event_id) WHERE (state = ANY (ARRAY['failed'::text, 'cancelled'::text]));
+
+CREATE INDEX delivery_attempts_kek ON public.delivery_attempts USING btree (answer_kek_id) WHERE (answer_kek_id IS NOT NULL);
+
 CREATE INDEX delivery_attempts_recent ON public.delivery_attempts USING btree (account_id, endpoint_id, finished_at);
+
+CREATE INDEX events_by_rare_type ON public.events USING btree (account_id, type, id) WHERE (type <> ALL (ARRAY['order.accepted'::text, 'order.delivered'::text]));
 
 CREATE INDEX events_created ON public.events USING btree (created_at);
 
@@ -2154,6 +2186,21 @@ GRANT SELECT(status) ON TABLE public.delivery_attempts TO shopwire_dashboard;
 
 GRANT SELECT(error) ON TABLE public.delivery_attempts TO shopwire_dashboard;
 
+GRANT SELECT(signed_s) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+
+GRANT SELECT(signatures) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+
+GRANT SELECT(connect_ms) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+
+GRANT SELECT(send_ms) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+
+GRANT SELECT(wait_ms) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+
+GRANT UPDATE(answer_sealed) ON TABLE public.delivery_attempts TO shopwire_app;
+GRANT SELECT(answer_sealed) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+
+GRANT UPDATE(answer_kek_id) ON TABLE public.delivery_attempts TO shopwire_app;
+
 GRANT SELECT,INSERT ON TABLE public.encryption_key_checks TO shopwire_app;
 GRANT SELECT,INSERT ON TABLE public.encryption_key_checks TO shopwire_dashboard;
 
@@ -2162,6 +2209,8 @@ GRANT SELECT ON TABLE public.event_retention TO shopwire_dashboard;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.events TO shopwire_app;
 GRANT SELECT,INSERT ON TABLE public.events TO shopwire_dashboard;
+
+GRANT UPDATE(account_id) ON TABLE public.events TO shopwire_dashboard;
 
 GRANT UPDATE(body_sealed) ON TABLE public.events TO shopwire_app;
 
@@ -2181,7 +2230,7 @@ GRANT SELECT,INSERT,UPDATE ON TABLE public.items TO shopwire_app;
 GRANT SELECT ON TABLE public.items TO shopwire_dashboard;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.jobs TO shopwire_app;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.jobs TO shopwire_dashboard;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.jobs TO shopwire_dashboard;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.key_last_uses TO shopwire_app;
 GRANT SELECT ON TABLE public.key_last_uses TO shopwire_dashboard;

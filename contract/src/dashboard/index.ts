@@ -1,4 +1,6 @@
 import { auditRoutes } from './audit.ts'
+import { catalogueRoutes } from './catalogue.ts'
+import { deliveriesRoutes } from './deliveries.ts'
 import { findRoutes } from './find.ts'
 import { homeRoutes } from './home.ts'
 import { identityRoutes } from './identity.ts'
@@ -9,8 +11,11 @@ import { orderRoutes } from './orders.ts'
 import type { DashboardRoute } from './route.ts'
 import { teamRoutes } from './team.ts'
 import { tokensRoutes } from './tokens.ts'
+import { webhookRoutes } from './webhook.ts'
 
 export * from './audit.ts'
+export * from './catalogue.ts'
+export * from './deliveries.ts'
 export * from './errors.ts'
 export * from './find.ts'
 export * from './home.ts'
@@ -23,10 +28,13 @@ export * from './roles.ts'
 export * from './route.ts'
 export * from './team.ts'
 export * from './tokens.ts'
+export * from './webhook.ts'
 
 /** Every route of the dashboard's API, one list per area. */
 export const dashboardRoutes = [
   ...auditRoutes,
+  ...catalogueRoutes,
+  ...deliveriesRoutes,
   ...findRoutes,
   ...homeRoutes,
   ...identityRoutes,
@@ -36,6 +44,7 @@ export const dashboardRoutes = [
   ...orderRoutes,
   ...teamRoutes,
   ...tokensRoutes,
+  ...webhookRoutes,
 ] as const satisfies readonly DashboardRoute[]
 
 export type DashboardRouteName = (typeof dashboardRoutes)[number]['name']

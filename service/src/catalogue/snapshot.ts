@@ -4,6 +4,7 @@ import {
   type CataloguePage,
   type CatalogueQuery,
   type Item,
+  type ItemType,
 } from '@shopwire/contract'
 import { LRUCache } from 'lru-cache'
 import { comesBefore, fold, ItemBlock } from './item-block.ts'
@@ -22,6 +23,26 @@ interface Filters {
   readonly type: string | undefined
 }
 
+/** For people who look through the catalogue. */
+export interface Browse {
+  readonly search?: string | undefined
+  /** The whole name. */
+  readonly collection?: string | undefined
+  readonly type?: ItemType | undefined
+  readonly isSellable?: boolean | undefined
+  readonly price_min?: number | undefined
+  readonly price_max?: number | undefined
+  readonly offset: number
+  readonly limit: number
+}
+
+export interface CatalogueSummary {
+  readonly sellable: number
+  /** The largest first. */
+  readonly collections: { readonly name: string; readonly items: number }[]
+  readonly types: { readonly type: ItemType; readonly items: number }[]
+}
+
 /**
  * The whole catalogue in memory, at one revision. Reads never query the database; a change is applied between two reads, so no
  * page mixes two revisions. Items are in blocks ordered by numeric id, so that a change of one item among a million rebuilds one
@@ -33,6 +54,7 @@ export class Snapshot {
   readonly #byId = new Map<string, ItemRow>()
   /** When each time-limited sale ends, sorted; built at first use. */
   #ends: number[] | undefined
+  #summary: { readonly etag: string; readonly counts: CatalogueSummary } | undefined
   /** Types and collections repeat, so each text is stored once. */
   readonly #texts = new Map<string, string>()
   readonly #matches = new LRUCache<string, ItemRow[]>({
@@ -85,6 +107,34 @@ export class Snapshot {
     const found = matches ? matches.slice(offset, offset + limit) : this.#slice(offset, limit)
     const items = found.map((item) => present(item, nowMs))
     return { items, count: items.length, total: matches?.length ?? this.size, limit, offset }
+  }
+
+  browse(query: Browse, nowMs: number): { items: Item[]; total: number } {
+    const {
+      offset,
+      limit,
+      isSellable: wanted,
+      collection,
+      price_min = 0,
+      price_max = Number.POSITIVE_INFINITY,
+    } = query
+    const filters = { name: fold(query.search), collection: fold(collection), type: query.type }
+    const found = this.#matching(filters).filter(
+      (item) =>
+        (wanted === undefined || isSellable(item, nowMs) === wanted) &&
+        (collection === undefined || item.collection === collection) &&
+        item.price_cents >= price_min &&
+        item.price_cents <= price_max,
+    )
+    const items = found.slice(offset, offset + limit).map((item) => present(item, nowMs))
+    return { items, total: found.length }
+  }
+
+  /** Counted once for a revision and number of ended sales. */
+  summary(nowMs: number): CatalogueSummary {
+    const etag = this.etag(nowMs)
+    if (this.#summary?.etag !== etag) this.#summary = { etag, counts: summaryOf(this.#byId.values(), nowMs) }
+    return this.#summary.counts
   }
 
   #slice(offset: number, limit: number): ItemRow[] {
@@ -184,6 +234,24 @@ function collectionFilter(wanted: string): (collection: string) => boolean {
       known.set(collection, isWanted)
     }
     return isWanted
+  }
+}
+
+function summaryOf(items: Iterable<ItemRow>, nowMs: number): CatalogueSummary {
+  let sellable = 0
+  const byCollection = new Map<string, number>()
+  const byType = new Map<ItemType, number>()
+  for (const item of items) {
+    if (isSellable(item, nowMs)) sellable += 1
+    byCollection.set(item.collection, (byCollection.get(item.collection) ?? 0) + 1)
+    byType.set(item.type, (byType.get(item.type) ?? 0) + 1)
+  }
+  return {
+    sellable,
+    collections: [...byCollection]
+      .map(([name, items]) => ({ name, items }))
+      .sort((one, other) => other.items - one.items || one.name.localeCompare(other.name)),
+    types: [...byType].map(([type, items]) => ({ type, items })),
   }
 }
 

@@ -116,7 +116,7 @@ export function createReads(db: Db) {
 
     async countRecoverable(account_id: string, { from, until }: { from: Date; until: Date }) {
       await getAccount(db, account_id)
-      return countRecoverable(db, account_id, from, until)
+      return countRecoverable(db, account_id, { from, until })
     },
 
     showDatabase: () => readDatabaseState(db),

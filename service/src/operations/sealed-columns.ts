@@ -5,6 +5,7 @@ import { ownKeySecrets } from '../platform/own-key.ts'
 import { countByKek, type SealedColumn } from '../platform/rewrap.ts'
 import { orderLinkSecrets, poolLinkSecrets } from '../supply/gift-link.ts'
 import { supplierSecrets } from '../supply/suppliers.ts'
+import { deliveryAnswers } from '../webhooks/answer.ts'
 import { eventBodies } from '../webhooks/deliver.ts'
 import { webhookSecrets } from '../webhooks/endpoint.ts'
 
@@ -18,6 +19,7 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   webhookSecrets,
   eventBodies,
   mailBodies,
+  deliveryAnswers,
 ]
 
 /** How many values are under which encryption key. */

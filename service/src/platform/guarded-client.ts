@@ -5,6 +5,7 @@ import { type Destination, dialPublic } from './guarded-dial.ts'
 import type { LookUp } from './name-lookup.ts'
 import { bare } from './public-address.ts'
 import { createSlots } from './slots.ts'
+import { type Answer, type Timing, timedPost } from './timed-post.ts'
 
 /** The outcome of a request to a caller's server. A fixed set: no text of a foreign server gets into our records. */
 export type SendError =
@@ -24,6 +25,19 @@ export interface Sent {
   readonly status: number | null
   /** Null when no connection was attempted. */
   readonly remote_address: string | null
+  /** Absent when nothing was tried. */
+  readonly took?: SendTimes
+  /** Of a receiver that answered. Foreign text: it never gets into our log. */
+  readonly answer?: Pick<Answer, 'headers' | 'start'>
+}
+
+/** In milliseconds; null for what was not reached. */
+export interface SendTimes {
+  /** Name look-up, connection and TLS; zero on a connection that was open already. */
+  readonly connect_ms: number
+  readonly send_ms: number | null
+  /** From the last byte sent to the end of the answer. */
+  readonly wait_ms: number | null
 }
 
 /** Sends requests to one URL that a caller chose, behind the SSRF guard: never to an internal address. */
@@ -76,21 +90,27 @@ function openClient(
     const connection = free.pop() ?? openConnection(origin, destination, totalMsMax, isStillWanted)
     connections.add(connection)
     connection.signal = signal
+    connection.connectMs = undefined
+    const startedMs = performance.now()
+    const timing: Timing = {}
     try {
-      const { statusCode: status, body: answer } = await connection.client.request({
-        path: pathname + search,
-        method: 'POST',
-        headers,
-        body,
-        signal,
-      })
-      await answer.dump({ limit: BODY_BYTES_MAX })
+      const request = { path: pathname + search, headers, body, bodyBytesMax: BODY_BYTES_MAX }
+      const { status, ...answer } = await timedPost(connection.client, request, timing, signal)
       const isAccepted = status >= 200 && status < 300
-      return { error: isAccepted ? null : `http_${status}`, status, remote_address: connection.dialled }
+      return {
+        error: isAccepted ? null : `http_${status}`,
+        status,
+        remote_address: connection.dialled,
+        took: timesOf(connection, startedMs, timing),
+        answer,
+      }
     } catch (error) {
       if (error instanceof ProxyTrouble) throw error
       const name = nameOf(error)
-      return { error: name, status: null, remote_address: name === 'blocked' ? null : connection.dialled }
+      // Not even a time: it could tell what an internal name stands for.
+      if (name === 'blocked') return { error: name, status: null, remote_address: null }
+      const took = timesOf(connection, startedMs, timing)
+      return { error: name, status: null, remote_address: connection.dialled, took }
     } finally {
       free.push(connection)
     }
@@ -120,6 +140,20 @@ interface Connection {
   signal: AbortSignal
   /** The address it is connected to, or was about to connect to. */
   dialled: string | null
+  /** How long the current request took to connect; undefined while it has not, or did not need to. */
+  connectMs: number | undefined
+}
+
+function timesOf({ connectMs }: Connection, postedMs: number, { startedMs, sentMs }: Timing): SendTimes {
+  const nowMs = performance.now()
+  if (startedMs === undefined) {
+    return { connect_ms: Math.round(connectMs ?? nowMs - postedMs), send_ms: null, wait_ms: null }
+  }
+  return {
+    connect_ms: Math.round(connectMs ?? 0),
+    send_ms: Math.round((sentMs ?? nowMs) - startedMs),
+    wait_ms: sentMs === undefined ? null : Math.round(nowMs - sentMs),
+  }
 }
 
 function openConnection(
@@ -131,9 +165,11 @@ function openConnection(
   const dial = async () => {
     const { signal } = connection
     connection.dialled = null
+    const startedMs = performance.now()
     const socket = await dialPublic(destination, signal, (address) => {
       connection.dialled = address
     })
+    connection.connectMs = performance.now() - startedMs
     try {
       if (!(await orAborted(isStillWanted(), signal))) throw new Withdrawn()
       if (socket.destroyed) throw Object.assign(new Error('closed again'), { code: 'ECONNRESET' })
@@ -158,7 +194,7 @@ function openConnection(
       )
     },
   })
-  const connection: Connection = { client, signal: AbortSignal.abort(), dialled: null }
+  const connection: Connection = { client, signal: AbortSignal.abort(), dialled: null, connectMs: undefined }
   return connection
 }
 

@@ -11,6 +11,7 @@ import type { Log } from '../platform/log.ts'
 import type { Metrics, WebhookOutcome } from '../platform/metrics.ts'
 import type { SealedColumn } from '../platform/rewrap.ts'
 import { Unavailable } from '../platform/trouble.ts'
+import { type AttemptKey, excerptOf, sealAnswer } from './answer.ts'
 import { secretBinding } from './endpoint.ts'
 import { noticeTrouble } from './notices.ts'
 import {
@@ -223,6 +224,12 @@ async function attempt(
     status: sent.status,
     error: sent.error,
     remote_address: sent.remote_address,
+    signed_s: sent.signed?.s ?? null,
+    signatures: sent.signed?.signatures ?? null,
+    connect_ms: sent.took?.connect_ms ?? null,
+    send_ms: sent.took?.send_ms ?? null,
+    wait_ms: sent.took?.wait_ms ?? null,
+    ...(await sealedAnswer(shared, { account_id, endpoint_id, event_id, round, n }, delivery, sent)),
     state,
     next_at: new Date(nextMs ?? finishedMs),
   })
@@ -289,6 +296,9 @@ function outcomeOf(error: SendResult['error']): WebhookOutcome {
 
 type SendResult = Omit<Sent, 'error'> & {
   readonly error: Sent['error'] | 'internal'
+  /** What was sent; absent when it could not be made. */
+  readonly body?: string
+  readonly signed?: { readonly s: number; readonly signatures: Buffer }
   /** Of an internal error; for the log only. */
   readonly cause?: unknown
 }
@@ -305,11 +315,17 @@ async function send(
 ): Promise<SendResult> {
   const { event_id } = delivery
   try {
-    const body = Buffer.from(await bodyOf(shared, account_id, delivery))
+    const text = await bodyOf(shared, account_id, delivery)
+    const body = Buffer.from(text)
     const current = await destination.fresh()
     if (!current || current.is_suspended) return WITHDRAWN
-    const headers = await signedHeaders({ ...current, open }, event_id, body, shared.clock.nowMs())
-    return await client.post(headers, body)
+    const { headers, ...signed } = await signedHeaders(
+      { ...current, open },
+      event_id,
+      body,
+      shared.clock.nowMs(),
+    )
+    return { ...(await client.post(headers, body)), body: text, signed }
   } catch (error) {
     if (error instanceof Unavailable) throw error
     return { error: 'internal', status: null, remote_address: null, cause: error }
@@ -332,11 +348,11 @@ async function signedHeaders(
   id: string,
   body: Uint8Array,
   nowMs: number,
-): Promise<Record<string, string>> {
-  const timestamp = String(Math.floor(nowMs / 1000))
+): Promise<{ headers: Record<string, string>; s: number; signatures: Buffer }> {
+  const s = Math.floor(nowMs / 1000)
+  const timestamp = String(s)
   const headers: Record<string, string> = {
-    'content-type': 'application/json; charset=utf-8',
-    'user-agent': 'Shopwire-Webhooks/1',
+    ...PLAIN_HEADERS,
     [webhookHeaders.timestamp]: timestamp,
     [webhookHeaders.id]: id,
   }
@@ -344,7 +360,27 @@ async function signedHeaders(
     const name = secret.ends_at === null ? webhookHeaders.signature : webhookHeaders.previousSignature
     headers[name] = signWebhook(await open(secret), { timestamp, id, body })
   }
-  return headers
+  const signatures = [headers[webhookHeaders.signature], headers[webhookHeaders.previousSignature]]
+  return { headers, s, signatures: Buffer.from(signatures.join(''), 'hex') }
+}
+
+/** Sent with every event, besides those of the signature. */
+export const PLAIN_HEADERS = {
+  'content-type': 'application/json; charset=utf-8',
+  'user-agent': 'Shopwire-Webhooks/1',
+} as const
+
+const NO_ANSWER = { answer_sealed: null, answer_kek_id: null }
+
+/** Answers of accepted events are not stored: nobody needs them, and most events are accepted. A test shows its answer. */
+function sealedAnswer(
+  { keyring }: Shared,
+  key: AttemptKey,
+  { type }: DueDelivery,
+  { error, answer, body }: SendResult,
+) {
+  if (!answer || body === undefined || (error === null && type !== 'test')) return NO_ANSWER
+  return sealAnswer(keyring, key, excerptOf(answer, body))
 }
 
 /** Done when no delivery is left; else due at the time of the next one. An event recorded meanwhile wakes the job again. */
@@ -373,6 +409,6 @@ export const eventBodies: SealedColumn = {
   bindingOf: ({ account_id, id }) => bodyBinding(String(account_id), String(id)),
 }
 
-function bodyBinding(account_id: string, event_id: string): RowBinding {
+export function bodyBinding(account_id: string, event_id: string): RowBinding {
   return { column: 'events.body', account_id, row_id: event_id }
 }

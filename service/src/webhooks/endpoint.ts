@@ -27,6 +27,11 @@ import {
 } from './queries.ts'
 
 export const DELIVER_QUEUE = 'deliver'
+/**
+ * A delivery that read its destination just before a change of URL may still be about to be sent. The answer to the change waits for
+ * it, so that nothing is sent to the old URL after the answer.
+ */
+export const ENDPOINT_SETTLE_MS = 250
 /** More than can be pending for one endpoint, unless an operator has sent many again. */
 const PENDING_TESTS_READ_MAX = 100
 
@@ -49,18 +54,19 @@ export async function readHealth(db: Queryable, account_id: string): Promise<Web
 export async function setEndpoint(
   tx: Tx,
   keyring: Keyring,
-  wanted: { account_id: string; url: string; set_by: string },
+  wanted: { account_id: string; url: string; set_by: string; set_by_name?: string },
   nowMs: number,
   chosenSecret?: string,
 ): Promise<WebhookConfiguration> {
-  const { account_id, url, set_by } = wanted
+  const { account_id, url, set_by, set_by_name = null } = wanted
   await lockAccount(tx, account_id)
   const before = await lockEndpoint(tx, account_id)
   if (before?.url === url) return readHealth(tx, account_id)
   const secret = before ? undefined : await newSigningSecret(tx, keyring, account_id, nowMs, chosenSecret)
   if (before) await end(tx, before, nowMs)
   // The account is locked, so no other transaction can add an endpoint to it.
-  await insertEndpoint(tx, { account_id, id: newId('whe', nowMs), url, set_by, created_at: new Date(nowMs) })
+  const created_at = new Date(nowMs)
+  await insertEndpoint(tx, { account_id, id: newId('whe', nowMs), url, set_by, set_by_name, created_at })
   const health = await readHealth(tx, account_id)
   return secret === undefined ? health : { ...health, secret }
 }
@@ -78,9 +84,9 @@ export async function stopEndpoint(tx: Tx, account_id: string, nowMs: number): P
 
 /**
  * Accepted tests are not limited here. Of tests that the endpoint has not accepted, only so many are queued per window, and new
- * ones replace the oldest, so that a receiver that comes back is not flooded with old tests.
+ * ones replace the oldest, so that a receiver that comes back is not flooded with old tests. Returns the id of the event.
  */
-export async function queueTest(tx: Tx, account_id: string, nowMs: number): Promise<void> {
+export async function queueTest(tx: Tx, account_id: string, nowMs: number): Promise<string> {
   const endpoint = await lockEndpoint(tx, account_id)
   if (!endpoint) {
     throw refuse(
@@ -101,7 +107,7 @@ export async function queueTest(tx: Tx, account_id: string, nowMs: number): Prom
   }
   const superseded = pending.slice(WEBHOOK_TESTS_QUEUED_MAX - 1).map(({ event_id }) => event_id)
   if (superseded.length > 0) await cancelDeliveries(tx, key, superseded, new Date(nowMs))
-  await recordEvent(tx, { account_id, type: 'test' }, nowMs)
+  return recordEvent(tx, { account_id, type: 'test' }, nowMs)
 }
 
 /** The new secret signs from now on. The previous one also signs, in a separate header, so that receivers can switch over. */
@@ -121,6 +127,12 @@ export async function rotateSecret(
   await endPreviousSecrets(tx, account_id, new Date(nowMs))
   await endSecret(tx, account_id, new Date(nowMs + WEBHOOK_PREVIOUS_SECRET_S * 1000))
   return newSigningSecret(tx, keyring, account_id, nowMs)
+}
+
+/** For an owner whose receivers all have the new secret. False when only one signs already. */
+export async function endPreviousSecret(tx: Tx, account_id: string, nowMs: number): Promise<boolean> {
+  await lockAccount(tx, account_id)
+  return (await endPreviousSecrets(tx, account_id, new Date(nowMs))) > 0
 }
 
 /** For the rewrap command. */

@@ -1,5 +1,6 @@
 import { type Db, type Queryable, sql, type Tx } from '../platform/db.ts'
 import { newId } from '../platform/ids.ts'
+import type { EndpointKey } from './queries.ts'
 
 export interface Notice {
   readonly id: string
@@ -55,7 +56,8 @@ export const listNotices = (db: Queryable, account_id: string, limit: number) =>
      order by id desc
      limit ${limit}`)
 
-const selectRecent = (tx: Tx, { account_id, endpoint_id }: Trouble) =>
+/** The latest attempts at an endpoint, at most twenty, and how many of them failed. */
+export const selectRecent = (tx: Tx, { account_id, endpoint_id }: EndpointKey) =>
   tx.one<{ failed: number; attempts: number }>(sql`
     select count(*) filter (where error is not null) as failed, count(*) as attempts
       from (select error

@@ -8,6 +8,8 @@ export interface EndpointRow {
   readonly id: string
   readonly url: string
   readonly set_by: string
+  /** As it was then; null for a key. */
+  readonly set_by_name: string | null
   readonly created_at: Date
   readonly last_delivered_at: Date | null
   readonly last_failure_at: Date | null
@@ -25,7 +27,7 @@ export const lockAccount = (tx: Tx, account_id: string) =>
 /** Waits for events that are being written for the endpoint, so that ending it cancels those too. */
 export const lockEndpoint = (tx: Tx, account_id: string) =>
   tx.maybeOne<EndpointRow>(sql`
-    select account_id, id, url, set_by, created_at, last_delivered_at, last_failure_at, last_error
+    select account_id, id, url, set_by, set_by_name, created_at, last_delivered_at, last_failure_at, last_error
       from webhook_endpoints
      where account_id = ${account_id}
        and ended_at is null
@@ -38,7 +40,8 @@ export interface HealthRow extends EndpointRow {
 
 export const selectHealth = (db: Queryable, account_id: string) =>
   db.maybeOne<HealthRow>(sql`
-    select e.account_id, e.id, e.url, e.set_by, e.created_at, e.last_delivered_at, e.last_failure_at, e.last_error,
+    select e.account_id, e.id, e.url, e.set_by, e.set_by_name, e.created_at, e.last_delivered_at, e.last_failure_at,
+           e.last_error,
            (select count(*)
               from deliveries d
              where d.account_id = e.account_id and d.endpoint_id = e.id and d.state = 'pending') as pending,
@@ -51,11 +54,12 @@ export const selectHealth = (db: Queryable, account_id: string) =>
 
 export const insertEndpoint = (
   tx: Tx,
-  endpoint: Pick<EndpointRow, 'account_id' | 'id' | 'url' | 'set_by' | 'created_at'>,
+  endpoint: Pick<EndpointRow, 'account_id' | 'id' | 'url' | 'set_by' | 'set_by_name' | 'created_at'>,
 ) =>
   tx.run(sql`
-    insert into webhook_endpoints (account_id, id, url, set_by, created_at)
-    values (${endpoint.account_id}, ${endpoint.id}, ${endpoint.url}, ${endpoint.set_by}, ${endpoint.created_at})`)
+    insert into webhook_endpoints (account_id, id, url, set_by, set_by_name, created_at)
+    values (${endpoint.account_id}, ${endpoint.id}, ${endpoint.url}, ${endpoint.set_by}, ${endpoint.set_by_name},
+            ${endpoint.created_at})`)
 
 /**
  * Ends the endpoint and cancels everything queued for it. The end is the time of the change, not of the request, which may have
@@ -326,6 +330,13 @@ export interface Attempt {
   readonly status: number | null
   readonly error: string | null
   readonly remote_address: string | null
+  readonly signed_s: number | null
+  readonly signatures: Buffer | null
+  readonly connect_ms: number | null
+  readonly send_ms: number | null
+  readonly wait_ms: number | null
+  readonly answer_sealed: Buffer | null
+  readonly answer_kek_id: string | null
   /** The state of the delivery after this attempt. */
   readonly state: 'pending' | 'delivered' | 'failed'
   readonly next_at: Date
@@ -343,14 +354,18 @@ export async function recordAttempts(db: Queryable, attempts: readonly Attempt[]
       'record_attempts',
       sql`
     with made as materialized (
-      select account_id, endpoint_id, event_id, round, n, started_at, finished_at, status, error, remote_address, state,
-             next_at, place
+      select account_id, endpoint_id, event_id, round, n, started_at, finished_at, status, error, remote_address, signed_s,
+             signatures, connect_ms, send_ms, wait_ms, answer_sealed, answer_kek_id, state, next_at, place
         from unnest(${column('account_id')}::text[], ${column('endpoint_id')}::text[], ${column('event_id')}::text[],
                     ${column('round')}::smallint[], ${column('n')}::smallint[], ${column('started_at')}::timestamptz[],
                     ${column('finished_at')}::timestamptz[], ${column('status')}::smallint[], ${column('error')}::text[],
-                    ${column('remote_address')}::inet[], ${column('state')}::text[], ${column('next_at')}::timestamptz[])
+                    ${column('remote_address')}::inet[], ${column('signed_s')}::bigint[], ${column('signatures')}::bytea[],
+                    ${column('connect_ms')}::integer[], ${column('send_ms')}::integer[], ${column('wait_ms')}::integer[],
+                    ${column('answer_sealed')}::bytea[], ${column('answer_kek_id')}::text[], ${column('state')}::text[],
+                    ${column('next_at')}::timestamptz[])
                with ordinality as m (account_id, endpoint_id, event_id, round, n, started_at, finished_at, status, error,
-                                     remote_address, state, next_at, place)
+                                     remote_address, signed_s, signatures, connect_ms, send_ms, wait_ms, answer_sealed,
+                                     answer_kek_id, state, next_at, place)
     ), held as materialized (
       select account_id, id
         from webhook_endpoints
@@ -361,6 +376,7 @@ export async function recordAttempts(db: Queryable, attempts: readonly Attempt[]
       update deliveries d
          set attempts = m.n,
              state = m.state,
+             last_error = m.error,
              next_at = m.next_at,
              done_at = case when m.state = 'pending' then null else m.finished_at end
         from held h
@@ -372,11 +388,14 @@ export async function recordAttempts(db: Queryable, attempts: readonly Attempt[]
          and d.round = m.round
          and d.attempts = m.n - 1
       returning m.account_id, m.endpoint_id, m.event_id, m.round, m.n, m.started_at, m.finished_at, m.status, m.error,
-                m.remote_address, m.place
+                m.remote_address, m.signed_s, m.signatures, m.connect_ms, m.send_ms, m.wait_ms, m.answer_sealed,
+                m.answer_kek_id, m.place
     ), logged as (
       insert into delivery_attempts (account_id, endpoint_id, event_id, round, n, started_at, finished_at, status, error,
-                                     remote_address)
-      select account_id, endpoint_id, event_id, round, n, started_at, finished_at, status, error, remote_address
+                                     remote_address, signed_s, signatures, connect_ms, send_ms, wait_ms, answer_sealed,
+                                     answer_kek_id)
+      select account_id, endpoint_id, event_id, round, n, started_at, finished_at, status, error, remote_address, signed_s,
+             signatures, connect_ms, send_ms, wait_ms, answer_sealed, answer_kek_id
         from counted
     ), latest as (
       select account_id, endpoint_id,

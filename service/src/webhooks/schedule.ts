@@ -21,3 +21,13 @@ export function nextAttemptMs(
   const nextMs = finishedMs + Math.min(jittered, WEBHOOK_DELAY_S_MAX) * 1000
   return nextMs > createdMs + WEBHOOK_HORIZON_S * 1000 ? undefined : nextMs
 }
+
+/** When each attempt is made at the earliest, in seconds after the event, if none of them takes any time. */
+export function earliestAttemptsS(): number[] {
+  const times = [0]
+  for (let n = 1; n < WEBHOOK_ATTEMPTS_MAX; n += 1) {
+    const delayS = Math.min(WEBHOOK_FIRST_DELAY_S * 2 ** (n - 1), WEBHOOK_DELAY_S_MAX)
+    times.push((times.at(-1) ?? 0) + delayS)
+  }
+  return times
+}

@@ -81,6 +81,13 @@ describe('while a transaction holds the supply row of an item', () => {
     status: 200,
     error: null,
     remote_address: '93.184.216.34',
+    signed_s: null,
+    signatures: null,
+    connect_ms: null,
+    send_ms: null,
+    wait_ms: null,
+    answer_sealed: null,
+    answer_kek_id: null,
     state: 'delivered',
     next_at: new Date(),
   })

@@ -4,6 +4,16 @@ export const CSRF_HEADER = 'x-shopwire-csrf'
 
 export const routes = {
   listAudit: ['GET', '/api/audit'],
+  listItems: ['GET', '/api/catalogue'],
+  catalogueSummary: ['GET', '/api/catalogue-summary'],
+  getItem: ['GET', '/api/catalogue/{id}'],
+  quoteCart: ['POST', '/api/catalogue/quote'],
+  deliveryHours: ['GET', '/api/delivery-hours'],
+  listDeliveries: ['GET', '/api/deliveries'],
+  getDelivery: ['GET', '/api/deliveries/{id}'],
+  resendEvent: ['POST', '/api/deliveries/resend'],
+  previewRecover: ['GET', '/api/recoverable-events'],
+  recoverEvents: ['POST', '/api/deliveries/recover'],
   find: ['GET', '/api/find'],
   getHome: ['GET', '/api/home'],
   getStore: ['GET', '/api/store'],
@@ -72,4 +82,9 @@ export const routes = {
   tokens.list: ['GET', '/api/tokens'],
   tokens.create: ['POST', '/api/tokens/create'],
   tokens.revoke: ['POST', '/api/tokens/revoke'],
+  getWebhook: ['GET', '/api/webhook'],
+  setWebhook: ['POST', '/api/webhook/set'],
+  testWebhook: ['POST', '/api/webhook/test'],
+  rotateSecret: ['POST', '/api/webhook/rotate-secret'],
+  endPreviousSecret: ['POST', '/api/webhook/end-previous-secret'],
 } as const satisfies Readonly<Record<string, readonly ['GET' | 'POST', string]>>

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from '../../platform/db.ts'
 import type { Keyring } from '../../platform/encryption.ts'
-import { queueTest, readHealth, setEndpoint, stopEndpoint } from '../../webhooks/endpoint.ts'
+import {
+  ENDPOINT_SETTLE_MS,
+  queueTest,
+  readHealth,
+  setEndpoint,
+  stopEndpoint,
+} from '../../webhooks/endpoint.ts'
 import { answer, endpoint } from './endpoint.ts'
-
-/**
- * A delivery that read its destination just before the change may still be about to be sent. The answer waits for it, so that nothing is
- * sent to the old URL after the answer.
- */
-const SETTLE_MS = 250
 
 type CheckUrl = (url: string, account_id: string) => Promise<string>
 
@@ -23,7 +23,7 @@ export const postWebhook = (db: Db, keyring: Keyring, checkUrl: CheckUrl) =>
     const configured = await db.transaction((tx) =>
       setEndpoint(tx, keyring, { account_id, url, set_by }, nowMs),
     )
-    if (configured.secret === undefined) await sleep(SETTLE_MS)
+    if (configured.secret === undefined) await sleep(ENDPOINT_SETTLE_MS)
     return answer(200, configured)
   })
 
@@ -40,6 +40,6 @@ export const postWebhookTest = (db: Db) =>
 
 async function stop(db: Db, account_id: string, nowMs: number) {
   const health = await db.transaction((tx) => stopEndpoint(tx, account_id, nowMs))
-  await sleep(SETTLE_MS)
+  await sleep(ENDPOINT_SETTLE_MS)
   return health
 }

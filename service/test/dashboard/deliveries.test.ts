@@ -1,0 +1,351 @@
+import { createHash } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createMemberAct } from '../../src/dashboard/act.ts'
+import { deliveriesArea } from '../../src/dashboard/deliveries.ts'
+import { systemClock } from '../../src/platform/clock.ts'
+import { sql } from '../../src/platform/db.ts'
+import { newId } from '../../src/platform/ids.ts'
+import { Refusal } from '../../src/platform/trouble.ts'
+import { itemOf, putItems } from '../../testing/items.ts'
+import { callAs, memberOf } from '../../testing/member.ts'
+import { openShop, type Shop, type TestKey } from '../../testing/shop.ts'
+import {
+  startDeliveries,
+  startWebhookReceiver,
+  type WebhookReceiver,
+} from '../../testing/webhook-receiver.ts'
+
+const ITEM = '10000000000000001'
+const LINK = 'https://gift.example/claim/AbCdEf-9876543210'
+const DAY_MS = 86_400_000
+
+let shop: Shop
+let receiver: WebhookReceiver
+let worker: ReturnType<typeof startDeliveries>
+beforeAll(async () => {
+  shop = await openShop({ limits: { requestsMax: 1_000_000, ordersMax: 1_000_000 } })
+  await putItems(shop.db, [itemOf(ITEM)])
+  receiver = await startWebhookReceiver()
+  worker = startDeliveries(shop, receiver)
+})
+afterAll(async () => {
+  await worker.stop()
+  await receiver.close()
+  await shop.close()
+})
+beforeEach(() => {
+  receiver.arrivals.length = 0
+  receiver.answers((_arrival, response) => void response.writeHead(204).end())
+})
+
+let count = 0
+async function openAccount({ withEndpoint = true } = {}) {
+  const db = shop.database.dashboardDb()
+  const account_id = (await shop.operator.createAccount('Deliveries')).id
+  await shop.operator.fundAccount(account_id, { amount_cents: 100_000, reference: account_id })
+  const key = await shop.makeKey(undefined, account_id)
+  if (withEndpoint) await configure(key, receiver.url)
+  const area = deliveriesArea({ db, act: createMemberAct(db, systemClock), keyring: shop.keyring })
+  const member = memberOf(account_id)
+  const lastDay = () => ({
+    from: new Date(Date.now() - DAY_MS).toISOString(),
+    to: new Date(Date.now() + 60_000).toISOString(),
+  })
+  return {
+    account_id,
+    key,
+    list: (query: object = {}) => callAs(member, area.listDeliveries, { query }),
+    one: (id: string) => callAs(member, area.getDelivery, { id }),
+    bars: (range: '24h' | '7d') => callAs(member, area.deliveryHours, { query: { range } }),
+    resend: (event_id: string) => callAs(member, area.resendEvent, { body: { event_id } }),
+    preview: (query = lastDay()) => callAs(member, area.previewRecover, { query }),
+    recover: (body = lastDay()) => callAs(member, area.recoverEvents, { body }),
+    async buy() {
+      count += 1
+      const body = JSON.stringify({ items: [{ id: ITEM }], idempotency_key: `deliveries-${count}` })
+      return (await shop.call('POST', '/v1/orders', { key, body })).body.id as string
+    },
+    sendTest: () => shop.call('POST', '/v1/webhook/test', { key, body: '{}' }),
+    /** As if 24 hours had passed since the events were queued. */
+    giveUp: () =>
+      expect
+        .poll(async () => {
+          // Repeated: an attempt that is just being recorded sets the next time again.
+          await shop.database.asOwner(`
+            update deliveries set created_at = now() - interval '25 hours', next_at = now()
+             where account_id = '${account_id}' and state = 'pending';
+            update jobs set run_at = now() where account_id = '${account_id}'`)
+          return (await states(account_id)).pending ?? 0
+        })
+        .toBe(0),
+  }
+}
+const configure = (key: TestKey, url: string | null) =>
+  shop.call('POST', '/v1/webhook', { key, body: JSON.stringify({ url }) })
+const states = async (account_id: string) => {
+  const rows = await shop.db.many<{ state: string; n: number }>(
+    sql`select state, count(*) as n from deliveries where account_id = ${account_id} group by state`,
+  )
+  return Object.fromEntries(rows.map(({ state, n }) => [state, n])) as Record<string, number>
+}
+const settled = (account_id: string, state: string, n: number) =>
+  expect.poll(async () => (await states(account_id))[state] ?? 0).toBe(n)
+const refusalOf = (work: Promise<unknown>) =>
+  work.then(
+    () => 'no refusal',
+    (error: unknown) => (error instanceof Refusal ? error.type : String(error)),
+  )
+const refuses = (status: number, text = '', headers = {}) =>
+  receiver.answers((_arrival, response) => void response.writeHead(status, headers).end(text))
+
+describe('the list', () => {
+  test('is newest first, pages in both directions without gaps, and can be filtered by everything it shows', async () => {
+    const { account_id, list, buy, sendTest } = await openAccount()
+    const orders = [await buy(), await buy(), await buy()]
+    await settled(account_id, 'delivered', 3)
+    refuses(503)
+    await sendTest()
+    await buy()
+    await expect.poll(async () => (await list({ code: '5xx' })).deliveries.length).toBe(2)
+
+    const all = (await list()).deliveries
+    expect(all).toHaveLength(5)
+    expect(all.map(({ event_id }) => event_id)).toEqual(
+      all
+        .map(({ event_id }) => event_id)
+        .sort()
+        .reverse(),
+    )
+    const first = await list({ limit: 2 })
+    const second = await list({ limit: 2, before: first.next })
+    const third = await list({ limit: 2, before: second.next })
+    expect([first, second, third].flatMap(({ deliveries }) => deliveries)).toEqual(all)
+    expect([first.previous, third.next]).toEqual([null, null])
+    expect(await list({ limit: 2, after: third.previous })).toMatchObject({ deliveries: second.deliveries })
+    expect((await list({ limit: 2, after: second.previous })).previous).toBeNull()
+
+    const count = async (query: object) => (await list(query)).deliveries.length
+    expect(await count({ state: 'accepted' })).toBe(3)
+    expect(await count({ state: 'retrying' })).toBe(2)
+    expect(await count({ state: 'failed' })).toBe(0)
+    expect(await count({ type: 'test' })).toBe(1)
+    expect(await count({ type: 'test', code: '5xx' })).toBe(1)
+    expect(await count({ code: '2xx' })).toBe(3)
+    expect(await count({ code: '2xx', state: 'failed' })).toBe(0)
+    expect(await count({ code: '4xx' })).toBe(0)
+    expect(await count({ code: 'other' })).toBe(0)
+    expect(await count({ order_id: orders[1] })).toBe(1)
+    expect(await count({ from: new Date(Date.now() + 60_000).toISOString() })).toBe(0)
+    expect(await count({ to: new Date(Date.now() + 60_000).toISOString() })).toBe(5)
+    expect(all.find(({ type }) => type === 'test')).toMatchObject({
+      state: 'retrying',
+      attempts: 1,
+      last_status: 503,
+      last_error: 'http_503',
+      next_at: expect.any(String),
+    })
+    expect(all.at(-1)).toMatchObject({ state: 'accepted', last_status: 204, last_error: null, next_at: null })
+  })
+
+  test('the bars count each hour by what became of its events', async () => {
+    const { account_id, bars, buy, giveUp } = await openAccount()
+    await buy()
+    await settled(account_id, 'delivered', 1)
+    refuses(500)
+    await buy()
+    await buy()
+    await expect
+      .poll(async () => (await bars('24h')).bars.reduce((sum, { retrying }) => sum + retrying, 0))
+      .toBe(2)
+    await expect.poll(() => receiver.arrivals.length).toBe(3)
+    await giveUp()
+    const day = await bars('24h')
+    expect(day.bars).toHaveLength(24)
+    const total = (name: 'accepted' | 'retrying' | 'failed') =>
+      day.bars.reduce((sum, bar) => sum + bar[name], 0)
+    expect([total('accepted'), total('retrying'), total('failed')]).toEqual([1, 0, 2])
+    expect((await bars('7d')).bars).toHaveLength(28)
+  })
+})
+
+describe('one delivery', () => {
+  test('shows what was sent and answered, with no link and no address anywhere, however the receiver repeats them', async () => {
+    const { account_id, list, one, buy } = await openAccount()
+    const order = await buy()
+    await settled(account_id, 'delivered', 1)
+    receiver.answers(({ body }, response) => {
+      const { links } = JSON.parse(body).data.order
+      const link = String(links[0])
+      response.writeHead(422, { 'content-type': 'text/plain', location: link, 'retry-after': '30' })
+      response.end(
+        [
+          `cannot store ${link}`,
+          encodeURIComponent(link),
+          JSON.stringify(body),
+          link.replaceAll('/', '\\/'),
+          Buffer.from(body).toString('base64'),
+          'token AbCdEf-9876543210',
+          '\u202eevil\u0007',
+        ].join(' | '),
+      )
+    })
+    await shop.operator.deliverOrder(order, [LINK])
+    await expect.poll(async () => (await list({ code: '4xx' })).deliveries.length).toBe(1)
+    const [row] = (await list({ code: '4xx' })).deliveries
+    const page = await one(row?.event_id ?? '')
+    const sent = receiver.arrivals.at(-1)
+    expect(page.attempts).toHaveLength(1)
+    expect(page.attempts[0]).toMatchObject({
+      n: 1,
+      round: 1,
+      status: 422,
+      error: 'http_422',
+      connect_ms: expect.any(Number),
+      send_ms: expect.any(Number),
+      wait_ms: expect.any(Number),
+      answer: {
+        headers: expect.arrayContaining([
+          ['retry-after', '30'],
+          ['location', '[removed]'],
+        ]),
+      },
+    })
+    expect(page.attempts[0]?.answer?.text).toContain('cannot store [removed]')
+    // As sent, byte for byte, except for the links.
+    expect(page.body?.text.replace('••••••••', LINK)).toBe(sent?.body)
+    expect(page.body).toMatchObject({
+      masked_links: 1,
+      bytes: Buffer.byteLength(sent?.body ?? ''),
+      sha256: createHash('sha256')
+        .update(sent?.body ?? '')
+        .digest('hex'),
+    })
+    const shown = Object.fromEntries(
+      (page.attempts[0]?.request_headers ?? []).map(([name, value]) => [name.toLowerCase(), value]),
+    )
+    expect(sent?.headers).toMatchObject({ ...shown })
+    expect(shown).toHaveProperty('x-webhook-signature')
+
+    const text = JSON.stringify(page)
+    for (const part of [LINK, encodeURIComponent(LINK), 'gift.example', 'AbCdEf-9876543210', '\u202e'])
+      expect(text).not.toContain(part)
+    expect(text).not.toContain('remote_address')
+    expect(text).not.toContain('127.0.0.1')
+    const { answer_sealed } = await shop.db.one<{ answer_sealed: Buffer }>(
+      sql`select answer_sealed from delivery_attempts where account_id = ${account_id} and answer_sealed is not null`,
+    )
+    expect(answer_sealed.includes('cannot store')).toBe(false)
+  })
+
+  test('keeps no answer of an accepted order event, and the answer of an accepted test', async () => {
+    const { account_id, list, one, buy, sendTest } = await openAccount()
+    refuses(200, 'thank you')
+    await buy()
+    await sendTest()
+    await settled(account_id, 'delivered', 2)
+    const [tested, bought] = (await list()).deliveries
+    expect((await one(tested?.event_id ?? '')).attempts[0]?.answer?.text).toBe('thank you')
+    expect((await one(bought?.event_id ?? '')).attempts[0]?.answer).toBeNull()
+  })
+
+  test('of another account is 404, as is sending it again', async () => {
+    const mine = await openAccount()
+    const theirs = await openAccount()
+    await theirs.buy()
+    await settled(theirs.account_id, 'delivered', 1)
+    const [row] = (await theirs.list()).deliveries
+    const id = row?.event_id ?? ''
+    expect(await refusalOf(mine.one(id))).toBe('not_found')
+    expect(await refusalOf(mine.resend(id))).toBe('not_found')
+    expect((await mine.list()).deliveries).toEqual([])
+    expect(await refusalOf(mine.one(newId('evt', Date.now())))).toBe('not_found')
+    expect((await states(theirs.account_id)).pending).toBeUndefined()
+  })
+
+  test('sent again: the same id and bytes in a new round, with an audit row', async () => {
+    const { account_id, list, one, resend, buy } = await openAccount()
+    await buy()
+    await settled(account_id, 'delivered', 1)
+    const [row] = (await list()).deliveries
+    const id = row?.event_id ?? ''
+    await resend(id)
+    await expect.poll(() => receiver.arrivals.length).toBe(2)
+    expect(receiver.arrivals[0]?.body).toBe(receiver.arrivals[1]?.body)
+    await settled(account_id, 'delivered', 1)
+    expect((await one(id)).attempts.map(({ round, n }) => [round, n])).toEqual([
+      [2, 1],
+      [1, 1],
+    ])
+    const audit = await shop.db.many(
+      sql`select action, target from audit_log where account_id = ${account_id}`,
+    )
+    expect(audit).toEqual([{ action: 'webhook.resend', target: id }])
+  })
+})
+
+describe('recovering a period', () => {
+  test('after an outage: exactly what was never accepted is sent, once, and a second time nothing is', async () => {
+    const { account_id, key, preview, recover, buy, giveUp, sendTest } = await openAccount()
+    await buy()
+    await buy()
+    await settled(account_id, 'delivered', 2)
+    refuses(503)
+    const lost = [await buy(), await buy(), await buy()]
+    await expect.poll(() => receiver.arrivals.length).toBe(5)
+    await giveUp()
+    // Cancelled with its endpoint, and never queued at all.
+    await sendTest()
+    await configure(key, null)
+    const unsent = await buy()
+    await configure(key, receiver.url)
+    expect(await preview()).toMatchObject({
+      total: 5,
+      sends_now: 5,
+      counts: [
+        { type: 'order.accepted', state: 'failed', events: 3 },
+        { type: 'order.accepted', state: 'unsent', events: 1 },
+        { type: 'test', state: 'cancelled', events: 1 },
+      ],
+    })
+    receiver.answers((_arrival, response) => void response.writeHead(204).end())
+    receiver.arrivals.length = 0
+    const [one, other] = await Promise.all([recover(), recover()])
+    expect(one.sent + other.sent).toBe(5)
+    await settled(account_id, 'delivered', 7)
+    expect(receiver.arrivals.map(({ event }) => event.data.order?.id ?? 'test').sort()).toEqual(
+      [...lost, unsent, 'test'].sort(),
+    )
+    expect(await preview()).toMatchObject({ total: 0, first_at: null, counts: [] })
+    expect(await recover()).toEqual({ sent: 0, remaining: 0 })
+    expect(receiver.arrivals).toHaveLength(5)
+  })
+
+  test('needs an endpoint, a period of at most seven days, and one that ends after it begins', async () => {
+    const { recover, preview, buy } = await openAccount({ withEndpoint: false })
+    await buy()
+    expect((await preview()).total).toBe(1)
+    expect(await refusalOf(recover())).toBe('webhook_not_configured')
+    const now = Date.now()
+    const period = (from: number, to: number) => ({
+      from: new Date(from).toISOString(),
+      to: new Date(to).toISOString(),
+    })
+    expect(await refusalOf(preview(period(now - 8 * DAY_MS, now)))).toBe('invalid_request')
+    expect(await refusalOf(recover(period(now, now - 1)))).toBe('invalid_request')
+  })
+
+  test('of many events they are spread over time, so that a new event is not behind all of them', async () => {
+    const { account_id, recover, buy } = await openAccount({ withEndpoint: false })
+    for (let n = 0; n < 45; n += 1) await buy()
+    const key = await shop.makeKey(undefined, account_id)
+    await configure(key, `${receiver.url}/many`)
+    await recover()
+    const [spread] = await shop.db.many<{ seconds: number }>(sql`
+      select extract(epoch from max(next_at) - min(created_at))::float8 as seconds
+        from deliveries
+       where account_id = ${account_id}
+         and attempts = 0`)
+    expect(spread?.seconds).toBeGreaterThanOrEqual(2)
+    await settled(account_id, 'delivered', 45)
+  })
+})

@@ -1,0 +1,236 @@
+import type { ServerResponse } from 'node:http'
+import { verifyWebhook } from '@shopwire/contract/signing'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createMemberAct } from '../../src/dashboard/act.ts'
+import type { OwnerMail } from '../../src/dashboard/mail-owners.ts'
+import { webhookArea } from '../../src/dashboard/webhook.ts'
+import { systemClock } from '../../src/platform/clock.ts'
+import { sql } from '../../src/platform/db.ts'
+import { Refusal } from '../../src/platform/trouble.ts'
+import { checkWebhookUrl } from '../../src/webhooks/url-rules.ts'
+import { callAs, memberOf } from '../../testing/member.ts'
+import { openShop, type Shop } from '../../testing/shop.ts'
+import {
+  type Arrival,
+  startDeliveries,
+  startWebhookReceiver,
+  type WebhookReceiver,
+} from '../../testing/webhook-receiver.ts'
+
+let shop: Shop
+let receiver: WebhookReceiver
+let worker: ReturnType<typeof startDeliveries>
+beforeAll(async () => {
+  shop = await openShop({ limits: { requestsMax: 1_000_000, ordersMax: 1_000_000 } })
+  receiver = await startWebhookReceiver()
+  worker = startDeliveries(shop, receiver)
+})
+afterAll(async () => {
+  await worker.stop()
+  await receiver.close()
+  await shop.close()
+})
+beforeEach(() => {
+  receiver.arrivals.length = 0
+  receiver.answers((_arrival, response) => void response.writeHead(204).end())
+})
+
+async function openArea() {
+  const db = shop.database.dashboardDb()
+  const account_id = (await shop.operator.createAccount('Webhook')).id
+  const mails: OwnerMail[] = []
+  const area = webhookArea({
+    db,
+    act: createMemberAct(db, systemClock),
+    keyring: shop.keyring,
+    mailOwners: async (_tx, _member, mail) => void mails.push(mail),
+    checkUrl: checkWebhookUrl,
+  })
+  const member = memberOf(account_id)
+  return {
+    account_id,
+    mails,
+    read: () => callAs(member, area.getWebhook),
+    readAs: (role: 'viewer' | 'finance') => callAs({ ...member, role }, area.getWebhook),
+    set: (url: string | null) => callAs(member, area.setWebhook, { body: { url } }),
+    test: () => callAs(member, area.testWebhook, { body: {} }),
+    rotate: () => callAs(member, area.rotateSecret, { body: {} }),
+    endPrevious: () => callAs(member, area.endPreviousSecret, { body: {} }),
+  }
+}
+
+const refusalOf = (work: Promise<unknown>) =>
+  work.then(
+    () => 'no refusal',
+    (error: unknown) => (error instanceof Refusal ? `${error.type}: ${error.message}` : String(error)),
+  )
+const auditOf = (account_id: string) =>
+  shop.db.many<{ action: string; actor: string; address: string; details: unknown }>(
+    sql`select action, actor, address, details from audit_log where account_id = ${account_id} order by id`,
+  )
+const verifies = ({ headers, body }: Arrival, secret: string) =>
+  verifyWebhook({
+    secrets: [secret],
+    headers,
+    body: Buffer.from(body),
+    nowS: Number(headers['x-webhook-timestamp']),
+  }).ok
+
+describe('the endpoint', () => {
+  test('the first URL returns a secret once, mails the owners and receives a test signed with it', async () => {
+    const { read, set, test, mails, account_id } = await openArea()
+    expect(await read()).toMatchObject({
+      state: 'none',
+      secret: null,
+      set_by: null,
+      health: { webhook_url: null },
+    })
+    const { secret = '', page } = await set(`${receiver.url}?token=hidden-token`)
+    expect(page).toMatchObject({
+      state: 'unused',
+      secret: { hint: secret.slice(-4), previous_ends_at: null },
+      set_by: { kind: 'person', name: 'Ada' },
+      schedule_s: [0, 60, 180, 420, 900, 1860, 3780, 7380, 10980, 14580, 18180, 21780],
+    })
+    const { event_id } = await test()
+    await expect.poll(async () => (await read()).state).toBe('healthy')
+    expect(receiver.arrivals.map(({ event }) => event.id)).toEqual([event_id])
+    expect(verifies(receiver.arrivals[0] as Arrival, secret)).toBe(true)
+    expect((await read()).events_seen).toMatchObject([{ type: 'test' }])
+    expect(mails.map(({ subject }) => subject)).toEqual(['The webhook URL was changed'])
+    const audit = await auditOf(account_id)
+    expect(audit.map(({ action }) => action)).toEqual(['webhook.set', 'webhook.test'])
+    const written = JSON.stringify([audit, mails])
+    expect(written).toContain(new URL(receiver.url).host)
+    for (const never of [secret, 'hidden-token']) expect(written).not.toContain(never)
+  })
+
+  test('the same URL again changes nothing; another one keeps the secret; null stops; the next has a new secret', async () => {
+    const { set, mails } = await openArea()
+    const first = await set(receiver.url)
+    expect(await set(receiver.url)).not.toHaveProperty('secret')
+    expect(mails).toHaveLength(1)
+    const moved = await set(`${receiver.url}/moved`)
+    expect(moved).not.toHaveProperty('secret')
+    expect(moved.page.secret?.hint).toBe(first.secret?.slice(-4))
+    expect((await set(null)).page).toMatchObject({ state: 'none', secret: null })
+    const next = await set(receiver.url)
+    expect(next.secret).toBeDefined()
+    expect(next.secret).not.toBe(first.secret)
+    expect(mails.map(({ subject }) => subject)).toEqual([
+      'The webhook URL was changed',
+      'The webhook URL was changed',
+      'The webhook was stopped',
+      'The webhook URL was changed',
+    ])
+  })
+
+  test.each([
+    ['https://127.0.0.1/hook', 'its address is not a public one'],
+    ['https://user:pw@93.184.216.34/', 'it carries credentials'],
+    ['https://93.184.216.34/#part', 'it carries a fragment'],
+    ['https://93.184.216.34:25/', 'port 25 is not one we deliver to'],
+    ['https://intranet/', 'its host is not a public name'],
+  ])('%s is refused because %s, and nothing is changed', async (url, why) => {
+    const { set, read, mails } = await openArea()
+    expect(await refusalOf(set(url))).toContain(
+      `webhook_url_not_allowed: This URL cannot receive events: ${why}`,
+    )
+    expect((await read()).state).toBe('none')
+    expect(mails).toEqual([])
+  })
+
+  test('without a URL, a test and a rotation are refused with what to do', async () => {
+    const { test, rotate, endPrevious } = await openArea()
+    expect(await refusalOf(test())).toContain('webhook_not_configured: There is no URL to send a test to.')
+    expect(await refusalOf(rotate())).toContain('webhook_not_configured')
+    expect(await refusalOf(endPrevious())).toContain('conflict: Only one secret signs now')
+  })
+
+  test('the page names the key that set the URL and says when it lost orders:read or was revoked', async () => {
+    const { account_id, read } = await openArea()
+    const key = await shop.makeKey(undefined, account_id)
+    await shop.call('POST', '/v1/webhook', { key, body: JSON.stringify({ url: receiver.url }) })
+    expect((await read()).set_by).toEqual({
+      kind: 'key',
+      id: key.id,
+      name: 'test',
+      is_revoked: false,
+      lacks_orders_read: false,
+    })
+    await shop.database.asOwner(`update api_keys set scopes = '{webhooks:write}' where id = '${key.id}'`)
+    await shop.operator.revokeKey(key.id)
+    expect((await read()).set_by).toMatchObject({ is_revoked: true, lacks_orders_read: true })
+  })
+
+  test('people who build nothing see the URL without what follows the question mark', async () => {
+    const { set, readAs } = await openArea()
+    await set(`${receiver.url}?token=hidden-token`)
+    for (const role of ['viewer', 'finance'] as const)
+      expect((await readAs(role)).health.webhook_url).toBe(`${receiver.url}?…`)
+  })
+
+  test('a receiver that refuses everything is shown as failing, and as healthy after it accepted again', async () => {
+    const { set, test, read } = await openArea()
+    await set(receiver.url)
+    let isUp = false
+    receiver.answers((_arrival, response) => void response.writeHead(isUp ? 200 : 503).end())
+    await test()
+    await expect.poll(async () => (await read()).state).toBe('failing')
+    expect(await read()).toMatchObject({
+      health: { pending: 1, last_error: 'http_503' },
+      retrying: 1,
+      recent: { attempts: 1, failed: 1 },
+    })
+    isUp = true
+    await test()
+    await expect.poll(async () => (await read()).health.last_delivered_at).not.toBeNull()
+    expect((await read()).state).toBe('retrying')
+  })
+})
+
+describe('the signing secret', () => {
+  test('rotated while events arrive: a receiver that switches half-way rejects none', async () => {
+    const { set, rotate, test, read, mails, account_id } = await openArea()
+    let known = (await set(receiver.url)).secret ?? ''
+    const rejected: string[] = []
+    const check = (arrival: Arrival, response: ServerResponse) => {
+      const isGenuine = verifies(arrival, known)
+      if (!isGenuine) rejected.push(arrival.event.id)
+      response.writeHead(isGenuine ? 204 : 401).end()
+    }
+    receiver.answers(check)
+    const sent: string[] = []
+    const send = async (times: number) => {
+      for (let n = 0; n < times; n += 1) {
+        sent.push((await test()).event_id)
+        await expect.poll(() => receiver.arrivals.length).toBe(sent.length)
+      }
+    }
+    await send(5)
+    const { secret: fresh = '', page } = await rotate()
+    expect(page.secret).toMatchObject({ hint: fresh.slice(-4), previous_hint: known.slice(-4) })
+    const left = new Date(page.secret?.previous_ends_at ?? 0).getTime() - Date.now()
+    expect(left).toBeGreaterThan(23.9 * 3_600_000)
+    expect(left).toBeLessThanOrEqual(24 * 3_600_000)
+    await send(5)
+    known = fresh
+    await send(5)
+    expect(rejected).toEqual([])
+    expect(receiver.arrivals.map(({ event }) => event.id)).toEqual(sent)
+    expect(await read()).toMatchObject({ state: 'healthy', health: { pending: 0, failed: 0 } })
+    expect(mails.at(-1)?.subject).toBe('The webhook signing secret was rotated')
+    expect(JSON.stringify([mails, await auditOf(account_id)])).not.toContain(fresh)
+  })
+
+  test('the overlap ended early: the next event carries one signature only, and ending it again is refused', async () => {
+    const { set, rotate, endPrevious, test } = await openArea()
+    await set(receiver.url)
+    await rotate()
+    expect((await endPrevious()).page.secret).toMatchObject({ previous_ends_at: null, previous_hint: null })
+    await test()
+    await expect.poll(() => receiver.arrivals.length).toBe(1)
+    expect(receiver.arrivals[0]?.headers).not.toHaveProperty('x-webhook-signature-previous')
+    expect(await refusalOf(endPrevious())).toContain('conflict')
+  })
+})
