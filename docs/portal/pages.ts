@@ -86,6 +86,7 @@ export const SECTIONS: readonly { readonly text: string; readonly items: readonl
       { text: 'Configuration', link: 'configuration' },
       { text: 'Restores and failover', link: 'restores' },
       { text: 'Suppliers', link: 'suppliers' },
+      { text: 'Funding', link: 'funding' },
       { text: 'Invariants', link: 'invariants' },
       { text: 'Threats and faults', link: 'threats' },
       { text: 'Performance', link: 'performance' },

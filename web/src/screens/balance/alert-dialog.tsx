@@ -1,0 +1,154 @@
+import { Button, Checkbox, Stack, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import type { Reply } from '../../api/client.ts'
+import { useAct, useRead } from '../../api/hooks.ts'
+import { Dialog, DialogActions } from '../../components/dialogs.tsx'
+import { formatMoney } from '../../lib/money.ts'
+import { balance } from '../../strings/balance.ts'
+import { words } from '../../strings/common.ts'
+import { editable, parseDollars } from './amounts.ts'
+import classes from './balance.module.css'
+
+const { alert: said, topUp } = balance
+const ADDRESS = /^[^\s@<>"]{1,64}@[^\s@<>"]+\.[^\s@<>"]+$/
+const ADDRESSES_MAX = 5
+/** Enough for most: three days of spending, in hundreds of dollars. */
+const SUGGESTED_DAYS = 3
+
+interface AlertDialogProps {
+  readonly isOpen: boolean
+  readonly onClose: () => void
+  readonly view: Reply<'getBalance'> | undefined
+}
+
+/** At which balance whom to write. */
+export function AlertDialog({ isOpen, onClose, view }: AlertDialogProps) {
+  const { data: alert } = useRead('getBalanceAlert')
+  const { data: team } = useRead('getTeam', undefined, { enabled: isOpen })
+  return (
+    <Dialog isOpen={isOpen} onClose={onClose} title={said.title} lead={said.lead} size={480}>
+      {alert && team && view ? <AlertForm alert={alert} team={team} view={view} onClose={onClose} /> : null}
+    </Dialog>
+  )
+}
+
+interface AlertFormProps {
+  readonly alert: Reply<'getBalanceAlert'>
+  readonly team: Reply<'getTeam'>
+  readonly view: Reply<'getBalance'>
+  readonly onClose: () => void
+}
+
+function AlertForm({ alert, team, view, onClose }: AlertFormProps) {
+  const { per_day_cents } = view.burn
+  const suggested = Math.max(100_00, Math.ceil((per_day_cents * SUGGESTED_DAYS) / 100_00) * 100_00)
+  const [amount, setAmount] = useState(editable(alert.threshold_cents ?? suggested))
+  const [people, setPeople] = useState<readonly string[]>(
+    alert.threshold_cents === null ? team.members.filter(({ is_you }) => is_you).map(idOf) : alert.people,
+  )
+  const [others, setOthers] = useState(alert.emails.join(', '))
+  const [isTried, setTried] = useState(false)
+  const save = useAct('setBalanceAlert', {
+    refresh: ['getBalanceAlert'],
+    done: ({ threshold_cents }) =>
+      threshold_cents === null
+        ? [said.turnedOff, said.turnedOffMore]
+        : [
+            said.saved,
+            view.balance_cents <= threshold_cents ? said.savedBelow : said.savedMore(formatMoney(threshold_cents)),
+          ],
+    failed: null,
+    onDone: onClose,
+  })
+  const cents = parseDollars(amount)
+  const emails = others.split(/[,;\s]+/).filter((text) => text !== '')
+  // Who left the account is not in the list any more and must not be sent back.
+  const chosen = team.members.map(idOf).filter((id) => people.includes(id))
+  const wrongEmails = emails.filter((text) => !ADDRESS.test(text))
+  const problems = {
+    amount: cents === undefined || cents === 0 ? topUp.wrong : undefined,
+    emails:
+      wrongEmails.length > 0
+        ? `${said.wrongEmail}: ${wrongEmails.join(', ')}`
+        : emails.length > ADDRESSES_MAX
+          ? said.tooMany
+          : undefined,
+    people: chosen.length + emails.length === 0 ? said.nobody : undefined,
+  }
+  return (
+    <form
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault()
+        setTried(true)
+        if (cents === undefined || problems.amount || problems.emails || problems.people) return
+        save.mutate({ threshold_cents: cents, people: [...chosen], emails })
+      }}
+    >
+      <Stack gap="md">
+        <TextInput
+          label={said.threshold}
+          inputMode="decimal"
+          leftSection="$"
+          value={amount}
+          onChange={(event) => setAmount(event.currentTarget.value)}
+          description={
+            cents && per_day_cents > 0
+              ? said.thresholdHint(topUp.days(Math.max(1, Math.round(cents / per_day_cents))))
+              : undefined
+          }
+          error={isTried ? problems.amount : undefined}
+          data-autofocus
+        />
+        <Checkbox.Group
+          label={said.people}
+          value={[...chosen]}
+          onChange={setPeople}
+          error={isTried ? problems.people : undefined}
+        >
+          <Stack gap={8} mt={4} className={classes.people}>
+            {team.members.map(({ person_id, name, email, role }) => (
+              <Checkbox
+                key={person_id}
+                value={person_id}
+                label={name}
+                description={`${email}, ${words.roles[role]}`}
+              />
+            ))}
+          </Stack>
+        </Checkbox.Group>
+        <TextInput
+          label={said.emails}
+          description={said.emailsHint}
+          value={others}
+          onChange={(event) => setOthers(event.currentTarget.value)}
+          autoComplete="off"
+          spellCheck={false}
+          error={isTried ? problems.emails : undefined}
+        />
+        {save.error ? (
+          <p className={classes.problem} role="alert">
+            {save.error.message}
+          </p>
+        ) : null}
+      </Stack>
+      <DialogActions>
+        {alert.threshold_cents === null ? null : (
+          <Button
+            className={classes.first}
+            disabled={save.isPending}
+            onClick={() => save.mutate({ threshold_cents: null, people: [...chosen], emails: [...alert.emails] })}
+          >
+            {said.off}
+          </Button>
+        )}
+        <Button onClick={onClose}>{said.keep}</Button>
+        <Button type="submit" variant="filled" loading={save.isPending}>
+          {said.save}
+        </Button>
+      </DialogActions>
+    </form>
+  )
+}
+
+const idOf = ({ person_id }: { readonly person_id: string }) => person_id

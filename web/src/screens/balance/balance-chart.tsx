@@ -1,0 +1,112 @@
+import { SegmentedControl } from '@mantine/core'
+import { useState } from 'react'
+import type { Reply } from '../../api/client.ts'
+import { useRead } from '../../api/hooks.ts'
+import { Chart } from '../../components/chart.tsx'
+import { formatMoney } from '../../lib/money.ts'
+import { balance } from '../../strings/balance.ts'
+import classes from './balance.module.css'
+import { utcDay } from './months.ts'
+
+const { chart } = balance
+const LABELS = 8
+
+/** The balance at the end of each day, or what went out and came in; as a table too. */
+export function BalanceChart() {
+  const [what, setWhat] = useState<'balance' | 'flows'>('balance')
+  const [count, setCount] = useState<30 | 90>(30)
+  const { data } = useRead('getSpend', { query: { days: count } }, { live: ['balance'], keepPrevious: true })
+  const { data: alert } = useRead('getBalanceAlert', undefined, { live: ['balance'] })
+  const days = data?.days ?? []
+  const threshold = alert?.threshold_cents ?? null
+  const shared = {
+    points: pointsOf(days),
+    format: formatMoney,
+    formatAxis,
+    height: 188,
+    labelEvery: Math.max(1, Math.ceil(days.length / LABELS)),
+    aside: (
+      <>
+        <SegmentedControl
+          size="xs"
+          value={what}
+          onChange={(value) => setWhat(value as 'balance' | 'flows')}
+          data={[
+            { value: 'balance', label: chart.balance },
+            { value: 'flows', label: chart.flows },
+          ]}
+          aria-label={chart.choose}
+        />
+        <SegmentedControl
+          size="xs"
+          value={String(count)}
+          onChange={(value) => setCount(value === '90' ? 90 : 30)}
+          data={[
+            { value: '30', label: chart.days(30) },
+            { value: '90', label: chart.days(90) },
+          ]}
+          aria-label={chart.days(count)}
+        />
+      </>
+    ),
+  }
+  return (
+    <div className={classes.chart}>
+      {what === 'balance' ? (
+        <Chart
+          {...shared}
+          kind="step-area"
+          title={chart.balance}
+          summary={chart.summary(
+            formatMoney(days[0]?.closing_cents ?? 0),
+            formatMoney(days.at(-1)?.closing_cents ?? 0),
+            count,
+          )}
+          series={[{ name: 'closing', label: chart.atEndOfDay, tone: 'main' }]}
+          {...(threshold === null
+            ? {}
+            : { threshold: { value: threshold, label: chart.threshold(formatMoney(threshold)) } })}
+        />
+      ) : (
+        <Chart
+          {...shared}
+          kind="bars"
+          title={chart.flows}
+          summary={chart.flowsSummary(sumOf(days, spentOf), sumOf(days, addedOf), count)}
+          withLegend
+          series={[
+            { name: 'spent', label: chart.spent, tone: 'main', count: sumOf(days, spentOf) },
+            { name: 'added', label: chart.added, tone: 'quiet', count: sumOf(days, addedOf) },
+          ]}
+        />
+      )}
+    </div>
+  )
+}
+
+type Day = Reply<'getSpend'>['days'][number]
+
+const spentOf = (day: Day) => Math.max(0, day.spent_cents - day.refunded_cents)
+const addedOf = (day: Day) => day.top_ups_cents
+const sumOf = (days: readonly Day[], of: (day: Day) => number) =>
+  formatMoney(days.reduce((all, day) => all + of(day), 0))
+
+function pointsOf(days: readonly Day[]) {
+  return days.map((day, n) => ({
+    at: utcDay(day.day),
+    closing: day.closing_cents,
+    spent: spentOf(day),
+    added: addedOf(day),
+    isUnfinished: n === days.length - 1,
+  }))
+}
+
+/** `$90k`, `$1.5m`: the axis has room for five characters. */
+function formatAxis(cents: number): string {
+  const dollars = cents / 100
+  if (dollars >= 1_000_000) return `$${trim(dollars / 1_000_000)}m`
+  if (dollars >= 1_000) return `$${trim(dollars / 1_000)}k`
+  return `$${trim(dollars)}`
+}
+
+const trim = (value: number) => String(Math.round(value * 10) / 10)

@@ -1,0 +1,91 @@
+import { Button } from '@mantine/core'
+import { IconPlus } from '@tabler/icons-react'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { api } from '../../api/client.ts'
+import { useRead } from '../../api/hooks.ts'
+import { may, useMay } from '../../api/session.ts'
+import { DownloadButton } from '../../components/download-button.tsx'
+import { Page } from '../../components/page.tsx'
+import { ErrorState } from '../../components/states.tsx'
+import { useUrlState } from '../../lib/url-state.ts'
+import { paths } from '../../paths.ts'
+import { balance } from '../../strings/balance.ts'
+import { AlertDialog } from './alert-dialog.tsx'
+import classes from './balance.module.css'
+import { BalanceChart } from './balance-chart.tsx'
+import { BalanceNow } from './balance-now.tsx'
+import { MonthSection } from './month-section.tsx'
+import { shortMonth } from './months.ts'
+import { statementQuery } from './statement-filters.ts'
+import { StatementTable } from './statement-table.tsx'
+import { TopUpDialog } from './top-up-dialog.tsx'
+import { TopUpNotice } from './top-up-notice.tsx'
+import { TopUpsSection } from './top-ups-section.tsx'
+
+/** The balance, the month as an equation, and every entry of it. */
+export function BalanceScreen({ isAdding = false }: { readonly isAdding?: boolean }) {
+  const [url] = useUrlState()
+  const navigate = useNavigate()
+  const canPay = useMay(may.pay)
+  const [isSettingAlert, setSettingAlert] = useState(false)
+  const [instructionsOf, showInstructions] = useState<string>()
+  const month = /^\d{4}-\d{2}$/.test(url.month ?? '') ? url.month : undefined
+  const { data, error, refetch } = useRead(
+    'getBalance',
+    { query: { month } },
+    { live: ['balance'], keepPrevious: true },
+  )
+  const closeDialog = () => {
+    showInstructions(undefined)
+    if (isAdding) void navigate({ to: paths.balance, search: true as never, replace: true })
+  }
+  const shown = data?.month.month
+  const addFunds = () => void navigate({ to: paths.topUp, search: true as never })
+  return (
+    <Page
+      title={balance.title}
+      meta={balance.meta}
+      actions={
+        <>
+          <DownloadButton
+            href={api.href('exportStatement', { query: statementQuery(url, shown) })}
+            label={balance.exportCsv}
+          />
+          {shown === undefined ? null : (
+            <DownloadButton
+              href={api.href('statementPdf', { query: { month: shown } })}
+              label={balance.pdfOf(shortMonth(shown))}
+            />
+          )}
+          <Button variant="filled" leftSection={<IconPlus size={14} aria-hidden />} onClick={addFunds} disabled={!canPay}>
+            {balance.addFunds}
+          </Button>
+        </>
+      }
+    >
+      <TopUpNotice onAgain={addFunds} />
+      {error && !data ? (
+        <ErrorState what={balance.what} error={error} onRetry={() => void refetch()} />
+      ) : (
+        <div className={classes.head}>
+          <BalanceNow view={data} onSetAlert={() => setSettingAlert(true)} canSetAlert={canPay} />
+          <BalanceChart />
+        </div>
+      )}
+      <MonthSection view={data}>
+        <StatementTable month={shown} hasMoney={(data?.balance_cents ?? 0) > 0} onAdd={canPay ? addFunds : undefined} />
+      </MonthSection>
+      <TopUpsSection onInstructions={showInstructions} />
+      <AlertDialog isOpen={isSettingAlert} onClose={() => setSettingAlert(false)} view={data} />
+      <TopUpDialog
+        isOpen={isAdding || instructionsOf !== undefined}
+        topUpId={instructionsOf}
+        onClose={closeDialog}
+        view={data}
+      />
+    </Page>
+  )
+}
+
+export const TopUpScreen = () => <BalanceScreen isAdding />

@@ -1,0 +1,107 @@
+import { Menu, Skeleton } from '@mantine/core'
+import { IconChevronDown } from '@tabler/icons-react'
+import { Fragment, type ReactNode } from 'react'
+import type { Reply } from '../../api/client.ts'
+import { Section } from '../../components/page.tsx'
+import { formatCount, formatMoney } from '../../lib/money.ts'
+import { useUrlState } from '../../lib/url-state.ts'
+import { balance } from '../../strings/balance.ts'
+import classes from './balance.module.css'
+import { lastDayBefore, monthName, monthsBetween, utcDay } from './months.ts'
+
+const { month: said } = balance
+
+/** Opening + top-ups + refunds − orders = closing, from the same integers that the statement lists. */
+export function MonthSection({
+  view,
+  children,
+}: {
+  readonly view: Reply<'getBalance'> | undefined
+  readonly children: ReactNode
+}) {
+  const [, set] = useUrlState()
+  if (!view)
+    return (
+      <>
+        <Skeleton height={90} radius="sm" />
+        {children}
+      </>
+    )
+  const present = new Date().toISOString().slice(0, 7)
+  const months = monthsBetween(view.first_month, present)
+  return (
+    <Section
+      title={monthName(view.month.month)}
+      hasLine
+      aside={
+        <Menu position="bottom-end">
+          <Menu.Target>
+            <button type="button" className={classes.link}>
+              {said.change}
+              <IconChevronDown size={14} aria-hidden />
+            </button>
+          </Menu.Target>
+          <Menu.Dropdown className={classes.months}>
+            {months.map((month) => (
+              <Menu.Item
+                key={month}
+                aria-current={month === view.month.month || undefined}
+                onClick={() => set({ month: month === present ? undefined : month })}
+              >
+                {monthName(month)}
+              </Menu.Item>
+            ))}
+          </Menu.Dropdown>
+        </Menu>
+      }
+    >
+      <dl className={classes.equation}>
+        {termsOf(view.month).map(({ label, value, sign }) => (
+          <Fragment key={label}>
+            {sign === undefined ? null : (
+              <span className={classes.sign}>
+                <span aria-hidden>{sign}</span>
+                <span className="sw-hidden">{SIGNS[sign]}</span>
+              </span>
+            )}
+            <div className={classes.term}>
+              <dt>{label}</dt>
+              <dd>{value}</dd>
+            </div>
+          </Fragment>
+        ))}
+      </dl>
+      {children}
+    </Section>
+  )
+}
+
+type Sums = Reply<'getBalance'>['month']
+type Sign = '+' | '−' | '='
+
+const SIGNS: Readonly<Record<Sign, string>> = { '+': said.plus, '−': said.minus, '=': said.equals }
+
+function termsOf(sums: Sums): { label: string; value: string; sign?: Sign }[] {
+  const { adjustments_cents: adjusted } = sums
+  return [
+    { label: said.opening(utcDay(sums.from)), value: formatMoney(sums.opening_cents) },
+    { label: said.topUps(formatCount(sums.top_ups_count)), value: formatMoney(sums.top_ups_cents), sign: '+' },
+    { label: said.refunds(formatCount(sums.refunds_count)), value: formatMoney(sums.refunds_cents), sign: '+' },
+    // Rare, and left out of the sum only when it adds nothing.
+    ...(sums.adjustments_count === 0
+      ? []
+      : [
+          {
+            label: said.adjustments(formatCount(sums.adjustments_count)),
+            value: formatMoney(Math.abs(adjusted)),
+            sign: adjusted < 0 ? ('−' as const) : ('+' as const),
+          },
+        ]),
+    { label: said.orders(formatCount(sums.orders_count)), value: formatMoney(sums.orders_cents), sign: '−' },
+    {
+      label: sums.is_current ? said.closingNow : said.closing(lastDayBefore(sums.to)),
+      value: formatMoney(sums.closing_cents),
+      sign: '=',
+    },
+  ]
+}

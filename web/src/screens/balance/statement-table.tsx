@@ -1,0 +1,254 @@
+import { Button, TextInput } from '@mantine/core'
+import { IconArrowBackUp, IconBuildingBank, IconPlusMinus, IconReceipt } from '@tabler/icons-react'
+import { useState } from 'react'
+import type { Reply } from '../../api/client.ts'
+import { useRead } from '../../api/hooks.ts'
+import { type Column, DataTable } from '../../components/data-table.tsx'
+import { choiceFilter, type Filter, FilterBar, type FilterEdit } from '../../components/filter-bar.tsx'
+import { Id } from '../../components/id.tsx'
+import { LiveMark, NewPill } from '../../components/live-pill.tsx'
+import { Money } from '../../components/money.tsx'
+import { usePaging } from '../../components/pager.tsx'
+import { EmptyState } from '../../components/states.tsx'
+import { Time } from '../../components/time.tsx'
+import { formatMoney } from '../../lib/money.ts'
+import { useUrlState } from '../../lib/url-state.ts'
+import { useHeldRows } from '../../lib/use-held-rows.ts'
+import { paths } from '../../paths.ts'
+import { balance } from '../../strings/balance.ts'
+import { words } from '../../strings/common.ts'
+import { editable, parseDollars } from './amounts.ts'
+import classes from './balance.module.css'
+import { monthName, utcDay } from './months.ts'
+import { isFiltered, statementQuery } from './statement-filters.ts'
+
+const { statement } = balance
+type Row = Reply<'listTransfers'>['transfers'][number]
+
+const ICONS = {
+  order: IconReceipt,
+  refund: IconArrowBackUp,
+  funding: IconBuildingBank,
+  adjustment: IconPlusMinus,
+} as const
+
+function Entry({ kind }: Pick<Row, 'kind'>) {
+  const Icon = ICONS[kind]
+  return (
+    <span className={classes.entry}>
+      <Icon size={16} stroke={1.5} aria-hidden />
+      {statement.kinds[kind]}
+    </span>
+  )
+}
+
+/** An order leads to its story; anything else is named by the note that came with it. */
+function Reference({ row, as }: { readonly row: Row; readonly as: 'full' | 'short' }) {
+  if (row.order_id !== null)
+    return <Id id={row.order_id} as={as} to={paths.order(row.order_id)} canCopy={as === 'full'} what="order id" />
+  return <span className={classes.note}>{row.note ?? row.reference ?? words.none}</span>
+}
+
+const columns: readonly Column<Row>[] = [
+  { id: 'time', header: statement.time, width: '168px', cell: (row) => <Time at={row.created_at} /> },
+  { id: 'entry', header: statement.entry, width: '128px', cell: (row) => <Entry kind={row.kind} /> },
+  { id: 'reference', header: statement.reference, cell: (row) => <Reference row={row} as="full" /> },
+  {
+    id: 'amount',
+    header: statement.amount,
+    align: 'right',
+    width: '140px',
+    cell: (row) => (
+      <span className="sw-strong">
+        <Money cents={row.amount_cents} as="change" />
+      </span>
+    ),
+  },
+  {
+    id: 'after',
+    header: statement.after,
+    align: 'right',
+    width: '140px',
+    cell: (row) => (
+      <span className="sw-dim">
+        <Money cents={row.balance_after_cents} />
+      </span>
+    ),
+  },
+]
+
+interface StatementTableProps {
+  /** Undefined while the month is not known. */
+  readonly month: string | undefined
+  readonly hasMoney: boolean
+  /** Undefined: the reader may not. */
+  readonly onAdd: (() => void) | undefined
+}
+
+export function StatementTable({ month, hasMoney, onAdd }: StatementTableProps) {
+  const [url, set] = useUrlState()
+  const query = { ...statementQuery(url, month), before: url.before, after: url.after }
+  const { data, error, refetch } = useRead(
+    'listTransfers',
+    { query },
+    { live: ['balance'], keepPrevious: true, enabled: month !== undefined },
+  )
+  const held = useHeldRows(JSON.stringify(query), data?.transfers, (row) => row.id)
+  const paging = usePaging(
+    data,
+    data?.searched_back_to ? statement.searchedTo(utcDay(data.searched_back_to)) : undefined,
+  )
+  return (
+    <div className={classes.statement}>
+      <FilterBar
+        filters={FILTERS}
+        aside={
+          <>
+            <NewPill count={held.fresh} label={statement.showNew(held.fresh)} onShow={held.show} />
+            <LiveMark />
+          </>
+        }
+      />
+      <DataTable
+        caption={statement.caption}
+        what={statement.what}
+        columns={columns}
+        rows={held.rows}
+        rowId={(row) => row.id}
+        isFlush
+        phone={(row) => ({
+          top: [<Entry key="entry" kind={row.kind} />, <Money key="amount" cents={row.amount_cents} as="change" />],
+          bottom: [
+            <Reference key="reference" row={row} as="short" />,
+            <span key="after" className={classes.phoneAfter}>
+              <Time at={row.created_at} as="short" /> · <Money cents={row.balance_after_cents} />
+            </span>,
+          ],
+        })}
+        error={error}
+        onRetry={() => void refetch()}
+        paging={paging}
+        empty={
+          isFiltered(url) ? (
+            <EmptyState
+              title={statement.noResult}
+              actions={
+                <Button
+                  onClick={() => set({ kind: undefined, min: undefined, max: undefined, from: undefined, to: undefined })}
+                >
+                  {words.clearFilters}
+                </Button>
+              }
+            >
+              {data?.searched_back_to
+                ? statement.searchedTo(utcDay(data.searched_back_to))
+                : statement.noResultBody(monthName(month ?? ''))}
+            </EmptyState>
+          ) : url.month === undefined && !hasMoney ? (
+            <EmptyState
+              title={statement.noneYet}
+              actions={onAdd ? <Button onClick={onAdd}>{balance.addFunds}</Button> : null}
+            >
+              {statement.noneYetBody}
+            </EmptyState>
+          ) : (
+            <EmptyState title={statement.none(month === undefined ? '' : monthName(month))}>
+              {statement.noneBody}
+            </EmptyState>
+          )
+        }
+      />
+    </div>
+  )
+}
+
+const amounts: Filter = {
+  label: statement.amountFilter,
+  names: ['min', 'max'],
+  shown: ({ min, max }) => {
+    const [least, most] = [min, max].map((cents) => (cents === undefined ? undefined : formatMoney(Number(cents))))
+    if (least !== undefined && most !== undefined) return statement.between(least, most)
+    return least !== undefined ? statement.atLeast(least) : most !== undefined ? statement.atMost(most) : undefined
+  },
+  editor: (edit) => <AmountEditor {...edit} />,
+}
+
+const dates: Filter = {
+  label: statement.dates,
+  names: ['from', 'to'],
+  shown: ({ from, to }) => {
+    const [first, last] = [from, to].map((day) => (day === undefined ? undefined : utcDay(day)))
+    if (first !== undefined && last !== undefined) return statement.between(first, last)
+    return first !== undefined ? statement.since(first) : last !== undefined ? statement.until(last) : undefined
+  },
+  editor: (edit) => <DateEditor {...edit} />,
+}
+
+const FILTERS: readonly Filter[] = [
+  choiceFilter(statement.kind, 'kind', Object.entries(statement.kinds)),
+  amounts,
+  dates,
+]
+
+function AmountEditor({ values, set, close }: FilterEdit) {
+  const shown = (cents: string | undefined) => (cents === undefined ? '' : editable(Number(cents)))
+  const [least, setLeast] = useState(shown(values.min))
+  const [most, setMost] = useState(shown(values.max))
+  const wrong = (text: string) => text.trim() !== '' && parseDollars(text) === undefined
+  const cents = (text: string) => (text.trim() === '' ? undefined : String(parseDollars(text)))
+  return (
+    <form
+      className={classes.editor}
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (wrong(least) || wrong(most)) return
+        set({ min: cents(least), max: cents(most) })
+        close()
+      }}
+    >
+      <TextInput
+        label={statement.least}
+        inputMode="decimal"
+        leftSection="$"
+        value={least}
+        onChange={(event) => setLeast(event.currentTarget.value)}
+        error={wrong(least) ? statement.wrongAmount : undefined}
+        data-autofocus
+      />
+      <TextInput
+        label={statement.most}
+        inputMode="decimal"
+        leftSection="$"
+        value={most}
+        onChange={(event) => setMost(event.currentTarget.value)}
+        error={wrong(most) ? statement.wrongAmount : undefined}
+      />
+      <Button type="submit">{words.filter.apply}</Button>
+    </form>
+  )
+}
+
+function DateEditor({ values, set, close }: FilterEdit) {
+  const [from, setFrom] = useState(values.from ?? '')
+  const [to, setTo] = useState(values.to ?? '')
+  return (
+    <form
+      className={classes.editor}
+      onSubmit={(event) => {
+        event.preventDefault()
+        set({ from: from || undefined, to: to || undefined })
+        close()
+      }}
+    >
+      <TextInput
+        label={statement.from}
+        type="date"
+        value={from}
+        onChange={(event) => setFrom(event.currentTarget.value)}
+        data-autofocus
+      />
+      <TextInput label={statement.to} type="date" value={to} onChange={(event) => setTo(event.currentTarget.value)} />
+      <Button type="submit">{words.filter.apply}</Button>
+    </form>
+  )
+}
