@@ -5,6 +5,10 @@ import { createMemberAct } from './dashboard/act.ts'
 import { keysArea } from './dashboard/keys.ts'
 import { createLive } from './dashboard/live.ts'
 import { createMailOwners } from './dashboard/mail-owners.ts'
+import { findArea } from './dashboard/find.ts'
+import { homeArea } from './dashboard/home.ts'
+import { homeSources } from './dashboard/home-sources.ts'
+import { ordersArea } from './dashboard/orders.ts'
 import { databaseSessions } from './dashboard/session.ts'
 import { createTokenEvents } from './dashboard/token-events.ts'
 import { tokensArea } from './dashboard/tokens.ts'
@@ -14,7 +18,8 @@ import type { Db } from './platform/db.ts'
 import type { Keyring } from './platform/encryption.ts'
 import type { Log } from './platform/log.ts'
 import { readOwnKey } from './platform/own-key.ts'
-import { openAdmissionFrom } from './wiring.ts'
+import { createLinkVault } from './supply/gift-link.ts'
+import { openAdmissionFrom, VERSION } from './wiring.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
@@ -53,6 +58,9 @@ export async function mountAreas(config: DashboardConfig, { db, clock, keyring, 
     log,
     act: createMemberAct(db, clock),
     mailOwners: createMailOwners(keyring),
+    vault: createLinkVault(db, keyring),
+    version: VERSION,
+    sources: homeSources,
     cell: config.SHOPWIRE_CELL,
     apiUrl: config.SHOPWIRE_API_URL,
     origin: config.SHOPWIRE_DASHBOARD_ORIGIN,
@@ -64,8 +72,11 @@ export async function mountAreas(config: DashboardConfig, { db, clock, keyring, 
   }
   /** One line per area. */
   const handlers: Partial<DashboardHandlers> = {
+    ...findArea(shared),
+    ...homeArea(shared),
     ...keysArea(shared),
     ...live.area,
+    ...ordersArea(shared),
     ...tokensArea(shared),
   }
   return {

@@ -28,7 +28,7 @@ export async function readChecklist(
   return {
     key: { ...step(first.key_at), key_id: first.key_id, key_name: first.key_name },
     call: step(called),
-    quote: step(quote_at, isBought),
+    quote: step(quote_at, isBought || quote_at !== null),
     webhook: step(first.webhook_at),
     order: { ...step(first.order_at), order_id: first.order_id },
     delivered: step(null),

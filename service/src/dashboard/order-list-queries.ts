@@ -109,8 +109,8 @@ function selectPage(account_id: string, wanted: Wanted, from: From, limit: numbe
 }
 
 function selectLastLookedAt(account_id: string, wanted: Wanted, from: From): Statement {
-  const { values, text } = parts(account_id, wanted, from)
-  return statement(`${text.ids} ${text.order} offset ${lookedAtMax(wanted) - 1} limit 1`, values)
+  const { rangeValues, text } = parts(account_id, wanted, from)
+  return statement(`${text.ids} ${text.order} offset ${lookedAtMax(wanted) - 1} limit 1`, rangeValues)
 }
 
 /** By status, of the rows that pass the filters; undefined when there are too many to look at. */
@@ -184,6 +184,7 @@ function parts(account_id: string, wanted: Wanted, { before, after }: From) {
   if (to !== undefined) range.push(`id < ${param(idFloor('ord', Date.parse(to)))}`)
   if (status === 'paid' || status === 'cancelled') range.push(`status = '${status}'`)
   if (exact_id !== undefined) range.push(`id = ${param(exact_id)}`)
+  const rangeValues = [...values]
   const passes = ['true']
   if (status === 'delivered') passes.push(`o.status = 'delivered'`)
   if (min_cents !== undefined) passes.push(`o.total_cents >= ${param(min_cents)}`)
@@ -209,7 +210,7 @@ function parts(account_id: string, wanted: Wanted, { before, after }: From) {
     passes: passes.join(' and '),
     order,
   }
-  return { values, text }
+  return { values, rangeValues, text }
 }
 
 const COLUMNS = 'id, status, total_cents, created_at, delivered_at, cancelled_at, idempotency_key, key_id'

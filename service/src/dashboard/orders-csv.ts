@@ -23,7 +23,12 @@ const COLUMNS = [
  * Newest first, chunk by chunk, each in a transaction of its own: a slow download holds no connection. A file that is full ends with a
  * row that says so and where to continue.
  */
-export async function* ordersCsv(db: Db, account_id: string, filters: OrderFilters): AsyncGenerator<string> {
+export async function* ordersCsv(
+  db: Db,
+  account_id: string,
+  filters: OrderFilters,
+  rowsMax = ORDER_EXPORT_MAX,
+): AsyncGenerator<string> {
   yield csvLine(COLUMNS)
   const wanted = await inAccount(db, account_id, (tx) => resolveSearch(tx, account_id, filters))
   if (!wanted) return
@@ -34,21 +39,21 @@ export async function* ordersCsv(db: Db, account_id: string, filters: OrderFilte
       searchOrders(tx, account_id, wanted, { before }, CHUNK),
     )
     const isMore = rows.length > CHUNK
-    const chunk = rows.slice(0, Math.min(CHUNK, ORDER_EXPORT_MAX - written))
+    const chunk = rows.slice(0, Math.min(CHUNK, rowsMax - written))
     written += chunk.length
     yield chunk.map(orderLine).join('')
     before = isMore || chunk.length < rows.length ? chunk.at(-1)?.id : stoppedAt
     if (before === undefined) return
-    if (written >= ORDER_EXPORT_MAX) {
-      yield csvLine([noteOf(before)])
+    if (written >= rowsMax) {
+      yield csvLine([noteOf(before, rowsMax)])
       return
     }
   }
 }
 
-function noteOf(last: string): string {
+function noteOf(last: string, rowsMax: number): string {
   const until = new Date(timeInId(last) ?? 0).toISOString()
-  return `This file has the newest ${ORDER_EXPORT_MAX} orders. Older ones are not in it: export again with orders created before ${until}.`
+  return `This file has the newest ${rowsMax} orders. Older ones are not in it: export again with orders created before ${until}.`
 }
 
 function orderLine(order: ListedOrder): string {

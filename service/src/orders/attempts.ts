@@ -50,11 +50,9 @@ export async function readAttempts(
   const { account_id, idempotency_key } = key
   // It may have been answered with an error all the same: a connection that broke at the commit is a 503 whose order exists.
   const buyer = 'id' in key ? key.request_id : null
-  const [recorded, counted, { kept_since }] = await Promise.all([
-    selectAttempts(db, account_id, idempotency_key, buyer),
-    countAttempts(db, account_id, idempotency_key, buyer),
-    selectKeptSince(db),
-  ])
+  const recorded = await selectAttempts(db, account_id, idempotency_key, buyer)
+  const counted = await countAttempts(db, account_id, idempotency_key, buyer)
+  const { kept_since } = await selectKeptSince(db)
   const own = recorded.map((row): RecordedAttempt => ({ ...row, actor: null }))
   const byOperators = actions.filter(({ action }) => action === 'order.place').map(operatorAttempt)
   // An account's own people do not see what operators did, but an order that an operator placed was bought all the same.

@@ -24,10 +24,9 @@ export async function proveKey(db: Queryable, account_id: string, idempotency_ke
   const ids = orders.map(({ id }) => id)
   const [first] = orders
   const actions = first ? await listActions(db, first.id, LISTED_MAX) : []
-  const [attempts, transfers] = await Promise.all([
-    readAttempts(db, first ?? { account_id, idempotency_key }, actions),
-    selectOrderTransfers(db, account_id, ids),
-  ])
+  // One after the other: both may run in one transaction.
+  const attempts = await readAttempts(db, first ?? { account_id, idempotency_key }, actions)
+  const transfers = await selectOrderTransfers(db, account_id, ids)
   const debits = transfers.filter(({ kind }) => kind === 'order')
   const refunds = transfers.filter(({ kind }) => kind === 'refund')
   return {

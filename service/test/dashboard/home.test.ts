@@ -1,0 +1,299 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { burnOf, deliveryOf, spendOf, todayOf } from '../../src/dashboard/home-figures.ts'
+import { dayOf } from '../../src/ledger/account-days.ts'
+import type { Sent } from '../../src/platform/guarded-client.ts'
+import { Refusal } from '../../src/platform/trouble.ts'
+import { setEndpoint } from '../../src/webhooks/endpoint.ts'
+import { buy, delivered, openAccount, openAreas, startDeliveries } from '../../testing/dashboard-shop.ts'
+import { itemOf, putItems } from '../../testing/items.ts'
+import { openShop, type Shop } from '../../testing/shop.ts'
+import { startWorker } from '../../testing/worker.ts'
+
+const [ring, manual, leaving] = ['10000000000000001', '10000000000000002', '10000000000000003'] as const
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+let shop: Shop
+let worker: ReturnType<typeof startWorker>
+let deliveries: ReturnType<typeof startDeliveries>
+let answer: Sent = { error: null, status: 200, remote_address: '93.184.216.34' }
+beforeAll(async () => {
+  shop = await openShop({ limits: { requestsMax: 100_000, ordersMax: 100_000 } })
+  worker = startWorker(shop)
+  deliveries = startDeliveries(shop, () => answer)
+  await putItems(shop.db, [
+    itemOf(ring, { name: 'Aurora Ring', price_cents: 1_000 }),
+    itemOf(manual, { name: 'By hand', price_cents: 500 }),
+    itemOf(leaving, {
+      name: 'Midnight Bloom',
+      price_cents: 900,
+      available_until: new Date(Date.now() + 2 * DAY_MS),
+    }),
+  ])
+  for (const [n, item] of [ring, leaving].entries())
+    await shop.operator.loadPool(
+      item,
+      Array.from({ length: 40 }, (_, unit) => `https://gift.example/home-${n}-${unit}`),
+    )
+  await shop.operator.chooseSource(manual, { source: 'hand' })
+})
+afterAll(async () => {
+  await worker.stop()
+  await deliveries.stop()
+  await shop.close()
+})
+
+const setUrl = (account_id: string) =>
+  shop.db.transaction((tx) =>
+    setEndpoint(tx, shop.keyring, { account_id, url: 'https://hook.example/', set_by: 'test' }, Date.now()),
+  )
+const kindsOf = ({ attention }: { attention: readonly { kind: string }[] }) =>
+  attention.map(({ kind }) => kind)
+
+describe('figures', () => {
+  test('equal what the API says about balance and orders', async () => {
+    const { call } = openAreas(shop)
+    const { account_id, key } = await openAccount(shop, 20_000)
+    await setUrl(account_id)
+    const done = await buy(shop, key, [{ id: ring, qty: 2 }])
+    const finished = await delivered(shop, key, done.body.id)
+    await buy(shop, key, [{ id: manual }])
+    const gone = await buy(shop, key, [{ id: manual, qty: 3 }])
+    await shop.operator.cancelOrder(gone.body.id, 'out of stock')
+    const today_since = new Date(Date.now() - 3 * HOUR_MS).toISOString()
+    await expect
+      .poll(async () => (await call(account_id, 'getHome')).webhook?.accepted_first, { timeout: 10_000 })
+      .toBe(5)
+    const home = await call(account_id, 'getHome', { query: { today_since } })
+    const balance = (await shop.call('GET', '/v1/balance', { key })).body
+    expect(home.balance_cents).toBe(balance.balance_cents)
+    expect(home.today).toMatchObject({
+      since: today_since,
+      orders: 3,
+      delivered: 1,
+      paid: 1,
+      cancelled: 1,
+      total_cents: 4_000,
+    })
+    expect(home.today.by_hour.reduce((sum, n) => sum + n)).toBe(3)
+    expect(home.waiting).toBe(1)
+    const seconds = (Date.parse(finished.delivered_at) - Date.parse(finished.created_at)) / 1000
+    expect(home.delivery).toMatchObject({ orders: 1, median_s: seconds, p95_s: seconds })
+    expect(home.delivery.histogram.reduce((sum, n) => sum + n)).toBe(1)
+    expect(home.webhook).toMatchObject({ events: 5, accepted_first: 5, retrying: 0, failed: 0 })
+    expect(home.webhook?.by_hour).toHaveLength(24)
+    expect(home.webhook?.by_hour.reduce((sum, { events }) => sum + events, 0)).toBe(5)
+    expect(home.spend.days).toHaveLength(31)
+    expect(home.spend.days.at(-1)).toEqual({
+      day: dayOf(Date.now()),
+      order_cents: 4_000,
+      refund_cents: 1_500,
+      orders: 3,
+    })
+    // The first day: what was spent so far is the burn.
+    expect(home.burn).toEqual({ per_day_cents: 2_500, days_left: 7, alert_cents: null })
+    expect(home.latest.map(({ status }) => status)).toEqual(['cancelled', 'paid', 'delivered'])
+    expect(home.checklist).toBeNull()
+  })
+
+  test('an account in which nothing has happened yet', async () => {
+    const { call } = openAreas(shop)
+    const { account_id } = await openAccount(shop, 0)
+    const home = await call(account_id, 'getHome')
+    expect(home).toMatchObject({
+      balance_cents: 0,
+      burn: { per_day_cents: null, days_left: null },
+      today: { orders: 0 },
+      delivery: { orders: 0, median_s: null, histogram: [] },
+      webhook: null,
+      latest: [],
+      attention: [],
+    })
+  })
+
+  test('refuses a day of the reader that began in the future or days ago', async () => {
+    const { call } = openAreas(shop)
+    for (const ms of [Date.now() + HOUR_MS, Date.now() - 27 * HOUR_MS]) {
+      const query = { today_since: new Date(ms).toISOString() }
+      await expect(call(shop.account.id, 'getHome', { query })).rejects.toThrow(Refusal)
+    }
+  })
+
+  test('burn is the average of the seven days before today, or of the days since the first order', () => {
+    const nowMs = Date.parse('2026-05-20T12:00:00Z')
+    const day = (daysAgo: number, order_cents: number, refund_cents = 0) => ({
+      day: dayOf(nowMs - daysAgo * DAY_MS),
+      order_cents,
+      refund_cents,
+      orders: 1,
+    })
+    const burn = (...days: ReturnType<typeof day>[]) =>
+      burnOf(spendOf({ days: days as never, isComplete: true }, nowMs), 10_000)
+    expect(burn(day(20, 9_999), day(3, 700), day(1, 700, 0), day(0, 50_000))).toEqual({
+      per_day_cents: 200,
+      days_left: 50,
+    })
+    expect(burn(day(2, 300), day(1, 700), day(0, 1))).toEqual({ per_day_cents: 500, days_left: 20 })
+    expect(burn(day(0, 4_000, 1_000))).toEqual({ per_day_cents: 3_000, days_left: 3.3 })
+    expect(burn(day(9, 4_000))).toEqual({ per_day_cents: null, days_left: null })
+    expect(burn()).toEqual({ per_day_cents: null, days_left: null })
+  })
+
+  test('hours and steps without orders are zeros', () => {
+    const nowMs = Date.parse('2026-05-20T03:30:00Z')
+    const rows = [{ hour: 2, status: 'paid' as const, orders: 4, total_cents: 400 }]
+    expect(todayOf(rows, nowMs - 3.5 * HOUR_MS, nowMs).by_hour).toEqual([0, 0, 4, 0])
+    const buckets = [{ bucket: 1, orders: 2 }]
+    expect(
+      deliveryOf({ orders: 2, median_s: 3, p95_s: 4, step_s: 2, buckets }).histogram.slice(0, 3),
+    ).toEqual([0, 2, 0])
+  })
+})
+
+describe('what needs attention', () => {
+  test('an endpoint that fails: since when, the next attempt and the last', async () => {
+    const { call } = openAreas(shop)
+    const { account_id, key } = await openAccount(shop)
+    await setUrl(account_id)
+    answer = { error: 'http_503', status: 503, remote_address: null }
+    const before = Date.now()
+    await buy(shop, key, [{ id: manual }])
+    await expect
+      .poll(async () => kindsOf(await call(account_id, 'getHome')), { timeout: 10_000 })
+      .toEqual(['endpoint_failing'])
+    answer = { error: null, status: 200, remote_address: null }
+    const home = await call(account_id, 'getHome')
+    const [failing] = home.attention as unknown as [{ since: string; next_at: string; stops_at: string }]
+    expect(failing).toMatchObject({ error: 'http_503', status: 503, waiting: 1 })
+    expect(Date.parse(failing.since)).toBeGreaterThanOrEqual(before)
+    expect(Date.parse(failing.next_at) - Date.parse(failing.since)).toBeGreaterThanOrEqual(60_000)
+    // Twelve attempts take six hours and three minutes, at the least.
+    const tookMs = Date.parse(failing.stops_at) - Date.parse(failing.since)
+    expect(tookMs).toBeGreaterThanOrEqual(363 * 60_000)
+    expect(tookMs).toBeLessThan(365 * 60_000)
+    expect(home.webhook).toMatchObject({ events: 1, accepted_first: 0, retrying: 1 })
+  })
+
+  test('events that were given up in the last day', async () => {
+    const { call } = openAreas(shop)
+    const { account_id, key } = await openAccount(shop)
+    await setUrl(account_id)
+    await buy(shop, key, [{ id: manual }])
+    await expect
+      .poll(async () => (await call(account_id, 'getHome')).webhook?.accepted_first, { timeout: 10_000 })
+      .toBe(1)
+    await shop.database.asOwner(`update deliveries set state = 'failed' where account_id = '${account_id}'`)
+    expect((await call(account_id, 'getHome')).attention).toMatchObject([
+      { kind: 'events_given_up', events: 1 },
+    ])
+  })
+
+  test('a balance that is below the alert or lasts less than five days', async () => {
+    const { account_id, key } = await openAccount(shop, 10_000)
+    await buy(shop, key, [{ id: manual }])
+    expect(kindsOf(await openAreas(shop).call(account_id, 'getHome'))).toEqual([])
+    const alerted = openAreas(shop, { alertCents: async () => 9_800 })
+    expect((await alerted.call(account_id, 'getHome')).attention).toEqual([
+      { kind: 'balance_low', balance_cents: 9_500, days_left: 19, alert_cents: 9_800 },
+    ])
+    await buy(shop, key, [{ id: manual, qty: 5 }])
+    expect((await openAreas(shop).call(account_id, 'getHome')).attention).toEqual([
+      { kind: 'balance_low', balance_cents: 7_000, days_left: 2.3, alert_cents: null },
+    ])
+  })
+
+  test('orders that wait much longer than orders take', async () => {
+    const { call } = openAreas(shop)
+    const { account_id, key } = await openAccount(shop)
+    const { body } = await buy(shop, key, [{ id: manual }])
+    expect(kindsOf(await call(account_id, 'getHome'))).toEqual([])
+    const later = await call(account_id, 'getHome', { nowMs: Date.now() + 11 * 60_000 })
+    expect(later.attention).toMatchObject([
+      { kind: 'orders_waiting', orders: 1, oldest_id: body.id, since: body.created_at },
+    ])
+  })
+
+  test('an item of recent orders that leaves the store, with its share of them', async () => {
+    const { call } = openAreas(shop)
+    const { account_id, key } = await openAccount(shop)
+    await buy(shop, key, [{ id: leaving }])
+    for (let n = 0; n < 3; n += 1) await buy(shop, key, [{ id: ring }])
+    expect((await call(account_id, 'getHome')).attention).toMatchObject([
+      { kind: 'item_leaving', item_id: leaving, name: 'Midnight Bloom', percent: 25 },
+    ])
+  })
+
+  test('a closed store, a planned closing and a suspended account, the most urgent first', async () => {
+    const { call } = openAreas(shop)
+    const { account_id } = await openAccount(shop)
+    await shop.operator.suspendAccount(account_id, 'test')
+    const window = await shop.operator.planWindow({
+      closes_at: new Date(Date.now() + HOUR_MS),
+      opens_at: new Date(Date.now() + 2 * HOUR_MS),
+      reason: 'New shelves',
+    })
+    expect(kindsOf(await call(account_id, 'getHome'))).toEqual(['account_suspended', 'closing_planned'])
+    await shop.operator.setStore(false, 'Stocktaking')
+    expect((await call(account_id, 'getHome')).attention).toMatchObject([
+      { kind: 'account_suspended' },
+      { kind: 'store_closed', reason: 'Stocktaking', opens_at: null },
+    ])
+    expect(await call(account_id, 'getStore')).toMatchObject({
+      is_open: false,
+      reason: 'Stocktaking',
+      version: '9.8.7',
+      windows: [{ reason: 'New shelves' }],
+    })
+    await shop.operator.setStore(true, null)
+    await shop.operator.cancelWindow(window.id)
+    expect(await call(account_id, 'getStore')).toMatchObject({ is_open: true, reason: null, windows: [] })
+  })
+
+  test('what other areas report comes in its place', async () => {
+    const { account_id, key } = await openAccount(shop)
+    await buy(shop, key, [{ id: leaving }])
+    const { call } = openAreas(shop, { attention: async () => [{ kind: 'second_factor_missing' }] })
+    expect(kindsOf(await call(account_id, 'getHome'))).toEqual(['second_factor_missing', 'item_leaving'])
+  })
+})
+
+describe('the checklist', () => {
+  test('ticks as things happen, and is gone with the first delivered order', async () => {
+    const { id: account_id } = await shop.operator.createAccount('New here')
+    const seen = { call_at: null as Date | null, quote_at: null as Date | null }
+    const { call } = openAreas(shop, { firstCalls: async () => seen })
+    const done = async () => {
+      const { checklist } = await call(account_id, 'getHome')
+      return (['key', 'call', 'quote', 'webhook', 'order'] as const).filter(
+        (name) => checklist?.[name].is_done,
+      )
+    }
+    expect(await done()).toEqual([])
+    const key = await shop.makeKey(undefined, account_id)
+    expect(await done()).toEqual(['key'])
+    seen.call_at = new Date()
+    expect(await done()).toEqual(['key', 'call'])
+    seen.quote_at = new Date()
+    await setUrl(account_id)
+    expect(await done()).toEqual(['key', 'call', 'quote', 'webhook'])
+    await shop.operator.fundAccount(account_id, { amount_cents: 5_000, reference: `new-${account_id}` })
+    const { body } = await buy(shop, key, [{ id: ring }])
+    await delivered(shop, key, body.id)
+    expect((await call(account_id, 'getHome')).checklist).toBeNull()
+  })
+
+  test('an order that is not delivered yet ticks the steps before it, and names something to buy', async () => {
+    const { call } = openAreas(shop)
+    const { account_id, key } = await openAccount(shop)
+    const { body } = await buy(shop, key, [{ id: manual }])
+    expect((await call(account_id, 'getHome')).checklist).toMatchObject({
+      key: { is_done: true, key_id: key.id, key_name: 'test' },
+      call: { is_done: true },
+      quote: { is_done: true },
+      webhook: { is_done: false },
+      order: { is_done: true, order_id: body.id },
+      delivered: { is_done: false },
+      item: { id: manual, name: 'By hand', price_cents: 500 },
+    })
+  })
+})
