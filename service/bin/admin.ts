@@ -44,6 +44,7 @@ const deps = once((): OperatorDeps => {
     clock: systemClock,
     cell: config().SHOPWIRE_CELL,
     admission,
+    dashboardOrigin: config().SHOPWIRE_DASHBOARD_ORIGIN,
   }
 })
 

@@ -55,7 +55,11 @@ export async function openIdentity(
   const database = await openTestDatabase()
   const keyring = openKeyring(localKeks(new Map([['k1', randomBytes(32)]]), 'k1'))
   let lines = ''
-  const log = createLog('debug', { write: (line: string) => void (lines += line) })
+  const log = createLog('debug', {
+    write(line: string) {
+      lines += line
+    },
+  })
   const origin = options.origin ?? ORIGIN
   let aheadMs = 0
   const nowMs = () => Date.now() + aheadMs

@@ -9,6 +9,7 @@ import { databaseCommands } from './database.ts'
 import { keyCommands } from './keys.ts'
 import { maintenanceCommands } from './maintenance.ts'
 import { orderCommands } from './orders.ts'
+import { peopleCommands } from './people.ts'
 import { NotDoneError, printableLines } from './print.ts'
 import { checkSchemaFirst, SchemaMismatchError } from './schema-check.ts'
 import { storeCommands } from './store.ts'
@@ -49,6 +50,7 @@ export async function runAdmin(outer: CommandContext, argv: readonly string[]): 
   accountCommands(program, context)
   topUpCommands(program, context)
   keyCommands(program, context)
+  peopleCommands(program, context)
   catalogueCommands(program, context)
   supplyCommands(program, context)
   orderCommands(program, context)

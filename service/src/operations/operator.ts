@@ -10,6 +10,7 @@ import { catalogueActions } from './catalogue-actions.ts'
 import { databaseActions } from './database-actions.ts'
 import { fundingActions } from './funding-actions.ts'
 import { orderActions } from './order-actions.ts'
+import { type PeopleActionDeps, peopleActions } from './people-actions.ts'
 import { createReads } from './reads.ts'
 import { SEALED_COLUMNS } from './sealed-columns.ts'
 import { supplyActions } from './supply-actions.ts'
@@ -18,7 +19,7 @@ import { webhookActions } from './webhook-actions.ts'
 // For admin/, which may not import from access/ and has to explain this error.
 export { AdmissionMismatchError } from '../access/admission-in-use.ts'
 
-export interface OperatorDeps extends AccountActionDeps {
+export interface OperatorDeps extends AccountActionDeps, PeopleActionDeps {
   readonly db: Db
   readonly clock: Clock
   /** Nobody is written to without one. */
@@ -49,6 +50,7 @@ export function createOperator(deps: OperatorDeps, actor: string) {
     ...databaseActions(db, actor, act),
     ...fundingActions(deps.notify ?? NOBODY, act),
     ...orderActions(vault, act),
+    ...peopleActions(deps, act),
     ...supplyActions(db, keyring, vault, clock, act),
     ...webhookActions(keyring, act),
 

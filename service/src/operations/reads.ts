@@ -20,6 +20,7 @@ import { countRecoverable, listAttempts, listDeliveries } from '../webhooks/deli
 import { readHealth } from '../webhooks/endpoint.ts'
 import { listNotices } from '../webhooks/notices.ts'
 import { findKey, readOrderEvidence } from './order-evidence.ts'
+import { listPeople } from './people-actions.ts'
 import { countSealed } from './sealed-columns.ts'
 import { type Finding, type Rule, recordVerifyRun, verifyData } from './verify.ts'
 
@@ -50,6 +51,8 @@ export function createReads(db: Db) {
     },
 
     listKeys: (account_id: string) => listKeys(db, account_id),
+
+    listPeople: (account_id: string) => listPeople(db, account_id),
 
     /** Top-ups and payment events that wait for a person. */
     async listTopUps(limit: number) {

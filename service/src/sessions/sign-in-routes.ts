@@ -67,7 +67,7 @@ export function signInRoutes(context: IdentityContext): Pick<IdentityArea<Routes
     await attempts.assertAllowed(codeNames(person_id), call.nowMs)
     const proven = await check(pending, person_id)
     const person = proven === person_id ? await selectPerson(db, person_id) : undefined
-    if (!person || person.kind !== 'customer') {
+    if (person?.kind !== 'customer') {
       await attempts.recordFailure(codeNames(person_id), call.nowMs)
       throw codeFailed()
     }

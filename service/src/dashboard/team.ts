@@ -1,0 +1,133 @@
+import type { teamRoutes } from '@shopwire/contract/dashboard'
+import { getAccount } from '../accounts/account.ts'
+import { inAccount } from '../platform/account-scope.ts'
+import type { Db, Tx } from '../platform/db.ts'
+import type { Keyring } from '../platform/encryption.ts'
+import { queueMail } from '../platform/mail.ts'
+import { refuse } from '../platform/trouble.ts'
+import {
+  createInvitation,
+  type Invitation,
+  selectOpenInvitations,
+  withdrawInvitation,
+} from '../sessions/invitations.ts'
+import { teamMail } from '../sessions/mails.ts'
+import { changeRole, removeMember, selectMembers, selectOwners } from '../sessions/members.ts'
+import { ROLE_NAMES, selectPerson } from '../sessions/people.ts'
+import type { MemberAct } from './act.ts'
+import type { Area } from './area.ts'
+import type { Member } from './member.ts'
+
+export interface TeamDeps {
+  readonly db: Db
+  readonly act: MemberAct
+  readonly keyring: Keyring
+  /** Of the dashboard's pages. */
+  readonly origin: string
+}
+
+const DONE = { ok: true } as const
+
+/** Who belongs to the account, and as what. */
+export function teamArea({ db, act, keyring, origin }: TeamDeps): Area<typeof teamRoutes> {
+  /** Every owner hears of every change, the one who made it too: it may not have been them. */
+  async function tellOwners(tx: Tx, member: Member, what: string, nowMs: number) {
+    const account = await getAccount(tx, member.account_id)
+    for (const { email } of await selectOwners(tx, member.account_id)) {
+      const text = teamMail(what, account.name, origin)
+      await queueMail(tx, keyring, { to: email, account_id: member.account_id, ...text }, nowMs)
+    }
+  }
+
+  async function leave(member: Member, person_id: string, action: string) {
+    return act(member, action, async (tx, nowMs) => {
+      const person = await selectPerson(tx, person_id)
+      const role = await removeMember(tx, member.account_id, person_id)
+      const how = person_id === member.person_id ? 'left' : `was removed by ${member.person_name}`
+      await tellOwners(tx, member, `${person?.name} (${person?.email}), ${ROLE_NAMES[role]}, ${how}.`, nowMs)
+      return { result: DONE, target: person_id, before: { role, email: person?.email ?? null } }
+    })
+  }
+
+  return {
+    getTeam: ({ member, nowMs }) =>
+      inAccount(db, member.account_id, async (tx) => {
+        const members = await selectMembers(tx, member.account_id)
+        const invitations = await selectOpenInvitations(tx, member.account_id)
+        return {
+          members: members.map(({ joined_at, last_seen_at, ...row }) => ({
+            ...row,
+            joined_at: joined_at.toISOString(),
+            last_seen_at: last_seen_at?.toISOString() ?? null,
+            is_you: row.person_id === member.person_id,
+          })),
+          invitations: invitations.map((one) => shown(one, one.inviter_name, nowMs)),
+        }
+      }),
+
+    invite: ({ member, body, nowMs }) =>
+      act(member, 'team.invite', async (tx) => {
+        const account = await getAccount(tx, member.account_id)
+        const { invitation } = await createInvitation(
+          tx,
+          { keyring, origin },
+          {
+            account_id: account.id,
+            account_name: account.name,
+            ...body,
+            inviter: { id: member.person_id, name: member.person_name },
+            is_mailed_only: true,
+          },
+          nowMs,
+        )
+        const { id, email, role } = invitation
+        await tellOwners(tx, member, `${member.person_name} invited ${email} as ${ROLE_NAMES[role]}.`, nowMs)
+        return { result: shown(invitation, member.person_name, nowMs), target: id, after: { email, role } }
+      }),
+
+    withdrawInvitation: ({ member, body }) =>
+      act(member, 'team.withdraw_invitation', async (tx, nowMs) => {
+        const { email, role } = await withdrawInvitation(tx, member.account_id, body.id, nowMs)
+        return { result: DONE, target: body.id, before: { email, role } }
+      }),
+
+    changeRole: ({ member, body }) =>
+      act(member, 'team.change_role', async (tx, nowMs) => {
+        const { person_id, role } = body
+        const before = await changeRole(tx, member.account_id, person_id, role)
+        const person = await selectPerson(tx, person_id)
+        const change = `from ${ROLE_NAMES[before]} to ${ROLE_NAMES[role]}`
+        await tellOwners(
+          tx,
+          member,
+          `${member.person_name} changed the role of ${person?.name} (${person?.email}) ${change}.`,
+          nowMs,
+        )
+        return { result: DONE, target: person_id, before: { role: before }, after: { role } }
+      }),
+
+    async removeMember({ member, body }) {
+      if (body.person_id === member.person_id)
+        throw refuse('conflict', 'This is you. To leave the account yourself, use "Leave account".')
+      return leave(member, body.person_id, 'team.remove')
+    },
+
+    leaveAccount: ({ member }) => leave(member, member.person_id, 'team.leave'),
+  }
+}
+
+function shown(
+  { id, email, role, created_at, expires_at }: Invitation,
+  inviter_name: string | null,
+  nowMs: number,
+) {
+  return {
+    id,
+    email,
+    role,
+    inviter_name,
+    created_at: created_at.toISOString(),
+    expires_at: expires_at.toISOString(),
+    is_expired: expires_at.getTime() <= nowMs,
+  }
+}
