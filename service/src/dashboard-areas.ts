@@ -1,24 +1,30 @@
 import type { Admission } from './access/admission.ts'
 import { withMismatchCheck } from './access/admission-in-use.ts'
+import { liveCatalogue } from './catalogue/live-catalogue.ts'
 import type { DashboardConfig } from './config.ts'
 import { createMemberAct } from './dashboard/act.ts'
-import { keysArea } from './dashboard/keys.ts'
-import { createLive } from './dashboard/live.ts'
-import { createMailOwners } from './dashboard/mail-owners.ts'
+import { auditArea } from './dashboard/audit.ts'
+import { catalogueArea } from './dashboard/catalogue.ts'
+import { deliveriesArea } from './dashboard/deliveries.ts'
 import { findArea } from './dashboard/find.ts'
 import { homeArea } from './dashboard/home.ts'
 import { homeSources } from './dashboard/home-sources.ts'
+import { keysArea } from './dashboard/keys.ts'
+import { createLive } from './dashboard/live.ts'
+import { createMailOwners } from './dashboard/mail-owners.ts'
 import { ordersArea } from './dashboard/orders.ts'
-import { databaseSessions } from './dashboard/session.ts'
+import { teamArea } from './dashboard/team.ts'
 import { createTokenEvents } from './dashboard/token-events.ts'
 import { tokensArea } from './dashboard/tokens.ts'
+import { webhookArea } from './dashboard/webhook.ts'
 import type { DashboardHandlers } from './edge/dashboard/dashboard-family.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Db } from './platform/db.ts'
 import type { Keyring } from './platform/encryption.ts'
 import type { Log } from './platform/log.ts'
-import { readOwnKey } from './platform/own-key.ts'
+import { createSessions } from './sessions/index.ts'
 import { createLinkVault } from './supply/gift-link.ts'
+import { checkWebhookUrl } from './webhooks/url-rules.ts'
 import { openAdmissionFrom, VERSION } from './wiring.ts'
 
 const MINUTE_MS = 60_000
@@ -38,7 +44,15 @@ export async function mountAreas(config: DashboardConfig, { db, clock, keyring, 
     idleMs: config.SHOPWIRE_SESSION_IDLE_MINUTES * MINUTE_MS,
     absoluteMs: config.SHOPWIRE_SESSION_HOURS * HOUR_MS,
   }
-  const sessions = databaseSessions(db, limits, await readOwnKey(db, keyring, 'dashboard'))
+  const sessions = await createSessions({
+    db,
+    keyring,
+    clock,
+    log,
+    origin: config.SHOPWIRE_DASHBOARD_ORIGIN,
+    limits,
+    ...companyFrom(config),
+  })
   const live = createLive({
     db,
     clock,
@@ -51,12 +65,18 @@ export async function mountAreas(config: DashboardConfig, { db, clock, keyring, 
     clock,
     onError: (error) => log.warn({ err: error }, 'events for command lines could not be read; it is retried'),
   })
+  const catalogue = liveCatalogue(db, (error) =>
+    log.warn({ err: error }, 'the catalogue could not be refreshed; it is retried'),
+  )
+  await catalogue.open()
   let opened: Promise<Admission> | undefined
   const shared = {
     db,
     keyring,
     log,
     act: createMemberAct(db, clock),
+    catalogue,
+    checkUrl: checkWebhookUrl,
     mailOwners: createMailOwners(keyring),
     vault: createLinkVault(db, keyring),
     version: VERSION,
@@ -72,12 +92,18 @@ export async function mountAreas(config: DashboardConfig, { db, clock, keyring, 
   }
   /** One line per area. */
   const handlers: Partial<DashboardHandlers> = {
+    ...sessions.area,
+    ...auditArea(shared),
+    ...catalogueArea(shared),
+    ...deliveriesArea(shared),
     ...findArea(shared),
     ...homeArea(shared),
     ...keysArea(shared),
     ...live.area,
     ...ordersArea(shared),
+    ...teamArea(shared),
     ...tokensArea(shared),
+    ...webhookArea(shared),
   }
   return {
     sessions,
@@ -85,7 +111,21 @@ export async function mountAreas(config: DashboardConfig, { db, clock, keyring, 
     tokenEvents,
     handlers,
     async close() {
+      catalogue.close()
+      await sessions.settled()
       await (await opened?.catch(() => undefined))?.close()
     },
   }
+}
+
+function companyFrom(config: DashboardConfig) {
+  const {
+    SHOPWIRE_OIDC_ISSUER: issuer,
+    SHOPWIRE_OIDC_CLIENT_ID: client_id,
+    SHOPWIRE_OIDC_CLIENT_SECRET: client_secret,
+    SHOPWIRE_OIDC_NAME: name,
+  } = config
+  if (!issuer || !client_id || !client_secret || !name) return {}
+  const isInsecureAllowed = config.SHOPWIRE_ENV === 'development'
+  return { company: { name, issuer, client_id, client_secret, isInsecureAllowed } }
 }

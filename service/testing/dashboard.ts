@@ -1,7 +1,6 @@
 import { createSecretKey, randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import { CSRF_HEADER, type DashboardRoute, dashboardRoutes, type Role } from '@shopwire/contract/dashboard'
-import { databaseSessions, type Sessions } from '../src/dashboard/session.ts'
 import { type DashboardHandlers, dashboardFamily } from '../src/edge/dashboard/dashboard-family.ts'
 import { createEdge } from '../src/edge/server.ts'
 import { webFamily } from '../src/edge/web/web-family.ts'
@@ -13,6 +12,7 @@ import { newId } from '../src/platform/ids.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
 import { COOKIES, csrfTokenOf } from '../src/sessions/cookies.ts'
+import { readSessions, type SessionReads } from '../src/sessions/read-sessions.ts'
 import { createSession } from '../src/sessions/session-store.ts'
 import { openTestDatabase } from './database.ts'
 import { ask, type RawAnswer, requestBytes } from './raw-http.ts'
@@ -25,7 +25,7 @@ export interface DashboardOptions {
   readonly files?: WebFiles
   readonly log?: { write(line: string): void }
   readonly requestsPerMinute?: number
-  handlers(parts: { db: Db; sessions: Sessions }): Partial<DashboardHandlers>
+  handlers(parts: { db: Db; sessions: SessionReads }): Partial<DashboardHandlers>
 }
 
 /** A person with a session, and what their browser sends. */
@@ -42,7 +42,7 @@ export async function openDashboard(options: DashboardOptions) {
   const db = database.dashboardDb()
   const key = createSecretKey(randomBytes(32))
   const limits = { idleMs: 30 * 60_000, absoluteMs: 12 * 3_600_000 }
-  const sessions = databaseSessions(db, limits, key)
+  const sessions = readSessions(db, limits, key)
   const keyring = testKeyring()
   const admission = createAdmission('postgres', database.db)
   await admission.open()

@@ -5,15 +5,15 @@ import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import { every } from '../platform/every.ts'
 import { Refusal } from '../platform/trouble.ts'
+import type { SessionReads } from '../sessions/read-sessions.ts'
 import type { Area } from './area.ts'
 import { type AccountVersions, readVersions } from './live-queries.ts'
 import type { Member } from './member.ts'
-import type { Sessions } from './session.ts'
 
 export interface LiveDeps {
   readonly db: Db
   readonly clock: Clock
-  readonly sessions: Pick<Sessions, 'stillOpen'>
+  readonly sessions: Pick<SessionReads, 'stillOpen'>
   onError(error: unknown): void
 }
 

@@ -1,8 +1,8 @@
 import type { KeyObject } from 'node:crypto'
 import type { Queryable } from '../platform/db.ts'
-import { COOKIES, csrfTokenOf, readCookie } from '../sessions/cookies.ts'
-import { findSession, type SessionLimits, stillSignedIn } from '../sessions/session-store.ts'
-import type { SignedIn } from '../sessions/signed-in.ts'
+import { COOKIES, csrfTokenOf, readCookie } from './cookies.ts'
+import { findSession, type SessionLimits, stillSignedIn } from './session-store.ts'
+import type { SignedIn } from './signed-in.ts'
 
 /** Who sent a request, as far as its cookies tell. */
 export interface Visitor {
@@ -12,8 +12,8 @@ export interface Visitor {
 }
 
 /** What the edge and the live streams need of sessions. */
-export interface Sessions {
-  /** From the Cookie header as sent. Membership and role are as recent as the second. */
+export interface SessionReads {
+  /** From the Cookie header as sent. Session, membership and role are read from the database, every time. */
   identify(cookie: string | undefined, nowMs: number): Promise<Visitor>
   /** The ids of those of these sessions that have not ended, and whose person is still a member of the account. */
   stillOpen(sessions: readonly OpenSession[], nowMs: number): Promise<ReadonlySet<string>>
@@ -26,7 +26,7 @@ export interface OpenSession {
 }
 
 /** Of the sessions in the database. `key` makes the CSRF tokens. */
-export function databaseSessions(db: Queryable, limits: SessionLimits, key: KeyObject): Sessions {
+export function readSessions(db: Queryable, limits: SessionLimits, key: KeyObject): SessionReads {
   return {
     async identify(cookie, nowMs) {
       const token = readCookie(cookie, COOKIES.session)
