@@ -117,6 +117,8 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
 function defaults(durable: boolean): Record<string, string> {
   return {
     fsync: durable ? 'on' : 'off',
+    // Whole pages in the log repair pages that a crash of the machine left half written.
+    full_page_writes: durable ? 'on' : 'off',
     synchronous_commit: 'on',
     shared_buffers: '128MB',
     max_connections: '200',

@@ -26,10 +26,13 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'shopwire-import-'))
 })
 afterAll(() => rm(folder, { recursive: true }))
-beforeEach(async () => {
-  database = await openTestDatabase()
-})
-afterEach(() => database.close())
+/** Reading a file needs none. */
+function openDatabaseForEach() {
+  beforeEach(async () => {
+    database = await openTestDatabase()
+  })
+  afterEach(() => database.close())
+}
 
 describe('a file', () => {
   test.each([
@@ -245,6 +248,8 @@ describe('a file', () => {
 })
 
 describe('an import', () => {
+  openDatabaseForEach()
+
   const [one, two, three] = ['11111111111111111', '22222222222222222', '33333333333333333'] as const
 
   test('adds, changes, takes from sale and puts back on sale, in one revision', async () => {
@@ -444,6 +449,8 @@ describe('an import', () => {
 })
 
 describe('export', () => {
+  openDatabaseForEach()
+
   const text = fc
     .string({ unit: 'grapheme', minLength: 1, maxLength: 60 })
     .map((each) =>
@@ -522,6 +529,8 @@ describe('export', () => {
 })
 
 describe('one item', () => {
+  openDatabaseForEach()
+
   const [one, two, three] = ['11111111111111111', '22222222222222222', '33333333333333333'] as const
   const NOTHING = '99999999999999999'
   beforeEach(() =>
@@ -630,7 +639,9 @@ describe('one item', () => {
   })
 })
 
-test('an empty catalogue prints what to do next', async () => {
+test('an empty catalogue prints what to do next', async ({ onTestFinished }) => {
+  database = await openTestDatabase()
+  onTestFinished(() => database.close())
   expect((await admin('catalogue', 'list')).stdout).toMatch(
     /^No items yet\. .*catalogue import <file> --dry-run\n$/,
   )
