@@ -11,8 +11,14 @@ import { NODE_MIN } from './src/arguments.ts'
  */
 const here = import.meta.dirname
 const service = join(here, '../service')
-/** The emulator cannot use Redis, so the driver would be installed for nothing. */
-const LEFT_OUT = /admission-redis\.ts$/
+/** The emulator can use neither Redis nor cards, so their packages would be installed for nothing. */
+const LEFT_OUT: readonly (readonly [RegExp, string])[] = [
+  [/admission-redis\.ts$/, 'export const redisAdmission = () => { throw new Error("not in the emulator") }'],
+  [
+    /funding\/stripe\.ts$/,
+    'export const stripeProvider = () => { throw new Error("not in the emulator") }; export const stripeEvents = stripeProvider',
+  ],
+]
 
 await rm(join(here, 'dist'), { recursive: true, force: true })
 await build({
@@ -33,10 +39,7 @@ await build({
   plugins: [
     {
       name: 'leave-out',
-      load: (id: string) =>
-        LEFT_OUT.test(id)
-          ? 'export const redisAdmission = () => { throw new Error("not in the emulator") }'
-          : null,
+      load: (id: string) => LEFT_OUT.find(([file]) => file.test(id))?.[1] ?? null,
     },
   ],
   outputOptions: { comments: { jsdoc: false } },

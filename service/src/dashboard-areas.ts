@@ -12,12 +12,14 @@ import { homeSources } from './dashboard/home-sources.ts'
 import { keysArea } from './dashboard/keys.ts'
 import { createLive } from './dashboard/live.ts'
 import { createMailOwners } from './dashboard/mail-owners.ts'
+import { moneyArea } from './dashboard/money.ts'
 import { ordersArea } from './dashboard/orders.ts'
 import { teamArea } from './dashboard/team.ts'
 import { createTokenEvents } from './dashboard/token-events.ts'
 import { tokensArea } from './dashboard/tokens.ts'
 import { webhookArea } from './dashboard/webhook.ts'
 import type { DashboardHandlers } from './edge/dashboard/dashboard-family.ts'
+import { fundingOptionsOf } from './money-wiring.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Db } from './platform/db.ts'
 import type { Keyring } from './platform/encryption.ts'
@@ -104,6 +106,7 @@ export async function mountAreas(config: DashboardConfig, { db, clock, keyring, 
     ...teamArea(shared),
     ...tokensArea(shared),
     ...webhookArea(shared),
+    ...moneyArea({ ...shared, funding: fundingOptionsOf(config) }),
   }
   return {
     sessions,

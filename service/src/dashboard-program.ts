@@ -7,10 +7,12 @@ import { assertOwnRole } from './dashboard/own-role.ts'
 import { mountAreas } from './dashboard-areas.ts'
 import { addressReader } from './edge/connections.ts'
 import { type DashboardHandlers, dashboardFamily } from './edge/dashboard/dashboard-family.ts'
+import { paymentsFamily } from './edge/payments/payments-family.ts'
 import { createEdge } from './edge/server.ts'
 import { tokensFamily } from './edge/tokens/tokens-family.ts'
 import { webFamily } from './edge/web/web-family.ts'
 import { readWebFolder, type WebFiles } from './edge/web/web-files.ts'
+import { stripeEventsOf } from './money-wiring.ts'
 import { systemClock } from './platform/clock.ts'
 import type { Db } from './platform/db.ts'
 import { compareEncryptionKeys } from './platform/key-checks.ts'
@@ -74,6 +76,7 @@ export async function createDashboard(
         events: tokenEvents,
         addressOf: addressReader(config.SHOPWIRE_TRUSTED_PROXY_HOPS),
       }),
+      paymentsFamily({ db, clock, stripe: stripeEventsOf(config) }),
       webFamily(origin, webFilesOf(config)),
     ],
   )

@@ -4,6 +4,7 @@ import type { ProgramDeps } from './api-program.ts'
 import { selectRevision } from './catalogue/queries.ts'
 import type { Config } from './config.ts'
 import { closeAccountDays } from './ledger/account-days.ts'
+import { moneyLoops } from './money-wiring.ts'
 import { exposeStoreFigures, FIGURES_EVERY_MS } from './operations/store-figures.ts'
 import { composeEvent } from './orders/compose-event.ts'
 import { deleteOldEvidence } from './orders/evidence.ts'
@@ -212,6 +213,13 @@ export function createWorker(
     async (before) => (await deleteOldUsage(db, before)) === USAGE_DELETE_CHUNK,
     'the usage of keys past its retention time could not be removed',
   )
+  const money = moneyLoops(config, {
+    db,
+    clock,
+    keyring,
+    log,
+    mayWork: () => identity.problem() === undefined,
+  })
   const worker_id = newId('wrk', clock.nowMs())
   const figures = exposeStoreFigures({ db, log, metrics })
   const beat = async () => figures.lead((await recordHeartbeat(db, worker_id)).is_leader)
@@ -248,6 +256,7 @@ export function createWorker(
       mail.start()
       mailRemoval.start()
       dayClosing.start()
+      money.start()
       usageRetention.start()
       openRequests.start()
       clockWatch.start()
@@ -286,6 +295,7 @@ export function createWorker(
         },
       },
       { name: 'stop summing up days', run: () => dayClosing.stop() },
+      { name: 'stop crediting and warning', run: () => money.stop() },
       { name: 'stop removing old usage of keys', run: () => usageRetention.stop() },
       { name: 'stop checking open supplier requests', run: () => openRequests.stop() },
       { name: 'stop watching the clock', run: () => clockWatch.stop() },

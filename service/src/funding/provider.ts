@@ -65,12 +65,12 @@ export interface PaymentProvider {
   readSession(session: string): Promise<PaidSession>
 }
 
-/** Turns a signed request of the provider into an event. Throws a Refusal when the signature does not fit; undefined: of no interest to us. */
+/** Turns a signed request of the provider into an event. Refuses when the signature does not fit; undefined: of no interest to us. */
 export type ReadEvent = (
   body: Buffer,
   signature: string | undefined,
   nowMs: number,
-) => PaymentEvent | undefined
+) => Promise<PaymentEvent | undefined>
 
 /** Where to transfer money to, as an operator configured it: lines such as IBAN and its value, in this order. */
 export type BankDetails = readonly { readonly label: string; readonly value: string }[]

@@ -72,7 +72,7 @@ export function stripeProvider({ secretKey, apiUrl, origin, fetch }: StripeOptio
 
 /** Verifies with any of the secrets, so that a new one can be added before the old one is taken away. */
 export function stripeEvents(secrets: readonly string[]): ReadEvent {
-  return (body, signature, nowMs) => {
+  return async (body, signature, nowMs) => {
     if (signature === undefined) throw forged('has no Stripe-Signature header')
     for (const secret of secrets) {
       try {

@@ -9,6 +9,7 @@ import type { Act } from './act.ts'
 import { catalogueActions } from './catalogue-actions.ts'
 import { databaseActions } from './database-actions.ts'
 import { fundingActions } from './funding-actions.ts'
+import { notifyPeople } from './notify-people.ts'
 import { orderActions } from './order-actions.ts'
 import { type PeopleActionDeps, peopleActions } from './people-actions.ts'
 import { createReads } from './reads.ts'
@@ -22,11 +23,9 @@ export { AdmissionMismatchError } from '../access/admission-in-use.ts'
 export interface OperatorDeps extends AccountActionDeps, PeopleActionDeps {
   readonly db: Db
   readonly clock: Clock
-  /** Nobody is written to without one. */
+  /** Instead of mail to the people of an account. */
   readonly notify?: Notify
 }
-
-const NOBODY: Notify = { treasurers: async () => {}, chosen: async () => {} }
 
 export type Operator = ReturnType<typeof createOperator>
 
@@ -48,7 +47,7 @@ export function createOperator(deps: OperatorDeps, actor: string) {
     ...accountActions(deps, act),
     ...catalogueActions(act),
     ...databaseActions(db, actor, act),
-    ...fundingActions(deps.notify ?? NOBODY, act),
+    ...fundingActions(deps.notify ?? notifyPeople(keyring, clock), act),
     ...orderActions(vault, act),
     ...peopleActions(deps, act),
     ...supplyActions(db, keyring, vault, clock, act),

@@ -37,7 +37,7 @@ export function paymentsFamily({ db, clock, stripe }: PaymentsFamilyDeps): Route
               const body = await receiveBody(request, response, EVENT_BYTES_MAX)
               const nowMs = clock.nowMs()
               const header = request.headers['stripe-signature']
-              const event = stripe(body, typeof header === 'string' ? header : undefined, nowMs)
+              const event = await stripe(body, typeof header === 'string' ? header : undefined, nowMs)
               exchange.actor = { provider: 'stripe', ...(event && { event_id: event.event_id }) }
               if (event)
                 await insertPaymentEvent(db, { provider: 'stripe', ...event, received_at: new Date(nowMs) })

@@ -1,0 +1,109 @@
+import type { Config, DashboardConfig } from './config.ts'
+import type { FundingOptions } from './dashboard/top-ups.ts'
+import { createPaymentWorker } from './funding/apply-events.ts'
+import { checkBalances } from './funding/balance-alert.ts'
+import type { PaymentProvider, ReadEvent } from './funding/provider.ts'
+import { notifyPeople } from './operations/notify-people.ts'
+import type { Clock } from './platform/clock.ts'
+import type { Db } from './platform/db.ts'
+import type { Keyring } from './platform/encryption.ts'
+import { every, type Repeating } from './platform/every.ts'
+import type { Log } from './platform/log.ts'
+import { operatorFetch } from './platform/operator-fetch.ts'
+
+/** A customer who comes back from paying looks at the balance. */
+const PAYMENTS_EVERY_MS = 1_000
+const UNHEARD_EVERY_MS = 60_000
+const BALANCES_EVERY_MS = 30_000
+
+/** Which ways to add funds the dashboard offers. */
+export function fundingOptionsOf(config: DashboardConfig): FundingOptions {
+  return {
+    bank: config.SHOPWIRE_BANK_DETAILS,
+    card: config.SHOPWIRE_STRIPE_WEBHOOK_SECRETS && cardPaymentsOf(config),
+    min_cents: config.SHOPWIRE_TOP_UP_MIN_CENTS,
+    max_cents: config.SHOPWIRE_TOP_UP_MAX_CENTS,
+    contact: config.SHOPWIRE_FUNDING_CONTACT,
+  }
+}
+
+/** Loaded when it is first used, as few stores take cards: the package is large. */
+function cardPaymentsOf(config: Config | DashboardConfig): PaymentProvider | undefined {
+  const {
+    SHOPWIRE_STRIPE_SECRET_KEY: secretKey,
+    SHOPWIRE_STRIPE_API_URL: apiUrl,
+    SHOPWIRE_DASHBOARD_ORIGIN: origin = '',
+  } = config
+  if (secretKey === undefined) return undefined
+  let opened: Promise<PaymentProvider> | undefined
+  const provider = () => {
+    opened ??= import('./funding/stripe.ts').then(({ stripeProvider }) =>
+      stripeProvider({ secretKey, apiUrl, origin, fetch: operatorFetch(config.SHOPWIRE_EGRESS_PROXY) }),
+    )
+    return opened
+  }
+  return {
+    name: 'stripe',
+    open: async (payment) => (await provider()).open(payment),
+    readSession: async (session) => (await provider()).readSession(session),
+  }
+}
+
+/** Verifies events of Stripe; undefined where none are taken. */
+export function stripeEventsOf({
+  SHOPWIRE_STRIPE_WEBHOOK_SECRETS: secrets,
+}: DashboardConfig): ReadEvent | undefined {
+  if (secrets === undefined) return undefined
+  return async (...event) => (await import('./funding/stripe.ts')).stripeEvents(secrets)(...event)
+}
+
+export interface MoneyLoopDeps {
+  readonly db: Db
+  readonly clock: Clock
+  readonly keyring: Keyring
+  readonly log: Log
+  /** False while this worker must not change anything. */
+  mayWork(): boolean
+}
+
+/** What a worker does about money that comes in: credit it, take back what was taken back, and warn before it runs out. */
+export function moneyLoops(config: Config, { db, clock, keyring, log, mayWork }: MoneyLoopDeps): Repeating {
+  const notify = notifyPeople(keyring, clock)
+  const provider = cardPaymentsOf(config)
+  const loops = [
+    every(
+      BALANCES_EVERY_MS,
+      async (isStopped) => {
+        if (mayWork()) await checkBalances({ db, clock, notify }, isStopped)
+      },
+      (error) => log.warn({ err: error }, 'balances could not be compared with their low-balance alerts'),
+    ),
+  ]
+  if (provider) {
+    const payments = createPaymentWorker({ db, clock, log, provider, notify })
+    loops.push(
+      every(
+        PAYMENTS_EVERY_MS,
+        async (isStopped) => {
+          if (mayWork()) await payments.applyEvents(isStopped)
+        },
+        (error) => log.warn({ err: error }, 'payment events could not be read'),
+      ),
+      every(
+        UNHEARD_EVERY_MS,
+        async () => {
+          if (mayWork()) await payments.askAboutUnheard()
+        },
+        (error) => log.warn({ err: error }, 'the payment provider could not be asked about open top-ups'),
+      ),
+    )
+  }
+  return {
+    start() {
+      for (const loop of loops) loop.start()
+    },
+    async stop() {
+      await Promise.all(loops.map((loop) => loop.stop()))
+    },
+  }
+}

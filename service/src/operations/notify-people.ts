@@ -1,0 +1,47 @@
+import type { Letter, Notify } from '../funding/notify.ts'
+import type { Clock } from '../platform/clock.ts'
+import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import type { Keyring } from '../platform/encryption.ts'
+import { queueMail } from '../platform/mail.ts'
+
+/** A subject names the account, whose name may be long. */
+const SUBJECT_LENGTH_MAX = 200
+
+/** Mail about an account's money to its people. Who has left the account is written to no more, whatever was chosen before. */
+export function notifyPeople(keyring: Keyring, clock: Clock): Notify {
+  async function write(tx: Tx, account_id: string, addresses: readonly string[], { subject, text }: Letter) {
+    const shown = [...subject].slice(0, SUBJECT_LENGTH_MAX).join('')
+    for (const to of new Set(addresses))
+      await queueMail(tx, keyring, { to, subject: shown, text, account_id }, clock.nowMs())
+  }
+  return {
+    async treasurers(tx, account_id, letter) {
+      const rows = await selectTreasurers(tx, account_id)
+      await write(tx, account_id, rows.map(emailOf), letter)
+    },
+    async chosen(tx, account_id, { person_ids, emails }, letter) {
+      const rows = await selectMembers(tx, account_id, person_ids)
+      await write(tx, account_id, [...rows.map(emailOf), ...emails], letter)
+    },
+  }
+}
+
+const emailOf = ({ email }: { readonly email: string }) => email
+
+const selectTreasurers = (tx: Queryable, account_id: string) =>
+  tx.many<{ email: string }>(sql`
+    select p.email
+      from memberships m
+      join people p on p.id = m.person_id
+     where m.account_id = ${account_id}
+       and m.role in ('owner', 'finance')
+     order by p.email`)
+
+const selectMembers = (tx: Queryable, account_id: string, person_ids: readonly string[]) =>
+  tx.many<{ email: string }>(sql`
+    select p.email
+      from memberships m
+      join people p on p.id = m.person_id
+     where m.account_id = ${account_id}
+       and m.person_id = any(${person_ids})
+     order by p.email`)
