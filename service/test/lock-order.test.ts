@@ -3,6 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startSupplier } from '@shopwire/harness'
 import { expect, test } from 'vitest'
+import { createMemberAct } from '../src/dashboard/act.ts'
+import { keysArea } from '../src/dashboard/keys.ts'
+import { createMailOwners } from '../src/dashboard/mail-owners.ts'
+import { callerOfToken, tokensArea } from '../src/dashboard/tokens.ts'
 import { createPaymentWorker } from '../src/funding/apply-events.ts'
 import { checkBalances, upsertAlert } from '../src/funding/balance-alert.ts'
 import type { PaymentFact } from '../src/funding/provider.ts'
@@ -20,7 +24,7 @@ import { FULFIL_QUEUE, restoreOwedJobs } from '../src/orders/waiting.ts'
 import { systemClock as clock } from '../src/platform/clock.ts'
 import { nameIdentity, readDatabaseState } from '../src/platform/database-identity.ts'
 import type { Db } from '../src/platform/db.ts'
-import { localKeks, openKeyring } from '../src/platform/encryption.ts'
+import { type Keyring, localKeks, openKeyring } from '../src/platform/encryption.ts'
 import type { Sent } from '../src/platform/guarded-client.ts'
 import { claimJobs, extendLeases, postponeJob, releaseFrozenJobs } from '../src/platform/jobs.ts'
 import { verifyEncryptionKeys } from '../src/platform/key-checks.ts'
@@ -33,9 +37,10 @@ import { announceCatalogue } from '../src/webhooks/announce.ts'
 import { createDelivery } from '../src/webhooks/deliver.ts'
 import { DELIVER_QUEUE, queueTest, setEndpoint, stopEndpoint } from '../src/webhooks/endpoint.ts'
 import { deleteOldEvents } from '../src/webhooks/retention.ts'
-import { openTestDatabase } from '../testing/database.ts'
+import { openTestDatabase, type TestDatabase } from '../testing/database.ts'
 import { itemOf } from '../testing/items.ts'
 import { LOCK_ORDER, recordLocks, tablesLockedBy } from '../testing/lock-order.ts'
+import { callAs, memberOf } from '../testing/member.ts'
 
 const DAY_MS = 86_400_000
 const LEASE_MS = 60_000
@@ -234,6 +239,11 @@ test('every transaction locks rows in the documented order, and every locking st
   expect(await deleteOldEvidence(db, new Date(clock.nowMs()))).toBe(2)
 
   await moneyInAndBack(db, operator, (await operator.createAccount('Payer')).id)
+  // What people do in the dashboard, with its role.
+  const inDashboard = await recordLocks(database.dashboardDb())
+  await changeKeysAndTokens(inDashboard.db, database, account_id, keyring)
+  for (const text of inDashboard.ran) ran.add(text)
+  violations.push(...inDashboard.violations)
 
   // Keys, the clock, workers, and the database itself.
   await recordHeartbeat(db, 'wrk_1')
@@ -344,6 +354,40 @@ async function moneyInAndBack(db: Db, operator: Operator, account_id: string) {
   laterMs = 3_600_000
   expect(await worker.askAboutUnheard()).toBe(1)
   await checkBalances({ db, clock: later, notify })
+}
+
+async function changeKeysAndTokens(
+  db: Db,
+  database: TestDatabase,
+  account_id: string,
+  keyring: Keyring,
+): Promise<void> {
+  const member = memberOf(account_id)
+  const shared = {
+    db,
+    keyring,
+    act: createMemberAct(db, clock),
+    mailOwners: createMailOwners(keyring),
+    cell: 'c1',
+    apiUrl: 'https://api.shop.example/v1',
+    origin: 'https://dashboard.example',
+    admission: async () => ({ announce: async () => {} }) as never,
+    log: createLog('silent'),
+  }
+  await database.asOwner(`
+    insert into people (id, name, email, created_at, updated_at)
+    values ('${member.person_id}', 'Ada', 'ada@example.com', now(), now());
+    insert into memberships (account_id, person_id, role, created_at) values ('${account_id}', '${member.person_id}', 'owner', now())`)
+  const [keys, tokens] = [keysArea(shared), tokensArea(shared)]
+  const made = await callAs(member, keys.createKey, { body: { name: 'one', scopes: ['account:read'] } })
+  const { id } = made.key
+  await callAs(member, keys.renameKey, { body: { id, name: 'two' } })
+  await callAs(member, keys.rotateKey, { body: { id } })
+  await callAs(member, keys.revokeKey, { body: { id } })
+  const wanted = { name: 'laptop', rights: ['orders:prove'], with_links: false, days: 1 }
+  const { token, secret } = await callAs(member, tokens.createToken, { body: wanted })
+  await callerOfToken(db, secret, 'orders:prove', clock.nowMs())
+  await callAs(member, tokens.revokeToken, { body: { id: token.id } })
 }
 
 test('ARCHITECTURE lists the tables in the order of LOCK_ORDER', () => {

@@ -26,6 +26,7 @@ export const LOCK_ORDER = [
   'encryption_key_checks',
   'database_identity',
   'api_keys',
+  'personal_tokens',
   'balance_alerts',
   'worker_heartbeats',
   'catalogue_announcement',

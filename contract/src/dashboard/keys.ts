@@ -105,7 +105,7 @@ const NewKey = closed({
 /** Scopes of a key never change. More scopes need a new key, so that what was handed out never becomes more powerful. */
 export const keysRoutes = [
   {
-    name: 'keys.list',
+    name: 'listKeys',
     method: 'GET',
     path: '/api/keys',
     access: roles,
@@ -120,7 +120,7 @@ export const keysRoutes = [
     }),
   },
   {
-    name: 'keys.one',
+    name: 'readKey',
     method: 'GET',
     path: '/api/keys/{id}',
     access: roles,
@@ -132,7 +132,7 @@ export const keysRoutes = [
     }),
   },
   {
-    name: 'keys.create',
+    name: 'createKey',
     method: 'POST',
     path: '/api/keys/create',
     access: builders,
@@ -144,7 +144,7 @@ export const keysRoutes = [
     reply: NewKey,
   },
   {
-    name: 'keys.rename',
+    name: 'renameKey',
     method: 'POST',
     path: '/api/keys/rename',
     access: builders,
@@ -152,7 +152,7 @@ export const keysRoutes = [
     reply: closed({ id: Type.String(), name: Type.String() }),
   },
   {
-    name: 'keys.rotate',
+    name: 'rotateKey',
     method: 'POST',
     path: '/api/keys/rotate',
     access: builders,
@@ -161,7 +161,7 @@ export const keysRoutes = [
     reply: NewKey,
   },
   {
-    name: 'keys.revoke',
+    name: 'revokeKey',
     method: 'POST',
     path: '/api/keys/revoke',
     access: builders,

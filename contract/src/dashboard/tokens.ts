@@ -36,14 +36,14 @@ export type PersonalToken = Static<typeof PersonalToken>
 /** A person sees and revokes their own tokens in this account; removing the person from it ends them. */
 export const tokensRoutes = [
   {
-    name: 'tokens.list',
+    name: 'listTokens',
     method: 'GET',
     path: '/api/tokens',
     access: builders,
     reply: closed({ tokens: Type.Array(PersonalToken) }),
   },
   {
-    name: 'tokens.create',
+    name: 'createToken',
     method: 'POST',
     path: '/api/tokens/create',
     access: builders,
@@ -62,7 +62,7 @@ export const tokensRoutes = [
     }),
   },
   {
-    name: 'tokens.revoke',
+    name: 'revokeToken',
     method: 'POST',
     path: '/api/tokens/revoke',
     access: builders,

@@ -50,7 +50,7 @@ const ADDRESSES_MAX = 20
 
 /** The account's API keys, for the people of the account. */
 export const keysArea = (deps: KeysDeps): Area<typeof keysRoutes> => ({
-  'keys.list': ({ member: { account_id }, nowMs }) =>
+  listKeys: ({ member: { account_id }, nowMs }) =>
     inAccount(deps.db, account_id, async (tx) => {
       const rows = await selectKeys(tx, account_id, null, LISTED_MAX)
       const hours = await hoursOf(tx, account_id, rows, firstHour(nowMs))
@@ -63,7 +63,7 @@ export const keysArea = (deps: KeysDeps): Area<typeof keysRoutes> => ({
       }
     }),
 
-  'keys.one': ({ member: { account_id }, id, nowMs }) =>
+  readKey: ({ member: { account_id }, id, nowMs }) =>
     inAccount(deps.db, account_id, async (tx) => {
       const from = Math.floor((nowMs - DAYS_SHOWN * DAY_MS) / HOUR_MS)
       const row = await oneKey(tx, account_id, id)
@@ -79,7 +79,7 @@ export const keysArea = (deps: KeysDeps): Area<typeof keysRoutes> => ({
       }
     }),
 
-  'keys.create': async ({ member, body: { name, scopes }, nowMs }) => {
+  createKey: async ({ member, body: { name, scopes }, nowMs }) => {
     const made = await deps.act(member, 'key.create', async (tx, at) => {
       await refuseTooMany(tx, member.account_id)
       const result = await createKey(tx, deps.keyring, { ...own(deps, member), name, scopes }, at)
@@ -90,13 +90,13 @@ export const keysArea = (deps: KeysDeps): Area<typeof keysRoutes> => ({
     return newKey(deps, member, made, nowMs)
   },
 
-  'keys.rename': ({ member, body: { id, name } }) =>
+  renameKey: ({ member, body: { id, name } }) =>
     deps.act(member, 'key.rename', async (tx) => {
       const { before } = await renameKey(tx, member.account_id, id, name)
       return { result: { id, name }, target: id, before: { name: before }, after: { name } }
     }),
 
-  'keys.rotate': async ({ member, body: { id }, nowMs }) => {
+  rotateKey: async ({ member, body: { id }, nowMs }) => {
     const made = await deps.act(member, 'key.rotate', async (tx, at) => {
       await refuseTooMany(tx, member.account_id)
       const result = await rotateKey(tx, deps.keyring, { ...own(deps, member), id }, at)
@@ -112,7 +112,7 @@ export const keysArea = (deps: KeysDeps): Area<typeof keysRoutes> => ({
     return newKey(deps, member, made, nowMs)
   },
 
-  'keys.revoke': async ({ member, body: { id }, nowMs }) => {
+  revokeKey: async ({ member, body: { id }, nowMs }) => {
     const { account_id } = member
     const before = await inAccount(deps.db, account_id, (tx) => oneKey(tx, account_id, id))
     if (before.revoked_at !== null) return { id, revoked_at: before.revoked_at.toISOString(), in_force: true }

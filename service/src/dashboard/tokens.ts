@@ -41,13 +41,13 @@ const LISTED_MAX = 100
 
 /** The personal access tokens of the person who asks, in the account they are in. */
 export const tokensArea = (deps: TokensDeps): Area<typeof tokensRoutes> => ({
-  'tokens.list': ({ member: { account_id, person_id }, nowMs }) =>
+  listTokens: ({ member: { account_id, person_id }, nowMs }) =>
     inAccount(deps.db, account_id, async (tx) => {
       const rows = await selectTokens(tx, account_id, person_id, null, LISTED_MAX)
       return { tokens: rows.map((row) => presentToken(row, nowMs)) }
     }),
 
-  'tokens.create': ({ member, body }) =>
+  createToken: ({ member, body }) =>
     deps.act(member, 'token.create', async (tx, nowMs) => {
       const { account_id, person_id } = member
       const { name, rights, with_links, days } = body
@@ -89,7 +89,7 @@ export const tokensArea = (deps: TokensDeps): Area<typeof tokensRoutes> => ({
       return { result, target: row.id, after }
     }),
 
-  'tokens.revoke': async ({ member, body: { id }, nowMs }) => {
+  revokeToken: async ({ member, body: { id }, nowMs }) => {
     const { account_id, person_id } = member
     const before = await inAccount(deps.db, account_id, async (tx) => {
       const [row] = await selectTokens(tx, account_id, person_id, id, 1)

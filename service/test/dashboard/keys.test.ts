@@ -29,13 +29,13 @@ function areaOf(shop: Shop, admission: Pick<Shop['admission'], 'announce'> = sho
     area,
     mails,
     member,
-    list: () => callAs(member, area['keys.list']),
-    one: (id: string) => callAs(member, area['keys.one'], { id }),
+    list: () => callAs(member, area.listKeys),
+    one: (id: string) => callAs(member, area.readKey, { id }),
     create: (name: string, wanted: readonly string[]) =>
-      callAs(member, area['keys.create'], { body: { name, scopes: wanted } }),
-    rotate: (id: string) => callAs(member, area['keys.rotate'], { body: { id } }),
-    revoke: (id: string) => callAs(member, area['keys.revoke'], { body: { id } }),
-    rename: (id: string, name: string) => callAs(member, area['keys.rename'], { body: { id, name } }),
+      callAs(member, area.createKey, { body: { name, scopes: wanted } }),
+    rotate: (id: string) => callAs(member, area.rotateKey, { body: { id } }),
+    revoke: (id: string) => callAs(member, area.revokeKey, { body: { id } }),
+    rename: (id: string, name: string) => callAs(member, area.renameKey, { body: { id, name } }),
   }
 }
 
@@ -249,7 +249,7 @@ describe('keys of the dashboard', () => {
     const times: number[] = []
     for (let n = 0; n < 10; n += 1) {
       const startedMs = performance.now()
-      const { keys, live } = await callAs(memberOf(many.id), area['keys.list'])
+      const { keys, live } = await callAs(memberOf(many.id), area.listKeys)
       times.push(performance.now() - startedMs)
       expect([keys.length, live, keys[0]?.requests_24h]).toEqual([100, 100, 2_400])
     }

@@ -69,10 +69,10 @@ async function join(account_id = shop.account.id, role = 'developer') {
   })
   return {
     person_id,
-    list: () => callAs(member, area['tokens.list']),
-    revoke: (id: string) => callAs(member, area['tokens.revoke'], { body: { id } }),
+    list: () => callAs(member, area.listTokens),
+    revoke: (id: string) => callAs(member, area.revokeToken, { body: { id } }),
     create: (facts: object = {}) =>
-      callAs(member, area['tokens.create'], {
+      callAs(member, area.createToken, {
         body: {
           name: 'laptop',
           rights: ['events:listen', 'orders:prove'],
