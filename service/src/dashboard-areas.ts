@@ -132,3 +132,15 @@ function companyFrom(config: DashboardConfig) {
   const isInsecureAllowed = config.SHOPWIRE_ENV === 'development'
   return { company: { name, issuer, client_id, client_secret, isInsecureAllowed } }
 }
+
+/** All four settings or none, and no issuer without TLS in production: the configuration has checked it. */
+function companyOf(config: DashboardConfig) {
+  const {
+    SHOPWIRE_OIDC_ISSUER: issuer,
+    SHOPWIRE_OIDC_CLIENT_ID: client_id,
+    SHOPWIRE_OIDC_CLIENT_SECRET: client_secret,
+    SHOPWIRE_OIDC_NAME: name,
+  } = config
+  if (!issuer || !client_id || !client_secret || !name) return undefined
+  return { issuer, client_id, client_secret, name, isInsecureAllowed: issuer.startsWith('http:') }
+}

@@ -1,4 +1,4 @@
-import { createSecretKey, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import { CSRF_HEADER, type DashboardRoute, dashboardRoutes, type Role } from '@shopwire/contract/dashboard'
 import { type DashboardHandlers, dashboardFamily } from '../src/edge/dashboard/dashboard-family.ts'
@@ -8,11 +8,13 @@ import type { WebFiles } from '../src/edge/web/web-files.ts'
 import { createOperator } from '../src/operations/operator.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import { type Db, sql } from '../src/platform/db.ts'
+import type { Keyring } from '../src/platform/encryption.ts'
 import { newId } from '../src/platform/ids.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
+import { readOwnKey } from '../src/platform/own-key.ts'
 import { COOKIES, csrfTokenOf } from '../src/sessions/cookies.ts'
-import { readSessions, type SessionReads } from '../src/sessions/read-sessions.ts'
+import { createSessions, type Sessions } from '../src/sessions/index.ts'
 import { createSession } from '../src/sessions/session-store.ts'
 import { openTestDatabase } from './database.ts'
 import { ask, type RawAnswer, requestBytes } from './raw-http.ts'
@@ -25,7 +27,11 @@ export interface DashboardOptions {
   readonly files?: WebFiles
   readonly log?: { write(line: string): void }
   readonly requestsPerMinute?: number
-  handlers(parts: { db: Db; sessions: SessionReads }): Partial<DashboardHandlers>
+  handlers(parts: {
+    db: Db
+    sessions: Sessions
+    keyring: Keyring
+  }): Partial<DashboardHandlers> | Promise<Partial<DashboardHandlers>>
 }
 
 /** A person with a session, and what their browser sends. */
@@ -40,10 +46,17 @@ export interface SignedInBrowser {
 export async function openDashboard(options: DashboardOptions) {
   const database = await openTestDatabase()
   const db = database.dashboardDb()
-  const key = createSecretKey(randomBytes(32))
   const limits = { idleMs: 30 * 60_000, absoluteMs: 12 * 3_600_000 }
-  const sessions = readSessions(db, limits, key)
   const keyring = testKeyring()
+  const sessions = await createSessions({
+    db,
+    keyring,
+    clock: systemClock,
+    log: createLog('silent'),
+    origin: ORIGIN,
+    limits,
+  })
+  const key = await readOwnKey(db, keyring, 'dashboard')
   const admission = createAdmission('postgres', database.db)
   await admission.open()
   const operator = createOperator(
@@ -51,6 +64,7 @@ export async function openDashboard(options: DashboardOptions) {
     'test',
   )
   const metrics = createMetrics('test', ['dashboard'])
+  const handlers = await options.handlers({ db, sessions, keyring })
   const edge = createEdge(
     {
       log: options.log ? createLog('debug', options.log) : createLog('silent'),
@@ -69,8 +83,8 @@ export async function openDashboard(options: DashboardOptions) {
           requestsPerMinute: options.requestsPerMinute ?? 1_000_000,
           addressOf: ({ socket }) => socket.remoteAddress ?? '',
         },
-        options.handlers({ db, sessions }) as DashboardHandlers,
-        options.table ?? dashboardRoutes,
+        handlers as DashboardHandlers,
+        options.table ?? dashboardRoutes.filter(({ name }) => name in handlers),
       ),
       webFamily(ORIGIN, options.files ?? new Map()),
     ],
@@ -79,6 +93,7 @@ export async function openDashboard(options: DashboardOptions) {
   const { port } = edge.server.address() as AddressInfo
   return {
     database,
+    handlers,
     db,
     operator,
     keyring,

@@ -5,7 +5,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import { every } from '../platform/every.ts'
 import { Refusal } from '../platform/trouble.ts'
-import type { SessionReads } from '../sessions/read-sessions.ts'
+import type { Sessions } from '../sessions/index.ts'
 import type { Area } from './area.ts'
 import { type AccountVersions, readVersions } from './live-queries.ts'
 import type { Member } from './member.ts'
@@ -13,7 +13,7 @@ import type { Member } from './member.ts'
 export interface LiveDeps {
   readonly db: Db
   readonly clock: Clock
-  readonly sessions: Pick<SessionReads, 'stillOpen'>
+  readonly sessions: Pick<Sessions, 'stillOpen'>
   onError(error: unknown): void
 }
 

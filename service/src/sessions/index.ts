@@ -11,14 +11,15 @@ import { createBetterAuth } from './better-auth.ts'
 import { type CompanySettings, createCompany } from './company.ts'
 import { companyRoutes } from './company-routes.ts'
 import type { IdentityContext } from './context.ts'
+import { COOKIES, csrfTokenOf, readCookie } from './cookies.ts'
 import type { IdentityArea } from './identity-call.ts'
 import { invitationRoutes } from './invitation-routes.ts'
 import { resetMail } from './mails.ts'
 import { createPasswords, type PasswordCost } from './passwords.ts'
-import { readSessions, type SessionReads } from './read-sessions.ts'
 import { securityRoutes } from './security-routes.ts'
-import type { SessionLimits } from './session-store.ts'
+import { findSession, type SessionLimits, stillSignedIn } from './session-store.ts'
 import { signInRoutes } from './sign-in-routes.ts'
+import type { SignedIn } from './signed-in.ts'
 
 export interface SessionsDeps {
   /** As the dashboard's role. */
@@ -34,7 +35,21 @@ export interface SessionsDeps {
   readonly passwordCost?: PasswordCost
 }
 
-export interface Sessions extends SessionReads {
+/** Who sent a request, as far as its cookies tell. */
+export interface Visitor {
+  readonly signed_in: SignedIn | undefined
+  /** What every action must carry. Undefined: no page was given one, so no action is taken. */
+  readonly csrf_token: string | undefined
+}
+
+export interface Sessions {
+  /** Reads the session, the membership and the role from the database, every time. */
+  identify(cookie: string | undefined, nowMs: number): Promise<Visitor>
+  /** The ids of those sessions that have not ended and whose person is still in the account. For many open streams at a time. */
+  stillOpen(
+    sessions: readonly { readonly session_id: string; readonly account_id: string }[],
+    nowMs: number,
+  ): Promise<ReadonlySet<string>>
   /** One handler for every route of identity. */
   readonly area: IdentityArea<typeof identityRoutes>
   /** Resolves when nothing is done after an answer any more. */
@@ -80,7 +95,13 @@ export async function createSessions(deps: SessionsDeps): Promise<Sessions> {
     },
   }
   return {
-    ...readSessions(db, limits, key),
+    async identify(cookie, nowMs) {
+      const token = readCookie(cookie, COOKIES.session)
+      const signed_in = token === undefined ? undefined : await findSession(db, token, limits, nowMs)
+      const bearer = signed_in ? token : readCookie(cookie, COOKIES.visitor)
+      return { signed_in, csrf_token: bearer === undefined ? undefined : csrfTokenOf(key, bearer) }
+    },
+    stillOpen: (sessions, nowMs) => stillSignedIn(db, sessions, limits, nowMs),
     area: {
       ...signInRoutes(context),
       ...securityRoutes(context),

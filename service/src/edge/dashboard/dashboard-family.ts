@@ -4,12 +4,12 @@ import { RATE_WINDOW_S } from '@shopwire/contract'
 import { type DashboardRoute, dashboardRoutes, type identityRoutes } from '@shopwire/contract/dashboard'
 import type { Area } from '../../dashboard/area.ts'
 import type { Member } from '../../dashboard/member.ts'
-import type { SessionReads } from '../../sessions/read-sessions.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Metrics } from '../../platform/metrics.ts'
 import { createThrottle } from '../../platform/throttle.ts'
 import { Refusal, refuse } from '../../platform/trouble.ts'
 import type { IdentityAnswer, IdentityArea } from '../../sessions/identity-call.ts'
+import type { Sessions } from '../../sessions/index.ts'
 import type { SignedIn } from '../../sessions/signed-in.ts'
 import { bodyNotTaken, createInputReader, type InputReader } from '../read-input.ts'
 import { receiveBody, refuseDeclaredLength } from '../receive-body.ts'
@@ -22,7 +22,7 @@ import { createPresenter, type PresentReply } from './present-reply.ts'
 export interface DashboardFamilyDeps {
   readonly clock: Clock
   readonly metrics: Pick<Metrics, 'rateLimited'>
-  readonly sessions: SessionReads
+  readonly sessions: Pick<Sessions, 'identify'>
   /** Of its pages, such as https://dashboard.example.com; without a slash at the end. */
   readonly origin: string
   /** Compares each reply with its schema before it is sent; for development and tests. */
