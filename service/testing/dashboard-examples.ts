@@ -73,4 +73,18 @@ export const routeExamples: Readonly<Record<DashboardRouteName, RouteExample>> =
   leaveAccount: { body: {} },
   listAudit: {},
   live: {},
+  getBalance: {},
+  listTransfers: {},
+  exportStatement: {},
+  statementPdf: { query: { month: new Date().toISOString().slice(0, 7) } },
+  getSpend: {},
+  getBalanceAlert: {},
+  setBalanceAlert: {
+    body: { threshold_cents: 100, people: ['per_1'], emails: [] },
+    foreign: 'names people; who is not a member gets no mail',
+  },
+  getFunding: {},
+  listTopUps: {},
+  getTopUp: { id: 'top_1', foreign: () => ({ id: 'top_other' }) },
+  startTopUp: { body: { provider: 'bank', amount_cents: 10_000 } },
 }

@@ -1,6 +1,7 @@
 import { createRootRoute, createRoute, createRouter, Outlet } from '@tanstack/react-router'
 import { parseSearch, stringifySearch } from './lib/url-state.ts'
 import type { ScreenRoute } from './screen-route.ts'
+import { balanceScreens } from './screens/balance/routes.ts'
 import { identityScreens } from './screens/identity/routes.ts'
 import { Gates } from './session/gates.tsx'
 import { SignedIn } from './session/signed-in.tsx'
@@ -8,7 +9,7 @@ import { Crashed } from './shell/crashed.tsx'
 import { NotFound } from './shell/not-found.tsx'
 
 /** Screens inside the shell. An area adds its list here. */
-const screens: readonly ScreenRoute[] = []
+const screens: readonly ScreenRoute[] = [...balanceScreens]
 
 const root = createRootRoute({
   component: () => (
