@@ -1,6 +1,7 @@
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/db.ts'
 import type { Keyring } from '../platform/encryption.ts'
 import { queueMail } from '../platform/mail.ts'
+import { selectOwners } from '../sessions/members.ts'
 import type { Member } from './member.ts'
 
 export interface OwnerMail {
@@ -12,18 +13,10 @@ export interface OwnerMail {
 /** Writes to every owner of the member's account, in the transaction of what it reports: both happen, or neither. */
 export type MailOwners = (tx: Tx, member: Member, mail: OwnerMail, nowMs: number) => Promise<void>
 
+/** Also to the owner who acted: it may not have been them. */
 export function createMailOwners(keyring: Keyring): MailOwners {
   return async (tx, { account_id }, mail, nowMs) => {
     for (const { email } of await selectOwners(tx, account_id))
-      await queueMail(tx, keyring, { ...mail, to: email, account_id }, nowMs)
+      await queueMail(tx, keyring, { to: email, account_id, ...mail }, nowMs)
   }
 }
-
-const selectOwners = (tx: Queryable, account_id: string) =>
-  tx.many<{ email: string }>(sql`
-    select p.email
-      from memberships m
-      join people p on p.id = m.person_id
-     where m.account_id = ${account_id}
-       and m.role = 'owner'
-     order by p.email`)

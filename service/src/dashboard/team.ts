@@ -3,7 +3,6 @@ import { getAccount } from '../accounts/account.ts'
 import { inAccount } from '../platform/account-scope.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import type { Keyring } from '../platform/encryption.ts'
-import { queueMail } from '../platform/mail.ts'
 import { refuse } from '../platform/trouble.ts'
 import {
   createInvitation,
@@ -12,16 +11,18 @@ import {
   withdrawInvitation,
 } from '../sessions/invitations.ts'
 import { teamMail } from '../sessions/mails.ts'
-import { changeRole, removeMember, selectMembers, selectOwners } from '../sessions/members.ts'
+import { changeRole, removeMember, selectMembers } from '../sessions/members.ts'
 import { ROLE_NAMES, selectPerson } from '../sessions/people.ts'
 import type { MemberAct } from './act.ts'
 import type { Area } from './area.ts'
+import type { MailOwners } from './mail-owners.ts'
 import type { Member } from './member.ts'
 
 export interface TeamDeps {
   readonly db: Db
   readonly act: MemberAct
   readonly keyring: Keyring
+  readonly mailOwners: MailOwners
   /** Of the dashboard's pages. */
   readonly origin: string
 }
@@ -29,14 +30,10 @@ export interface TeamDeps {
 const DONE = { ok: true } as const
 
 /** Who belongs to the account, and as what. */
-export function teamArea({ db, act, keyring, origin }: TeamDeps): Area<typeof teamRoutes> {
-  /** Every owner hears of every change, the one who made it too: it may not have been them. */
+export function teamArea({ db, act, keyring, mailOwners, origin }: TeamDeps): Area<typeof teamRoutes> {
   async function tellOwners(tx: Tx, member: Member, what: string, nowMs: number) {
     const account = await getAccount(tx, member.account_id)
-    for (const { email } of await selectOwners(tx, member.account_id)) {
-      const text = teamMail(what, account.name, origin)
-      await queueMail(tx, keyring, { to: email, account_id: member.account_id, ...text }, nowMs)
-    }
+    await mailOwners(tx, member, teamMail(what, account.name, origin), nowMs)
   }
 
   async function leave(member: Member, person_id: string, action: string) {

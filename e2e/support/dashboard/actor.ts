@@ -1,0 +1,83 @@
+import type { Locator, Page } from 'playwright-core'
+
+/** A person at the dashboard: with a mouse, or with the keyboard alone. Journeys are written once and done by both. */
+export interface Actor {
+  readonly page: Page
+  readonly hands: Hands
+  /** Presses a button, a link, a tab, a menu item. */
+  press(target: Locator): Promise<void>
+  /** Replaces what a field holds. */
+  write(field: Locator, text: string): Promise<void>
+  /** Chooses a checkbox, a radio button or a switch. */
+  choose(target: Locator): Promise<void>
+}
+
+export const hands = ['mouse', 'keyboard'] as const
+export type Hands = (typeof hands)[number]
+
+/** More stops than any page has. */
+const STOPS_MAX = 150
+
+export function createActor(page: Page, how: Hands): Actor {
+  if (how === 'mouse') {
+    return {
+      page,
+      hands: how,
+      press: (target) => target.click(),
+      write: (field, text) => field.fill(text),
+      choose: (target) => target.click(),
+    }
+  }
+  return {
+    page,
+    hands: how,
+    async press(target) {
+      await tabTo(page, target)
+      await page.keyboard.press('Enter')
+    },
+    async write(field, text) {
+      await tabTo(page, field)
+      await page.keyboard.press('ControlOrMeta+a')
+      await page.keyboard.type(text)
+    },
+    async choose(target) {
+      await tabTo(page, target)
+      await page.keyboard.press('Space')
+    },
+  }
+}
+
+/** Tab stops only: what cannot be reached by Tab, or by an arrow key inside a group, does not exist for this person. */
+async function tabTo(page: Page, target: Locator): Promise<void> {
+  await target.waitFor()
+  const passed: string[] = []
+  for (let stop = 0; stop < STOPS_MAX; stop += 1) {
+    if (await holdsFocus(target)) return
+    await page.keyboard.press('Tab')
+    passed.push(await describeFocus(page))
+    // Menus, tabs and radio groups are one stop; the arrow keys move inside.
+    if (!(await holdsFocus(target)) && (await isInGroupWithFocus(target))) await arrowTo(page, target)
+  }
+  throw new Error(`${target} was not reached by Tab. The focus passed:\n${passed.slice(-40).join('\n')}`)
+}
+
+async function arrowTo(page: Page, target: Locator): Promise<void> {
+  for (let n = 0; n < 20 && !(await holdsFocus(target)); n += 1) {
+    await page.keyboard.press('ArrowDown')
+    if (!(await holdsFocus(target))) await page.keyboard.press('ArrowRight')
+  }
+}
+
+const holdsFocus = (target: Locator): Promise<boolean> =>
+  target.evaluate((element) => element === element.ownerDocument.activeElement)
+
+const isInGroupWithFocus = (target: Locator): Promise<boolean> =>
+  target.evaluate((element) => {
+    const group = element.closest('[role=menu],[role=tablist],[role=radiogroup],[role=listbox]')
+    return group?.contains(element.ownerDocument.activeElement) ?? false
+  })
+
+const describeFocus = (page: Page): Promise<string> =>
+  page.evaluate<string>(
+    "(() => { const e = document.activeElement; return e ? e.tagName + ' ' + (e.getAttribute('aria-label') ?? e.textContent ?? '').slice(0, 60) : 'nothing' })()",
+  )
