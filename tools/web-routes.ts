@@ -5,7 +5,9 @@ import { CSRF_HEADER, dashboardRoutes } from '@shopwire/contract/dashboard'
  * values from here, so that no schema library is in what a browser loads.
  */
 export function webRoutesText(): string {
-  const rows = dashboardRoutes.map(({ name, method, path }) => `  ${name}: ['${method}', '${path}'],`)
+  const rows = dashboardRoutes.map(
+    ({ name, method, path }) => `  ${/^\w+$/.test(name) ? name : `'${name}'`}: ['${method}', '${path}'],`,
+  )
   return [
     '// Made by "npm run generate" from contract/src/dashboard; do not edit.',
     '',

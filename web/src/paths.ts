@@ -21,5 +21,4 @@ export const paths = {
   resetPassword: '/reset-password',
   verifyEmail: '/verify-email',
   invitation: '/invitation',
-  docs: '/docs/',
 } as const

@@ -1,15 +1,25 @@
 import { createRootRoute, createRoute, createRouter, Outlet } from '@tanstack/react-router'
 import { parseSearch, stringifySearch } from './lib/url-state.ts'
 import type { ScreenRoute } from './screen-route.ts'
+import { auditScreens } from './screens/audit/routes.ts'
 import { balanceScreens } from './screens/balance/routes.ts'
 import { identityScreens } from './screens/identity/routes.ts'
+import { securityScreens } from './screens/security/routes.ts'
+import { settingsScreens } from './screens/settings/routes.ts'
+import { teamScreens } from './screens/team/routes.ts'
 import { Gates } from './session/gates.tsx'
 import { SignedIn } from './session/signed-in.tsx'
 import { Crashed } from './shell/crashed.tsx'
 import { NotFound } from './shell/not-found.tsx'
 
 /** Screens inside the shell. An area adds its list here. */
-const screens: readonly ScreenRoute[] = [...balanceScreens]
+const screens: readonly ScreenRoute[] = [
+  ...balanceScreens,
+  ...teamScreens,
+  ...securityScreens,
+  ...auditScreens,
+  ...settingsScreens,
+]
 
 const root = createRootRoute({
   component: () => (

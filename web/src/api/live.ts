@@ -1,13 +1,9 @@
+import type { LiveHint, LiveTopic } from '@shopwire/contract/dashboard'
 import type { QueryClient } from '@tanstack/react-query'
 import { useEffect, useSyncExternalStore } from 'react'
 
 /** What the service hints at. A hint says that something changed, never what: the reads say that. */
-export type Topic = 'orders' | 'balance' | 'deliveries' | 'webhook' | 'keys' | 'team'
-
-export interface Hint {
-  readonly topic: Topic
-  readonly id?: string
-}
+export type Topic = LiveTopic
 
 export type LiveState = 'connecting' | 'live' | 'waiting'
 
@@ -17,10 +13,10 @@ const RECONNECT_MS = [2_000, 5_000, 10_000, 30_000, 60_000] as const
 
 let state: LiveState = 'connecting'
 const stateListeners = new Set<() => void>()
-const hintListeners = new Set<(hint: Hint) => void>()
+const hintListeners = new Set<(topics: readonly Topic[]) => void>()
 
 /** Opens the stream and keeps it open. Returns what closes it. */
-export function openLive(client: QueryClient): () => void {
+export function openLive(client: QueryClient, onEnded: () => void): () => void {
   const changed = new Set<Topic>()
   let source: EventSource | undefined
   let failures = 0
@@ -38,15 +34,20 @@ export function openLive(client: QueryClient): () => void {
     })
   }
   const take = (message: MessageEvent<string>) => {
-    const hint = readHint(message.data)
-    if (!hint) return
-    for (const listener of hintListeners) listener(hint)
-    changed.add(hint.topic)
+    const topics = readHint(message.data)
+    for (const listener of hintListeners) listener(topics)
+    for (const topic of topics) changed.add(topic)
     gather ??= setTimeout(flush, GATHER_MS)
   }
   const connect = () => {
     source = new EventSource('/api/live')
-    source.onmessage = take
+    source.addEventListener('hint', take)
+    // The session is over or the membership was removed. Reading the session again leads to the right place.
+    source.addEventListener('ended', () => {
+      source?.close()
+      setState('waiting')
+      onEnded()
+    })
     source.onopen = () => {
       // What changed while nobody listened is unknown: read everything live again.
       if (failures > 0) {
@@ -86,7 +87,7 @@ export function useLiveState(): LiveState {
 }
 
 /** Calls back on every hint, for what a read alone cannot show. Most screens use `live` of useRead instead. */
-export function useLive(onHint: (hint: Hint) => void): void {
+export function useLive(onHint: (topics: readonly Topic[]) => void): void {
   useEffect(() => {
     hintListeners.add(onHint)
     return () => {
@@ -103,11 +104,10 @@ function setState(value: LiveState): void {
 const topicsOf = (meta: Record<string, unknown> | undefined): readonly Topic[] =>
   (meta?.live as readonly Topic[] | undefined) ?? []
 
-function readHint(text: string): Hint | undefined {
+function readHint(text: string): readonly Topic[] {
   try {
-    const hint = JSON.parse(text) as Partial<Hint>
-    return hint.topic ? (hint as Hint) : undefined
+    return (JSON.parse(text) as LiveHint).topics
   } catch {
-    return undefined
+    return []
   }
 }

@@ -25,7 +25,9 @@ type Stage =
 
 /** Nobody goes on with a password alone: a passkey, or an authenticator app with recovery codes. */
 export function Enrol({ session }: { readonly session: Session }) {
-  const [stage, setStage] = useState<Stage>({ at: heldPassword() ? 'choose' : 'password' })
+  const [stage, setStage] = useState<Stage>({
+    at: session.person?.has_password && !heldPassword() ? 'password' : 'choose',
+  })
   const [error, setError] = useState<string>()
   const [busy, setBusy] = useState<'passkey' | 'totp'>()
   const signOut = useSignOut()
@@ -94,8 +96,9 @@ export function Enrol({ session }: { readonly session: Session }) {
     )
   }
   const canUsePasskey = browserSupportsWebAuthn()
+  const isOperator = session.person?.kind === 'operator'
   return (
-    <PublicPage title={words.title} lead={words.lead} foot={foot}>
+    <PublicPage title={words.title} lead={isOperator ? words.leadOperator : words.lead} foot={foot}>
       <div>
         <div className={classes.choices}>
           <div className={classes.choice}>
@@ -115,16 +118,18 @@ export function Enrol({ session }: { readonly session: Session }) {
               </Button>
             </div>
           </div>
-          <div className={classes.choice}>
-            <IconDeviceMobile size={20} stroke={1.6} aria-hidden />
-            <div>
-              <h2 className="sw-strong">{words.chooseTotp}</h2>
-              <p className={classes.choiceNote}>{words.chooseTotpNote}</p>
-              <Button loading={busy === 'totp'} onClick={() => void run('totp', tryApp)}>
-                {words.useTotp}
-              </Button>
+          {isOperator ? null : (
+            <div className={classes.choice}>
+              <IconDeviceMobile size={20} stroke={1.6} aria-hidden />
+              <div>
+                <h2 className="sw-strong">{words.chooseTotp}</h2>
+                <p className={classes.choiceNote}>{words.chooseTotpNote}</p>
+                <Button loading={busy === 'totp'} onClick={() => void run('totp', tryApp)}>
+                  {words.useTotp}
+                </Button>
+              </div>
             </div>
-          </div>
+          )}
         </div>
         {error ? (
           <p className={classes.error} role="alert">

@@ -1,5 +1,7 @@
 import type { Session } from '../api/session.ts'
 
-/** Who signs in with a password must have a second factor. A company's own sign-in brings its own. */
+/** Who signs in with a password must have a second factor, and who runs the store a passkey. A company's own sign-in brings its own. */
 export const needsSecondFactor = ({ person }: Session): boolean =>
-  person?.has_password === true && !person.has_passkey && !person.has_totp
+  person !== null &&
+  !person.has_passkey &&
+  (person.kind === 'operator' || (person.has_password && !person.has_totp))

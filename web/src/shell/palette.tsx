@@ -3,23 +3,13 @@ import { IconHelp, IconLogout, IconSearch } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
-import { send } from '../api/transport.ts'
+import { api } from '../api/client.ts'
 import { Key } from '../components/pager.tsx'
 import { parseSearch } from '../lib/url-state.ts'
-import { paths } from '../paths.ts'
 import { shell } from '../strings/shell.ts'
 import { nav } from './nav.ts'
 import classes from './palette.module.css'
 import { themeChoices, useTheme } from './theme-switch.tsx'
-
-/** What `GET /api/find?q=` answers: what the text is the id or key of, in this account. */
-export interface Found {
-  readonly kind: string
-  readonly id: string
-  readonly title: string
-  readonly note?: string
-  readonly to?: string
-}
 
 interface Action {
   readonly id: string
@@ -30,8 +20,8 @@ interface Action {
 }
 
 const words = shell.palette
-/** Shorter texts are names of pages, longer ones may be ids or idempotency keys. */
-const ID_LENGTH_MIN = 8
+/** Six characters may be the end of an order's id; shorter texts are names of pages. */
+const ID_LENGTH_MIN = 6
 const PREFIX = /^(ord|evt|key|req|tra|whs|inv)_/
 
 /** ⌘K: any id, page or action. */
@@ -53,7 +43,7 @@ export function Palette({
   const looksLikeId = PREFIX.test(wanted) || wanted.length >= ID_LENGTH_MIN
   const found = useQuery({
     queryKey: ['find', wanted],
-    queryFn: ({ signal }) => find(wanted, signal),
+    queryFn: async ({ signal }) => (await api.read('find', { query: { q: wanted } }, signal)).matches,
     enabled: looksLikeId,
     staleTime: 10_000,
   })
@@ -113,17 +103,18 @@ export function Palette({
       <Spotlight.ActionsList className={classes.list ?? ''}>
         {results.length > 0 ? (
           <Spotlight.ActionsGroup label={words.found}>
-            {results.map(({ kind, id, title, note, to }) => (
+            {results.map(({ kind, id, about, path }) => (
               <Spotlight.Action
                 key={`${kind}-${id}`}
-                onClick={() => go(to ?? addressOf(kind, id))}
+                onClick={() => go(path)}
                 className={classes.action ?? ''}
               >
                 <span className={classes.found}>
-                  <span className="sw-strong">{title}</span>
-                  <span className="sw-meta">
-                    {note} <span className="sw-mono">{id}</span>
+                  <span className="sw-strong">
+                    {words.kinds[kind]}
+                    {about ? `: ${about}` : ''}
                   </span>
+                  <span className="sw-meta sw-mono">{id}</span>
                 </span>
               </Spotlight.Action>
             ))}
@@ -172,20 +163,4 @@ function sayNothing(
   if (!looksLikeId) return words.tooShort
   if (isFetching) return words.looking
   return isError ? words.failed : words.nothing
-}
-
-async function find(text: string, signal: AbortSignal): Promise<readonly Found[]> {
-  const answer = (await send({ method: 'GET', path: `/api/find?q=${encodeURIComponent(text)}`, signal })) as {
-    readonly found?: readonly Found[]
-    readonly results?: readonly Found[]
-  }
-  return answer.found ?? answer.results ?? []
-}
-
-function addressOf(kind: string, id: string): string {
-  if (kind === 'order') return paths.order(id)
-  if (kind === 'key') return paths.key(id)
-  if (kind === 'event' || kind === 'delivery') return paths.delivery(id)
-  if (kind === 'transfer') return `${paths.balance}?open=${id}`
-  return paths.auditOf(id)
 }

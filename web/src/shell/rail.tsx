@@ -64,20 +64,30 @@ export function Rail({ session, store, onSignOut, onNavigate }: RailProps) {
         ))}
       </nav>
       <footer className={classes.footer}>
-        <div className={classes.state} data-open={store === undefined ? undefined : store.is_open}>
+        <div className={classes.state} data-open={store ? store.is_open && store.api === 'up' : undefined}>
           <span className={classes.dot} aria-hidden />
-          {store === undefined ? shell.store.unknown : store.is_open ? shell.store.open : shell.store.closed}
+          {storeWords(store)}
         </div>
         <div className={classes.foot}>
-          <a href={store?.docs_url ?? paths.docs} target="_blank" rel="noreferrer" className={classes.docs}>
-            <docsItem.icon size={14} stroke={1.6} aria-hidden />
-            {docsItem.label}
-          </a>
+          {store?.docs_url ? (
+            <a href={store.docs_url} target="_blank" rel="noreferrer" className={classes.docs}>
+              <docsItem.icon size={14} stroke={1.6} aria-hidden />
+              {docsItem.label}
+            </a>
+          ) : (
+            <span />
+          )}
           <span>{store?.version ? `v${store.version}` : ''}</span>
         </div>
       </footer>
     </div>
   )
+}
+
+function storeWords(store: StoreState | undefined): string {
+  if (!store) return shell.store.unknown
+  if (!store.is_open) return shell.store.closed
+  return store.api === 'up' ? shell.store.open : shell.store.degraded
 }
 
 function AccountMenu({ session, onSignOut }: Pick<RailProps, 'session' | 'onSignOut'>) {

@@ -6,7 +6,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useRouter } from '@tanstack/react-router'
 import { type ReactNode, useEffect } from 'react'
 import { openLive } from '../api/live.ts'
-import type { Session } from '../api/session.ts'
+import { renewSession, type Session } from '../api/session.ts'
 import { EmptyState } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
 import { useKeys } from '../lib/keyboard.ts'
@@ -26,10 +26,14 @@ const MAIN = 'main'
 export function Shell({ session, children }: { readonly session: Session; readonly children: ReactNode }) {
   const [isNavOpen, navDrawer] = useDisclosure(false)
   const [isHelpOpen, help] = useDisclosure(false)
-  const store = useStoreState(true)
+  const store = useStoreState(session.account !== null)
   const signOut = useSignOut()
   const client = useQueryClient()
-  useEffect(() => openLive(client), [client])
+  const account_id = session.account?.id
+  useEffect(
+    () => (account_id ? openLive(client, () => void renewSession()) : undefined),
+    [client, account_id],
+  )
   useGoToKeys()
   useKeys({ '?': () => help.open() })
   useFocusAfterNavigation()
@@ -89,12 +93,14 @@ function StoreBanner({ store }: { readonly store: StoreState | undefined }) {
     <div className={classes.banner} role="status">
       <IconDoorOff size={17} stroke={1.6} aria-hidden />
       <p>
-        <strong>{shell.store.banner}</strong> {shell.store.bannerMore}{' '}
-        {store.closed_since ? (
+        <strong>{shell.store.banner}</strong> {store.reason ? `${store.reason}. ` : ''}
+        {shell.store.bannerMore} {shell.store.since} <Time at={store.since} as="short" />
+        {store.opens_at ? (
           <>
-            Since <Time at={store.closed_since} as="short" />.
+            , {shell.store.opens} <Time at={store.opens_at} as="short" />
           </>
         ) : null}
+        .
       </p>
     </div>
   )

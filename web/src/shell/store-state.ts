@@ -1,21 +1,11 @@
-import { useQuery } from '@tanstack/react-query'
-import { send } from '../api/transport.ts'
+import type { Reply } from '../api/client.ts'
+import { useRead } from '../api/hooks.ts'
 
 /** What the rail and the banner say about the store. */
-export interface StoreState {
-  readonly is_open: boolean
-  readonly version?: string
-  readonly docs_url?: string | null
-  readonly closed_since?: string | null
-}
+export type StoreState = Reply<'getStore'> & { readonly docs_url?: string | null }
 
 const EVERY_MS = 60_000
 
-export const useStoreState = (isSignedIn: boolean): StoreState | undefined =>
-  useQuery({
-    queryKey: ['getStore', {}],
-    queryFn: async ({ signal }) => (await send({ method: 'GET', path: '/api/store', signal })) as StoreState,
-    enabled: isSignedIn,
-    refetchInterval: EVERY_MS,
-    staleTime: EVERY_MS,
-  }).data
+/** Needs an account: without one, the service answers nothing about the store either. */
+export const useStoreState = (isInAccount: boolean): StoreState | undefined =>
+  useRead('getStore', {}, { enabled: isInAccount, refetchEveryMs: EVERY_MS }).data

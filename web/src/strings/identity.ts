@@ -11,6 +11,12 @@ export const identity = {
     company: (name: string) => `Sign in with ${name}`,
     or: 'or',
     forgot: 'Forgot password?',
+    companyFailed: {
+      unavailable: 'Your company’s sign-in did not answer. Try again, or sign in another way.',
+      expired: 'That took longer than ten minutes, or was opened twice. Start again.',
+      refused: 'Your company’s sign-in did not confirm who you are. Start again.',
+      unknown: 'Your company confirmed who you are, but nobody has invited this address yet. Ask an Owner.',
+    },
     noAccount: 'No account? An Owner of your account can invite you from the Team page.',
   },
   code: {
@@ -43,6 +49,7 @@ export const identity = {
   enrol: {
     title: 'Set up a second factor',
     lead: 'A password alone is not enough here: this account can spend money. It takes a minute, once.',
+    leadOperator: 'People who run the store sign in with a passkey and nothing else.',
     choosePasskey: 'Passkey',
     choosePasskeyNote:
       'Face, fingerprint or PIN of this device, or a security key. Nothing to type, nothing to phish.',
@@ -109,6 +116,7 @@ export const identity = {
     title: (account: string) => `Join ${account}`,
     lead: (inviter: string | null, role: string) =>
       inviter ? `${inviter} invited you as ${role}.` : `You are invited as ${role}.`,
+    leadOperator: 'You are invited to run this store. A passkey comes next; there is no password.',
     email: 'E-mail',
     expires: 'The invitation works until',
     name: 'Your name',

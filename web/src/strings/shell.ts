@@ -34,10 +34,12 @@ export const shell = {
   store: {
     open: 'Store open, API up',
     closed: 'Store closed',
+    degraded: 'Store open, delivery paused',
     unknown: 'Store state unknown',
     banner: 'The store is closed.',
     bannerMore: 'Reads work; new orders get 503 and cost nothing. Paid orders are still delivered.',
-    since: (time: string) => `Since ${time}.`,
+    since: 'Closed since',
+    opens: 'opens again at',
   },
   themes: { light: 'Light', dark: 'Dark', auto: 'System' },
   palette: {
@@ -45,6 +47,14 @@ export const shell = {
     pages: 'Pages',
     actions: 'Actions',
     found: 'Found',
+    kinds: {
+      order: 'Order',
+      event: 'Event',
+      key: 'API key',
+      transfer: 'Ledger entry',
+      request: 'Request',
+      idempotency_key: 'Idempotency key',
+    },
     looking: 'Looking…',
     nothing: 'Nothing has this id or key in this account.',
     tooShort: 'Paste an order, event, key, transfer or request id, or an idempotency key.',

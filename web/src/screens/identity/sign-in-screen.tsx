@@ -24,7 +24,11 @@ type Step = { readonly next: 'done' | 'totp' | 'enrol' }
 const words = identity.signIn
 
 export function SignInScreen() {
-  const { to, ended } = useSearch({ strict: false }) as { readonly to?: string; readonly ended?: string }
+  const { to, ended, company } = useSearch({ strict: false }) as {
+    readonly to?: string
+    readonly ended?: string
+    readonly company?: string
+  }
   const { data: session, error, refetch } = useQuery(sessionQuery)
   const router = useRouter()
   const [isPending, setPending] = useState(false)
@@ -60,6 +64,11 @@ export function SignInScreen() {
         {ended ? (
           <p className={classes.note} role="status">
             {words.ended}
+          </p>
+        ) : null}
+        {company ? (
+          <p className={classes.note} role="alert">
+            {words.companyFailed[company as keyof typeof words.companyFailed] ?? words.companyFailed.refused}
           </p>
         ) : null}
         <PasswordForm onStep={goOn} />

@@ -1,0 +1,66 @@
+import { DetailPanel } from '../../components/detail-panel.tsx'
+import { Facts } from '../../components/dialogs.tsx'
+import { Section } from '../../components/page.tsx'
+import { Time } from '../../components/time.tsx'
+import { audit } from '../../strings/audit.ts'
+import { words } from '../../strings/common.ts'
+import { actionWords } from './action-words.ts'
+import classes from './audit.module.css'
+import type { AuditRow } from './audit-screen.tsx'
+import { changesOf } from './changes.ts'
+
+interface AuditPanelProps {
+  readonly row: AuditRow
+  readonly onClose: () => void
+  readonly onPrevious: (() => void) | undefined
+  readonly onNext: (() => void) | undefined
+}
+
+/** One action: who, from where, and each value before and after. */
+export function AuditPanel({ row, onClose, onPrevious, onNext }: AuditPanelProps) {
+  const changes = changesOf(row.before, row.after)
+  return (
+    <DetailPanel
+      title={actionWords(row.action)}
+      meta={<span className="sw-mono">{row.action}</span>}
+      onClose={onClose}
+      onPrevious={onPrevious}
+      onNext={onNext}
+    >
+      <Facts
+        facts={[
+          { label: audit.when, value: <Time at={row.at} /> },
+          { label: audit.person, value: row.actor_name },
+          { label: audit.target, value: <span className="sw-mono">{row.target || words.none}</span> },
+          { label: audit.address, value: <span className="sw-mono">{row.address ?? words.none}</span> },
+          { label: audit.request, value: <span className="sw-mono">{row.request_id ?? words.none}</span> },
+        ]}
+      />
+      <Section title={audit.change}>
+        {changes.length === 0 ? (
+          <p className="sw-quiet">{audit.nothing}</p>
+        ) : (
+          <table className={classes.changes}>
+            <caption className="sw-hidden">{audit.change}</caption>
+            <thead>
+              <tr>
+                <th scope="col">{audit.field}</th>
+                <th scope="col">{audit.before}</th>
+                <th scope="col">{audit.after}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {changes.map(({ field, before, after, isChanged }) => (
+                <tr key={field} data-changed={isChanged || undefined}>
+                  <th scope="row">{field}</th>
+                  <td>{before}</td>
+                  <td>{after}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </Section>
+    </DetailPanel>
+  )
+}

@@ -1,0 +1,137 @@
+import { Button } from '@mantine/core'
+import type { Reply } from '../../api/client.ts'
+import { useRead } from '../../api/hooks.ts'
+import { type Column, DataTable } from '../../components/data-table.tsx'
+import { choiceFilter, type Filter, FilterBar, textFilter } from '../../components/filter-bar.tsx'
+import { Id } from '../../components/id.tsx'
+import { Page } from '../../components/page.tsx'
+import { usePaging } from '../../components/pager.tsx'
+import { EmptyState } from '../../components/states.tsx'
+import { Time } from '../../components/time.tsx'
+import { dayKey, formatLongDay } from '../../lib/time.ts'
+import { useUrlState } from '../../lib/url-state.ts'
+import { audit } from '../../strings/audit.ts'
+import { words } from '../../strings/common.ts'
+import { actionWords } from './action-words.ts'
+import { AuditPanel } from './audit-panel.tsx'
+
+export type AuditRow = Reply<'listAudit'>['rows'][number]
+
+export function AuditScreen() {
+  const [url, setUrl] = useUrlState()
+  const { before, after, person_id, action, target } = url
+  const { data, error, refetch } = useRead(
+    'listAudit',
+    { query: { before, after, person_id, action, target } },
+    { keepPrevious: true },
+  )
+  const { data: team } = useRead('getTeam')
+  const filters: readonly Filter[] = [
+    choiceFilter(
+      audit.filters.person,
+      'person_id',
+      team?.members.map(({ person_id: id, name }) => [id, name]) ?? [],
+    ),
+    choiceFilter(audit.filters.action, 'action', audit.kinds),
+    textFilter(audit.filters.target, 'target', audit.targetPlaceholder),
+  ]
+  const paging = usePaging(data)
+  const rows = data?.rows
+  const openAt = rows?.findIndex(({ id }) => id === url.open) ?? -1
+  const open = rows?.[openAt]
+  const show = (row: AuditRow | undefined) => setUrl({ open: row?.id }, { replace: url.open !== undefined })
+  const set = filters.flatMap((filter) => {
+    const shown = filter.shown(url)
+    return shown === undefined ? [] : [`${filter.label} ${shown}`]
+  })
+  return (
+    <Page title={audit.title} meta={audit.meta}>
+      <FilterBar filters={filters} />
+      <DataTable
+        caption={audit.caption}
+        what={audit.title}
+        columns={columns}
+        rows={rows}
+        rowId={({ id }) => id}
+        onOpen={show}
+        openId={open?.id}
+        groupBy={{
+          key: ({ at }) => dayKey(at),
+          head: (first) => <span className="sw-strong">{formatLongDay(first.at)}</span>,
+        }}
+        phone={(row) => ({
+          top: [actionWords(row.action), <Time key="at" at={row.at} as="short" />],
+          bottom: [row.actor_name, <Target key="target" row={row} />],
+        })}
+        error={error}
+        onRetry={() => void refetch()}
+        empty={
+          set.length > 0 ? (
+            <EmptyState
+              title={audit.noResult}
+              actions={
+                <Button
+                  onClick={() => setUrl({ person_id: undefined, action: undefined, target: undefined })}
+                >
+                  {words.clearFilters}
+                </Button>
+              }
+            >
+              {audit.noResultBody(set.join(', '))}
+            </EmptyState>
+          ) : (
+            <EmptyState title={audit.none}>{audit.noneBody}</EmptyState>
+          )
+        }
+        paging={paging}
+      />
+      {open ? (
+        <AuditPanel
+          row={open}
+          onClose={() => show(undefined)}
+          onPrevious={openAt > 0 ? () => show(rows?.[openAt - 1]) : undefined}
+          onNext={rows && openAt < rows.length - 1 ? () => show(rows[openAt + 1]) : undefined}
+        />
+      ) : null}
+    </Page>
+  )
+}
+
+const columns: readonly Column<AuditRow>[] = [
+  {
+    id: 'action',
+    header: audit.columns.action,
+    cell: ({ action }) => <span className="sw-strong">{actionWords(action)}</span>,
+  },
+  { id: 'target', header: audit.columns.target, cell: (row) => <Target row={row} />, width: '30%' },
+  { id: 'who', header: audit.columns.who, cell: ({ actor_name }) => actor_name, width: '20%' },
+  {
+    id: 'from',
+    header: audit.columns.from,
+    hideBelow: 'lg',
+    cell: ({ address }) => <span className="sw-mono sw-quiet">{address ?? words.none}</span>,
+    width: '150px',
+  },
+  {
+    id: 'time',
+    header: audit.columns.time,
+    align: 'right',
+    width: '96px',
+    cell: ({ at }) => (
+      <span className="sw-dim">
+        <Time at={at} as="clock" />
+      </span>
+    ),
+  },
+]
+
+/** Targets are ids, or names where the thing has none. */
+function Target({ row }: { readonly row: AuditRow }) {
+  const { target } = row
+  if (!target) return words.none
+  return /^[a-z]{3}_\w{10,}$/.test(target) ? (
+    <Id id={target} as="short" />
+  ) : (
+    <span className="sw-dim">{target}</span>
+  )
+}

@@ -1,0 +1,127 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useAct } from '../../api/hooks.ts'
+import { renewSession } from '../../api/session.ts'
+import { ConfirmDialog, Dialog } from '../../components/dialogs.tsx'
+import { paths } from '../../paths.ts'
+import { RecoveryCodes } from '../../session/recovery-codes.tsx'
+import { identity } from '../../strings/identity.ts'
+import { security as words } from '../../strings/security.ts'
+import { AddPasskeyForm, PasswordForm, RenameForm, TotpForm } from './security-forms.tsx'
+
+export type SecurityDecision =
+  | { readonly kind: 'add-passkey' | 'totp' | 'remove-totp' | 'renew-codes' | 'password' | 'everywhere' }
+  | { readonly kind: 'rename-passkey' | 'remove-passkey'; readonly id: string; readonly name: string }
+
+interface SecurityDialogsProps {
+  readonly decision: SecurityDecision | undefined
+  readonly onClose: () => void
+}
+
+export function SecurityDialogs({ decision, onClose }: SecurityDialogsProps) {
+  const [codes, setCodes] = useState<readonly string[]>()
+  const client = useQueryClient()
+  const kind = decision?.kind
+  const passkey = decision && 'id' in decision ? decision : { id: '', name: '' }
+  const changed = () => {
+    void client.invalidateQueries({ queryKey: ['getSecurity'] })
+    // Whether there is a passkey or an app is part of the session.
+    void renewSession()
+    onClose()
+  }
+  const showCodes = (recovery_codes: readonly string[]) => {
+    setCodes(recovery_codes)
+    changed()
+  }
+  const removePasskey = useAct('removePasskey', {
+    done: () => [words.removed],
+    failed: words.notRemoved,
+    onDone: changed,
+  })
+  const removeTotp = useAct('removeTotp', {
+    done: () => [words.totpRemoved, words.totpRemovedMore],
+    failed: words.totpNotRemoved,
+    onDone: changed,
+  })
+  const renew = useAct('renewRecoveryCodes', {
+    failed: words.notRenewed,
+    onDone: ({ recovery_codes }) => showCodes(recovery_codes),
+  })
+  const everywhere = useAct('signOutEverywhere', {
+    failed: words.notEverywhere,
+    onDone: () => window.location.assign(paths.signIn),
+  })
+  return (
+    <>
+      <Dialog
+        isOpen={kind === 'add-passkey'}
+        onClose={onClose}
+        title={words.addPasskeyTitle}
+        lead={words.addPasskeyLead}
+      >
+        <AddPasskeyForm onDone={changed} onClose={onClose} />
+      </Dialog>
+      <Dialog isOpen={kind === 'rename-passkey'} onClose={onClose} title={words.renameTitle}>
+        <RenameForm id={passkey.id} name={passkey.name} onDone={changed} onClose={onClose} />
+      </Dialog>
+      <Dialog isOpen={kind === 'totp'} onClose={onClose} title={identity.totp.title}>
+        <TotpForm onCodes={showCodes} />
+      </Dialog>
+      <Dialog isOpen={kind === 'password'} onClose={onClose} title={words.changeTitle}>
+        <PasswordForm onDone={changed} onClose={onClose} />
+      </Dialog>
+      <ConfirmDialog
+        isOpen={kind === 'remove-passkey'}
+        onClose={onClose}
+        title={words.removeTitle(passkey.name)}
+        lead={words.removeLead}
+        keep={words.keepPasskey}
+        confirm={words.removeConfirm}
+        isDestructive
+        isBusy={removePasskey.isPending}
+        onConfirm={() => removePasskey.mutate({ id: passkey.id })}
+      />
+      <ConfirmDialog
+        isOpen={kind === 'remove-totp'}
+        onClose={onClose}
+        title={words.removeTotpTitle}
+        lead={words.removeTotpLead}
+        keep={words.keepTotp}
+        confirm={words.removeTotpConfirm}
+        isDestructive
+        isBusy={removeTotp.isPending}
+        onConfirm={() => removeTotp.mutate({})}
+      />
+      <ConfirmDialog
+        isOpen={kind === 'renew-codes'}
+        onClose={onClose}
+        title={words.renewTitle}
+        lead={words.renewLead}
+        keep={words.keepCodes}
+        confirm={words.renewConfirm}
+        isBusy={renew.isPending}
+        onConfirm={() => renew.mutate({})}
+      />
+      <ConfirmDialog
+        isOpen={kind === 'everywhere'}
+        onClose={onClose}
+        title={words.everywhereTitle}
+        lead={words.everywhereLead}
+        keep={words.staySignedIn}
+        confirm={words.everywhereConfirm}
+        isDestructive
+        isBusy={everywhere.isPending}
+        onConfirm={() => everywhere.mutate({})}
+      />
+      <Dialog
+        isOpen={codes !== undefined}
+        onClose={() => setCodes(undefined)}
+        title={identity.recovery.title}
+        lead={identity.recovery.lead}
+        isFirm
+      >
+        <RecoveryCodes codes={codes ?? []} onDone={() => setCodes(undefined)} />
+      </Dialog>
+    </>
+  )
+}

@@ -1,0 +1,193 @@
+import { Button, Radio, Stack, TextInput } from '@mantine/core'
+import type { Role } from '@shopwire/contract/dashboard'
+import { useState } from 'react'
+import type { Reply } from '../../api/client.ts'
+import { useAct } from '../../api/hooks.ts'
+import { renewSession, useSession } from '../../api/session.ts'
+import { ConfirmDialog, Dialog, DialogActions } from '../../components/dialogs.tsx'
+import { words } from '../../strings/common.ts'
+import { identity } from '../../strings/identity.ts'
+import { team } from '../../strings/team.ts'
+
+type Member = Reply<'getTeam'>['members'][number]
+
+export type TeamDecision =
+  | { readonly kind: 'invite' }
+  | { readonly kind: 'role'; readonly member: Member }
+  | { readonly kind: 'remove'; readonly member: Member }
+  | { readonly kind: 'leave' }
+
+interface TeamDialogsProps {
+  readonly decision: TeamDecision | undefined
+  readonly onClose: () => void
+}
+
+const ROLES: readonly Role[] = ['owner', 'developer', 'finance', 'viewer']
+
+export function TeamDialogs({ decision, onClose }: TeamDialogsProps) {
+  const kind = decision?.kind
+  const member = decision && 'member' in decision ? decision.member : undefined
+  return (
+    <>
+      <Dialog
+        isOpen={kind === 'invite'}
+        onClose={onClose}
+        title={team.inviteTitle}
+        lead={team.inviteLead}
+        size={480}
+      >
+        <InviteForm onClose={onClose} />
+      </Dialog>
+      <Dialog
+        isOpen={kind === 'role'}
+        onClose={onClose}
+        title={team.roleTitle(member?.name ?? '')}
+        lead={team.roleLead}
+        size={480}
+      >
+        {member ? <RoleForm member={member} onClose={onClose} /> : null}
+      </Dialog>
+      <RemoveDialog isOpen={kind === 'remove'} member={member} onClose={onClose} />
+      <LeaveDialog isOpen={kind === 'leave'} onClose={onClose} />
+    </>
+  )
+}
+
+function InviteForm({ onClose }: { readonly onClose: () => void }) {
+  const [email, setEmail] = useState('')
+  const [role, setRole] = useState<Role>('developer')
+  const [problem, setProblem] = useState<string>()
+  const invite = useAct('invite', {
+    refresh: ['getTeam'],
+    done: (invitation) => [team.inviteSent(invitation.email), team.inviteSentMore],
+    failed: null,
+    onDone: onClose,
+  })
+  return (
+    <form
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault()
+        const isAddress = /^\S+@\S+\.\S+$/.test(email.trim())
+        setProblem(isAddress ? undefined : identity.emailWrong)
+        if (isAddress) invite.mutate({ email: email.trim(), role })
+      }}
+    >
+      <Stack gap="md">
+        <TextInput
+          label={team.email}
+          type="email"
+          autoComplete="off"
+          value={email}
+          onChange={(event) => setEmail(event.currentTarget.value)}
+          error={problem ?? invite.error?.message}
+          data-autofocus
+        />
+        <RoleChoice value={role} onChange={setRole} />
+      </Stack>
+      <DialogActions>
+        <Button onClick={onClose}>{words.cancel}</Button>
+        <Button type="submit" variant="filled" loading={invite.isPending}>
+          {team.sendInvitation}
+        </Button>
+      </DialogActions>
+    </form>
+  )
+}
+
+function RoleForm({ member, onClose }: { readonly member: Member; readonly onClose: () => void }) {
+  const [role, setRole] = useState<Role>(member.role)
+  const change = useAct('changeRole', {
+    refresh: ['getTeam', 'getSession'],
+    done: (_, body) => [team.roleSet(member.name, words.roles[body.role])],
+    failed: team.roleNotSet,
+    onDone: onClose,
+  })
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        change.mutate({ person_id: member.person_id, role })
+      }}
+    >
+      <RoleChoice value={role} onChange={setRole} />
+      <DialogActions>
+        <Button onClick={onClose} data-autofocus>
+          {team.keepRole}
+        </Button>
+        <Button type="submit" variant="filled" disabled={role === member.role} loading={change.isPending}>
+          {team.setRole}
+        </Button>
+      </DialogActions>
+    </form>
+  )
+}
+
+function RoleChoice({ value, onChange }: { readonly value: Role; readonly onChange: (role: Role) => void }) {
+  return (
+    <Radio.Group label={team.role} value={value} onChange={(role) => onChange(role as Role)}>
+      <Stack gap="xs" mt={4}>
+        {ROLES.map((role) => (
+          <Radio key={role} value={role} label={words.roles[role]} description={team.roles[role]} />
+        ))}
+      </Stack>
+    </Radio.Group>
+  )
+}
+
+function RemoveDialog({
+  isOpen,
+  member,
+  onClose,
+}: {
+  readonly isOpen: boolean
+  readonly member: Member | undefined
+  readonly onClose: () => void
+}) {
+  const name = member?.name ?? ''
+  const remove = useAct('removeMember', {
+    refresh: ['getTeam'],
+    done: () => [team.removed(name), team.removedMore],
+    failed: team.notRemoved,
+    onDone: onClose,
+  })
+  return (
+    <ConfirmDialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title={team.removeTitle(name)}
+      lead={team.removeLead}
+      keep={team.keep}
+      confirm={team.removeConfirm}
+      isDestructive
+      isBusy={remove.isPending}
+      onConfirm={() => member && remove.mutate({ person_id: member.person_id })}
+    />
+  )
+}
+
+function LeaveDialog({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
+  const account = useSession()?.account?.name ?? ''
+  const leave = useAct('leaveAccount', {
+    done: () => [team.left(account)],
+    failed: team.notLeft,
+    onDone: () => {
+      onClose()
+      void renewSession()
+    },
+  })
+  return (
+    <ConfirmDialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title={team.leaveTitle(account)}
+      lead={team.leaveLead}
+      keep={team.stay}
+      confirm={team.leaveConfirm}
+      isDestructive
+      typeName={account}
+      isBusy={leave.isPending}
+      onConfirm={() => leave.mutate({})}
+    />
+  )
+}
