@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { BodyOf, identityRoutes, QueryOf, ReplyOf, Role } from '@shopwire/contract/dashboard'
 import { createAccount } from '../src/accounts/account.ts'
 import { systemClock } from '../src/platform/clock.ts'
@@ -157,9 +158,19 @@ export function totpCode(secret: string, stepsAhead = 0): string {
   return String((mac.readUInt32BE(offset) & 0x7fffffff) % 1_000_000).padStart(6, '0')
 }
 
+const STEP_MS = 30_000
+const ROOM_MS = 4_000
+
+/** The code before the present one is accepted until the present one ends; this waits for the next if that is close. */
+async function roomInStep(): Promise<void> {
+  const leftMs = STEP_MS - (Date.now() % STEP_MS)
+  if (leftMs < ROOM_MS) await sleep(leftMs)
+}
+
 /** Sets up an authenticator app for the person signed in here. */
 export async function enrolTotp(browser: TestBrowser): Promise<{ secret: string; recovery_codes: string[] }> {
   const { secret } = await browser.call('beginTotp', { password: PASSWORD })
+  await roomInStep()
   const { recovery_codes } = await browser.call('confirmTotp', { code: totpCode(secret, -1) })
   return { secret, recovery_codes }
 }

@@ -1,0 +1,196 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createMemberAct } from '../../src/dashboard/act.ts'
+import { auditArea } from '../../src/dashboard/audit.ts'
+import { createMailOwners } from '../../src/dashboard/mail-owners.ts'
+import type { Member } from '../../src/dashboard/member.ts'
+import { teamArea } from '../../src/dashboard/team.ts'
+import { systemClock } from '../../src/platform/clock.ts'
+import { statement } from '../../src/platform/db.ts'
+import { createOperatorInvitation } from '../../src/sessions/invitations.ts'
+import { createAuthenticator } from '../../testing/authenticator.ts'
+import {
+  ORIGIN,
+  openIdentity,
+  PASSWORD,
+  type TestBrowser,
+  type TestIdentity,
+} from '../../testing/identity.ts'
+
+let identity: TestIdentity
+let account_id: string
+let team: ReturnType<typeof teamArea>
+let audit: ReturnType<typeof auditArea>
+beforeAll(async () => {
+  identity = await openIdentity()
+  account_id = await identity.newAccount()
+  const db = identity.database.dashboardDb()
+  const { keyring } = identity
+  const act = createMemberAct(db, systemClock)
+  team = teamArea({ db, act, keyring, mailOwners: createMailOwners(keyring), origin: ORIGIN })
+  audit = auditArea({ db })
+})
+afterAll(() => identity.close())
+
+const refused = (type: string) => expect.objectContaining({ name: 'Refusal', type })
+
+/** As the edge makes it, from the cookie alone. */
+async function memberOf(browser: TestBrowser): Promise<Member> {
+  const { signed_in } = await identity.sessions.identify(browser.cookieHeader(), identity.nowMs())
+  if (!signed_in?.account) throw new Error('not in an account')
+  const { person, account, session_id } = signed_in
+  return {
+    person_id: person.id,
+    person_name: person.name,
+    email: person.email,
+    account_id: account.id,
+    role: account.role,
+    session_id,
+    address: '203.0.113.7',
+    request_id: 'req_test',
+  }
+}
+const call = async (browser: TestBrowser, body: object = {}) =>
+  ({ member: await memberOf(browser), id: '', query: {}, body, nowMs: identity.nowMs() }) as never
+
+test('an owner invites, changes a role and removes; the removed person is out with the next request', async () => {
+  const { browser: owner } = await identity.newMember(account_id, 'owner')
+  const { browser: other } = await identity.newMember(account_id, 'developer')
+  const { person_id } = await memberOf(other)
+  await team.changeRole(await call(owner, { person_id, role: 'finance' }))
+  expect((await memberOf(other)).role).toBe('finance')
+  const session = await memberOf(other)
+  await team.removeMember(await call(owner, { person_id }))
+  await expect(memberOf(other)).rejects.toThrow('not in an account')
+  expect([...(await identity.sessions.stillOpen([session], identity.nowMs()))]).toEqual([])
+  // Still a person, in no account.
+  expect(await other.call('getSession')).toMatchObject({ account: null, accounts: [] })
+
+  const { rows } = await audit.listAudit(await call(owner))
+  expect(rows[0]).toMatchObject({
+    action: 'team.remove',
+    target: person_id,
+    address: '203.0.113.7',
+    before: { role: 'finance' },
+  })
+  expect(rows[1]).toMatchObject({
+    action: 'team.change_role',
+    before: { role: 'developer' },
+    after: { role: 'finance' },
+  })
+  const mails = await identity.database.db.many<{ subject: string }>(
+    statement(`select subject from outgoing_mail where subject like 'Team of%'`, []),
+  )
+  expect(mails.length).toBeGreaterThanOrEqual(2)
+})
+
+test('the last owner stays, also when two owners remove each other at the same moment', async () => {
+  const account = await identity.newAccount('Two owners')
+  const { browser: one } = await identity.newMember(account, 'owner')
+  await expect(team.leaveAccount(await call(one))).rejects.toEqual(refused('conflict'))
+  const { browser: two } = await identity.newMember(account, 'owner')
+  const [first, second] = [await memberOf(one), await memberOf(two)]
+  const results = await Promise.allSettled([
+    team.removeMember(await call(one, { person_id: second.person_id })),
+    team.removeMember(await call(two, { person_id: first.person_id })),
+  ])
+  expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+})
+
+test('a person of two accounts switches between them, and sees nothing of the other', async () => {
+  const [first, second] = [await identity.newAccount('First'), await identity.newAccount('Second')]
+  const { browser, email } = await identity.newMember(first, 'viewer')
+  const token = await identity.invite(second, email, 'finance')
+  await expect(
+    identity.browser().call('acceptInvitation', { token, name: 'Eve', password: PASSWORD }),
+  ).rejects.toEqual(refused('conflict'))
+  expect(await browser.call('acceptInvitation', { token })).toEqual({ next: 'done' })
+  expect(await memberOf(browser)).toMatchObject({ account_id: second, role: 'finance' })
+  const { members } = await team.getTeam(await call(browser))
+  expect(members.map((one) => one.email)).toEqual([email])
+  await browser.call('switchAccount', { account_id: first })
+  expect(await memberOf(browser)).toMatchObject({ account_id: first, role: 'viewer' })
+  await expect(browser.call('switchAccount', { account_id })).rejects.toEqual(refused('not_found'))
+  // Their sign-in is in the log of both; what was done in one account is in the log of that one alone.
+  const { rows } = await audit.listAudit(await call(browser))
+  expect(rows.every((row) => row.action !== 'team.join' || row.target === (rows[0]?.person_id ?? ''))).toBe(
+    true,
+  )
+})
+
+test('an invitation is withdrawn, replaced and accepted once', async () => {
+  const { browser: owner } = await identity.newMember(account_id, 'owner')
+  const old = await identity.invite(account_id, 'again@example.com', 'viewer')
+  const next = await identity.invite(account_id, 'again@example.com', 'finance')
+  await expect(identity.browser().call('openInvitation', { token: old })).rejects.toEqual(
+    refused('link_invalid'),
+  )
+  const { invitations } = await team.getTeam(await call(owner))
+  const open = invitations.filter((one) => one.email === 'again@example.com')
+  expect(open).toMatchObject([{ role: 'finance', is_expired: false }])
+  await team.withdrawInvitation(await call(owner, { id: open[0]?.id }))
+  await expect(identity.browser().call('openInvitation', { token: next })).rejects.toEqual(
+    refused('link_invalid'),
+  )
+  const token = await identity.invite(account_id, 'twice@example.com', 'viewer', false)
+  const accepted = await Promise.allSettled(
+    [1, 2].map(() =>
+      identity.browser().call('acceptInvitation', { token, name: 'Twice', password: PASSWORD }),
+    ),
+  )
+  expect(accepted.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  // An operator saw this link, so the address is not confirmed by it; a mail asks.
+  const asked = await identity.database.db.many<{ id: string }>(
+    statement(
+      `select id from outgoing_mail where to_address = 'twice@example.com' and subject like 'Confirm%'`,
+      [],
+    ),
+  )
+  expect(asked).toHaveLength(1)
+})
+
+test('an operator comes by invitation, sets up a passkey, has no password and belongs to no account', async () => {
+  const { link } = await identity.database.db.transaction((tx) =>
+    createOperatorInvitation(
+      tx,
+      { keyring: identity.keyring, origin: ORIGIN },
+      { email: 'root@example.com', name: 'Root' },
+      identity.nowMs(),
+    ),
+  )
+  const token = link.split('#')[1] as string
+  const browser = identity.browser()
+  expect(await browser.call('openInvitation', { token })).toMatchObject({ role: null })
+  await browser.call('acceptInvitation', { token })
+  const authenticator = createAuthenticator()
+  const options = await browser.call('beginPasskey', {})
+  await browser.call('addPasskey', { name: 'Key', response: authenticator.create(options as never, ORIGIN) })
+  await expect(identity.browser().call('acceptInvitation', { token })).rejects.toEqual(
+    refused('link_invalid'),
+  )
+  await expect(browser.call('beginTotp', {})).rejects.toEqual(refused('conflict'))
+  const again = identity.browser()
+  const response = authenticator.get((await again.call('beginPasskeySignIn')) as never, ORIGIN)
+  await again.call('signInWithPasskey', { response })
+  expect(await again.call('getSession')).toMatchObject({
+    person: { kind: 'operator', has_password: false, has_passkey: true },
+    account: null,
+    accounts: [],
+  })
+})
+
+test('the audit log is paged and filtered', async () => {
+  const account = await identity.newAccount('Paged')
+  const { browser: owner } = await identity.newMember(account, 'owner')
+  for (let n = 0; n < 5; n += 1)
+    await team.invite(await call(owner, { email: `p${n}@example.com`, role: 'viewer' }))
+  const query = (given: object) => memberOf(owner).then((member) => ({ member, query: given }) as never)
+  const first = await audit.listAudit(await query({ limit: 2, action: 'team' }))
+  expect(first.rows.map((row) => row.after?.email)).toEqual(['p4@example.com', 'p3@example.com'])
+  expect(first.previous).toBeNull()
+  const second = await audit.listAudit(await query({ limit: 2, action: 'team', before: first.next }))
+  expect(second.rows.map((row) => row.after?.email)).toEqual(['p2@example.com', 'p1@example.com'])
+  const back = await audit.listAudit(await query({ limit: 2, action: 'team', after: second.previous }))
+  expect(back.rows).toEqual(first.rows)
+  expect(back.previous).toBeNull()
+  expect((await audit.listAudit(await query({ target: first.rows[0]?.target }))).rows).toHaveLength(1)
+})
