@@ -5,6 +5,7 @@ import {
   type Configuration,
   calculatePKCECodeChallenge,
   discovery,
+  fetchUserInfo,
   randomNonce,
   randomPKCECodeVerifier,
   randomState,
@@ -86,12 +87,17 @@ export function createCompany(settings: CompanySettings, origin: string): Compan
       })
       const claims = tokens.claims()
       if (!claims) throw new Error('the issuer sent no id token')
+      // Some issuers put the address into the id token, others tell it only when asked.
+      const about =
+        claims.email === undefined
+          ? await fetchUserInfo(await configuration(), tokens.access_token, claims.sub)
+          : claims
       return {
         issuer: claims.iss,
         subject: claims.sub,
-        email: typeof claims.email === 'string' ? claims.email : undefined,
-        is_email_verified: claims.email_verified === true,
-        name: typeof claims.name === 'string' ? claims.name : undefined,
+        email: typeof about.email === 'string' ? about.email : undefined,
+        is_email_verified: about.email_verified === true,
+        name: typeof about.name === 'string' ? about.name : undefined,
       }
     },
   }

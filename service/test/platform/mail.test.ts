@@ -1,0 +1,156 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { SMTPServer } from 'smtp-server'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { statement } from '../../src/platform/db.ts'
+import { localKeks, openKeyring } from '../../src/platform/encryption.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { createMailSender, deleteOldMail, queueMail, smtpSender } from '../../src/platform/mail.ts'
+import { openTestDatabase, type TestDatabase } from '../../testing/database.ts'
+
+const keyring = openKeyring(localKeks(new Map([['k1', randomBytes(32)]]), 'k1'))
+const HOUR_MS = 3_600_000
+let database: TestDatabase
+let server: SMTPServer
+let smtp: ReturnType<typeof smtpSender>
+let received: { to: string[]; content: string }[] = []
+let refuse: (address: string) => (Error & { responseCode?: number }) | undefined = () => undefined
+let nowMs = Date.now()
+let logged = ''
+
+beforeAll(async () => {
+  database = await openTestDatabase()
+  server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS', 'AUTH'],
+    onRcptTo: ({ address }, _session, callback) => callback(refuse(address)),
+    onData(stream, session, callback) {
+      text(stream).then((content) => {
+        received.push({ to: session.envelope.rcptTo.map(({ address }) => address), content })
+        callback()
+      }, callback)
+    },
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server.server, 'listening')
+  const { port } = server.server.address() as AddressInfo
+  smtp = smtpSender(`smtp://127.0.0.1:${port}`, 'Shopwire <store@example.com>')
+})
+afterAll(async () => {
+  smtp.close()
+  await new Promise<void>((resolve) => server.close(resolve))
+  await database.close()
+})
+beforeEach(async () => {
+  received = []
+  refuse = () => undefined
+  logged = ''
+  await database.asOwner('delete from outgoing_mail')
+})
+
+const mail = { to: 'ada@example.com', subject: 'Hello', text: 'Open this:\nhttps://x.test/#token-value\n' }
+const sender = (send = smtp.send as typeof smtp.send | undefined) =>
+  createMailSender({
+    db: database.db,
+    keyring,
+    clock: { nowMs: () => nowMs },
+    log: createLog('debug', {
+      write(line: string) {
+        logged += line
+      },
+    }),
+    send,
+  })
+const rows = () =>
+  database.db.many<{ attempts: number; sent_at: Date | null; failed_at: Date | null; has_body: boolean }>(
+    statement(
+      'select attempts, sent_at, failed_at, body_sealed is not null as has_body from outgoing_mail order by id',
+      [],
+    ),
+  )
+
+test('mail of the dashboard is sent once, in plain text, and its body erased; the dashboard cannot read any', async () => {
+  await queueMail(database.dashboardDb(), keyring, mail, nowMs)
+  await expect(database.dashboardDb().many(statement('select id from outgoing_mail', []))).rejects.toThrow(
+    'permission denied',
+  )
+  const [one, two] = [sender(), sender()]
+  const counts = await Promise.all([one(), two()])
+  expect(counts.reduce((sum, n) => sum + n, 0)).toBe(1)
+  expect(received).toHaveLength(1)
+  expect(received[0]?.to).toEqual(['ada@example.com'])
+  expect(received[0]?.content).toContain('token-value')
+  expect(received[0]?.content).toMatch(/^Content-Type: text\/plain/m)
+  expect(received[0]?.content).toMatch(/^From: Shopwire <store@example.com>/m)
+  expect(await rows()).toMatchObject([{ attempts: 1, has_body: false, failed_at: null }])
+  expect(await one()).toBe(0)
+  expect(logged).not.toContain('token-value')
+  expect(logged).not.toContain('ada@example.com')
+})
+
+test('a mail of a transaction that failed is not sent', async () => {
+  await database.db
+    .transaction(async (tx) => {
+      await queueMail(tx, keyring, mail, nowMs)
+      throw new Error('undone')
+    })
+    .catch(() => {})
+  expect(await sender()()).toBe(0)
+})
+
+test('a passing failure is tried again later, a refused recipient is given up at once', async () => {
+  refuse = (address) =>
+    Object.assign(new Error('not now'), { responseCode: address.startsWith('gone') ? 550 : 451 })
+  await queueMail(database.db, keyring, mail, nowMs)
+  await queueMail(database.db, keyring, { ...mail, to: 'gone@example.com' }, nowMs)
+  expect(await sender()()).toBe(2)
+  expect(await rows()).toMatchObject([
+    { attempts: 1, failed_at: null, has_body: true },
+    { attempts: 1, has_body: false, failed_at: expect.any(Date) },
+  ])
+  expect(await sender()()).toBe(0)
+  refuse = () => undefined
+  nowMs += HOUR_MS
+  expect(await sender()()).toBe(1)
+  expect(received).toHaveLength(1)
+})
+
+test('after twelve attempts a mail is given up', async () => {
+  refuse = () => Object.assign(new Error('never'), { responseCode: 451 })
+  await queueMail(database.db, keyring, mail, nowMs)
+  for (let n = 0; n < 12; n += 1) {
+    expect(await sender()()).toBe(1)
+    nowMs += 2 * HOUR_MS
+  }
+  expect(await sender()()).toBe(0)
+  expect(await rows()).toMatchObject([{ attempts: 12, failed_at: expect.any(Date), has_body: false }])
+})
+
+test('without a mail server mail waits, and one line says so', async () => {
+  await queueMail(database.db, keyring, mail, nowMs)
+  const send = createMailSender({
+    db: database.db,
+    keyring,
+    clock: { nowMs: () => nowMs },
+    log: createLog('debug', {
+      write(line: string) {
+        logged += line
+      },
+    }),
+    send: undefined,
+  })
+  await send()
+  await send()
+  expect(logged.match(/SHOPWIRE_SMTP_URL/g)).toHaveLength(1)
+  expect(await rows()).toMatchObject([{ attempts: 0, has_body: true }])
+})
+
+test('mail that was sent a month ago is removed, waiting mail is not', async () => {
+  await queueMail(database.db, keyring, mail, nowMs)
+  await sender()()
+  await queueMail(database.db, keyring, mail, nowMs)
+  expect(await deleteOldMail(database.db, nowMs + 31 * 24 * HOUR_MS)).toBe(1)
+  expect(await rows()).toHaveLength(1)
+})
