@@ -112,7 +112,7 @@ function operation(route: DashboardRoute): Json {
     ...(route.isStepUp && { 'x-step-up': true }),
     ...(parameters.length > 0 && { parameters }),
     ...(route.body && {
-      requestBody: { required: true, content: { 'application/json': { schema: route.body } } },
+      requestBody: { required: true, content: { 'application/json': { schema: published(route.body) } } },
     }),
     responses: {
       200: { description: 'Done.', content: contentOf(route) },
@@ -124,7 +124,7 @@ function operation(route: DashboardRoute): Json {
 }
 
 function contentOf({ reply, download, stream }: DashboardRoute): Json {
-  if (reply) return { 'application/json': { schema: reply } }
+  if (reply) return { 'application/json': { schema: published(reply) } }
   return { [download ?? stream ?? 'application/octet-stream']: { schema: { type: 'string' } } }
 }
 
@@ -165,4 +165,14 @@ function tagOf({ path }: DashboardRoute): string {
 function titleOf(name: string): string {
   const words = name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
   return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+/** As JSON Schema 2020-12 writes it, which OpenAPI 3.1 requires: the entries of a tuple are its `prefixItems`. */
+function published(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(published)
+  if (typeof schema !== 'object' || schema === null) return schema
+  const entries = Object.entries(schema).map(([name, value]) => [name, published(value)] as const)
+  const { additionalItems: _, items, ...rest } = Object.fromEntries(entries)
+  if (Array.isArray(items)) return { ...rest, prefixItems: items, items: false }
+  return items === undefined ? rest : { ...rest, items }
 }
