@@ -22,6 +22,13 @@ test('no style prop has a value per breakpoint: use a CSS module', () => {
   }
 })
 
+test('no component of Mantine that always writes a style element is used', () => {
+  for (const { name, text } of sources) {
+    const imported = text.match(/import \{([^}]*)\} from '@mantine\/core'/)?.[1] ?? ''
+    expect(imported, name).not.toMatch(/\b(AppShell|Grid|SimpleGrid|ColorSchemeScript)\b/)
+  }
+})
+
 test('nothing writes HTML or styles from strings', () => {
   for (const { name, text } of sources) {
     expect(text, name).not.toMatch(

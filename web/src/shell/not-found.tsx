@@ -2,8 +2,8 @@ import { Button } from '@mantine/core'
 import { openSpotlight } from '@mantine/spotlight'
 import { Link } from '@tanstack/react-router'
 import { Page } from '../components/page.tsx'
-import { EmptyState } from '../components/states.tsx'
 import { paths } from '../paths.ts'
+import classes from '../session/session.module.css'
 import { SignedIn } from '../session/signed-in.tsx'
 import { shell } from '../strings/shell.ts'
 
@@ -20,18 +20,13 @@ export function NotFound() {
 export function NothingHere() {
   const { title, body, home, find } = shell.notFound
   return (
-    <Page title={title} tab="404">
-      <EmptyState
-        title={body}
-        actions={
-          <>
-            <Button variant="filled" component={Link} to={paths.home}>
-              {home}
-            </Button>
-            <Button onClick={openSpotlight}>{find}</Button>
-          </>
-        }
-      />
+    <Page title={title} meta={body}>
+      <div className={classes.row}>
+        <Button variant="filled" component={Link} to={paths.home}>
+          {home}
+        </Button>
+        <Button onClick={openSpotlight}>{find}</Button>
+      </div>
     </Page>
   )
 }
