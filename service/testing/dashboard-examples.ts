@@ -16,6 +16,7 @@ export interface RouteExample {
 export interface ForeignThings {
   readonly account_id: string
   readonly person_id: string
+  readonly key_id: string
 }
 
 const EMAIL = 'new@example.com'
@@ -71,6 +72,18 @@ export const routeExamples: Readonly<Record<DashboardRouteName, RouteExample>> =
     foreign: ({ person_id }) => ({ body: { person_id } }),
   },
   leaveAccount: { body: {} },
+  listKeys: {},
+  readKey: { id: 'key_1', foreign: ({ key_id }) => ({ id: key_id }) },
+  createKey: { body: { name: 'checkout', scopes: ['account:read'] } },
+  renameKey: {
+    body: { id: 'key_1', name: 'checkout' },
+    foreign: ({ key_id }) => ({ body: { id: key_id, name: 'mine' } }),
+  },
+  rotateKey: { body: { id: 'key_1' }, foreign: ({ key_id }) => ({ body: { id: key_id } }) },
+  revokeKey: { body: { id: 'key_1' }, foreign: ({ key_id }) => ({ body: { id: key_id } }) },
+  listTokens: {},
+  createToken: { body: { name: 'laptop', rights: ['events:listen'], with_links: false, days: 30 } },
+  revokeToken: { body: { id: 'pat_1' }, foreign: OWN },
   listAudit: {},
   live: {},
   getBalance: {},

@@ -4,6 +4,7 @@ import type { ScreenRoute } from './screen-route.ts'
 import { auditScreens } from './screens/audit/routes.ts'
 import { balanceScreens } from './screens/balance/routes.ts'
 import { identityScreens } from './screens/identity/routes.ts'
+import { keysScreens } from './screens/keys/routes.ts'
 import { securityScreens } from './screens/security/routes.ts'
 import { settingsScreens } from './screens/settings/routes.ts'
 import { teamScreens } from './screens/team/routes.ts'
@@ -14,11 +15,12 @@ import { NotFound } from './shell/not-found.tsx'
 
 /** Screens inside the shell. An area adds its list here. */
 const screens: readonly ScreenRoute[] = [
-  ...balanceScreens,
-  ...teamScreens,
-  ...securityScreens,
   ...auditScreens,
+  ...balanceScreens,
+  ...keysScreens,
+  ...securityScreens,
   ...settingsScreens,
+  ...teamScreens,
 ]
 
 const root = createRootRoute({

@@ -4,16 +4,6 @@ import { Count, closed, DateTime, nullable } from '../shapes.ts'
 import { builders, roles } from './roles.ts'
 import type { DashboardRoute } from './route.ts'
 
-/** What each scope lets a key do, for the person who chooses. */
-export const scopeMeanings = {
-  'account:read': 'Read the balance.',
-  'catalogue:read': 'Read items and prices, and price a cart.',
-  'orders:read': 'Read orders, with the gift links of delivered ones.',
-  'orders:write': 'Place orders. Every order spends the balance.',
-  'webhooks:read': 'Read the webhook address and its health.',
-  'webhooks:write': 'Change the webhook address and send tests.',
-} as const satisfies Record<Scope, string>
-
 export interface KeyPreset {
   readonly name: 'Read-only' | 'Ordering' | 'Full'
   readonly scopes: readonly Scope[]

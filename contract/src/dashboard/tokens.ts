@@ -7,11 +7,6 @@ import type { DashboardRoute } from './route.ts'
 export const tokenRights = ['events:listen', 'orders:prove'] as const
 export type TokenRight = (typeof tokenRights)[number]
 
-export const tokenRightMeanings = {
-  'events:listen': 'Follow live webhook events with `shopwire listen`.',
-  'orders:prove': 'Read what an order cost and how often it was charged with `shopwire orders prove`.',
-} as const satisfies Record<TokenRight, string>
-
 export const TOKEN_FORM = /^swp_[A-Za-z0-9_-]{43}$/
 export const TOKEN_DAYS_MAX = 90
 /** Of one person in one account. */

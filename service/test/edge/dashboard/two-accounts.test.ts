@@ -41,7 +41,8 @@ beforeAll(async () => {
   ]
   owner = await dashboard.signIn(one.id, 'owner', { isSteppedUp: true })
   const stranger = await dashboard.signIn(two.id, 'owner')
-  other = { account_id: two.id, person_id: stranger.person_id }
+  const { key } = await dashboard.operator.createKey(two.id, 'theirs', ['account:read'])
+  other = { account_id: two.id, person_id: stranger.person_id, key_id: key.id }
 })
 afterAll(() => dashboard.close())
 

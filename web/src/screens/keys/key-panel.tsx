@@ -1,0 +1,168 @@
+import { Button } from '@mantine/core'
+import { IconAlertTriangle } from '@tabler/icons-react'
+import type { ReactNode } from 'react'
+import { useRead } from '../../api/hooks.ts'
+import { AppLink } from '../../components/app-link.tsx'
+import { DetailPanel } from '../../components/detail-panel.tsx'
+import { Facts } from '../../components/dialogs.tsx'
+import { Id } from '../../components/id.tsx'
+import { Sparkline } from '../../components/sparkline.tsx'
+import { ErrorState } from '../../components/states.tsx'
+import { Status } from '../../components/status.tsx'
+import { Time } from '../../components/time.tsx'
+import { paths } from '../../paths.ts'
+import { keys, scopeMeanings } from '../../strings/keys.ts'
+import type { KeyAction } from './key-columns.tsx'
+import { type Key, rotationNote, statusOf } from './key-words.ts'
+import classes from './keys.module.css'
+
+const { panel: said } = keys
+
+interface KeyPanelProps {
+  readonly id: string
+  /** From the list, shown until the rest is read. */
+  readonly known: Key
+  readonly canBuild: boolean
+  readonly onAct: (action: KeyAction, key: Key) => void
+  readonly onClose: () => void
+  readonly onPrevious: (() => void) | undefined
+  readonly onNext: (() => void) | undefined
+}
+
+/** One key beside the table: what it may do, how it is used, and what can be done with it. */
+export function KeyPanel({ id, known, canBuild, onAct, onClose, onPrevious, onNext }: KeyPanelProps) {
+  const { data, error, refetch } = useRead('readKey', { id }, { live: ['keys'] })
+  const key = data?.key.id === id ? data.key : known
+  const isLive = key.state !== 'revoked'
+  return (
+    <DetailPanel
+      title={key.name}
+      chip={<Status kind={statusOf(key)} isChip />}
+      meta={rotationNote(key)}
+      onClose={onClose}
+      onPrevious={onPrevious}
+      onNext={onNext}
+      footer={
+        canBuild && isLive ? (
+          <>
+            {key.replaced_by === null ? (
+              <Button variant="filled" onClick={() => onAct('rotate', key)}>
+                {said.rotate}
+              </Button>
+            ) : null}
+            <Button onClick={() => onAct('rename', key)}>{said.rename}</Button>
+            <Button color="red" variant="default" onClick={() => onAct('revoke', key)}>
+              {said.revoke}
+            </Button>
+          </>
+        ) : undefined
+      }
+    >
+      {key.warning ? (
+        <p className={classes.warning}>
+          <IconAlertTriangle size={15} stroke={1.75} aria-hidden />
+          {key.warning}
+        </p>
+      ) : null}
+      <Part title={said.use}>
+        {data ? (
+          <>
+            <p className={classes.sum}>
+              {said.callsOf(sum(data.days, 'requests'), sum(data.days, 'orders'))}
+            </p>
+            <Sparkline
+              isFluid
+              width={440}
+              height={48}
+              ticks={data.days.map(({ requests }) => ({ value: requests }))}
+              label={said.chartSummary(sum(data.days, 'requests'))}
+            />
+            <div className={classes.axis} aria-hidden>
+              <Time at={`${data.days[0]?.day}T12:00:00.000Z`} as="day" />
+              <Time at={`${data.days.at(-1)?.day}T12:00:00.000Z`} as="day" />
+            </div>
+          </>
+        ) : error ? (
+          <ErrorState what={said.what} error={error} onRetry={() => void refetch()} />
+        ) : (
+          <div className={classes.reserved} />
+        )}
+      </Part>
+      <Part title={said.scopes}>
+        <dl className={classes.meanings}>
+          {key.scopes.map((scope) => (
+            <div key={scope}>
+              <dt className="sw-mono">{scope}</dt>
+              <dd>{scopeMeanings[scope]}</dd>
+            </div>
+          ))}
+        </dl>
+      </Part>
+      <Part title={said.facts}>
+        <Facts facts={factsOf(key)} />
+      </Part>
+      {data ? (
+        <Part title={said.addresses}>
+          {data.addresses.length === 0 ? (
+            <p className="sw-dim">{said.noAddresses}</p>
+          ) : (
+            <Facts
+              facts={data.addresses.map(({ address, last_used_at }) => ({
+                key: address,
+                label: <span className="sw-mono">{address}</span>,
+                value: <Time at={last_used_at} as="relative" />,
+              }))}
+            />
+          )}
+        </Part>
+      ) : null}
+    </DetailPanel>
+  )
+}
+
+function Part({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  return (
+    <section className={classes.part}>
+      <h3 className={classes.partTitle}>{title}</h3>
+      {children}
+    </section>
+  )
+}
+
+function factsOf(key: Key) {
+  const other = (id: string) => <AppLink to={paths.key(id)}>{<Id id={id} as="short" />}</AppLink>
+  return [
+    { label: said.id, value: <Id id={key.id} canCopy what={said.id.toLowerCase()} /> },
+    {
+      label: said.created,
+      value: (
+        <>
+          <Time at={key.created_at} as="day" />{' '}
+          <span className="sw-dim">
+            {said.by(key.created_by === 'operator' ? said.operator : key.created_by)}
+          </span>
+        </>
+      ),
+    },
+    {
+      label: said.lastUsed,
+      value:
+        key.last_used_at === null ? (
+          said.never
+        ) : (
+          <>
+            <Time at={key.last_used_at} as="relative" />{' '}
+            {key.last_address === null ? null : <span className="sw-dim">{said.from(key.last_address)}</span>}
+          </>
+        ),
+    },
+    ...(key.replaces === null ? [] : [{ label: said.replaces, value: other(key.replaces) }]),
+    ...(key.replaced_by === null ? [] : [{ label: said.replacedBy, value: other(key.replaced_by) }]),
+    ...(key.revoked_at === null ? [] : [{ label: said.revoked, value: <Time at={key.revoked_at} /> }]),
+  ]
+}
+
+const sum = (
+  days: readonly { readonly requests: number; readonly orders: number }[],
+  what: 'requests' | 'orders',
+) => days.reduce((all, day) => all + day[what], 0)

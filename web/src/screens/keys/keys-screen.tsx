@@ -1,0 +1,131 @@
+import { Button } from '@mantine/core'
+import { IconPlus } from '@tabler/icons-react'
+import { useState } from 'react'
+import { useRead } from '../../api/hooks.ts'
+import { may, useMay } from '../../api/session.ts'
+import { DataTable } from '../../components/data-table.tsx'
+import { Page } from '../../components/page.tsx'
+import { EmptyState } from '../../components/states.tsx'
+import { Status } from '../../components/status.tsx'
+import { formatRelative } from '../../lib/time.ts'
+import { useUrlState } from '../../lib/url-state.ts'
+import { keys } from '../../strings/keys.ts'
+import { CreateKeyDialog } from './create-key-dialog.tsx'
+import { type KeyAction, keyColumns } from './key-columns.tsx'
+import { RenameDialog, RevokeDialog, RotateDialog } from './key-dialogs.tsx'
+import { KeyPanel } from './key-panel.tsx'
+import { type Key, type NewKey, statusOf } from './key-words.ts'
+import classes from './keys.module.css'
+import { NewKeyDialog } from './new-key-dialog.tsx'
+import { TokensSection } from './tokens-section.tsx'
+
+/** Hints come when keys change; that one was used is not worth a hint each time. */
+const USED_EVERY_MS = 15_000
+
+type Deciding = { readonly what: KeyAction; readonly key: Key } | undefined
+
+/** Who can spend: every key with its rights and its use. */
+export function KeysScreen() {
+  const [url, setUrl] = useUrlState()
+  const canBuild = useMay(may.build)
+  const [isCreating, setCreating] = useState(false)
+  const [deciding, decide] = useState<Deciding>()
+  const [made, setMade] = useState<{ readonly key: NewKey; readonly isRotation: boolean }>()
+  const { data, error, refetch } = useRead('listKeys', undefined, {
+    live: ['keys'],
+    refetchEveryMs: USED_EVERY_MS,
+  })
+  const open = data?.keys.find(({ id }) => id === url.open)
+  const act = (what: KeyAction, key: Key) => decide({ what, key })
+  const decided = () => decide(undefined)
+  const isEmpty = data?.keys.length === 0
+  const at = data?.keys.findIndex(({ id }) => id === open?.id) ?? -1
+  const show = (key: Key | undefined) => (key ? () => setUrl({ open: key.id }, { replace: true }) : undefined)
+  const create = (
+    <Button
+      variant="filled"
+      leftSection={<IconPlus size={14} aria-hidden />}
+      onClick={() => setCreating(true)}
+    >
+      {keys.create}
+    </Button>
+  )
+  return (
+    <Page
+      title={keys.title}
+      meta={data ? keys.meta(data.live, data.spending) : undefined}
+      actions={canBuild && !isEmpty ? create : undefined}
+    >
+      <DataTable
+        caption={keys.caption}
+        what={keys.title}
+        columns={keyColumns(canBuild, act)}
+        rows={data?.keys}
+        rowId={({ id }) => id}
+        onOpen={({ id }) => setUrl({ open: id })}
+        openId={open?.id}
+        isTall
+        isRowQuiet={({ state }) => state === 'revoked'}
+        phone={(key) => ({
+          top: [
+            <span key="name" className={classes.name}>
+              {key.name}
+            </span>,
+            <Status key="state" kind={statusOf(key)} />,
+          ],
+          bottom: [
+            key.last_used_at === null ? keys.never : formatRelative(key.last_used_at),
+            `${key.requests_24h.toLocaleString('en-US')} / 24 h`,
+          ],
+        })}
+        error={error}
+        onRetry={() => void refetch()}
+        empty={
+          <EmptyState title={keys.empty.title} actions={canBuild ? create : undefined}>
+            {canBuild ? keys.empty.body : `${keys.empty.body} ${keys.empty.readOnly}`}
+          </EmptyState>
+        }
+      />
+      {data && !isEmpty ? (
+        <p className={classes.foot}>
+          {keys.foot} {data.revoked_not_listed > 0 ? keys.notListed(data.revoked_not_listed) : null}
+        </p>
+      ) : null}
+      {canBuild ? <TokensSection /> : null}
+      {open ? (
+        <KeyPanel
+          id={open.id}
+          known={open}
+          canBuild={canBuild}
+          onAct={act}
+          onClose={() => setUrl({ open: undefined })}
+          onPrevious={show(data?.keys[at - 1])}
+          onNext={show(data?.keys[at + 1])}
+        />
+      ) : null}
+      <CreateKeyDialog
+        isOpen={isCreating}
+        onClose={() => setCreating(false)}
+        onMade={(key) => {
+          setCreating(false)
+          setMade({ key, isRotation: false })
+        }}
+      />
+      {deciding?.what === 'rename' ? <RenameDialog subject={deciding.key} onClose={decided} /> : null}
+      {deciding?.what === 'rotate' ? (
+        <RotateDialog
+          subject={deciding.key}
+          onClose={decided}
+          onMade={(key) => {
+            decided()
+            setMade({ key, isRotation: true })
+          }}
+        />
+      ) : null}
+      {deciding?.what === 'revoke' ? <RevokeDialog subject={deciding.key} onClose={decided} /> : null}
+      {made ? (
+        <NewKeyDialog made={made.key} isRotation={made.isRotation} onClose={() => setMade(undefined)} />
+      ) : null}
+    </Page>
+  )
+}

@@ -1,0 +1,145 @@
+import { Button } from '@mantine/core'
+import { IconPlus } from '@tabler/icons-react'
+import { useState } from 'react'
+import type { Reply } from '../../api/client.ts'
+import { useAct, useRead } from '../../api/hooks.ts'
+import { type Column, DataTable } from '../../components/data-table.tsx'
+import { Section } from '../../components/page.tsx'
+import { EmptyState } from '../../components/states.tsx'
+import { Status } from '../../components/status.tsx'
+import { Time } from '../../components/time.tsx'
+import { formatDay } from '../../lib/time.ts'
+import { keys, tokens } from '../../strings/keys.ts'
+import { CreateTokenDialog } from './create-token-dialog.tsx'
+import classes from './keys.module.css'
+import { NewTokenDialog } from './new-token-dialog.tsx'
+
+export type Token = Reply<'listTokens'>['tokens'][number]
+export type NewToken = Reply<'createToken'>
+
+/** The reader's own tokens for `shopwire listen` and `shopwire orders prove`. */
+export function TokensSection() {
+  const [isCreating, setCreating] = useState(false)
+  const [made, setMade] = useState<NewToken>()
+  const { data, error, refetch } = useRead('listTokens', undefined, { live: ['keys'] })
+  const revoke = useAct('revokeToken', {
+    refresh: ['listTokens'],
+    done: (_, { id }) => [tokens.revoked(nameOf(data?.tokens, id)), tokens.revokedMore],
+    failed: tokens.notRevoked,
+  })
+  return (
+    <div className={classes.tokens}>
+      <Section
+        title={tokens.title}
+        aside={
+          <Button leftSection={<IconPlus size={14} aria-hidden />} onClick={() => setCreating(true)}>
+            {tokens.create}
+          </Button>
+        }
+      >
+        <p className={classes.lead}>{tokens.lead}</p>
+        <DataTable
+          caption={tokens.caption}
+          what={tokens.what}
+          columns={columnsOf((id) => revoke.mutate({ id }))}
+          rows={data?.tokens}
+          rowId={({ id }) => id}
+          isTall
+          isRowQuiet={({ state }) => state !== 'active'}
+          phone={(token) => ({
+            top: [
+              <span key="name" className={classes.name}>
+                {token.name}
+              </span>,
+              <TokenState key="state" token={token} />,
+            ],
+            bottom: [rightsOf(token), formatDay(token.expires_at)],
+          })}
+          error={error}
+          onRetry={() => void refetch()}
+          empty={<EmptyState title={tokens.empty}>{tokens.emptyBody}</EmptyState>}
+        />
+      </Section>
+      <CreateTokenDialog
+        isOpen={isCreating}
+        onClose={() => setCreating(false)}
+        onMade={(token) => {
+          setCreating(false)
+          setMade(token)
+        }}
+      />
+      {made ? <NewTokenDialog made={made} onClose={() => setMade(undefined)} /> : null}
+    </div>
+  )
+}
+
+function columnsOf(onRevoke: (id: string) => void): readonly Column<Token>[] {
+  const { columns } = tokens
+  return [
+    {
+      id: 'name',
+      header: columns.name,
+      cell: (token) => <span className={classes.name}>{token.name}</span>,
+    },
+    {
+      id: 'rights',
+      header: columns.rights,
+      width: '34%',
+      cell: (token) => (
+        <span className={classes.two}>
+          <span>{rightsOf(token)}</span>
+          {token.with_links ? <span className="sw-meta">{tokens.withLinks}</span> : null}
+        </span>
+      ),
+    },
+    {
+      id: 'expires',
+      header: columns.expires,
+      width: '110px',
+      hideBelow: 'md',
+      cell: ({ expires_at }) => <Time at={expires_at} as="day" />,
+    },
+    {
+      id: 'lastUsed',
+      header: columns.lastUsed,
+      width: '110px',
+      hideBelow: 'md',
+      cell: ({ last_used_at }) => (
+        <span className="sw-dim">
+          {last_used_at === null ? keys.never : <Time at={last_used_at} as="relative" />}
+        </span>
+      ),
+    },
+    {
+      id: 'status',
+      header: columns.status,
+      width: '130px',
+      cell: (token) => <TokenState token={token} />,
+    },
+    {
+      id: 'actions',
+      header: columns.actions,
+      isHeaderHidden: true,
+      align: 'right',
+      width: '90px',
+      cell: (token) =>
+        token.state === 'active' ? (
+          <Button
+            size="compact-sm"
+            aria-label={tokens.revokeOf(token.name)}
+            onClick={() => onRevoke(token.id)}
+          >
+            {tokens.revoke}
+          </Button>
+        ) : null,
+    },
+  ]
+}
+
+function TokenState({ token }: { readonly token: Token }) {
+  return <Status kind={token.state} />
+}
+
+const rightsOf = ({ rights }: Token) => rights.map((right) => tokens.rights[right][0]).join(', ')
+const nameOf = (all: readonly Token[] | undefined, id: string) =>
+  all?.find((token) => token.id === id)?.name ?? tokens.columns.name
