@@ -1,0 +1,165 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { deleteOldUsage, USAGE_DELETE_CHUNK, USAGE_KEPT_DAYS } from './access/key-usage.ts'
+import { selectRevision } from './catalogue/queries.ts'
+import type { Config } from './config.ts'
+import { closeAccountDays } from './ledger/account-days.ts'
+import { moneyLoops } from './money-wiring.ts'
+import { deleteOldEvidence } from './orders/evidence.ts'
+import { createRefundRule } from './orders/refund-rule.ts'
+import { restoreOwedJobs } from './orders/waiting.ts'
+import type { Clock } from './platform/clock.ts'
+import { createClockWatch } from './platform/clock-watch.ts'
+import type { Db } from './platform/db.ts'
+import type { Keyring } from './platform/encryption.ts'
+import { every, type Repeating } from './platform/every.ts'
+import type { Log } from './platform/log.ts'
+import { createMailSender, deleteOldMail, smtpSender } from './platform/mail.ts'
+import type { Metrics } from './platform/metrics.ts'
+import type { LinkVault } from './supply/gift-link.ts'
+import { ANNOUNCE_CHUNK, announceCatalogue } from './webhooks/announce.ts'
+import { DELETE_CHUNK, deleteOldEvents } from './webhooks/retention.ts'
+
+const CLOCK_EVERY_MS = 3_000
+const REFUND_RULE_EVERY_MS = 5_000
+const RETENTION_EVERY_MS = 60_000
+const OPEN_REQUESTS_EVERY_MS = 60_000
+const RETENTION_PAUSE_MS = 100
+const CLOSE_DAYS_EVERY_MS = 60_000
+const DAY_MS = 86_400_000
+const MAIL_EVERY_MS = 1_000
+const MAIL_REMOVAL_EVERY_MS = 3_600_000
+const ANNOUNCE_EVERY_MS = 1_000
+/** Between two chunks of accounts, so that callers' requests come first. */
+const ANNOUNCE_PAUSE_MS = 50
+
+export interface RepeatedWorkDeps {
+  readonly db: Db
+  readonly keyring: Keyring
+  readonly vault: LinkVault
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: Metrics
+  /** False while nobody has confirmed the database: nothing is sent, refunded or removed. */
+  mayWork(): boolean
+}
+
+/** What a worker does again and again besides its jobs. Every worker does all of it; each piece tolerates the others. */
+export function repeatedWork(config: Config, deps: RepeatedWorkDeps): Repeating {
+  const { db, keyring, vault, clock, log, metrics, mayWork } = deps
+  const applyRefundRule = createRefundRule({ db, vault, clock, log, metrics })
+  const refunds = every(
+    REFUND_RULE_EVERY_MS,
+    async () => {
+      if (!mayWork()) return
+      const cancelled = await applyRefundRule()
+      if (cancelled > 0)
+        log.warn({ cancelled }, 'orders could not be delivered in time and were refunded by the refund rule')
+    },
+    (error) => log.warn({ err: error }, 'the refund rule could not be applied'),
+  )
+  // The revision seen last time: receivers read the catalogue at once, and every API process must have caught up with it.
+  let announceable = 0
+  const announcements = every(
+    ANNOUNCE_EVERY_MS,
+    async () => {
+      if (!mayWork()) return
+      const { revision } = await selectRevision(db)
+      // A restored database may have an older revision: one that it does not have must not count as announced.
+      const seenTwice = Math.min(announceable, revision)
+      while ((await announceCatalogue(db, seenTwice, clock.nowMs())) === ANNOUNCE_CHUNK)
+        await sleep(ANNOUNCE_PAUSE_MS)
+      announceable = revision
+    },
+    (error) => log.warn({ err: error }, 'a catalogue change could not be announced'),
+  )
+  const clockWatch = every(
+    CLOCK_EVERY_MS,
+    createClockWatch({ db, log, metrics, clock, monotonicMs: () => performance.now() }),
+    (error) => log.warn({ err: error }, 'the clock of the database could not be read'),
+  )
+  const openRequests = every(
+    OPEN_REQUESTS_EVERY_MS,
+    async () => {
+      const restored = await restoreOwedJobs(db)
+      if (restored > 0)
+        log.warn({ restored }, 'orders with open supplier requests had no job; it was created again')
+    },
+    (error) => log.warn({ err: error }, 'open supplier requests could not be checked'),
+  )
+  /** Removes one chunk after the other until none is left. What has piled up may take minutes, which a stop does not wait for. */
+  const retain = (days: number, removeChunk: (before: Date) => Promise<boolean>, onError: string) =>
+    every(
+      RETENTION_EVERY_MS,
+      async (isStopped) => {
+        if (!mayWork()) return
+        const before = () => new Date(clock.nowMs() - days * DAY_MS)
+        while (!isStopped() && (await removeChunk(before()))) await sleep(RETENTION_PAUSE_MS)
+      },
+      (error) => log.warn({ err: error }, onError),
+    )
+  const eventRetention = retain(
+    config.SHOPWIRE_EVENT_RETENTION_DAYS,
+    async (before) => (await deleteOldEvents(db, before)) === DELETE_CHUNK,
+    'events past their retention time could not be removed',
+  )
+  const evidenceRetention = retain(
+    config.SHOPWIRE_EVIDENCE_RETENTION_DAYS,
+    async (before) => (await deleteOldEvidence(db, before)) > 0,
+    'evidence past its retention time could not be removed',
+  )
+  const smtp =
+    config.SHOPWIRE_SMTP_URL === undefined
+      ? undefined
+      : smtpSender(config.SHOPWIRE_SMTP_URL, config.SHOPWIRE_MAIL_FROM ?? '')
+  const sendDueMail = createMailSender({ db, keyring, clock, log, send: smtp?.send })
+  const mail = every(
+    MAIL_EVERY_MS,
+    async (isStopped) => {
+      if (!mayWork()) return
+      while (!isStopped() && (await sendDueMail()) > 0);
+    },
+    (error) => log.warn({ err: error }, 'mail could not be read from the database'),
+  )
+  const mailRemoval = every(
+    MAIL_REMOVAL_EVERY_MS,
+    async (isStopped) => {
+      while (!isStopped() && (await deleteOldMail(db, clock.nowMs())) > 0) await sleep(RETENTION_PAUSE_MS)
+    },
+    (error) => log.warn({ err: error }, 'old mail could not be removed'),
+  )
+  const dayClosing = every(
+    CLOSE_DAYS_EVERY_MS,
+    async (isStopped) => {
+      if (!mayWork()) return
+      while (!isStopped() && (await closeAccountDays(db, clock.nowMs()))) await sleep(RETENTION_PAUSE_MS)
+    },
+    (error) => log.warn({ err: error }, "the sums of yesterday's transfers could not be written"),
+  )
+  const usageRetention = retain(
+    USAGE_KEPT_DAYS,
+    async (before) => (await deleteOldUsage(db, before)) === USAGE_DELETE_CHUNK,
+    'the usage of keys past its retention time could not be removed',
+  )
+  const all = [
+    refunds,
+    announcements,
+    clockWatch,
+    openRequests,
+    eventRetention,
+    evidenceRetention,
+    mail,
+    mailRemoval,
+    dayClosing,
+    usageRetention,
+    moneyLoops(config, deps),
+  ]
+  return {
+    start() {
+      for (const one of all) one.start()
+    },
+    async stop() {
+      await Promise.all(all.map((one) => one.stop()))
+      smtp?.close()
+    },
+  }
+}
