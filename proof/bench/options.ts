@@ -19,4 +19,6 @@ export interface BenchOptions {
   readonly minutes: number
   /** Of `webhooks`: one of its parts instead of all. */
   readonly only: WebhookPart | undefined
+  /** Of `dashboard`: how many orders the account has. */
+  readonly orders: number
 }

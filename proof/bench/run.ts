@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { dashboard } from './dashboard.ts'
 import { growth } from './growth.ts'
 import { type BenchOptions, scales, webhookParts } from './options.ts'
 import { orders } from './orders.ts'
@@ -10,11 +11,13 @@ const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<void>>
   orders,
   growth,
   webhooks,
+  dashboard,
 }
 /** A signature lives for a minute, and signing comes before the run. */
 const SECONDS_MAX = 30
 const ROUNDS_MAX = 100
 const MINUTES_MAX = 60
+const ORDERS_MAX = 20_000_000
 
 try {
   const { name, options } = readCommandLine()
@@ -45,6 +48,7 @@ function readCommandLine(): { name: string; options: BenchOptions } {
       plot: { type: 'boolean', default: false },
       minutes: { type: 'string', default: '0' },
       only: { type: 'string' },
+      orders: { type: 'string', default: '5000000' },
     },
   })
   return {
@@ -58,6 +62,7 @@ function readCommandLine(): { name: string; options: BenchOptions } {
       plot: values.plot,
       only: values.only === undefined ? undefined : oneOf('--only', values.only, webhookParts),
       minutes: wholeNumber('--minutes', values.minutes, MINUTES_MAX, 0),
+      orders: wholeNumber('--orders', values.orders, ORDERS_MAX, 1_000),
     },
   }
 }

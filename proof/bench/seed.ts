@@ -80,7 +80,7 @@ export function accountIdSql(n: string): string {
  * Ids have the form of the service's: a UUIDv7 in Crockford's base32, of which the first ten characters are the time. The
  * rest is hexadecimal and not all of base32, which makes it quick; the version and the variant are in their places.
  */
-const HELPERS = `
+export const HELPERS = `
   create function pg_temp.id_at(prefix text, at_ms bigint, salt text) returns text language sql immutable as $$
     select prefix || '_' || ${Array.from({ length: 10 }, (_, n) => `substr('0123456789abcdefghjkmnpqrstvwxyz', ((at_ms >> ${45 - 5 * n}) & 31)::integer + 1, 1)`).join(' || ')}
            || 'e' || overlay(left(md5(salt), 14) placing '8' from 3 for 0)
@@ -147,7 +147,10 @@ function insertsFor({ accounts, orders, items }: ShopSize): string[] {
 }
 
 /** Statements that take keys and indexes from the tables we fill, and those that put them back as they were. */
-async function constraintsAndIndexes(owner: pg.Client): Promise<{ drops: string[]; makes: string[] }> {
+export async function constraintsAndIndexes(
+  owner: pg.Client,
+  tables: readonly string[] = FILLED,
+): Promise<{ drops: string[]; makes: string[] }> {
   // Foreign keys are the first to go and the last to come: they depend on the others, also from tables that we do not fill.
   const { rows } = await owner.query<{ drop: string; make: string }>(
     `select format('alter table %s drop constraint %I', conrelid::regclass, conname) as drop,
@@ -162,7 +165,7 @@ async function constraintsAndIndexes(owner: pg.Client): Promise<{ drops: string[
       where indrelid = any($1::regclass[])
         and not exists (select from pg_constraint c where c.conindid = i.indexrelid)
       order by turn`,
-    [FILLED],
+    [tables],
   )
   return { drops: rows.map(({ drop }) => drop), makes: rows.map(({ make }) => make).reverse() }
 }

@@ -19,6 +19,8 @@ export interface ForeignThings {
   readonly key_id: string
 }
 
+const ORDER_ID = `ord_${'0'.repeat(26)}`
+const OTHER_ORDER_ID = `ord_${'1'.repeat(26)}`
 const EMAIL = 'new@example.com'
 const PASSWORD = 'a long enough password'
 const TOKEN = 'x'.repeat(43)
@@ -100,4 +102,15 @@ export const routeExamples: Readonly<Record<DashboardRouteName, RouteExample>> =
   listTopUps: {},
   getTopUp: { id: 'top_1', foreign: () => ({ id: 'top_other' }) },
   startTopUp: { body: { provider: 'bank', amount_cents: 10_000 } },
+  getHome: {},
+  getStore: {},
+  find: { query: { q: 'cart-88213' } },
+  listOrders: {},
+  exportOrders: {},
+  getOrder: { id: ORDER_ID, foreign: () => ({ id: OTHER_ORDER_ID }) },
+  revealLink: {
+    body: { order_id: ORDER_ID, n: 1 },
+    foreign: () => ({ body: { order_id: OTHER_ORDER_ID, n: 1 } }),
+  },
+  getProof: { id: ORDER_ID, foreign: () => ({ id: OTHER_ORDER_ID }) },
 }

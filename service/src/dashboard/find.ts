@@ -90,8 +90,8 @@ function orderMatch(kind: FoundKind, id: string, order: BriefOrder): Found {
 /** Pages of the web application. */
 const pathOf = {
   order: (id: string) => `/orders/${id}`,
-  event: (id: string) => `/deliveries?event=${id}`,
-  key: (id: string) => `/keys?key=${id}`,
+  event: (id: string) => `/deliveries?open=${id}`,
+  key: (id: string) => `/keys?open=${id}`,
   transfer: (id: string) => `/balance?transfer=${id}`,
   unused: (key: string) => `/orders?q=${encodeURIComponent(key)}`,
 }

@@ -1,8 +1,8 @@
 import { type Home, SPEND_DAYS } from '@shopwire/contract/dashboard'
 import { type AccountDay, type AccountDays, dayOf } from '../ledger/account-days.ts'
-import type { DeliveryTimes, TodayRow, WebhookHour } from './home-queries.ts'
+import { type OrderGroup, secondsOfStep, type WebhookHour } from './home-queries.ts'
 
-export const HISTOGRAM_STEPS = 24
+const HISTOGRAM_STEPS = 24
 export const HOURS = 24
 /** The present burn is the average of so many days before today. */
 const BURN_DAYS = 7
@@ -43,38 +43,46 @@ export function burnOf({ days }: Home['spend'], balance_cents: number): Omit<Hom
   return { per_day_cents, days_left: Math.floor((balance_cents / per_day_cents) * 10) / 10 }
 }
 
-export function todayOf(rows: readonly TodayRow[], sinceMs: number, nowMs: number): Home['today'] {
+export function todayOf(groups: readonly OrderGroup[], sinceMs: number, nowMs: number): Home['today'] {
   const hours = Math.max(1, Math.ceil((nowMs - sinceMs) / 3_600_000))
-  const by_hour = Array.from({ length: hours }, (_, hour) =>
-    sum(
-      rows.filter((row) => Math.min(row.hour, hours - 1) === hour),
-      'orders',
-    ),
-  )
-  const of = (status: TodayRow['status']) =>
-    sum(
-      rows.filter((row) => row.status === status),
-      'orders',
-    )
+  const rows = groups.filter(({ status }) => status !== null)
+  const ordersOf = (isWanted: (row: OrderGroup) => boolean) => sum(rows.filter(isWanted), 'orders')
   return {
     since: new Date(sinceMs).toISOString(),
     orders: sum(rows, 'orders'),
-    delivered: of('delivered'),
-    paid: of('paid'),
-    cancelled: of('cancelled'),
+    delivered: ordersOf(({ status }) => status === 'delivered'),
+    paid: ordersOf(({ status }) => status === 'paid'),
+    cancelled: ordersOf(({ status }) => status === 'cancelled'),
     total_cents: sum(rows, 'total_cents'),
-    by_hour,
+    by_hour: Array.from({ length: hours }, (_, n) =>
+      ordersOf(({ hour }) => Math.min(hour ?? 0, hours - 1) === n),
+    ),
   }
 }
 
-export function deliveryOf({ buckets, ...times }: DeliveryTimes): Home['delivery'] {
-  const histogram = Array.from(
-    { length: HISTOGRAM_STEPS },
-    (_, n) => buckets.find(({ bucket }) => bucket === n)?.orders ?? 0,
-  )
-  return times.orders === 0
-    ? { orders: 0, median_s: null, p95_s: null, step_s: null, histogram: [] }
-    : { ...times, histogram }
+/** The histogram ends a little after the time within which 95 of 100 were delivered; its last step holds all that took longer. */
+export function deliveryOf(groups: readonly OrderGroup[]): Home['delivery'] {
+  const steps = groups
+    .flatMap(({ step, orders }) => (step === null ? [] : [{ seconds: secondsOfStep(step), orders }]))
+    .sort((a, b) => a.seconds - b.seconds)
+  const orders = sum(steps, 'orders')
+  if (orders === 0) return { orders: 0, median_s: null, p95_s: null, step_s: null, histogram: [] }
+  const within = (share: number) => {
+    let counted = 0
+    for (const step of steps) {
+      counted += step.orders
+      if (counted >= orders * share) return step.seconds
+    }
+    return 0
+  }
+  const p95_s = within(0.95)
+  const step_s = Math.max(p95_s * 1.25, 1) / HISTOGRAM_STEPS
+  const histogram = new Array<number>(HISTOGRAM_STEPS).fill(0)
+  for (const step of steps) {
+    const place = Math.min(Math.floor(step.seconds / step_s), HISTOGRAM_STEPS - 1)
+    histogram[place] = (histogram[place] ?? 0) + step.orders
+  }
+  return { orders, median_s: within(0.5), p95_s, step_s, histogram }
 }
 
 export function webhookOf(rows: readonly WebhookHour[]): NonNullable<Home['webhook']> {

@@ -1,57 +1,43 @@
 import { type Queryable, sql } from '../platform/db.ts'
 import { idFloor } from '../platform/ids.ts'
 
-export interface TodayRow {
-  readonly hour: number
-  readonly status: 'paid' | 'delivered' | 'cancelled'
+/** A group of orders: those of one hour since `since` and one status, or those that took so long to be delivered. */
+export interface OrderGroup {
+  readonly hour: number | null
+  readonly status: 'paid' | 'delivered' | 'cancelled' | null
+  /** See `secondsOfStep`. */
+  readonly step: number | null
   readonly orders: number
   readonly total_cents: number
 }
 
-/** Orders since a time, by hours since then and by status. The ids contain the time, so the primary key finds them. */
-export const selectToday = (db: Queryable, account_id: string, sinceMs: number) =>
-  db.many<TodayRow>(sql`
-    select floor(extract(epoch from created_at - ${new Date(sinceMs)}::timestamptz) / 3600)::integer as hour, status,
-           count(*) as orders, sum(total_cents)::bigint as total_cents
-      from orders
-     where account_id = ${account_id}
-       and id >= ${idFloor('ord', sinceMs)}
-     group by 1, 2`)
-
-export interface DeliveryTimes {
-  readonly orders: number
-  readonly median_s: number | null
-  readonly p95_s: number | null
-  readonly step_s: number | null
-  readonly buckets: readonly { readonly bucket: number; readonly orders: number }[]
-}
+/** Times to delivery are counted in tenths of a second up to a minute, then in seconds. */
+const STEPS_IN_FIRST_MINUTE = 600
+export const secondsOfStep = (step: number) =>
+  step < STEPS_IN_FIRST_MINUTE ? step / 10 : step - STEPS_IN_FIRST_MINUTE + 60
 
 /**
- * How long orders since a time took to be delivered. The histogram ends a little after the time within which 95 of 100 were
- * delivered; its last step holds all that took longer.
+ * Orders since two times, read once: by hour and status since the first, by time to delivery since the second. Ids contain the time,
+ * so the primary key finds them.
  */
-export const selectDeliveryTimes = (db: Queryable, account_id: string, sinceMs: number, steps: number) =>
-  db.one<DeliveryTimes>(sql`
-    with taken as materialized (
-      select extract(epoch from delivered_at - created_at)::float8 as s
-        from orders
-       where account_id = ${account_id}
-         and id >= ${idFloor('ord', sinceMs)}
-         and status = 'delivered'
-    ), spread as materialized (
-      select count(*) as orders, percentile_cont(0.5) within group (order by s) as median_s,
-             percentile_cont(0.95) within group (order by s) as p95_s
-        from taken
-    ), steps as materialized (
-      select greatest(p95_s * 1.25, 1) / ${steps}::integer as step_s
-        from spread
-    )
-    select orders, median_s, p95_s, step_s,
-           coalesce((select json_agg(json_build_object('bucket', b.bucket, 'orders', b.orders))
-                       from (select least(floor(t.s / p.step_s)::integer, ${steps}::integer - 1) as bucket, count(*) as orders
-                               from taken t, steps p
-                              group by 1) b), '[]') as buckets
-      from spread, steps`)
+export const selectRecentOrders = (
+  db: Queryable,
+  account_id: string,
+  since: { readonly todayMs: number; readonly deliveryMs: number },
+) =>
+  db.many<OrderGroup>(sql`
+    select hour, status, step, count(*) as orders, sum(total_cents)::bigint as total_cents
+      from (select total_cents, case when is_today then status end as status,
+                   case when is_today then floor(extract(epoch from created_at - ${new Date(since.todayMs)}::timestamptz) / 3600)::integer
+                   end as hour,
+                   case when is_timed then least(floor(s * 10), ${STEPS_IN_FIRST_MINUTE} + floor(greatest(s - 60, 0)))::integer end as step
+              from (select total_cents, status, created_at, created_at >= ${new Date(since.todayMs)} as is_today,
+                           status = 'delivered' and created_at >= ${new Date(since.deliveryMs)} as is_timed,
+                           extract(epoch from delivered_at - created_at)::float8 as s
+                      from orders
+                     where account_id = ${account_id}
+                       and id >= ${idFloor('ord', Math.min(since.todayMs, since.deliveryMs))}) o) o
+     group by grouping sets ((hour, status), (step))`)
 
 export interface WebhookHour {
   readonly hour: number

@@ -6,10 +6,10 @@ import { refuse } from '../platform/trouble.ts'
 import type { Area } from './area.ts'
 import { readAttention } from './attention.ts'
 import { type FirstCalls, readChecklist } from './checklist.ts'
-import { burnOf, deliveryOf, HISTOGRAM_STEPS, HOURS, spendOf, todayOf, webhookOf } from './home-figures.ts'
-import { selectDeliveryTimes, selectPlace, selectToday, selectWebhookHours } from './home-queries.ts'
+import { burnOf, deliveryOf, HOURS, spendOf, todayOf, webhookOf } from './home-figures.ts'
+import { selectPlace, selectRecentOrders, selectWebhookHours } from './home-queries.ts'
 import type { Member } from './member.ts'
-import { countByStatus, searchOrders } from './order-list-queries.ts'
+import { countPaid, searchOrders } from './order-list-queries.ts'
 import { presentRow } from './order-rows.ts'
 import { readStoreNow } from './store-now.ts'
 
@@ -60,11 +60,12 @@ async function readHome(
   const spend = spendOf(await readAccountDays(tx, account_id, since), nowMs)
   const alert_cents = await sources.alertCents(tx, account_id)
   const burn = { ...burnOf(spend, place.balance_cents), alert_cents }
-  const today = todayOf(await selectToday(tx, account_id, sinceMs), sinceMs, nowMs)
-  const delivery = deliveryOf(await selectDeliveryTimes(tx, account_id, dayAgoMs, HISTOGRAM_STEPS))
+  const recent = await selectRecentOrders(tx, account_id, { todayMs: sinceMs, deliveryMs: dayAgoMs })
+  const today = todayOf(recent, sinceMs, nowMs)
+  const delivery = deliveryOf(recent)
   const hours = place.has_endpoint ? await selectWebhookHours(tx, account_id, dayAgoMs) : undefined
   const { rows } = await searchOrders(tx, account_id, {}, {}, LATEST)
-  const { paid } = await countByStatus(tx, account_id)
+  const paid = await countPaid(tx, account_id)
   const attention = [
     ...(await readAttention(tx, { account_id, place, store, burn, delivery, nowMs })),
     ...(await sources.attention(tx, member, nowMs)),

@@ -162,6 +162,18 @@ export const countByStatus = (db: Queryable, account_id: string) =>
       from balances b
      where b.account_id = ${account_id}`)
 
+/** At most as many as are counted. */
+export async function countPaid(db: Queryable, account_id: string): Promise<number> {
+  const { paid } = await db.one<{ paid: number }>(sql`
+    select count(*) as paid
+      from (select 1
+              from orders
+             where account_id = ${account_id}
+               and status = 'paid'
+             limit ${COUNTED_MAX}) o`)
+  return paid
+}
+
 export const isCounted = (count: number) => count < COUNTED_MAX
 
 function lookedAtMax({ item_id, id_end }: Wanted): number {

@@ -5,7 +5,7 @@ import {
   type OrdersListQuery,
   type orderRoutes,
 } from '@shopwire/contract/dashboard'
-import { readTotals } from '../ledger/account-days.ts'
+import { createOrderedTotal, type OrderedTotal } from '../ledger/account-days.ts'
 import { summaryOf } from '../orders/prove-key.ts'
 import { inAccount } from '../platform/account-scope.ts'
 import type { Db, Tx } from '../platform/db.ts'
@@ -35,47 +35,50 @@ export interface OrdersDeps {
   readonly mailOwners: MailOwners
 }
 
-export const ordersArea = ({ db, act, vault, mailOwners }: OrdersDeps): Area<typeof orderRoutes> => ({
-  listOrders: ({ member, query }) =>
-    inAccount(db, member.account_id, (tx) => listOrders(tx, member.account_id, query)),
+export function ordersArea({ db, act, vault, mailOwners }: OrdersDeps): Area<typeof orderRoutes> {
+  const orderedTotal = createOrderedTotal()
+  return {
+    listOrders: ({ member, query }) =>
+      inAccount(db, member.account_id, (tx) => listOrders(tx, member.account_id, query, orderedTotal)),
 
-  async exportOrders({ member, query, nowMs }) {
-    const day = new Date(nowMs).toISOString().slice(0, 10)
-    return { filename: `orders-${day}.csv`, content: ordersCsv(db, member.account_id, query) }
-  },
+    async exportOrders({ member, query, nowMs }) {
+      const day = new Date(nowMs).toISOString().slice(0, 10)
+      return { filename: `orders-${day}.csv`, content: ordersCsv(db, member.account_id, query) }
+    },
 
-  getOrder: ({ member, id }) =>
-    inAccount(db, member.account_id, (tx) => readOrderDetail(tx, member.account_id, id)),
+    getOrder: ({ member, id }) =>
+      inAccount(db, member.account_id, (tx) => readOrderDetail(tx, member.account_id, id)),
 
-  /** The audit row says who saw which link of which order, and never the link. */
-  revealLink: ({ member, body: { order_id, n } }) =>
-    act(member, REVEAL_ACTION, async (tx, nowMs) => {
-      const { account_id } = member
-      const found = await selectLink(tx, account_id, order_id, n)
-      if (!found) throw noLink(order_id, n)
-      const { line, unit, link_sealed, name } = found
-      const link = await vault.openFromOrder(link_sealed, { account_id, order_id, line, unit })
-      await mailOwners(
-        tx,
-        member,
-        {
-          subject: `A gift link of ${order_id} was revealed`,
-          text:
-            `${member.person_name} (${member.email}) revealed link ${n} of order ${order_id}, ${name}, in the dashboard, from ` +
-            `${member.address}. Whoever has seen a link can redeem it. If this is not right, remove the person under Team and ` +
-            'look at the audit log.',
-        },
-        nowMs,
-      )
-      return { result: { link }, target: order_id, after: { link: n } }
-    }),
+    /** The audit row says who saw which link of which order, and never the link. */
+    revealLink: ({ member, body: { order_id, n } }) =>
+      act(member, REVEAL_ACTION, async (tx, nowMs) => {
+        const { account_id } = member
+        const found = await selectLink(tx, account_id, order_id, n)
+        if (!found) throw noLink(order_id, n)
+        const { line, unit, link_sealed, name } = found
+        const link = await vault.openFromOrder(link_sealed, { account_id, order_id, line, unit })
+        await mailOwners(
+          tx,
+          member,
+          {
+            subject: `A gift link of ${order_id} was revealed`,
+            text:
+              `${member.person_name} (${member.email}) revealed link ${n} of order ${order_id}, ${name}, in the dashboard, from ` +
+              `${member.address}. Whoever has seen a link can redeem it. If this is not right, remove the person under Team and ` +
+              'look at the audit log.',
+          },
+          nowMs,
+        )
+        return { result: { link }, target: order_id, after: { link: n } }
+      }),
 
-  async getProof({ member, id }) {
-    const [proof] = await inAccount(db, member.account_id, (tx) => proofOf(tx, member.account_id, id))
-    const content = `${JSON.stringify({ ...proof, summary: summaryOf(proof) }, null, 2)}\n`
-    return { filename: `proof-${id}.json`, content }
-  },
-})
+    async getProof({ member, id }) {
+      const [proof] = await inAccount(db, member.account_id, (tx) => proofOf(tx, member.account_id, id))
+      const content = `${JSON.stringify({ ...proof, summary: summaryOf(proof) }, null, 2)}\n`
+      return { filename: `proof-${id}.json`, content }
+    },
+  }
+}
 
 function noLink(order_id: string, n: number) {
   return refuse(
@@ -84,7 +87,12 @@ function noLink(order_id: string, n: number) {
   )
 }
 
-async function listOrders(tx: Tx, account_id: string, query: OrdersListQuery): Promise<OrdersList> {
+async function listOrders(
+  tx: Tx,
+  account_id: string,
+  query: OrdersListQuery,
+  orderedTotal: OrderedTotal,
+): Promise<OrdersList> {
   const { before, after, limit = ORDER_ROWS_DEFAULT, ...filters } = query
   if (before !== undefined && after !== undefined)
     throw refuse('invalid_request', 'Give before or after, not both: a page has one direction.')
@@ -93,14 +101,13 @@ async function listOrders(tx: Tx, account_id: string, query: OrdersListQuery): P
     ? await searchOrders(tx, account_id, wanted, { before, after }, limit)
     : { rows: [], stoppedAt: undefined }
   const whole = await countByStatus(tx, account_id)
-  const totals = await readTotals(tx, account_id)
   return {
     ...pageOf(found, { before, after, limit }),
     counts: await countsOf(tx, account_id, filters, whole),
     account: {
       orders: whole.all,
       first_at: whole.first_at?.toISOString() ?? null,
-      worth_cents: totals?.order_cents ?? null,
+      worth_cents: (await orderedTotal(tx, account_id)) ?? null,
     },
   }
 }

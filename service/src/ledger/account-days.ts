@@ -1,4 +1,4 @@
-import { type Db, type Queryable, sql, type Tx } from '../platform/db.ts'
+import { type Db, type Queryable, sql, statement, type Tx } from '../platform/db.ts'
 
 /** What happened to an account's balance on one UTC day. */
 export interface AccountDay {
@@ -29,6 +29,7 @@ export interface AccountDays {
 const TRANSFERS_MAX = 100_000
 /** For an account whose limits allow more. */
 const TRANSFERS_FACTOR = 4
+const REMEMBERED_MAX = 10_000
 /** Accounts looked at in one transaction. */
 const ACCOUNTS_CHUNK = 500
 /** A day is closed this long after its end: clocks differ, and a transfer may have waited for its lock. */
@@ -53,21 +54,42 @@ export async function readAccountDays(
   return { days, isComplete: !open.isCut }
 }
 
-/** Of the whole life of the account: what it ordered, in cents. Undefined while the worker has not caught up. */
-export async function readTotals(
-  db: Queryable,
-  account_id: string,
-): Promise<{ order_cents: number; refund_cents: number } | undefined> {
-  const closed = await db.one<{ order_cents: number; refund_cents: number }>(sql`
-    select coalesce(sum(order_cents), 0)::bigint as order_cents, coalesce(sum(refund_cents), 0)::bigint as refund_cents
+/** What an account has ordered in all its life, in cents; undefined while the worker has not caught up. */
+export type OrderedTotal = (db: Queryable, account_id: string) => Promise<number | undefined>
+
+/**
+ * Sums up once, then adds what came since: transfers are never changed, so a sum up to a position stays right. Of the accounts that
+ * were not asked for lately nothing is remembered.
+ */
+export function createOrderedTotal(): OrderedTotal {
+  const known = new Map<string, { cents: number; seq: number }>()
+  return async (db, account_id) => {
+    const before = known.get(account_id) ?? (await sumClosedDays(db, account_id))
+    const since = await db.one<{ cents: number; seq: number | null; transfers: number }>(sql`
+      select coalesce(sum(amount_cents) filter (where kind = 'order'), 0)::bigint as cents, max(seq) as seq, count(*) as transfers
+        from (select seq, kind, amount_cents
+                from transfers
+               where account_id = ${account_id}
+                 and seq > ${before.seq}
+               order by seq
+               limit ${TRANSFERS_MAX}) t`)
+    if (since.transfers === TRANSFERS_MAX) return undefined
+    const sum = { cents: before.cents + since.cents, seq: since.seq ?? before.seq }
+    known.delete(account_id)
+    known.set(account_id, sum)
+    for (const oldest of known.keys()) {
+      if (known.size <= REMEMBERED_MAX) break
+      known.delete(oldest)
+    }
+    return sum.cents
+  }
+}
+
+const sumClosedDays = (db: Queryable, account_id: string) =>
+  db.one<{ cents: number; seq: number }>(sql`
+    select coalesce(sum(order_cents), 0)::bigint as cents, coalesce(max(last_seq), 0) as seq
       from account_days
      where account_id = ${account_id}`)
-  const open = await sumOpenDays(db, account_id, await selectLastDay(db, account_id))
-  if (open.isCut) return undefined
-  const sum = (of: 'order_cents' | 'refund_cents') =>
-    open.days.reduce((all, { [of]: cents }) => all + cents, closed[of])
-  return { order_cents: sum('order_cents'), refund_cents: sum('refund_cents') }
-}
 
 /**
  * Writes rows for days that are over, a chunk of accounts per call; false when all are done. Any number of workers may call this; one
@@ -167,35 +189,42 @@ async function sumOpenDays(
   last: LastDay | undefined,
   limit = TRANSFERS_MAX,
 ): Promise<{ days: AccountDay[]; read: number; isCut: boolean }> {
-  const days = await db.many<AccountDay>(sql`
-    with open as (
-      select seq, kind, credit, amount_cents, balance_after_cents,
-             greatest(max((created_at at time zone 'UTC')::date) over (order by seq), ${last?.day ?? null}::date + 1) as day
-        from (select seq, kind, credit, amount_cents, balance_after_cents, created_at
-                from transfers
-               where account_id = ${account_id}
-                 and seq > ${last?.last_seq ?? 0}
-               order by seq
-               limit ${limit}) t
-    )
-    select day::text, min(seq) as first_seq, max(seq) as last_seq,
-           count(*) filter (where kind = 'order') as orders,
-           coalesce(sum(amount_cents) filter (where kind = 'order'), 0)::bigint as order_cents,
-           count(*) filter (where kind = 'refund') as refunds,
-           coalesce(sum(amount_cents) filter (where kind = 'refund'), 0)::bigint as refund_cents,
-           count(*) filter (where kind = 'funding') as topups,
-           coalesce(sum(amount_cents) filter (where kind = 'funding'), 0)::bigint as topup_cents,
-           count(*) filter (where kind = 'adjustment') as adjustments,
-           coalesce(sum(case credit when 'customer' then amount_cents else -amount_cents end)
-                      filter (where kind = 'adjustment'), 0)::bigint as adjustment_cents,
-           (array_agg(balance_after_cents order by seq desc))[1] as closing_balance_cents
-      from open
-     group by day
-     order by min(seq)`)
+  const values = [account_id, last?.last_seq ?? 0, limit, last?.day ?? null]
+  const byTime = await db.many<AccountDay>(statement(sumsBy(`(created_at at time zone 'UTC')::date`), values))
+  // Around midnight a transfer may have an earlier time than the one before it. Then days are told apart by position, which takes longer.
+  const days = byTime.every(({ first_seq }, n) => n === 0 || first_seq > (byTime[n - 1]?.last_seq ?? 0))
+    ? byTime
+    : await db.many<AccountDay>(
+        statement(sumsBy(`max((created_at at time zone 'UTC')::date) over (order by seq)`), values),
+      )
   const read = (days.at(-1)?.last_seq ?? last?.last_seq ?? 0) - (last?.last_seq ?? 0)
   const isCut = read === limit
   return { days: isCut ? days.slice(0, -1) : days, read, isCut }
 }
+
+const sumsBy = (day: string) => `
+    select d.day::text, d.first_seq, d.last_seq, d.orders, d.order_cents, d.refunds, d.refund_cents, d.topups, d.topup_cents,
+           d.adjustments, d.adjustment_cents, t.balance_after_cents as closing_balance_cents
+      from (select day, min(seq) as first_seq, max(seq) as last_seq,
+                   count(*) filter (where kind = 'order') as orders,
+                   coalesce(sum(amount_cents) filter (where kind = 'order'), 0)::bigint as order_cents,
+                   count(*) filter (where kind = 'refund') as refunds,
+                   coalesce(sum(amount_cents) filter (where kind = 'refund'), 0)::bigint as refund_cents,
+                   count(*) filter (where kind = 'funding') as topups,
+                   coalesce(sum(amount_cents) filter (where kind = 'funding'), 0)::bigint as topup_cents,
+                   count(*) filter (where kind = 'adjustment') as adjustments,
+                   coalesce(sum(case credit when 'customer' then amount_cents else -amount_cents end)
+                              filter (where kind = 'adjustment'), 0)::bigint as adjustment_cents
+              from (select seq, kind, credit, amount_cents, greatest(${day}, $4::date + 1) as day
+                      from (select seq, kind, credit, amount_cents, created_at
+                              from transfers
+                             where account_id = $1
+                               and seq > $2
+                             order by seq
+                             limit $3) t) t
+             group by day) d
+      join transfers t on t.account_id = $1 and t.seq = d.last_seq
+     order by d.first_seq`
 
 const DAY_MS = 86_400_000
 

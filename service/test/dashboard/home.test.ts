@@ -78,7 +78,8 @@ describe('figures', () => {
     expect(home.today.by_hour.reduce((sum, n) => sum + n)).toBe(3)
     expect(home.waiting).toBe(1)
     const seconds = (Date.parse(finished.delivered_at) - Date.parse(finished.created_at)) / 1000
-    expect(home.delivery).toMatchObject({ orders: 1, median_s: seconds, p95_s: seconds })
+    // Counted in tenths of a second.
+    expect(home.delivery).toMatchObject({ orders: 1, median_s: Math.floor(seconds * 10) / 10 })
     expect(home.delivery.histogram.reduce((sum, n) => sum + n)).toBe(1)
     expect(home.webhook).toMatchObject({ events: 5, accepted_first: 5, retrying: 0, failed: 0 })
     expect(home.webhook?.by_hour).toHaveLength(24)
@@ -139,14 +140,20 @@ describe('figures', () => {
     expect(burn()).toEqual({ per_day_cents: null, days_left: null })
   })
 
-  test('hours and steps without orders are zeros', () => {
+  test('hours and steps without orders are zeros; times beyond a minute are counted in seconds', () => {
     const nowMs = Date.parse('2026-05-20T03:30:00Z')
-    const rows = [{ hour: 2, status: 'paid' as const, orders: 4, total_cents: 400 }]
-    expect(todayOf(rows, nowMs - 3.5 * HOUR_MS, nowMs).by_hour).toEqual([0, 0, 4, 0])
-    const buckets = [{ bucket: 1, orders: 2 }]
-    expect(
-      deliveryOf({ orders: 2, median_s: 3, p95_s: 4, step_s: 2, buckets }).histogram.slice(0, 3),
-    ).toEqual([0, 2, 0])
+    const group = { hour: null, status: null, step: null, total_cents: 0 }
+    const today = [{ ...group, hour: 2, status: 'paid' as const, orders: 4, total_cents: 400 }]
+    expect(todayOf(today, nowMs - 3.5 * HOUR_MS, nowMs).by_hour).toEqual([0, 0, 4, 0])
+    const times = [
+      { ...group, step: 380, orders: 90 },
+      { ...group, step: 674, orders: 5 },
+      { ...group, step: 4_000, orders: 5 },
+    ]
+    const delivery = deliveryOf([...today, ...times])
+    expect(delivery).toMatchObject({ orders: 100, median_s: 38, p95_s: 134 })
+    expect(delivery.histogram.filter((orders) => orders > 0)).toEqual([90, 5, 5])
+    expect(delivery.histogram.at(-1)).toBe(5)
   })
 })
 

@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { closeAccountDays, dayOf, readAccountDays, readTotals } from '../../src/ledger/account-days.ts'
+import {
+  closeAccountDays,
+  createOrderedTotal,
+  dayOf,
+  readAccountDays,
+} from '../../src/ledger/account-days.ts'
 import { inAccount } from '../../src/platform/account-scope.ts'
 import { sql } from '../../src/platform/db.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
@@ -74,7 +79,7 @@ test('sums of closed days and of today lead from one balance to the next, before
   await closeAll(NOON)
   expect(await closedDays(account_id)).toEqual([{ day: '2026-05-17' }, { day: '2026-05-19' }])
   expect(await readAccountDays(shop.db, account_id, '2026-05-01')).toEqual(before)
-  expect(await readTotals(shop.db, account_id)).toEqual({ order_cents: 950, refund_cents: 200 })
+  expect(await createOrderedTotal()(shop.db, account_id)).toBe(950)
 })
 
 test('reads only the days asked for, and today also when no closed day is among them', async () => {
@@ -138,6 +143,18 @@ test('the dashboard reads the days of its own account and no other', async () =>
     inAccount(dashboard, scope, (tx) => readAccountDays(tx, account_id, '2026-01-01'))
   expect((await read(account_id)).days).toHaveLength(3)
   expect((await read(shop.account.id)).days).toEqual([])
+})
+
+test('the total of all orders grows with each transfer that comes, and is right before and after a day is closed', async () => {
+  await startAgain()
+  const account_id = await accountWith(MOVES)
+  const total = createOrderedTotal()
+  expect(await total(shop.db, account_id)).toBe(950)
+  await closeAll(NOON)
+  await shop.operator.fundAccount(account_id, { amount_cents: 1, reference: 'total' })
+  expect([await total(shop.db, account_id), await createOrderedTotal()(shop.db, account_id)]).toEqual([
+    950, 950,
+  ])
 })
 
 test('an order of today counts at once', async () => {
