@@ -15,6 +15,7 @@ import { every, type Repeating } from './platform/every.ts'
 import type { Log } from './platform/log.ts'
 import { createMailSender, deleteOldMail, smtpSender } from './platform/mail.ts'
 import type { Metrics } from './platform/metrics.ts'
+import { deleteExpired } from './sessions/session-store.ts'
 import type { LinkVault } from './supply/gift-link.ts'
 import { ANNOUNCE_CHUNK, announceCatalogue } from './webhooks/announce.ts'
 import { DELETE_CHUNK, deleteOldEvents } from './webhooks/retention.ts'
@@ -124,8 +125,9 @@ export function repeatedWork(config: Config, deps: RepeatedWorkDeps): Repeating 
     MAIL_REMOVAL_EVERY_MS,
     async (isStopped) => {
       while (!isStopped() && (await deleteOldMail(db, clock.nowMs())) > 0) await sleep(RETENTION_PAUSE_MS)
+      await deleteExpired(db, clock.nowMs())
     },
-    (error) => log.warn({ err: error }, 'old mail could not be removed'),
+    (error) => log.warn({ err: error }, 'old mail and ended sessions could not be removed'),
   )
   const dayClosing = every(
     CLOSE_DAYS_EVERY_MS,

@@ -38,6 +38,7 @@ import { createDelivery } from '../src/webhooks/deliver.ts'
 import { DELIVER_QUEUE, queueTest, setEndpoint, stopEndpoint } from '../src/webhooks/endpoint.ts'
 import { deleteOldEvents } from '../src/webhooks/retention.ts'
 import { openTestDatabase, type TestDatabase } from '../testing/database.ts'
+import { walkIdentity } from '../testing/identity-walk.ts'
 import { itemOf } from '../testing/items.ts'
 import { LOCK_ORDER, recordLocks, tablesLockedBy } from '../testing/lock-order.ts'
 import { callAs, memberOf } from '../testing/member.ts'
@@ -244,6 +245,8 @@ test('every transaction locks rows in the documented order, and every locking st
   await changeKeysAndTokens(inDashboard.db, database, account_id, keyring)
   for (const text of inDashboard.ran) ran.add(text)
   violations.push(...inDashboard.violations)
+
+  await walkIdentity({ database, db, keyring })
 
   // Keys, the clock, workers, and the database itself.
   await recordHeartbeat(db, 'wrk_1')

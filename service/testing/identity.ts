@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { BodyOf, identityRoutes, QueryOf, ReplyOf, Role } from '@shopwire/contract/dashboard'
 import { createAccount } from '../src/accounts/account.ts'
 import { systemClock } from '../src/platform/clock.ts'
+import type { Db } from '../src/platform/db.ts'
 import { type Keyring, localKeks, openKeyring } from '../src/platform/encryption.ts'
 import { createLog } from '../src/platform/log.ts'
 import type { CompanySettings } from '../src/sessions/company.ts'
@@ -51,10 +52,16 @@ export interface TestBrowser {
 }
 
 export async function openIdentity(
-  options: { company?: CompanySettings; isRealCost?: boolean; origin?: string } = {},
+  options: {
+    company?: CompanySettings
+    isRealCost?: boolean
+    origin?: string
+    /** A database that is open already, and the connections to use, whatever their role. */
+    on?: { database: TestDatabase; db: Db; keyring: Keyring }
+  } = {},
 ): Promise<TestIdentity> {
-  const database = await openTestDatabase()
-  const keyring = openKeyring(localKeks(new Map([['k1', randomBytes(32)]]), 'k1'))
+  const database = options.on?.database ?? (await openTestDatabase())
+  const keyring = options.on?.keyring ?? openKeyring(localKeks(new Map([['k1', randomBytes(32)]]), 'k1'))
   let lines = ''
   const log = createLog('debug', {
     write(line: string) {
@@ -65,7 +72,7 @@ export async function openIdentity(
   let aheadMs = 0
   const nowMs = () => Date.now() + aheadMs
   const sessions = await createSessions({
-    db: database.dashboardDb(),
+    db: options.on?.db ?? database.dashboardDb(),
     keyring,
     clock: systemClock,
     log,
@@ -109,7 +116,7 @@ export async function openIdentity(
   }
 
   async function invite(account_id: string, email: string, role: Role, is_mailed_only = true) {
-    const { link } = await database.db.transaction((tx) =>
+    const { link } = await (options.on?.db ?? database.db).transaction((tx) =>
       createInvitation(
         tx,
         { keyring, origin },

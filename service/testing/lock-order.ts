@@ -42,6 +42,18 @@ export const LOCK_ORDER = [
   'link_reads',
   'account_days_progress',
   'jobs',
+  'people',
+  'credentials',
+  'authenticator_apps',
+  'passkeys',
+  'verifications',
+  'used_codes',
+  'sign_in_attempts',
+  'operator_invitations',
+  'invitations',
+  'memberships',
+  'sessions',
+  'outgoing_mail',
 ] as const
 
 export interface LockRecorder {

@@ -8,7 +8,7 @@ import {
   PostgresQueryCompiler,
   type QueryResult,
 } from 'kysely'
-import { type Db, statement } from '../platform/db.ts'
+import type { Db } from '../platform/db.ts'
 
 /**
  * Kysely on our own connections, for Better Auth: one pool, one set of time limits, and our errors when the database does not
@@ -17,7 +17,8 @@ import { type Db, statement } from '../platform/db.ts'
 export function kyselyOn(db: Db): Kysely<unknown> {
   const connection: DatabaseConnection = {
     async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
-      const query = statement(sql, parameters)
+      // Without a name: these texts select all columns, and a prepared statement fails once its table has got a new one.
+      const query = { text: sql, values: parameters, name: '' }
       // Reads, and writes that end in "returning", have rows; other writes have a count.
       if (/^\s*(select|with)\b|\breturning\b/i.test(sql)) {
         const rows = (await db.many<object>(query)) as Row[]

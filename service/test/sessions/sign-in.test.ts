@@ -76,3 +76,13 @@ test('a passkey signs in and steps up; without verification of the person it doe
   const weak = authenticator.get((await third.call('beginPasskeySignIn')) as never, ORIGIN)
   await expect(third.call('signInWithPasskey', { response: weak })).rejects.toEqual(refused('sign_in_failed'))
 })
+
+test('open connections go on signing people in after the tables got new columns', async () => {
+  const { browser, email } = await identity.newMember(account_id, 'viewer')
+  const { secret } = await enrolTotp(browser)
+  const tables = ['people', 'credentials', 'authenticator_apps', 'passkeys', 'verifications', 'sessions']
+  for (const table of tables) await identity.database.asOwner(`alter table ${table} add column later text`)
+  const again = identity.browser()
+  expect(await again.call('signInWithPassword', { email, password: PASSWORD })).toEqual({ next: 'totp' })
+  expect(await again.call('signInWithTotp', { code: totpCode(secret) })).toEqual({ next: 'done' })
+})
