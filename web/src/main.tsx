@@ -1,3 +1,4 @@
+import './theme/layers.css'
 import { MantineProvider } from '@mantine/core'
 import { Notifications } from '@mantine/notifications'
 import { QueryClientProvider } from '@tanstack/react-query'
@@ -10,10 +11,9 @@ import { router } from './router.tsx'
 import { theme } from './theme/theme.ts'
 import '@fontsource-variable/inter/wght.css'
 import '@fontsource-variable/geist-mono/wght.css'
-import '@mantine/core/styles.css'
-import '@mantine/notifications/styles.css'
-import '@mantine/spotlight/styles.css'
-// After Mantine's: they set the variables that its stylesheet uses.
+import '@mantine/core/styles.layer.css'
+import '@mantine/notifications/styles.layer.css'
+import '@mantine/spotlight/styles.layer.css'
 import './theme/variables.css'
 import './theme/base.css'
 

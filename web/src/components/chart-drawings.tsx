@@ -1,5 +1,5 @@
 import { AreaChart, BarChart } from '@mantine/charts'
-import '@mantine/charts/styles.css'
+import '@mantine/charts/styles.layer.css'
 import { Rectangle, type RectangleProps } from 'recharts'
 import { css } from '../theme/tokens.ts'
 

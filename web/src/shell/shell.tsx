@@ -64,18 +64,14 @@ export function Shell({ session, children }: { readonly session: Session; readon
         <StoreBanner store={store} />
         {session.account ? children : <NoAccount onSignOut={signOut} />}
       </main>
-      <Drawer
-        opened={isNavOpen}
-        onClose={navDrawer.close}
-        size={264}
-        padding={0}
-        withCloseButton={false}
-        title={undefined}
-        aria-label={shell.nav.label}
-        classNames={{ body: classes.drawerBody ?? '' }}
-      >
-        <Rail session={session} store={store} onSignOut={signOut} onNavigate={navDrawer.close} />
-      </Drawer>
+      <Drawer.Root opened={isNavOpen} onClose={navDrawer.close} size={264} padding={0}>
+        <Drawer.Overlay />
+        <Drawer.Content aria-label={shell.nav.label}>
+          <Drawer.Body className={classes.drawerBody ?? ''}>
+            <Rail session={session} store={store} onSignOut={signOut} onNavigate={navDrawer.close} />
+          </Drawer.Body>
+        </Drawer.Content>
+      </Drawer.Root>
       <Palette onHelp={help.open} onSignOut={signOut} />
       <KeyHelp isOpen={isHelpOpen} onClose={help.close} />
     </div>

@@ -151,7 +151,10 @@ export const theme = createTheme({
     },
     Radio: {
       defaultProps: { ...control, iconColor: css('canvas') },
-      styles: { label: { fontSize: 13, lineHeight: '20px' } },
+      styles: {
+        label: { fontSize: 13, lineHeight: '20px' },
+        description: { fontSize: 12, lineHeight: '16px', marginTop: 0, color: css('ink3') },
+      },
     },
     Switch: { defaultProps: { size: 'sm' }, styles: { label: { fontSize: 13, lineHeight: '20px' } } },
     Table: { defaultProps: { verticalSpacing: 0, horizontalSpacing: 'sm', fz: 'sm' } },
@@ -190,21 +193,17 @@ export const theme = createTheme({
         title: { fontSize: 16, lineHeight: '24px', fontWeight: 600 },
       },
     },
-    Spotlight: {
+    SpotlightRoot: {
       defaultProps: {
         radius: 'lg',
         overlayProps: { color: css('veil'), backgroundOpacity: 1, blur: 0 },
         removeScrollProps: { removeScrollBar: false },
       },
-      styles: { content: floating },
     },
-    Drawer: {
-      defaultProps: {
-        removeScrollProps: { removeScrollBar: false },
-        closeButtonProps: { 'aria-label': 'Close' },
-        overlayProps: { color: css('veil'), backgroundOpacity: 1 },
-      },
-      styles: { content: { background: css('rail') }, header: { background: css('rail') } },
-    },
+    Spotlight: { styles: { content: floating } },
+    Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
+    DrawerRoot: { defaultProps: { removeScrollProps: { removeScrollBar: false } } },
+    DrawerOverlay: { defaultProps: { color: css('veil'), backgroundOpacity: 1 } },
+    Drawer: { styles: { content: { background: css('rail') } } },
   },
 })

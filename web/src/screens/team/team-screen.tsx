@@ -149,7 +149,7 @@ const memberColumns = (isOwner: boolean, onDecide: Decide): readonly Column<Memb
 const Name = ({ member }: { readonly member: Member }) => (
   <span className="sw-strong">
     {member.name}
-    {member.is_you ? <span className={classes.you}> {team.you}</span> : null}
+    {member.is_you ? <span className={classes.you}>{team.you}</span> : null}
   </span>
 )
 
