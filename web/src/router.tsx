@@ -5,6 +5,7 @@ import { auditScreens } from './screens/audit/routes.ts'
 import { balanceScreens } from './screens/balance/routes.ts'
 import { identityScreens } from './screens/identity/routes.ts'
 import { keysScreens } from './screens/keys/routes.ts'
+import { ordersScreens } from './screens/orders/routes.ts'
 import { securityScreens } from './screens/security/routes.ts'
 import { settingsScreens } from './screens/settings/routes.ts'
 import { teamScreens } from './screens/team/routes.ts'
@@ -18,6 +19,7 @@ const screens: readonly ScreenRoute[] = [
   ...auditScreens,
   ...balanceScreens,
   ...keysScreens,
+  ...ordersScreens,
   ...securityScreens,
   ...settingsScreens,
   ...teamScreens,
