@@ -3,6 +3,7 @@ import { parseSearch, stringifySearch } from './lib/url-state.ts'
 import type { ScreenRoute } from './screen-route.ts'
 import { auditScreens } from './screens/audit/routes.ts'
 import { balanceScreens } from './screens/balance/routes.ts'
+import { homeScreens } from './screens/home/routes.ts'
 import { identityScreens } from './screens/identity/routes.ts'
 import { keysScreens } from './screens/keys/routes.ts'
 import { ordersScreens } from './screens/orders/routes.ts'
@@ -18,6 +19,7 @@ import { NotFound } from './shell/not-found.tsx'
 const screens: readonly ScreenRoute[] = [
   ...auditScreens,
   ...balanceScreens,
+  ...homeScreens,
   ...keysScreens,
   ...ordersScreens,
   ...securityScreens,

@@ -79,11 +79,11 @@ export const balance = {
     none: (month: string) => `No entries in ${month}`,
     noneBody: 'An entry is written for every order, refund and top-up, in the moment the balance changes.',
     noneYet: 'No money has moved yet',
-    noneYetBody: 'Add funds to place the first order. Every cent will be listed here with the balance it left behind.',
+    noneYetBody:
+      'Add funds to place the first order. Every cent will be listed here with the balance it left behind.',
     noResult: 'No entry fits these filters',
     noResultBody: (month: string) => `${month} has other entries. Take a filter away to see them.`,
-    searchedTo: (day: string) =>
-      `Looked through 100,000 entries, back to ${day}. “Older” looks further.`,
+    searchedTo: (day: string) => `Looked through 100,000 entries, back to ${day}. “Older” looks further.`,
   },
 
   alert: {
@@ -98,7 +98,8 @@ export const balance = {
     save: 'Save',
     off: 'Turn off',
     saved: 'Low-balance mail is set',
-    savedMore: (amount: string) => `The next mail comes when the balance falls to one and a half times ${amount}.`,
+    savedMore: (amount: string) =>
+      `The next mail comes when the balance falls to one and a half times ${amount}.`,
     savedBelow: 'The balance is below it already: the first mail comes within a minute.',
     turnedOff: 'Low-balance mail is off',
     turnedOffMore: 'Nobody is written to when the balance falls.',
@@ -118,7 +119,10 @@ export const balance = {
     tooLarge: (most: string) => `At most ${most}`,
     how: 'How to pay',
     providers: {
-      bank: ['Bank transfer', 'You get a reference. The balance grows when the store has the money, in 1 to 3 working days.'],
+      bank: [
+        'Bank transfer',
+        'You get a reference. The balance grows when the store has the money, in 1 to 3 working days.',
+      ],
       stripe: ['Card', 'You pay on a page of Stripe. The balance grows usually within a minute.'],
     },
     ways: { bank: 'bank transfer', stripe: 'card' },
@@ -126,7 +130,8 @@ export const balance = {
     confirmTitle: (amount: string) => `Add ${amount} to the balance`,
     confirmLead: {
       bank: 'The next page shows where to transfer the money. The balance grows when the store has confirmed it.',
-      stripe: 'You pay by card on the next page. The balance grows when the payment is confirmed, usually within a minute.',
+      stripe:
+        'You pay by card on the next page. The balance grows when the payment is confirmed, usually within a minute.',
     },
     now: 'Balance now',
     by: (way: string) => `Top-up, ${way}`,
@@ -147,13 +152,15 @@ export const balance = {
     onlyTreasurers: 'Adding funds is for Owners and Finance',
 
     bankTitle: (amount: string) => `Transfer ${amount}`,
-    bankLead: 'Use exactly this reference, or the money cannot be matched to this account. Nothing was charged.',
+    bankLead:
+      'Use exactly this reference, or the money cannot be matched to this account. Nothing was charged.',
     bankAmount: 'Amount',
     bankDone: 'Done',
     bankLater: 'These lines stay under Top-ups until the money has come.',
 
     waitingCard: (amount: string) => `Waiting for ${amount} from Stripe`,
-    waitingCardBody: 'The payment is being confirmed, usually within a minute. This page follows it by itself.',
+    waitingCardBody:
+      'The payment is being confirmed, usually within a minute. This page follows it by itself.',
     creditedNow: (amount: string) => `${amount} added`,
     creditedNowBody: (balance: string) => `The balance is ${balance}.`,
     cancelled: 'The payment was not made',
@@ -161,7 +168,8 @@ export const balance = {
     failedCard: 'The payment failed',
     failedCardBody: 'Stripe could not collect it. Nothing was added to the balance.',
     reviewCard: 'The store looks at this payment',
-    reviewCardBody: 'What was paid is not what was asked for. The store decides, and nothing is lost meanwhile.',
+    reviewCardBody:
+      'What was paid is not what was asked for. The store decides, and nothing is lost meanwhile.',
     dismiss: 'Dismiss',
     tryAgain: 'Add funds again',
   },

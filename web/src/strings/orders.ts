@@ -1,6 +1,7 @@
 import { formatCount, formatMoney } from '../lib/money.ts'
 
-const plural = (count: number, one: string, many: string) => `${formatCount(count)} ${count === 1 ? one : many}`
+const plural = (count: number, one: string, many: string) =>
+  `${formatCount(count)} ${count === 1 ? one : many}`
 
 export const orders = {
   title: 'Orders',
@@ -24,7 +25,16 @@ export const orders = {
     deliveredIn: 'Delivered in',
     created: 'Created',
   },
-  filters: { from: 'From', to: 'Until', total: 'Total', key: 'API key', item: 'Item id', day: 'Day', least: 'At least', most: 'At most' },
+  filters: {
+    from: 'From',
+    to: 'Until',
+    total: 'Total',
+    key: 'API key',
+    item: 'Item id',
+    day: 'Day',
+    least: 'At least',
+    most: 'At most',
+  },
   showNew: (count: number) => `Show ${plural(count, 'new order', 'new orders')}`,
   dayHead: (day: string, count: number, cents: number) =>
     `${day} · ${plural(count, 'order', 'orders')} on this page, ${formatMoney(cents)}`,

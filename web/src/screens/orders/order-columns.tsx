@@ -14,7 +14,12 @@ export type OrderRow = Reply<'listOrders'>['orders'][number]
 /** The same columns on the home page and in the list. */
 export const orderColumns: readonly Column<OrderRow>[] = [
   { id: 'order', header: orders.columns.order, width: '168px', cell: ({ id }) => <Id id={id} as="short" /> },
-  { id: 'status', header: orders.columns.status, width: '124px', cell: ({ status }) => <Status kind={status} /> },
+  {
+    id: 'status',
+    header: orders.columns.status,
+    width: '124px',
+    cell: ({ status }) => <Status kind={status} />,
+  },
   {
     id: 'lines',
     header: orders.columns.lines,

@@ -34,7 +34,9 @@ export function listQuery(url: UrlValues): Query<'listOrders'> {
 }
 
 export const isFiltered = (url: UrlValues): boolean =>
-  [url.status, url.q, url.from, url.to, url.min, url.max, url.key, url.item].some((value) => value !== undefined)
+  [url.status, url.q, url.from, url.to, url.min, url.max, url.key, url.item].some(
+    (value) => value !== undefined,
+  )
 
 /** In the reader's zone: the day that they mean. */
 function startOf(day: string | undefined): Date | undefined {
@@ -85,13 +87,19 @@ interface Field {
 }
 
 function FieldsEditor({ values, set, close, fields }: FilterEdit & { readonly fields: readonly Field[] }) {
-  const [texts, setTexts] = useState(() => Object.fromEntries(fields.map(({ name }) => [name, values[name] ?? ''])))
+  const [texts, setTexts] = useState(() =>
+    Object.fromEntries(fields.map(({ name }) => [name, values[name] ?? ''])),
+  )
   return (
     <form
       className={classes.editor}
       onSubmit={(event) => {
         event.preventDefault()
-        set(Object.fromEntries(fields.map(({ name }) => [name, texts[name]?.trim().replace(/^\$/, '') || undefined])))
+        set(
+          Object.fromEntries(
+            fields.map(({ name }) => [name, texts[name]?.trim().replace(/^\$/, '') || undefined]),
+          ),
+        )
         close()
       }}
     >

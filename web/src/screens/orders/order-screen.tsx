@@ -19,7 +19,7 @@ import { formatDay, formatDuration, formatTime, zoneName } from '../../lib/time.
 import { usePathId } from '../../lib/use-path-id.ts'
 import { paths } from '../../paths.ts'
 import { words } from '../../strings/common.ts'
-import { order as text, orders } from '../../strings/orders.ts'
+import { orders, order as text } from '../../strings/orders.ts'
 import { stationsOf } from './order-story.tsx'
 import classes from './orders.module.css'
 
@@ -76,7 +76,13 @@ export function OrderScreen() {
           <Links order={order} />
         </div>
       </div>
-      <Dialog isOpen={isRaw} onClose={() => setRaw(false)} title={text.rawTitle} lead={text.rawLead} size={640}>
+      <Dialog
+        isOpen={isRaw}
+        onClose={() => setRaw(false)}
+        title={text.rawTitle}
+        lead={text.rawLead}
+        size={640}
+      >
         <CodeWell code={rawOf(order)} language="json" what={text.raw} heightMax={480} />
       </Dialog>
     </Page>
@@ -103,9 +109,23 @@ function metaOf(order: Order): string {
 /** As the API answers, without the links. */
 function rawOf(order: Order): string {
   const { id, status, currency, total_cents, created_at, delivered_at, lines } = order
-  const shown = lines.map(({ item_id, name, qty, unit_price_cents }) => ({ id: item_id, name, qty, unit_price_cents }))
+  const shown = lines.map(({ item_id, name, qty, unit_price_cents }) => ({
+    id: item_id,
+    name,
+    qty,
+    unit_price_cents,
+  }))
   return JSON.stringify(
-    { id, status, currency, total_cents, created_at, delivered_at, lines: shown, links: order.links.map(() => '(hidden)') },
+    {
+      id,
+      status,
+      currency,
+      total_cents,
+      created_at,
+      delivered_at,
+      lines: shown,
+      links: order.links.map(() => '(hidden)'),
+    },
     null,
     2,
   )

@@ -1,4 +1,11 @@
-import { IconArrowDownLeft, IconBan, IconCurrencyDollar, IconEye, IconGift, IconSend } from '@tabler/icons-react'
+import {
+  IconArrowDownLeft,
+  IconBan,
+  IconCurrencyDollar,
+  IconEye,
+  IconGift,
+  IconSend,
+} from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import type { Reply } from '../../api/client.ts'
 import { Money } from '../../components/money.tsx'
@@ -47,7 +54,9 @@ function draw(entry: Entry): Drawn {
         note: `${formatMoney(entry.balance_before_cents)} → ${formatMoney(entry.balance_after_cents)}, ${
           entry.kind === 'debit' ? text.sameTransaction : text.inCancel
         }`,
-        outcome: <Money cents={entry.kind === 'debit' ? -entry.amount_cents : entry.amount_cents} as="change" />,
+        outcome: (
+          <Money cents={entry.kind === 'debit' ? -entry.amount_cents : entry.amount_cents} as="change" />
+        ),
       }
     case 'delivered':
       return {
@@ -91,11 +100,12 @@ function draw(entry: Entry): Drawn {
 
 function drawAttempt(entry: Extract<Entry, { kind: 'attempt' }>): Drawn {
   const { outcome, status, is_same_cart, is_sent, request_id } = entry
-  const request = request_id === null ? null : (
-    <>
-      {text.attempt.request} <Mono>{request_id}</Mono>
-    </>
-  )
+  const request =
+    request_id === null ? null : (
+      <>
+        {text.attempt.request} <Mono>{request_id}</Mono>
+      </>
+    )
   const isBought = outcome === 'bought'
   const isGood = isBought || outcome === 'replayed'
   const title = isBought ? (
@@ -110,7 +120,11 @@ function drawAttempt(entry: Extract<Entry, { kind: 'attempt' }>): Drawn {
   ) : (
     text.attempt.otherCart
   )
-  const said = isBought ? text.attempt.first : isGood ? text.attempt.again : `${outcome}. ${text.attempt.nothing}`
+  const said = isBought
+    ? text.attempt.first
+    : isGood
+      ? text.attempt.again
+      : `${outcome}. ${text.attempt.nothing}`
   return {
     icon: <IconArrowDownLeft {...ICON} />,
     title,
@@ -121,7 +135,8 @@ function drawAttempt(entry: Extract<Entry, { kind: 'attempt' }>): Drawn {
         {request}
       </>
     ),
-    outcome: status === null ? undefined : <Chip tone={isBought ? 'ok' : isGood ? 'plain' : 'bad'}>{status}</Chip>,
+    outcome:
+      status === null ? undefined : <Chip tone={isBought ? 'ok' : isGood ? 'plain' : 'bad'}>{status}</Chip>,
   }
 }
 
@@ -137,9 +152,13 @@ function drawDelivery(entry: Extract<Entry, { kind: 'delivery' }>): Drawn {
       : text.attemptFailed(entry.attempt, entry.error ?? '', took) +
         (entry.next_at === null ? '' : text.nextAt(formatRelative(entry.next_at))),
     outcome: (
-      <Chip tone={isAccepted ? 'ok' : 'bad'}>{entry.status ?? (entry.error === 'timeout' ? 'timeout' : 'no answer')}</Chip>
+      <Chip tone={isAccepted ? 'ok' : 'bad'}>
+        {entry.status ?? (entry.error === 'timeout' ? 'timeout' : 'no answer')}
+      </Chip>
     ),
   }
 }
 
-const Mono = ({ children }: { readonly children: ReactNode }) => <span className={classes.mono}>{children}</span>
+const Mono = ({ children }: { readonly children: ReactNode }) => (
+  <span className={classes.mono}>{children}</span>
+)
