@@ -23,7 +23,7 @@ const WORKSPACES = {
   examples: ['sdk'],
   e2e: ['contract', 'engines', 'harness', 'proof', 'sdk', 'emulator', 'cli'],
   proof: ['contract', 'engines', 'harness'],
-  tools: ['contract', 'engines'],
+  tools: ['contract', 'engines', 'service'],
   web: ['contract'],
 }
 

@@ -1,0 +1,297 @@
+import type { IncomingMessage } from 'node:http'
+import { type ErrorType, errorTypes, type OrderRequest, type OrderStatus } from '@shopwire/contract'
+import type { Role } from '@shopwire/contract/dashboard'
+import { createKeyUsage } from './access/key-usage.ts'
+import { getAccount } from './accounts/account.ts'
+import { readCatalogueFile } from './catalogue/import-file.ts'
+import { selectRevision } from './catalogue/queries.ts'
+import { loadConfig, loadDashboardConfig } from './config.ts'
+import { createMemberAct } from './dashboard/act.ts'
+import type { Member } from './dashboard/member.ts'
+import { mountAreas } from './dashboard-areas.ts'
+import type { DashboardHandlers } from './edge/dashboard/dashboard-family.ts'
+import { createOperator } from './operations/operator.ts'
+import { composeEvent } from './orders/compose-event.ts'
+import { createEvidenceWriter } from './orders/evidence.ts'
+import { createFulfilment } from './orders/fulfil.ts'
+import { hashCart, type Outcome, placeOrder } from './orders/place-order.ts'
+import { FULFIL_QUEUE } from './orders/waiting.ts'
+import { type Db, type Queryable, sql, type Tx } from './platform/db.ts'
+import type { GuardedClient } from './platform/guarded-client.ts'
+import { newId } from './platform/ids.ts'
+import { createLog } from './platform/log.ts'
+import { createMetrics } from './platform/metrics.ts'
+import { Refusal } from './platform/trouble.ts'
+import { createInvitation } from './sessions/invitations.ts'
+import { createLinkVault } from './supply/gift-link.ts'
+import { announceCatalogue } from './webhooks/announce.ts'
+import { createDelivery } from './webhooks/deliver.ts'
+import { DELIVER_QUEUE, readHealth, setEndpoint } from './webhooks/endpoint.ts'
+import { openAdmissionFrom, openDatabaseFrom, openKeyringFrom, VERSION, verifyKeysOf } from './wiring.ts'
+
+export type { Member } from './dashboard/member.ts'
+export type { Sent } from './platform/guarded-client.ts'
+
+/** A request with an API key, as its caller sent it. */
+export interface KeyCall {
+  readonly account_id: string
+  readonly key_id: string
+  readonly address: string
+}
+
+export interface PastStoreOptions {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly actor: string
+  /** The receivers of events, in place of the network. */
+  openClient(account_id: string): GuardedClient
+  random(): number
+}
+
+export type PastStore = Awaited<ReturnType<typeof openPastStore>>
+
+/**
+ * A store with a clock of its own, which makes the history of a development store: every step is done by the code that does it in a
+ * real one, at a time in the past. Nothing of the service imports this. One caller at a time.
+ */
+export async function openPastStore({ env, actor, openClient, random }: PastStoreOptions) {
+  const config = loadConfig(env)
+  if (config.SHOPWIRE_ENV !== 'development')
+    throw new Error('A history is made up only with SHOPWIRE_ENV=development: a real store has its own.')
+  let nowMs = Date.now()
+  const clock = { nowMs: () => nowMs }
+  const log = createLog('silent')
+  const metrics = createMetrics(VERSION, ['worker', 'api'])
+  const real = openDatabaseFrom(config, 'shopwire-past', log)
+  const { db, batch } = batching(real)
+  const keyring = openKeyringFrom(config)
+  await verifyKeysOf(real, keyring)
+  const vault = createLinkVault(db, keyring)
+  await vault.open()
+  const admission = await openAdmissionFrom(config, db, log)
+  const dashboard = loadDashboardConfig(env)
+  const areas = await mountAreas(dashboard, { db, clock, keyring, log })
+  const origin = dashboard.SHOPWIRE_DASHBOARD_ORIGIN
+  const operator = createOperator(
+    {
+      db,
+      clock,
+      keyring,
+      cell: config.SHOPWIRE_CELL,
+      admission: async () => admission,
+      dashboardOrigin: origin,
+    },
+    actor,
+  )
+  const act = createMemberAct(db, clock)
+  const evidence = createEvidenceWriter(db, { log, metrics })
+  const usage = createKeyUsage(db, { addressOf: (request) => String(request.headers['x-demo']), log })
+  const obtain = async () => ({ kind: 'not yet', note: 'there are no suppliers here' }) as const
+  const fulfilOrder = createFulfilment({ db, vault, clock, log, metrics, obtain })
+  const deliver = createDelivery({
+    db,
+    keyring,
+    clock,
+    openClient: (_url, _options, { account_id }) => openClient(account_id),
+    log,
+    metrics,
+    compose: (event) => composeEvent(db, vault, event),
+    random,
+  })
+  const messageFrom = (address: string) =>
+    ({ headers: { 'x-demo': address }, socket: {} }) as unknown as IncomingMessage
+  const jobOf = (account_id: string, queue: string, subject: string) => ({
+    account_id,
+    queue,
+    subject,
+    // Nobody has claimed it: this is the only worker.
+    attempts: 0,
+    created_at: new Date(nowMs),
+    is_failing: false,
+  })
+
+  return {
+    setTime(ms: number) {
+      nowMs = ms
+    },
+    nowMs: clock.nowMs,
+    newRequestId: () => newId('req', nowMs),
+    operator,
+    handlers: areas.handlers as DashboardHandlers,
+
+    /** All of `work` is one transaction: a commit for each step would take most of the time. */
+    batch: (work: () => Promise<void>) =>
+      batch(async () => {
+        await work()
+        await evidence.flush()
+        await usage.flush()
+      }),
+
+    /** As the dashboard does it. Returns the link, which a person would find in their mail. */
+    invite: (member: Member, { email, role }: { email: string; role: Role }): Promise<string> =>
+      act(member, 'team.invite', async (tx) => {
+        const { id: account_id, name: account_name } = await getAccount(tx, member.account_id)
+        const inviter = { id: member.person_id, name: member.person_name }
+        const wanted = { account_id, account_name, email, role, inviter, is_mailed_only: true }
+        const { invitation, link } = await createInvitation(tx, { keyring, origin }, wanted, nowMs)
+        return { result: link, target: invitation.id, after: { email, role } }
+      }),
+
+    /** As the dashboard does it, except that the receiver's name need not exist. */
+    setWebhook: (member: Member, url: string): Promise<void> =>
+      act(member, 'webhook.set', async (tx) => {
+        const { account_id, person_id, person_name } = member
+        const before = await readHealth(tx, account_id)
+        const setBy = { set_by: `person:${person_id}`, set_by_name: person_name }
+        await setEndpoint(tx, keyring, { account_id, url, ...setBy }, nowMs)
+        return {
+          result: undefined,
+          target: 'webhook',
+          before: { url: before.webhook_url, pending: before.pending },
+          after: { url },
+        }
+      }),
+
+    /** A signed request that reads something; `links` of an order if it read those. */
+    async read({ address, ...who }: KeyCall, links?: { order_id: string; links: number }): Promise<void> {
+      usage.request(who, messageFrom(address), nowMs)
+      if (!links) return
+      const request_id = newId('req', nowMs)
+      const answer = { request_id, at_ms: nowMs, client_address: address, status: 200, refused: null }
+      evidence.add({ ...who, ...answer, isSent: true, read: links })
+    },
+
+    async buy({ address, ...who }: KeyCall, request: OrderRequest): Promise<Outcome | Refusal> {
+      const { access_version } = await getAccount(db, who.account_id)
+      const [request_id, request_hash] = [newId('req', nowMs), hashCart(request.items)]
+      usage.request(who, messageFrom(address), nowMs)
+      const origin = { request_hash, request_id, client_address: address }
+      const readmit = async (): Promise<never> => {
+        throw new Error('the account changed while it was buying')
+      }
+      const outcome = await placeOrder(db, { ...who, access_version }, request, origin, nowMs, readmit).catch(
+        (error: unknown) => {
+          if (error instanceof Refusal) return error
+          throw error
+        },
+      )
+      const isRefused = outcome instanceof Refusal
+      if (!isRefused && outcome.kind === 'bought') usage.order(who, messageFrom(address), nowMs)
+      evidence.add({
+        ...who,
+        request_id,
+        at_ms: nowMs,
+        client_address: address,
+        attempt: { idempotency_key: request.idempotency_key, request_hash },
+        status: isRefused
+          ? errorTypes[outcome.type as ErrorType].status
+          : outcome.kind === 'bought'
+            ? 201
+            : 200,
+        refused: isRefused ? outcome.type : null,
+        isSent: true,
+      })
+      return outcome
+    },
+
+    orderStatus: (account_id: string, order_id: string) =>
+      db.one<{ status: OrderStatus }>(sql`
+        select status
+          from orders
+         where account_id = ${account_id}
+           and id = ${order_id}`),
+
+    /** What a worker does with a paid order. */
+    async fulfil(account_id: string, order_id: string): Promise<void> {
+      await fulfilOrder(jobOf(account_id, FULFIL_QUEUE, order_id))
+    },
+
+    /** Sends what is due of an account's events; returns when the next attempt is due, if one is. */
+    async deliver(account_id: string): Promise<number | undefined> {
+      const endpoint = await db.maybeOne<{ id: string }>(sql`
+        select e.id
+          from webhook_endpoints e
+         where e.account_id = ${account_id}
+           and e.ended_at is null
+           and exists (select from deliveries d
+                        where d.account_id = e.account_id
+                          and d.endpoint_id = e.id
+                          and d.state = 'pending')`)
+      if (!endpoint) return undefined
+      // A new delivery is due at the database's present time, which is far in this store's future.
+      await db.run(sql`
+        update deliveries
+           set next_at = created_at
+         where account_id = ${account_id}
+           and endpoint_id = ${endpoint.id}
+           and state = 'pending'
+           and attempts = 0
+           and next_at > ${new Date(nowMs)}`)
+      const end = await deliver(jobOf(account_id, DELIVER_QUEUE, endpoint.id))
+      return end.kind === 'again' ? nowMs + end.waitMs : undefined
+    },
+
+    /** The file is not the whole catalogue: other items stay as they are. */
+    async importItems(items: readonly object[]): Promise<void> {
+      const file = readCatalogueFile(Buffer.from(JSON.stringify(items)), 'json')
+      const options = { isPartial: true, allowRemovals: false }
+      await operator.importCatalogue(file.items, 'catalogue.json', options)
+    },
+
+    /** Writes catalogue.changed for every account with an endpoint. */
+    async announceCatalogue(): Promise<void> {
+      const { revision } = await selectRevision(db)
+      await announceCatalogue(db, revision, nowMs)
+    },
+
+    /** Mail from before this time is not sent: it reports what was long ago. */
+    dropMail: (before: Date) => db.run(sql`delete from outgoing_mail where created_at < ${before}`),
+
+    async close(): Promise<void> {
+      await evidence.stop()
+      await usage.stop()
+      await areas.close()
+      await admission.close()
+      await real.close()
+    },
+  }
+}
+
+/** Statements and transactions made while a batch runs belong to its transaction. */
+function batching(real: Db) {
+  let open: Tx | undefined
+  let last: Promise<unknown> = Promise.resolve()
+  /** Deliveries are made four at a time, and a connection does one thing at a time. */
+  const inTurn = (tx: Tx): Queryable => {
+    const queue = <Result>(run: () => Promise<Result>): Promise<Result> => {
+      const result = last.then(run)
+      last = result.catch(() => {})
+      return result
+    }
+    return {
+      many: (statement) => queue(() => tx.many(statement)),
+      one: (statement) => queue(() => tx.one(statement)),
+      maybeOne: (statement) => queue(() => tx.maybeOne(statement)),
+      run: (statement) => queue(() => tx.run(statement)),
+    }
+  }
+  const now = () => open ?? real
+  const db: Db = {
+    ...real,
+    many: (statement) => now().many(statement),
+    one: (statement) => now().one(statement),
+    maybeOne: (statement) => now().maybeOne(statement),
+    run: (statement) => now().run(statement),
+    commit: (statement) => (open ? open.one(statement) : real.commit(statement)),
+    transaction: (work) => (open ? work(open) : real.transaction(work)),
+  }
+  const batch = (work: () => Promise<void>) =>
+    real.transaction(async (tx) => {
+      open = { ...inTurn(tx), inTransaction: true }
+      try {
+        await work()
+      } finally {
+        open = undefined
+      }
+    })
+  return { db, batch }
+}
