@@ -92,8 +92,8 @@ export async function mountAreas(config: DashboardConfig, { db, clock, keyring, 
       return withMismatchCheck(await opened, db, config.SHOPWIRE_ADMISSION)
     },
   }
-  /** One line per area. */
-  const handlers: Partial<DashboardHandlers> = {
+  /** One line per area. A route that none of them answers is a type error. */
+  const handlers: DashboardHandlers = {
     ...sessions.area,
     ...auditArea(shared),
     ...catalogueArea(shared),
@@ -131,16 +131,4 @@ function companyFrom(config: DashboardConfig) {
   if (!issuer || !client_id || !client_secret || !name) return {}
   const isInsecureAllowed = config.SHOPWIRE_ENV === 'development'
   return { company: { name, issuer, client_id, client_secret, isInsecureAllowed } }
-}
-
-/** All four settings or none, and no issuer without TLS in production: the configuration has checked it. */
-function companyOf(config: DashboardConfig) {
-  const {
-    SHOPWIRE_OIDC_ISSUER: issuer,
-    SHOPWIRE_OIDC_CLIENT_ID: client_id,
-    SHOPWIRE_OIDC_CLIENT_SECRET: client_secret,
-    SHOPWIRE_OIDC_NAME: name,
-  } = config
-  if (!issuer || !client_id || !client_secret || !name) return undefined
-  return { issuer, client_id, client_secret, name, isInsecureAllowed: issuer.startsWith('http:') }
 }

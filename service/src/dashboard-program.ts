@@ -6,7 +6,7 @@ import type { DashboardConfig } from './config.ts'
 import { assertOwnRole } from './dashboard/own-role.ts'
 import { mountAreas } from './dashboard-areas.ts'
 import { addressReader } from './edge/connections.ts'
-import { type DashboardHandlers, dashboardFamily } from './edge/dashboard/dashboard-family.ts'
+import { dashboardFamily } from './edge/dashboard/dashboard-family.ts'
 import { paymentsFamily } from './edge/payments/payments-family.ts'
 import { createEdge } from './edge/server.ts'
 import { tokensFamily } from './edge/tokens/tokens-family.ts'
@@ -66,8 +66,8 @@ export async function createDashboard(
           isStrict: config.SHOPWIRE_ENV === 'development',
           addressOf: addressReader(config.SHOPWIRE_TRUSTED_PROXY_HOPS),
         },
-        handlers as DashboardHandlers,
-        dashboardRoutes.filter(({ name }) => name in handlers),
+        handlers,
+        dashboardRoutes,
       ),
       tokensFamily({
         db,

@@ -10,22 +10,47 @@ export interface RouteExample {
    * to an account. Required where the path or the body has an id.
    */
   readonly foreign?: string | ((other: ForeignThings) => Pick<RouteExample, 'query' | 'body' | 'id'>)
+  /** Searches that name something of another account: they must find nothing. Required where the query can name something. */
+  readonly foreignSearches?: (other: ForeignThings) => readonly Readonly<Record<string, string>>[]
 }
 
 /** What another account has. A route that names another kind of thing adds it here. */
 export interface ForeignThings {
   readonly account_id: string
   readonly person_id: string
+  readonly session_id: string
+  readonly passkey_id: string
   readonly key_id: string
+  /** Delivered, with one link. */
+  readonly order_id: string
+  readonly idempotency_key: string
+  readonly request_id: string
+  readonly transfer_id: string
+  readonly event_id: string
+  readonly endpoint_id: string
+  readonly top_up_id: string
+  readonly token_id: string
+  readonly invitation_id: string
+  /** An address that only they have. */
+  readonly email: string
+  readonly audit_id: string
 }
 
 const ORDER_ID = `ord_${'0'.repeat(26)}`
-const OTHER_ORDER_ID = `ord_${'1'.repeat(26)}`
+const EVENT_ID = `evt_${'0'.repeat(26)}`
+const ITEM_ID = '1144058340327047001'
+const DAY = { from: '2026-01-01T00:00:00.000Z', to: '2026-01-02T00:00:00.000Z' }
 const EMAIL = 'new@example.com'
 const PASSWORD = 'a long enough password'
 const TOKEN = 'x'.repeat(43)
 const WEBAUTHN = { id: 'a', rawId: 'a', type: 'public-key', response: {}, clientExtensionResults: {} }
-const OWN = 'belongs to the person, not to an account'
+
+const orderSearches = ({ order_id, idempotency_key, key_id }: ForeignThings) => [
+  { q: order_id },
+  { q: order_id.slice(-8) },
+  { q: idempotency_key },
+  { key_id },
+]
 
 /** A route without an example does not pass the type check. */
 export const routeExamples: Readonly<Record<DashboardRouteName, RouteExample>> = {
@@ -56,15 +81,21 @@ export const routeExamples: Readonly<Record<DashboardRouteName, RouteExample>> =
   removeTotp: { body: {} },
   beginPasskey: { body: {} },
   addPasskey: { body: { name: 'laptop', response: WEBAUTHN } },
-  renamePasskey: { body: { id: 'pk_1', name: 'phone' }, foreign: OWN },
-  removePasskey: { body: { id: 'pk_1' }, foreign: OWN },
+  renamePasskey: {
+    body: { id: 'pk_1', name: 'phone' },
+    foreign: ({ passkey_id }) => ({ body: { id: passkey_id, name: 'mine' } }),
+  },
+  removePasskey: { body: { id: 'pk_1' }, foreign: ({ passkey_id }) => ({ body: { id: passkey_id } }) },
   renewRecoveryCodes: { body: {} },
-  endSession: { body: { id: 'ses_1' }, foreign: OWN },
+  endSession: { body: { id: 'ses_1' }, foreign: ({ session_id }) => ({ body: { id: session_id } }) },
   changePassword: { body: { current: PASSWORD, new: `${PASSWORD}!` } },
   renamePerson: { body: { name: 'Ada' } },
   getTeam: {},
   invite: { body: { email: EMAIL, role: 'viewer' } },
-  withdrawInvitation: { body: { id: 'inv_1' }, foreign: () => ({ body: { id: 'inv_other' } }) },
+  withdrawInvitation: {
+    body: { id: 'inv_1' },
+    foreign: ({ invitation_id }) => ({ body: { id: invitation_id } }),
+  },
   changeRole: {
     body: { person_id: 'per_1', role: 'viewer' },
     foreign: ({ person_id }) => ({ body: { person_id, role: 'viewer' } }),
@@ -85,11 +116,17 @@ export const routeExamples: Readonly<Record<DashboardRouteName, RouteExample>> =
   revokeKey: { body: { id: 'key_1' }, foreign: ({ key_id }) => ({ body: { id: key_id } }) },
   listTokens: {},
   createToken: { body: { name: 'laptop', rights: ['events:listen'], with_links: false, days: 30 } },
-  revokeToken: { body: { id: 'pat_1' }, foreign: OWN },
-  listAudit: {},
+  revokeToken: { body: { id: 'pat_1' }, foreign: ({ token_id }) => ({ body: { id: token_id } }) },
+  listAudit: {
+    foreignSearches: ({ person_id, key_id, audit_id }) => [
+      { person_id },
+      { target: key_id },
+      { before: audit_id },
+    ],
+  },
   live: {},
   getBalance: {},
-  listTransfers: {},
+  listTransfers: { foreignSearches: ({ transfer_id }) => [{ before: transfer_id }, { after: transfer_id }] },
   exportStatement: {},
   statementPdf: { query: { month: new Date().toISOString().slice(0, 7) } },
   getSpend: {},
@@ -99,18 +136,50 @@ export const routeExamples: Readonly<Record<DashboardRouteName, RouteExample>> =
     foreign: 'names people; who is not a member gets no mail',
   },
   getFunding: {},
-  listTopUps: {},
-  getTopUp: { id: 'top_1', foreign: () => ({ id: 'top_other' }) },
+  listTopUps: { foreignSearches: ({ top_up_id }) => [{ before: top_up_id }] },
+  getTopUp: { id: 'top_1', foreign: ({ top_up_id }) => ({ id: top_up_id }) },
   startTopUp: { body: { provider: 'bank', amount_cents: 10_000 } },
   getHome: {},
   getStore: {},
-  find: { query: { q: 'cart-88213' } },
-  listOrders: {},
-  exportOrders: {},
-  getOrder: { id: ORDER_ID, foreign: () => ({ id: OTHER_ORDER_ID }) },
+  find: {
+    query: { q: 'cart-88213' },
+    foreignSearches: (other) =>
+      [
+        other.order_id,
+        other.order_id.slice(-8),
+        other.idempotency_key,
+        other.request_id,
+        other.event_id,
+        other.key_id,
+        other.transfer_id,
+      ].map((q) => ({ q })),
+  },
+  listOrders: { foreignSearches: (other) => [...orderSearches(other), { before: other.order_id }] },
+  exportOrders: { foreignSearches: orderSearches },
+  getOrder: { id: ORDER_ID, foreign: ({ order_id }) => ({ id: order_id }) },
   revealLink: {
     body: { order_id: ORDER_ID, n: 1 },
-    foreign: () => ({ body: { order_id: OTHER_ORDER_ID, n: 1 } }),
+    foreign: ({ order_id }) => ({ body: { order_id, n: 1 } }),
   },
-  getProof: { id: ORDER_ID, foreign: () => ({ id: OTHER_ORDER_ID }) },
+  getProof: { id: ORDER_ID, foreign: ({ order_id }) => ({ id: order_id }) },
+  listItems: {},
+  catalogueSummary: {},
+  getItem: { id: ITEM_ID, foreign: 'items are the same for every account' },
+  quoteCart: { body: { items: [{ id: ITEM_ID, qty: 1 }] } },
+  deliveryHours: {},
+  listDeliveries: {
+    foreignSearches: ({ order_id, event_id, endpoint_id }) => [
+      { order_id },
+      { before: `${event_id}.${endpoint_id}` },
+    ],
+  },
+  getDelivery: { id: EVENT_ID, foreign: ({ event_id }) => ({ id: event_id }) },
+  resendEvent: { body: { event_id: EVENT_ID }, foreign: ({ event_id }) => ({ body: { event_id } }) },
+  previewRecover: { query: DAY },
+  recoverEvents: { body: DAY },
+  getWebhook: {},
+  setWebhook: { body: { url: 'https://example.com/hooks' } },
+  testWebhook: { body: {} },
+  rotateSecret: { body: {} },
+  endPreviousSecret: { body: {} },
 }

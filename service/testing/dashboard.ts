@@ -18,7 +18,7 @@ import { createSessions, type Sessions } from '../src/sessions/index.ts'
 import { createSession } from '../src/sessions/session-store.ts'
 import { openTestDatabase } from './database.ts'
 import { ask, type RawAnswer, requestBytes } from './raw-http.ts'
-import { createAdmission, testKeyring } from './shop.ts'
+import { createAdmission, type Shop, testKeyring } from './shop.ts'
 
 export const ORIGIN = 'https://dashboard.example'
 
@@ -27,6 +27,8 @@ export interface DashboardOptions {
   readonly files?: WebFiles
   readonly log?: { write(line: string): void }
   readonly requestsPerMinute?: number
+  /** Whose database it shows; otherwise it has an empty one of its own. */
+  readonly shop?: Shop
   handlers(parts: {
     db: Db
     sessions: Sessions
@@ -44,10 +46,10 @@ export interface SignedInBrowser {
 
 /** The dashboard's HTTP surface on a real port and a real database, as its own role; people and sessions are made without signing in. */
 export async function openDashboard(options: DashboardOptions) {
-  const database = await openTestDatabase()
+  const database = options.shop?.database ?? (await openTestDatabase())
   const db = database.dashboardDb()
   const limits = { idleMs: 30 * 60_000, absoluteMs: 12 * 3_600_000 }
-  const keyring = testKeyring()
+  const keyring = options.shop?.keyring ?? testKeyring()
   const sessions = await createSessions({
     db,
     keyring,
@@ -136,7 +138,7 @@ export async function openDashboard(options: DashboardOptions) {
     async close() {
       await edge.close()
       await admission.close()
-      await database.close()
+      if (!options.shop) await database.close()
     },
   }
 }
