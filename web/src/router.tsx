@@ -3,6 +3,8 @@ import { parseSearch, stringifySearch } from './lib/url-state.ts'
 import type { ScreenRoute } from './screen-route.ts'
 import { auditScreens } from './screens/audit/routes.ts'
 import { balanceScreens } from './screens/balance/routes.ts'
+import { catalogueScreens } from './screens/catalogue/routes.ts'
+import { deliveriesScreens } from './screens/deliveries/routes.ts'
 import { homeScreens } from './screens/home/routes.ts'
 import { identityScreens } from './screens/identity/routes.ts'
 import { keysScreens } from './screens/keys/routes.ts'
@@ -10,6 +12,7 @@ import { ordersScreens } from './screens/orders/routes.ts'
 import { securityScreens } from './screens/security/routes.ts'
 import { settingsScreens } from './screens/settings/routes.ts'
 import { teamScreens } from './screens/team/routes.ts'
+import { webhookScreens } from './screens/webhook/routes.ts'
 import { Gates } from './session/gates.tsx'
 import { SignedIn } from './session/signed-in.tsx'
 import { Crashed } from './shell/crashed.tsx'
@@ -19,12 +22,15 @@ import { NotFound } from './shell/not-found.tsx'
 const screens: readonly ScreenRoute[] = [
   ...auditScreens,
   ...balanceScreens,
+  ...catalogueScreens,
+  ...deliveriesScreens,
   ...homeScreens,
   ...keysScreens,
   ...ordersScreens,
   ...securityScreens,
   ...settingsScreens,
   ...teamScreens,
+  ...webhookScreens,
 ]
 
 const root = createRootRoute({

@@ -12,7 +12,7 @@ import { inAccount } from '../platform/account-scope.ts'
 import type { Db } from '../platform/db.ts'
 import type { Keyring } from '../platform/encryption.ts'
 import { refuse } from '../platform/trouble.ts'
-import { countLost, recoverEvents, resendEvent } from '../webhooks/delivery-log.ts'
+import { resendEvent } from '../webhooks/delivery-log.ts'
 import {
   countDeliveries,
   type DeliveryFilter,
@@ -20,6 +20,7 @@ import {
   type FoundDelivery,
   searchDeliveries,
 } from '../webhooks/delivery-search.ts'
+import { countLost, recoverEvents } from '../webhooks/recover.ts'
 import type { MemberAct } from './act.ts'
 import type { Area } from './area.ts'
 import { readDelivery, SHOWN_STATES } from './delivery-page.ts'
@@ -39,21 +40,18 @@ const RANGES = {
 
 /** How events reached the account's endpoint, and sending them again. */
 export const deliveriesArea = ({ db, act, keyring }: DeliveriesDeps): Area<typeof deliveriesRoutes> => {
-  const countOld = oldBars(db)
+  const countBars = barCounter(db)
 
   return {
     async deliveryHours({ member: { account_id }, query: { range = '24h' }, nowMs }) {
       const { barMs, bars } = RANGES[range]
       const lastMs = Math.floor(nowMs / barMs) * barMs
       const times = Array.from({ length: bars + 1 }, (_, n) => new Date(lastMs + (n + 1 - bars) * barMs))
-      const isLong = range === '7d'
-      const counts = isLong
-        ? await countOld(account_id, times)
-        : await inAccount(db, account_id, (tx) => countDeliveries(tx, account_id, times))
+      const counts = await countBars(account_id, range, times)
       return {
         bar_s: barMs / 1000,
-        bars: counts.map(({ place, accepted, retrying, failed }) => ({
-          from: (times[place - 1] as Date).toISOString(),
+        bars: counts.map(({ accepted, retrying, failed }, n) => ({
+          from: (times[n] as Date).toISOString(),
           accepted,
           retrying,
           failed,
@@ -122,18 +120,30 @@ export const deliveriesArea = ({ db, act, keyring }: DeliveriesDeps): Area<typeo
   }
 }
 
-/** A week of a busy account is hundreds of thousands of rows, and most of it no longer changes. */
-function oldBars(db: Db) {
-  const KEPT_MS = 60_000
-  const known = new LRUCache<string, ReturnType<typeof countDeliveries>>({ max: 1_000, ttl: KEPT_MS })
-  return (account_id: string, times: readonly Date[]) => {
-    const name = `${account_id} ${times[0]?.getTime()}`
-    const kept = known.get(name)
-    if (kept) return kept
-    const counting = inAccount(db, account_id, (tx) => countDeliveries(tx, account_id, times))
-    known.set(name, counting)
-    counting.catch(() => known.delete(name))
-    return counting
+const FRESH_BARS = 2
+const OLD_BARS_KEPT_MS = 30_000
+const OLD_BARS_MAX = 2_000
+
+/**
+ * A busy account has tens of thousands of events a day, and every open page counts them again whenever one arrives. Only the last
+ * bars are counted then; older ones change when an event is retried, and may be half a minute old.
+ */
+function barCounter(db: Db) {
+  const known = new LRUCache<string, ReturnType<typeof countDeliveries>>({
+    max: OLD_BARS_MAX,
+    ttl: OLD_BARS_KEPT_MS,
+  })
+  const count = (account_id: string, times: readonly Date[]) =>
+    inAccount(db, account_id, (tx) => countDeliveries(tx, account_id, times))
+  return async (account_id: string, range: string, times: readonly Date[]) => {
+    const name = `${account_id} ${range} ${times[0]?.getTime()}`
+    let old = known.get(name)
+    if (!old) {
+      old = count(account_id, times.slice(0, -FRESH_BARS))
+      known.set(name, old)
+      old.catch(() => known.delete(name))
+    }
+    return [...(await old), ...(await count(account_id, times.slice(-FRESH_BARS - 1)))]
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Keyring } from '../platform/encryption.ts'
-import { recoverEvents, resendEvent } from '../webhooks/delivery-log.ts'
+import { resendEvent } from '../webhooks/delivery-log.ts'
 import { rotateSecret } from '../webhooks/endpoint.ts'
+import { recoverEvents } from '../webhooks/recover.ts'
 import type { Act } from './act.ts'
 
 /** What an operator may do about an account's events. */

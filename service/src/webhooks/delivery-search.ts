@@ -43,9 +43,13 @@ export type DeliveryFrom =
   | { readonly after: DeliveryPlace }
   | Record<string, never>
 
+/** Types that every order has: among the latest events there are always some. The others have an index. */
+const FREQUENT: readonly WebhookEventName[] = ['order.accepted', 'order.delivered']
+
 /**
- * Deliveries of an account, newest first; going `after` a place, the nearest come first. Event ids sort by time, so the primary key gives
- * this order. Each wanted state that is rare has an index of its own, which is read in that order and merged.
+ * Deliveries of an account, newest first; going `after` a place, the nearest come first. Event ids sort by time, so the primary keys
+ * give this order. Each wanted state that is rare has an index, which is read in that order and merged. The list is read from the table
+ * whose index leaves out most; `offset 0` keeps the planner from reading both side by side, which can mean all of them.
  */
 export async function searchDeliveries(
   db: Queryable,
@@ -58,30 +62,46 @@ export async function searchDeliveries(
   const values: unknown[] = []
   const value = (of: unknown) => `$${values.push(of)}`
   const account = value(account_id)
-  const isForward = 'after' in from
-  const direction = isForward ? 'asc' : 'desc'
-  const conditions = [`d.account_id = ${account}`, ...conditionsOf(filter, value), ...placeOf(from, value)]
+  const direction = 'after' in from ? 'asc' : 'desc'
+  const ofDelivery = [`d.account_id = ${account}`, ...errorConditions(filter, value)]
+  const ofEvent = [`e.account_id = ${account}`, ...eventConditions(filter, value)]
+  const isByEvent =
+    filter.order_id !== undefined || (filter.type !== undefined && !FREQUENT.includes(filter.type))
+  const place = placeConditions(filter, from, isByEvent ? 'e.id' : 'd.event_id', value)
   const count = value(limit)
-  const branch = (state?: DeliveryState) => `
-    (select d.account_id, d.event_id, d.endpoint_id, e.type, e.order_id, e.created_at as event_created_at, d.state, d.attempts,
-            d.round, d.next_at, d.last_error
-       from deliveries d
-       join events e on e.account_id = d.account_id and e.id = d.event_id
-      where ${[...conditions, ...(state ? [`d.state = '${state}'`] : [])].join('\n        and ')}
-      order by d.event_id ${direction}, d.endpoint_id ${direction}
+  const where = (conditions: readonly string[]) => conditions.join(' and ')
+  const branch = (state?: DeliveryState) => {
+    const wanted = state ? [...ofDelivery, `d.state = '${state}'`] : ofDelivery
+    const events = (conditions: readonly string[]) => `
+           select e.id, e.type, e.order_id, e.created_at from events e where ${where(conditions)}`
+    const deliveries = (conditions: readonly string[]) => `
+           select d.event_id, d.endpoint_id, d.state, d.attempts, d.round, d.next_at, d.last_error
+             from deliveries d where ${where(conditions)}`
+    const [driver, other] = isByEvent
+      ? [events([...ofEvent, ...place]), deliveries([...wanted, 'd.event_id = e.id'])]
+      : [deliveries([...wanted, ...place]), events([...ofEvent, 'e.id = d.event_id'])]
+    const [first, second, id] = isByEvent ? ['e', 'd', 'e.id'] : ['d', 'e', 'd.event_id']
+    return `
+    (select e.id as event_id, d.endpoint_id, e.type, e.order_id, e.created_at as event_created_at, d.state, d.attempts, d.round,
+            d.next_at, d.last_error
+       from (${driver}) ${first}
+      cross join lateral (${other} offset 0) ${second}
+      ${isByEvent ? beyond(from, value) : ''}
+      order by ${id} ${direction}, d.endpoint_id ${direction}
       limit ${count})`
+  }
   const branches = (filter.states ?? [undefined]).map(branch).join('\n    union all')
   return db.many<FoundDelivery>(
     statement(
       `select f.event_id, f.endpoint_id, f.type, f.order_id, f.event_created_at, f.state, f.attempts, f.round, f.next_at, f.last_error,
        a.status as last_status, a.ms as last_ms
-  from (select account_id, event_id, endpoint_id, type, order_id, event_created_at, state, attempts, round, next_at, last_error
+  from (select event_id, endpoint_id, type, order_id, event_created_at, state, attempts, round, next_at, last_error
           from (${branches}) merged
          order by event_id ${direction}, endpoint_id ${direction}
          limit ${count}) f
   left join lateral (select l.status, (extract(epoch from l.finished_at - l.started_at) * 1000)::integer as ms
                        from delivery_attempts l
-                      where l.account_id = f.account_id
+                      where l.account_id = ${account}
                         and l.event_id = f.event_id
                         and l.endpoint_id = f.endpoint_id
                       order by l.round desc, l.n desc
@@ -92,33 +112,50 @@ export async function searchDeliveries(
   )
 }
 
-function conditionsOf(filter: DeliveryFilter, value: (of: unknown) => string): string[] {
-  const { type, errors, errorsNot, order_id, from, until } = filter
+type Value = (of: unknown) => string
+
+const eventConditions = ({ type, order_id }: DeliveryFilter, value: Value): string[] => [
+  ...(type === undefined ? [] : [`e.type = ${value(type)}`]),
+  ...(order_id === undefined ? [] : [`e.order_id = ${value(order_id)}`]),
+]
+
+const errorConditions = ({ errors, errorsNot }: DeliveryFilter, value: Value): string[] => [
+  ...(errors === undefined ? [] : [`d.last_error like any (${value(errors)}::text[])`]),
+  ...(errorsNot === undefined
+    ? []
+    : ['d.last_error is not null', `not d.last_error like any (${value(errorsNot)}::text[])`]),
+]
+
+/** On the table that the list is read from. */
+function placeConditions(
+  { from, until }: DeliveryFilter,
+  place: DeliveryFrom,
+  id: 'e.id' | 'd.event_id',
+  value: Value,
+): string[] {
+  const at = placeOf(place)
+  const compare = 'before' in place ? '<' : '>'
   return [
-    ...(type === undefined ? [] : [`e.type = ${value(type)}`]),
-    ...(order_id === undefined ? [] : [`e.order_id = ${value(order_id)}`]),
-    ...(errors === undefined ? [] : [`d.last_error like any (${value(errors)}::text[])`]),
-    ...(errorsNot === undefined
+    ...(from === undefined ? [] : [`${id} >= ${value(idFloor('evt', from.getTime()))}`]),
+    ...(until === undefined ? [] : [`${id} < ${value(idFloor('evt', until.getTime()))}`]),
+    ...(at === undefined
       ? []
-      : ['d.last_error is not null', `not d.last_error like any (${value(errorsNot)}::text[])`]),
-    ...(from === undefined ? [] : bothIds('>=', value(idFloor('evt', from.getTime())))),
-    ...(until === undefined ? [] : bothIds('<', value(idFloor('evt', until.getTime())))),
+      : id === 'd.event_id'
+        ? [`(d.event_id, d.endpoint_id) ${compare} (${value(at.event_id)}, ${value(at.endpoint_id)})`]
+        : [`e.id ${compare}= ${value(at.event_id)}`]),
   ]
 }
 
-/** On both tables, whichever the list is read from. */
-const bothIds = (compare: string, id: string) => [`d.event_id ${compare} ${id}`, `e.id ${compare} ${id}`]
-
-function placeOf(from: DeliveryFrom, value: (of: unknown) => string): string[] {
-  const place = 'before' in from ? from.before : 'after' in from ? from.after : undefined
-  if (!place) return []
+/** Read from the events, a page may end between two deliveries of one event. */
+function beyond(from: DeliveryFrom, value: Value): string {
+  const at = placeOf(from)
+  if (at === undefined) return ''
   const compare = 'before' in from ? '<' : '>'
-  const event_id = value(place.event_id)
-  return [
-    `(d.event_id, d.endpoint_id) ${compare} (${event_id}, ${value(place.endpoint_id)})`,
-    `e.id ${compare}= ${event_id}`,
-  ]
+  return `where (e.id, d.endpoint_id) ${compare} (${value(at.event_id)}, ${value(at.endpoint_id)})`
 }
+
+const placeOf = (from: DeliveryFrom): DeliveryPlace | undefined =>
+  'before' in from ? from.before : 'after' in from ? from.after : undefined
 
 export interface DeliveryCount {
   readonly place: number

@@ -33,6 +33,15 @@ export const lockEndpoint = (tx: Tx, account_id: string) =>
        and ended_at is null
        for update`)
 
+/** Keeps the endpoint from ending. Unlike `lockEndpoint` it holds up neither sales nor deliveries. */
+export const keepEndpoint = (tx: Tx, account_id: string) =>
+  tx.maybeOne<{ id: string }>(sql`
+    select id
+      from webhook_endpoints
+     where account_id = ${account_id}
+       and ended_at is null
+       for key share`)
+
 export interface HealthRow extends EndpointRow {
   readonly pending: number
   readonly failed: number

@@ -55,7 +55,9 @@ function AlertForm({ alert, team, view, onClose }: AlertFormProps) {
         ? [said.turnedOff, said.turnedOffMore]
         : [
             said.saved,
-            view.balance_cents <= threshold_cents ? said.savedBelow : said.savedMore(formatMoney(threshold_cents)),
+            view.balance_cents <= threshold_cents
+              ? said.savedBelow
+              : said.savedMore(formatMoney(threshold_cents)),
           ],
     failed: null,
     onDone: onClose,
@@ -137,7 +139,9 @@ function AlertForm({ alert, team, view, onClose }: AlertFormProps) {
           <Button
             className={classes.first}
             disabled={save.isPending}
-            onClick={() => save.mutate({ threshold_cents: null, people: [...chosen], emails: [...alert.emails] })}
+            onClick={() =>
+              save.mutate({ threshold_cents: null, people: [...chosen], emails: [...alert.emails] })
+            }
           >
             {said.off}
           </Button>

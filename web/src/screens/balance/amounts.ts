@@ -1,6 +1,7 @@
 /** Dollars as people write them (`5,000`, `$25.00`, `12.5`) in cents; undefined for anything else. */
 export function parseDollars(text: string): number | undefined {
-  const [, whole = '', rest = ''] = /^\$?\s*(\d{1,3}(?:,\d{3})+|\d{1,10})(?:\.(\d{1,2}))?$/.exec(text.trim()) ?? []
+  const [, whole = '', rest = ''] =
+    /^\$?\s*(\d{1,3}(?:,\d{3})+|\d{1,10})(?:\.(\d{1,2}))?$/.exec(text.trim()) ?? []
   if (whole === '') return undefined
   return Number(whole.replaceAll(',', '')) * 100 + Number(rest.padEnd(2, '0') || 0)
 }

@@ -58,7 +58,12 @@ export function BalanceScreen({ isAdding = false }: { readonly isAdding?: boolea
               label={balance.pdfOf(shortMonth(shown))}
             />
           )}
-          <Button variant="filled" leftSection={<IconPlus size={14} aria-hidden />} onClick={addFunds} disabled={!canPay}>
+          <Button
+            variant="filled"
+            leftSection={<IconPlus size={14} aria-hidden />}
+            onClick={addFunds}
+            disabled={!canPay}
+          >
             {balance.addFunds}
           </Button>
         </>
@@ -74,7 +79,11 @@ export function BalanceScreen({ isAdding = false }: { readonly isAdding?: boolea
         </div>
       )}
       <MonthSection view={data}>
-        <StatementTable month={shown} hasMoney={(data?.balance_cents ?? 0) > 0} onAdd={canPay ? addFunds : undefined} />
+        <StatementTable
+          month={shown}
+          hasMoney={(data?.balance_cents ?? 0) > 0}
+          onAdd={canPay ? addFunds : undefined}
+        />
       </MonthSection>
       <TopUpsSection onInstructions={showInstructions} />
       <AlertDialog isOpen={isSettingAlert} onClose={() => setSettingAlert(false)} view={data} />

@@ -85,8 +85,16 @@ function termsOf(sums: Sums): { label: string; value: string; sign?: Sign }[] {
   const { adjustments_cents: adjusted } = sums
   return [
     { label: said.opening(utcDay(sums.from)), value: formatMoney(sums.opening_cents) },
-    { label: said.topUps(formatCount(sums.top_ups_count)), value: formatMoney(sums.top_ups_cents), sign: '+' },
-    { label: said.refunds(formatCount(sums.refunds_count)), value: formatMoney(sums.refunds_cents), sign: '+' },
+    {
+      label: said.topUps(formatCount(sums.top_ups_count)),
+      value: formatMoney(sums.top_ups_cents),
+      sign: '+',
+    },
+    {
+      label: said.refunds(formatCount(sums.refunds_count)),
+      value: formatMoney(sums.refunds_cents),
+      sign: '+',
+    },
     // Rare, and left out of the sum only when it adds nothing.
     ...(sums.adjustments_count === 0
       ? []

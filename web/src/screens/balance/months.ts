@@ -16,8 +16,7 @@ export const utcDay = (at: string): string => day.format(new Date(at))
 export const longUtcDay = (at: string): string => longDay.format(new Date(at))
 
 /** The last day that belongs to a period that ends at this instant. */
-export const lastDayBefore = (end: string): string =>
-  day.format(new Date(new Date(end).getTime() - 1))
+export const lastDayBefore = (end: string): string => day.format(new Date(new Date(end).getTime() - 1))
 
 /** From the newest to the oldest. */
 export function monthsBetween(first: string, last: string): string[] {

@@ -45,7 +45,9 @@ function Entry({ kind }: Pick<Row, 'kind'>) {
 /** An order leads to its story; anything else is named by the note that came with it. */
 function Reference({ row, as }: { readonly row: Row; readonly as: 'full' | 'short' }) {
   if (row.order_id !== null)
-    return <Id id={row.order_id} as={as} to={paths.order(row.order_id)} canCopy={as === 'full'} what="order id" />
+    return (
+      <Id id={row.order_id} as={as} to={paths.order(row.order_id)} canCopy={as === 'full'} what="order id" />
+    )
   return <span className={classes.note}>{row.note ?? row.reference ?? words.none}</span>
 }
 
@@ -117,7 +119,10 @@ export function StatementTable({ month, hasMoney, onAdd }: StatementTableProps) 
         rowId={(row) => row.id}
         isFlush
         phone={(row) => ({
-          top: [<Entry key="entry" kind={row.kind} />, <Money key="amount" cents={row.amount_cents} as="change" />],
+          top: [
+            <Entry key="entry" kind={row.kind} />,
+            <Money key="amount" cents={row.amount_cents} as="change" />,
+          ],
           bottom: [
             <Reference key="reference" row={row} as="short" />,
             <span key="after" className={classes.phoneAfter}>
@@ -134,7 +139,9 @@ export function StatementTable({ month, hasMoney, onAdd }: StatementTableProps) 
               title={statement.noResult}
               actions={
                 <Button
-                  onClick={() => set({ kind: undefined, min: undefined, max: undefined, from: undefined, to: undefined })}
+                  onClick={() =>
+                    set({ kind: undefined, min: undefined, max: undefined, from: undefined, to: undefined })
+                  }
                 >
                   {words.clearFilters}
                 </Button>
@@ -166,9 +173,15 @@ const amounts: Filter = {
   label: statement.amountFilter,
   names: ['min', 'max'],
   shown: ({ min, max }) => {
-    const [least, most] = [min, max].map((cents) => (cents === undefined ? undefined : formatMoney(Number(cents))))
+    const [least, most] = [min, max].map((cents) =>
+      cents === undefined ? undefined : formatMoney(Number(cents)),
+    )
     if (least !== undefined && most !== undefined) return statement.between(least, most)
-    return least !== undefined ? statement.atLeast(least) : most !== undefined ? statement.atMost(most) : undefined
+    return least !== undefined
+      ? statement.atLeast(least)
+      : most !== undefined
+        ? statement.atMost(most)
+        : undefined
   },
   editor: (edit) => <AmountEditor {...edit} />,
 }
@@ -179,7 +192,11 @@ const dates: Filter = {
   shown: ({ from, to }) => {
     const [first, last] = [from, to].map((day) => (day === undefined ? undefined : utcDay(day)))
     if (first !== undefined && last !== undefined) return statement.between(first, last)
-    return first !== undefined ? statement.since(first) : last !== undefined ? statement.until(last) : undefined
+    return first !== undefined
+      ? statement.since(first)
+      : last !== undefined
+        ? statement.until(last)
+        : undefined
   },
   editor: (edit) => <DateEditor {...edit} />,
 }
@@ -247,7 +264,12 @@ function DateEditor({ values, set, close }: FilterEdit) {
         onChange={(event) => setFrom(event.currentTarget.value)}
         data-autofocus
       />
-      <TextInput label={statement.to} type="date" value={to} onChange={(event) => setTo(event.currentTarget.value)} />
+      <TextInput
+        label={statement.to}
+        type="date"
+        value={to}
+        onChange={(event) => setTo(event.currentTarget.value)}
+      />
       <Button type="submit">{words.filter.apply}</Button>
     </form>
   )

@@ -33,10 +33,16 @@ interface TopUpDialogProps {
 /** How much and how, then what it means, then where to pay. */
 export function TopUpDialog({ isOpen, topUpId, onClose, view }: TopUpDialogProps) {
   // A new one each time: a half-filled amount from yesterday is not what somebody means today.
-  return isOpen && view ? <OpenDialog key={topUpId ?? 'new'} topUpId={topUpId} onClose={onClose} view={view} /> : null
+  return isOpen && view ? (
+    <OpenDialog key={topUpId ?? 'new'} topUpId={topUpId} onClose={onClose} view={view} />
+  ) : null
 }
 
-function OpenDialog({ topUpId, onClose, view }: Omit<TopUpDialogProps, 'isOpen' | 'view'> & { readonly view: View }) {
+function OpenDialog({
+  topUpId,
+  onClose,
+  view,
+}: Omit<TopUpDialogProps, 'isOpen' | 'view'> & { readonly view: View }) {
   const canPay = useMay(may.pay)
   const [wish, setWish] = useState<Wish>()
   const [startedId, setStartedId] = useState<string>()
@@ -227,7 +233,12 @@ function Instructions({ id, onClose }: { readonly id: string; readonly onClose: 
   const { top_up, instructions } = data
   const lines = [{ label: said.bankAmount, value: formatMoney(top_up.amount_cents) }, ...(instructions ?? [])]
   return (
-    <Dialog isOpen onClose={onClose} title={said.bankTitle(formatMoney(top_up.amount_cents))} lead={said.bankLead}>
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={said.bankTitle(formatMoney(top_up.amount_cents))}
+      lead={said.bankLead}
+    >
       <dl className={classes.lines}>
         {lines.map(({ label, value }) => (
           <div key={label} className={classes.line}>

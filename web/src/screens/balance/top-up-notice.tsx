@@ -44,31 +44,56 @@ function Following({ id, isCancelled, onAgain, onClose }: FollowingProps) {
   )
   if (state === 'credited')
     return (
-      <Notice tone="ok" icon={<IconCircleCheck size={18} stroke={1.75} aria-hidden />} onClose={onClose}
-        title={said.creditedNow(formatMoney(credited_cents ?? amount_cents))}>
+      <Notice
+        tone="ok"
+        icon={<IconCircleCheck size={18} stroke={1.75} aria-hidden />}
+        onClose={onClose}
+        title={said.creditedNow(formatMoney(credited_cents ?? amount_cents))}
+      >
         {now ? said.creditedNowBody(formatMoney(now.balance_cents)) : null}
       </Notice>
     )
   if (state === 'review')
     return (
-      <Notice tone="warn" icon={<IconEye size={18} stroke={1.75} aria-hidden />} onClose={onClose} title={said.reviewCard}>
+      <Notice
+        tone="warn"
+        icon={<IconEye size={18} stroke={1.75} aria-hidden />}
+        onClose={onClose}
+        title={said.reviewCard}
+      >
         {said.reviewCardBody}
       </Notice>
     )
   if (state === 'failed' || state === 'rejected')
     return (
-      <Notice tone="bad" icon={<IconCircleX size={18} stroke={1.75} aria-hidden />} onClose={onClose} title={said.failedCard} action={again}>
+      <Notice
+        tone="bad"
+        icon={<IconCircleX size={18} stroke={1.75} aria-hidden />}
+        onClose={onClose}
+        title={said.failedCard}
+        action={again}
+      >
         {said.failedCardBody}
       </Notice>
     )
   if (isCancelled || state === 'expired')
     return (
-      <Notice tone="plain" icon={<IconCircleMinus size={18} stroke={1.75} aria-hidden />} onClose={onClose} title={said.cancelled} action={again}>
+      <Notice
+        tone="plain"
+        icon={<IconCircleMinus size={18} stroke={1.75} aria-hidden />}
+        onClose={onClose}
+        title={said.cancelled}
+        action={again}
+      >
         {said.cancelledBody}
       </Notice>
     )
   return (
-    <Notice tone="plain" icon={<Loader size={16} color="gray" aria-hidden />} title={said.waitingCard(formatMoney(amount_cents))}>
+    <Notice
+      tone="plain"
+      icon={<Loader size={16} color="gray" aria-hidden />}
+      title={said.waitingCard(formatMoney(amount_cents))}
+    >
       {said.waitingCardBody}
     </Notice>
   )

@@ -32,7 +32,11 @@ const printed = (reference: string) => reference.replaceAll(/(.{4})(?=.)/g, '$1 
 /** Every top-up that was asked for, with what became of it. */
 export function TopUpsSection({ onInstructions }: { readonly onInstructions: (id: string) => void }) {
   const [limit, setLimit] = useState(FIRST)
-  const { data, error, refetch } = useRead('listTopUps', { query: { limit } }, { live: ['balance'], keepPrevious: true })
+  const { data, error, refetch } = useRead(
+    'listTopUps',
+    { query: { limit } },
+    { live: ['balance'], keepPrevious: true },
+  )
   const columns = columnsWith(onInstructions)
   return (
     <Section title={said.title}>
@@ -44,7 +48,10 @@ export function TopUpsSection({ onInstructions }: { readonly onInstructions: (id
         rowId={(row) => row.id}
         isFlush
         phone={(row) => ({
-          top: [<State key="state" row={row} />, <Money key="amount" cents={row.credited_cents ?? row.amount_cents} />],
+          top: [
+            <State key="state" row={row} />,
+            <Money key="amount" cents={row.credited_cents ?? row.amount_cents} />,
+          ],
           bottom: [
             row.provider === 'bank' && row.state === 'pending' ? (
               <Show key="show" row={row} onInstructions={onInstructions} />
@@ -98,19 +105,35 @@ function columnsWith(onInstructions: (id: string) => void): readonly Column<Row>
       cell: (row) => (
         <span className={classes.way}>
           {topUp.providers[row.provider][0]}, <span className="sw-mono">{printed(row.reference)}</span>{' '}
-          {row.provider === 'bank' && row.state === 'pending' ? <Show row={row} onInstructions={onInstructions} /> : null}
+          {row.provider === 'bank' && row.state === 'pending' ? (
+            <Show row={row} onInstructions={onInstructions} />
+          ) : null}
         </span>
       ),
     },
-    { id: 'by', header: said.by, hideBelow: 'lg', width: '160px', cell: (row) => <span className={classes.note}>{row.created_by_name}</span> },
-    { id: 'amount', header: said.amount, align: 'right', width: '140px', cell: (row) => <Money cents={row.amount_cents} /> },
+    {
+      id: 'by',
+      header: said.by,
+      hideBelow: 'lg',
+      width: '160px',
+      cell: (row) => <span className={classes.note}>{row.created_by_name}</span>,
+    },
+    {
+      id: 'amount',
+      header: said.amount,
+      align: 'right',
+      width: '140px',
+      cell: (row) => <Money cents={row.amount_cents} />,
+    },
     {
       id: 'credited',
       header: said.credited,
       align: 'right',
       width: '140px',
       cell: (row) =>
-        row.credited_cents === null ? '–' : (
+        row.credited_cents === null ? (
+          '–'
+        ) : (
           <span className="sw-strong">
             <Money cents={row.credited_cents} as="change" />
           </span>

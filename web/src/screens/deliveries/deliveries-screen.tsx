@@ -1,0 +1,273 @@
+import { Button } from '@mantine/core'
+import { IconRefresh, IconSend } from '@tabler/icons-react'
+import { useEffect, useState } from 'react'
+import type { Query, Reply } from '../../api/client.ts'
+import { useAct, useRead } from '../../api/hooks.ts'
+import { may, useMay } from '../../api/session.ts'
+import { AppLink } from '../../components/app-link.tsx'
+import { type Column, DataTable } from '../../components/data-table.tsx'
+import { choiceFilter, FilterBar, textFilter } from '../../components/filter-bar.tsx'
+import { Id } from '../../components/id.tsx'
+import { LiveMark, NewPill } from '../../components/live-pill.tsx'
+import { Page } from '../../components/page.tsx'
+import { usePaging } from '../../components/pager.tsx'
+import { EmptyState } from '../../components/states.tsx'
+import { formatDuration } from '../../lib/time.ts'
+import { type UrlValues, useUrlState } from '../../lib/url-state.ts'
+import { useHeldRows } from '../../lib/use-held-rows.ts'
+import { paths } from '../../paths.ts'
+import { reportAttention } from '../../shell/attention.ts'
+import { words } from '../../strings/common.ts'
+import { deliveries } from '../../strings/deliveries.ts'
+import { Countdown } from './countdown.tsx'
+import classes from './deliveries.module.css'
+import { DeliveryPanel } from './delivery-panel.tsx'
+import { HoursChart } from './hours-chart.tsx'
+import { Outcome, type Row, RowState } from './outcome.tsx'
+import { RecoverDialog } from './recover-dialog.tsx'
+
+const { columns: heads, filters } = deliveries
+
+const FILTERS = [
+  choiceFilter(filters.state, 'state', filters.states),
+  choiceFilter(filters.type, 'type', filters.types),
+  choiceFilter(filters.code, 'code', filters.codes),
+  textFilter(filters.order, 'order', 'ord_…'),
+  choiceFilter(filters.time, 'hours', filters.times),
+]
+
+const columns: readonly Column<Row>[] = [
+  { id: 'state', header: heads.state, width: '120px', cell: (row) => <RowState row={row} /> },
+  { id: 'event', header: heads.event, cell: (row) => <span className="sw-mono">{row.type}</span> },
+  {
+    id: 'order',
+    header: heads.order,
+    width: '130px',
+    cell: (row) => (row.order_id === null ? words.none : <Id id={row.order_id} as="short" />),
+  },
+  {
+    id: 'code',
+    header: heads.code,
+    width: '92px',
+    cell: (row) => <Outcome status={row.last_status} error={row.last_error} />,
+  },
+  {
+    id: 'attempt',
+    header: heads.attempt,
+    width: '84px',
+    align: 'right',
+    cell: (row) => <Attempts n={row.attempts} />,
+  },
+  {
+    id: 'took',
+    header: heads.took,
+    width: '84px',
+    align: 'right',
+    cell: (row) => (
+      <span className="sw-dim">{row.last_ms === null ? words.none : formatDuration(row.last_ms)}</span>
+    ),
+  },
+  { id: 'next', header: heads.next, width: '92px', align: 'right', cell: (row) => <NextTry row={row} /> },
+]
+
+const Attempts = ({ n }: { readonly n: number }) => (
+  <>
+    {n} <span className="sw-quiet">/ 12</span>
+  </>
+)
+
+function NextTry({ row }: { readonly row: Row }) {
+  if (row.next_at !== null) {
+    return (
+      <span className={row.attempts > 0 ? classes.next : undefined}>
+        <Countdown at={row.next_at} />
+      </span>
+    )
+  }
+  return <span className="sw-quiet">{row.state === 'failed' ? deliveries.stopped : words.none}</span>
+}
+
+export function DeliveriesScreen() {
+  const [url, set] = useUrlState()
+  const canBuild = useMay(may.build)
+  const [isRecovering, setRecovering] = useState(false)
+  const { data: webhook } = useRead('getWebhook', undefined, { live: ['webhook', 'deliveries'] })
+  const query = queryOf(url)
+  const { data, error, refetch } = useRead(
+    'listDeliveries',
+    { query },
+    { live: ['deliveries'], keepPrevious: true },
+  )
+  const held = useHeldRows(JSON.stringify(query), data?.deliveries, keyOf)
+  const paging = usePaging(data)
+  const test = useAct('testWebhook', {
+    refresh: ['listDeliveries', 'getWebhook', 'deliveryHours'],
+    done: () => [deliveries.testSent, deliveries.testSentMore],
+    failed: deliveries.testNotSent,
+  })
+  const retrying = webhook?.retrying ?? 0
+  useEffect(() => reportAttention(paths.deliveries, retrying), [retrying])
+  const hasUrl = webhook?.health.webhook_url !== null
+  const rows = held.rows
+  const openRow = rows?.find(({ event_id }) => event_id === url.open)
+  return (
+    <Page
+      title={titleOf(webhook)}
+      tab={deliveries.tab}
+      meta={<Destination webhook={webhook} />}
+      actions={
+        canBuild && webhook && hasUrl ? (
+          <>
+            <Button
+              leftSection={<IconSend size={14} aria-hidden />}
+              loading={test.isPending}
+              onClick={() => test.mutate({})}
+            >
+              {deliveries.sendTest}
+            </Button>
+            <Button
+              variant="filled"
+              leftSection={<IconRefresh size={14} aria-hidden />}
+              onClick={() => setRecovering(true)}
+            >
+              {deliveries.recover}
+            </Button>
+          </>
+        ) : null
+      }
+    >
+      <HoursChart />
+      <FilterBar
+        filters={FILTERS}
+        aside={
+          <>
+            <NewPill count={held.fresh} label={deliveries.showNew(held.fresh)} onShow={held.show} />
+            <LiveMark />
+          </>
+        }
+      />
+      <DataTable
+        caption={deliveries.caption}
+        what={deliveries.what}
+        columns={columns}
+        rows={rows}
+        rowId={keyOf}
+        onOpen={(row) => set({ open: row.event_id })}
+        openId={openRow ? keyOf(openRow) : undefined}
+        phone={(row) => ({
+          top: [
+            <RowState key="state" row={row} />,
+            row.next_at === null ? (
+              <Outcome key="code" status={row.last_status} error={row.last_error} />
+            ) : (
+              <NextTry key="next" row={row} />
+            ),
+          ],
+          bottom: [
+            <span key="what">
+              <span className="sw-mono">{row.type}</span>{' '}
+              {row.order_id === null ? null : <Id id={row.order_id} as="short" />}
+            </span>,
+            <span key="how">
+              {deliveries.attempts(row.attempts)}
+              {row.last_ms === null ? null : `, ${formatDuration(row.last_ms)}`}
+            </span>,
+          ],
+        })}
+        error={error}
+        onRetry={() => void refetch()}
+        empty={<Nothing isFiltered={isFiltered(url)} hasUrl={hasUrl} onClear={() => set(CLEARED)} />}
+        paging={paging}
+      />
+      {url.open === undefined ? null : (
+        <DeliveryPanel
+          key={url.open}
+          id={url.open}
+          onClose={() => set({ open: undefined })}
+          {...neighbours(rows ?? [], url.open, (row) => set({ open: row.event_id }))}
+        />
+      )}
+      <RecoverDialog isOpen={isRecovering} onClose={() => setRecovering(false)} />
+    </Page>
+  )
+}
+
+/** An event that was sent to two URLs has two rows. */
+const keyOf = ({ event_id, endpoint_id }: Row): string => `${event_id}.${endpoint_id}`
+
+function titleOf(webhook: Reply<'getWebhook'> | undefined): string {
+  if (!webhook || webhook.state === 'none' || webhook.state === 'unused') return deliveries.titleNone
+  const { pending, failed } = webhook.health
+  if (pending > 0) return deliveries.title(pending, webhook.retrying)
+  return failed > 0 ? deliveries.titleFailed(failed) : deliveries.titleAccepted
+}
+
+function Destination({ webhook }: { readonly webhook: Reply<'getWebhook'> | undefined }) {
+  if (!webhook) return null
+  const { webhook_url } = webhook.health
+  if (webhook_url !== null) return <span className="sw-mono">{webhook_url}</span>
+  return (
+    <>
+      {deliveries.noUrl} <AppLink to={paths.webhook}>{deliveries.setUrl}</AppLink>
+    </>
+  )
+}
+
+function Nothing({
+  isFiltered,
+  hasUrl,
+  onClear,
+}: {
+  readonly isFiltered: boolean
+  readonly hasUrl: boolean
+  readonly onClear: () => void
+}) {
+  if (isFiltered) {
+    return (
+      <EmptyState
+        title={deliveries.noResult}
+        actions={<Button onClick={onClear}>{words.clearFilters}</Button>}
+      >
+        {deliveries.noResultBody}
+      </EmptyState>
+    )
+  }
+  return (
+    <EmptyState
+      title={deliveries.none}
+      actions={hasUrl ? null : <AppLink to={paths.webhook}>{deliveries.setUrl}</AppLink>}
+    >
+      {deliveries.noneBody}
+    </EmptyState>
+  )
+}
+
+const NAMES = ['state', 'type', 'code', 'order', 'hours'] as const
+const CLEARED = Object.fromEntries(NAMES.map((name) => [name, undefined]))
+const isFiltered = (url: UrlValues) => NAMES.some((name) => url[name] !== undefined)
+const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+
+function queryOf(url: UrlValues): Query<'listDeliveries'> {
+  const { state, type, code, order, hours, before, after } = url
+  // By the minute, so that the same filter is the same question for a while.
+  const fromMs = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - Number(hours) * HOUR_MS
+  return {
+    state,
+    type,
+    code,
+    order_id: order,
+    from: hours === undefined || Number.isNaN(fromMs) ? undefined : new Date(fromMs).toISOString(),
+    before,
+    after,
+  } as Query<'listDeliveries'>
+}
+
+function neighbours(rows: readonly Row[], open: string, show: (row: Row) => void) {
+  const at = rows.findIndex(({ event_id }) => event_id === open)
+  const [previous, next] = [rows[at - 1], rows[at + 1]]
+  return {
+    onPrevious: at > 0 && previous ? () => show(previous) : undefined,
+    onNext: at >= 0 && next ? () => show(next) : undefined,
+  }
+}

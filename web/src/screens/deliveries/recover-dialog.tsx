@@ -1,0 +1,145 @@
+import { Button, Group, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import type { Reply } from '../../api/client.ts'
+import { useAct, useRead } from '../../api/hooks.ts'
+import { Dialog, DialogActions, Facts } from '../../components/dialogs.tsx'
+import { formatCount } from '../../lib/money.ts'
+import { deliveries } from '../../strings/deliveries.ts'
+import classes from './deliveries.module.css'
+
+const { recoverDialog: text } = deliveries
+const HOUR_MS = 3_600_000
+const DAYS_MAX = 7
+
+interface RecoverDialogProps {
+  readonly isOpen: boolean
+  readonly onClose: () => void
+}
+
+/** Chooses a period, says what in it was never accepted, and sends exactly that. */
+export function RecoverDialog({ isOpen, onClose }: RecoverDialogProps) {
+  return (
+    <Dialog isOpen={isOpen} onClose={onClose} title={text.title} lead={text.lead} size={520}>
+      {isOpen ? <RecoverForm onClose={onClose} /> : null}
+    </Dialog>
+  )
+}
+
+function RecoverForm({ onClose }: { readonly onClose: () => void }) {
+  const [from, setFrom] = useState(() => local(Date.now() - 24 * HOUR_MS))
+  const [to, setTo] = useState(() => local(Date.now() + 60_000))
+  const period = periodOf(from, to)
+  const { data, error } = useRead('previewRecover', { query: period }, { enabled: period !== undefined })
+  const recover = useAct('recoverEvents', {
+    refresh: ['listDeliveries', 'getWebhook', 'deliveryHours', 'previewRecover', 'getDelivery'],
+    done: ({ sent, remaining }) => [text.sent(sent), text.sentMore(remaining)],
+    failed: text.notSent,
+    onDone: onClose,
+  })
+  const last = (hours: number) => {
+    setFrom(local(Date.now() - hours * HOUR_MS))
+    setTo(local(Date.now() + 60_000))
+  }
+  const preview = period ? data : undefined
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (period && preview && preview.total > 0) recover.mutate(period)
+      }}
+    >
+      <div className={classes.period}>
+        <TextInput
+          type="datetime-local"
+          label={text.from}
+          value={from}
+          onChange={(event) => setFrom(event.currentTarget.value)}
+        />
+        <TextInput
+          type="datetime-local"
+          label={text.to}
+          value={to}
+          onChange={(event) => setTo(event.currentTarget.value)}
+        />
+      </div>
+      <Group gap={8} mt="xs">
+        <span className="sw-quiet">{text.last}</span>
+        <Button size="compact-xs" onClick={() => last(1)}>
+          {text.hour}
+        </Button>
+        <Button size="compact-xs" onClick={() => last(24)}>
+          {text.day}
+        </Button>
+        <Button size="compact-xs" onClick={() => last(DAYS_MAX * 24)}>
+          {text.week}
+        </Button>
+      </Group>
+      <div className={classes.preview} aria-live="polite">
+        {period === undefined ? (
+          <p className={classes.problem}>{text.wrongPeriod}</p>
+        ) : error ? (
+          <p className={classes.problem}>{error.message}</p>
+        ) : preview ? (
+          <Preview preview={preview} />
+        ) : (
+          <p className="sw-quiet">{text.counting}</p>
+        )}
+      </div>
+      <DialogActions>
+        <Button onClick={onClose} data-autofocus>
+          {text.keep}
+        </Button>
+        <Button
+          type="submit"
+          variant="filled"
+          disabled={!preview || preview.total === 0}
+          loading={recover.isPending}
+        >
+          {text.confirm(preview?.sends_now ?? 0)}
+        </Button>
+      </DialogActions>
+    </form>
+  )
+}
+
+function Preview({ preview }: { readonly preview: Reply<'previewRecover'> }) {
+  const { total, sends_now, counts } = preview
+  if (total === 0) return <p className="sw-dim">{text.nothing}</p>
+  return (
+    <>
+      <Facts
+        facts={[
+          ...counts.map(({ type, state, events }) => ({
+            key: `${type} ${state}`,
+            label: (
+              <>
+                <span className="sw-mono">{type}</span>, {text.reasons[state]}
+              </>
+            ),
+            value: formatCount(events),
+          })),
+          { label: text.total, value: formatCount(sends_now), isSum: true },
+        ]}
+      />
+      <p className={classes.note}>
+        {sends_now < total ? `${text.limited(formatCount(sends_now), formatCount(total))} ` : ''}
+        {text.pace}
+      </p>
+    </>
+  )
+}
+
+/** For an input, in the zone of the browser: `2026-11-15T14:32`. */
+function local(ms: number): string {
+  const at = new Date(ms)
+  return new Date(ms - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}
+
+function periodOf(from: string, to: string): { from: string; to: string } | undefined {
+  const [start, end] = [Date.parse(from), Date.parse(to)]
+  if (Number.isNaN(start) || Number.isNaN(end)) return undefined
+  if (end <= start || end - start > DAYS_MAX * 24 * HOUR_MS + 60_000) return undefined
+  // A whole week and the present minute: the limit counts from the end.
+  const first = Math.max(start, end - DAYS_MAX * 24 * HOUR_MS)
+  return { from: new Date(first).toISOString(), to: new Date(end).toISOString() }
+}

@@ -1,0 +1,52 @@
+import { CodeWell } from '../../components/code-well.tsx'
+import { Steps } from '../../components/timeline.tsx'
+import { webhook as text } from '../../strings/webhook.ts'
+import { UrlForm } from './url-form.tsx'
+import classes from './webhook.module.css'
+
+const { setup } = text
+
+/** Before the first URL: the three steps are the page. */
+export function SetUp({ canBuild }: { readonly canBuild: boolean }) {
+  return (
+    <>
+      <Steps
+        label={setup.url}
+        steps={[
+          {
+            key: 'url',
+            state: 'now',
+            title: setup.url,
+            children: (
+              <>
+                <p className={classes.step}>{setup.urlBody}</p>
+                {canBuild ? <UrlForm isFirst /> : <p className={classes.step}>{setup.noRole}</p>}
+              </>
+            ),
+          },
+          {
+            key: 'secret',
+            state: 'later',
+            title: setup.secret,
+            children: <p className={classes.step}>{setup.secretBody}</p>,
+          },
+          {
+            key: 'test',
+            state: 'later',
+            title: setup.test,
+            children: <p className={classes.step}>{setup.testBody}</p>,
+          },
+        ]}
+      />
+      <section className={classes.tip}>
+        <h2 className={classes.tipTitle}>{setup.tipTitle}</h2>
+        <p className={classes.step}>{setup.tip}</p>
+        <CodeWell
+          code="npx @shopwire/cli listen --forward-to localhost:3000/hooks"
+          language="sh"
+          what="command"
+        />
+      </section>
+    </>
+  )
+}

@@ -1,0 +1,107 @@
+import { useState } from 'react'
+import { useAct } from '../../api/hooks.ts'
+import { ConfirmDialog, Dialog, Facts } from '../../components/dialogs.tsx'
+import { formatCount } from '../../lib/money.ts'
+import { webhook as text } from '../../strings/webhook.ts'
+import { NewSecret } from './new-secret.tsx'
+import { UrlForm } from './url-form.tsx'
+import classes from './webhook.module.css'
+import type { Webhook } from './webhook-screen.tsx'
+
+export type Decision = 'url' | 'stop' | 'rotate' | 'end'
+
+interface WebhookDialogsProps {
+  readonly decision: Decision | undefined
+  readonly webhook: Webhook
+  readonly onDecide: (decision: Decision | undefined) => void
+}
+
+export function WebhookDialogs({ decision, webhook, onDecide }: WebhookDialogsProps) {
+  const close = () => onDecide(undefined)
+  const { pending, webhook_url } = webhook.health
+  const cancelled =
+    pending === 0 ? null : (
+      <Facts facts={[{ label: text.change.pending, value: text.change.cancelled(formatCount(pending)) }]} />
+    )
+  const [secret, setSecret] = useState<string>()
+  const stop = useAct('setWebhook', {
+    refresh: ['getWebhook', 'listDeliveries'],
+    done: () => [text.stop.done, text.stop.doneMore],
+    failed: text.stop.failed,
+    onDone: close,
+  })
+  const rotate = useAct('rotateSecret', {
+    refresh: ['getWebhook'],
+    failed: text.rotate.failed,
+    onDone: (reply) => {
+      close()
+      setSecret(reply.secret)
+    },
+  })
+  const end = useAct('endPreviousSecret', {
+    refresh: ['getWebhook'],
+    done: () => [text.end.done],
+    failed: text.end.failed,
+    onDone: close,
+  })
+  return (
+    <>
+      <Dialog
+        isOpen={decision === 'url'}
+        onClose={close}
+        title={text.change.title}
+        lead={text.change.lead}
+        size={520}
+      >
+        {decision === 'url' ? (
+          <UrlForm url={webhook_url ?? ''} onDone={close}>
+            {cancelled}
+          </UrlForm>
+        ) : null}
+      </Dialog>
+      <ConfirmDialog
+        isOpen={decision === 'stop'}
+        onClose={close}
+        title={text.stop.title}
+        lead={text.stop.lead}
+        confirm={text.stop.confirm}
+        keep={text.stop.keep}
+        typeName={text.stop.typeName}
+        isDestructive
+        isBusy={stop.isPending}
+        onConfirm={() => stop.mutate({ url: null })}
+      >
+        {cancelled}
+      </ConfirmDialog>
+      <ConfirmDialog
+        isOpen={decision === 'rotate'}
+        onClose={close}
+        title={text.rotate.title}
+        lead={text.rotate.lead}
+        confirm={text.rotate.confirm}
+        keep={text.rotate.keep}
+        isBusy={rotate.isPending}
+        onConfirm={() => rotate.mutate({})}
+      >
+        <ol className={classes.plan}>
+          {text.rotate.steps.map((step) => (
+            <li key={step}>{step}</li>
+          ))}
+        </ol>
+        {webhook.secret?.previous_ends_at ? <p className={classes.again}>{text.rotate.again}</p> : null}
+      </ConfirmDialog>
+      <ConfirmDialog
+        isOpen={decision === 'end'}
+        onClose={close}
+        title={text.end.title}
+        lead={text.end.lead}
+        confirm={text.end.confirm}
+        keep={text.end.keep}
+        isDestructive
+        isBusy={end.isPending}
+        onConfirm={() => end.mutate({})}
+      />
+      <NewSecret secret={secret} isFirst={false} onClose={() => setSecret(undefined)} />
+    </>
+  )
+}
