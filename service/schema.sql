@@ -2202,7 +2202,7 @@ GRANT SELECT(answer_sealed) ON TABLE public.delivery_attempts TO shopwire_dashbo
 GRANT UPDATE(answer_kek_id) ON TABLE public.delivery_attempts TO shopwire_app;
 
 GRANT SELECT,INSERT ON TABLE public.encryption_key_checks TO shopwire_app;
-GRANT SELECT,INSERT ON TABLE public.encryption_key_checks TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.encryption_key_checks TO shopwire_dashboard;
 
 GRANT SELECT,UPDATE ON TABLE public.event_retention TO shopwire_app;
 GRANT SELECT ON TABLE public.event_retention TO shopwire_dashboard;

@@ -65,6 +65,7 @@ export const SECTIONS: readonly { readonly text: string; readonly items: readonl
       { text: 'Errors', link: 'reference/errors/' },
       { text: 'Limits', link: 'reference/limits' },
       { text: 'Headers', link: 'reference/headers' },
+      { text: 'Dashboard roles', link: 'reference/dashboard-roles' },
       { text: 'Signed requests', link: 'signed-requests' },
       { text: 'Signature mistakes', link: 'reference/signature-mistakes' },
       { text: 'Buying', link: 'buying' },

@@ -42,9 +42,9 @@ $$;
 create policy deliveries_only on jobs as restrictive to shopwire_dashboard using (queue = 'deliver') with check (queue = 'deliver');
 
 -- What every program of the store reads when it starts.
-grant select on schema_migrations, schema_functions, database_identity, worker_heartbeats, event_retention, evidence_retention
+grant select on schema_migrations, schema_functions, database_identity, worker_heartbeats, event_retention, evidence_retention,
+                encryption_key_checks
    to shopwire_dashboard;
-grant select, insert on encryption_key_checks to shopwire_dashboard;
 
 -- The dashboard has a key of its own and no business with the others.
 alter table own_keys enable row level security;

@@ -4,10 +4,12 @@ import { eventsPage } from './events-page.ts'
 import { headersPage } from './headers-page.ts'
 import { limitsPage } from './limits-page.ts'
 import { mistakesPage } from './mistakes-page.ts'
+import { rolesPage } from './roles-page.ts'
 
 /** The pages of docs/reference that the contract dictates. */
 export function referencePages(): { path: string; text: string }[] {
   return [
+    { path: 'docs/reference/dashboard-roles.md', text: rolesPage() },
     { path: 'docs/reference/endpoints.md', text: endpointsPage() },
     { path: 'docs/reference/events.md', text: eventsPage() },
     { path: 'docs/reference/headers.md', text: headersPage() },

@@ -1,103 +1,29 @@
 import { type DashboardRoute, type DashboardRouteName, dashboardRoutes } from '@shopwire/contract/dashboard'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { statement } from '../../../src/platform/db.ts'
 import { refusalOf, type SignedInBrowser, sendRoute } from '../../../testing/dashboard.ts'
-import { openWholeDashboard } from '../../../testing/dashboard-areas.ts'
 import { type ForeignThings, type RouteExample, routeExamples } from '../../../testing/dashboard-examples.ts'
-import { itemOf, putItems, untilFollowed } from '../../../testing/items.ts'
-import { openShop, type Shop } from '../../../testing/shop.ts'
-import {
-  startDeliveries,
-  startWebhookReceiver,
-  type WebhookReceiver,
-} from '../../../testing/webhook-receiver.ts'
-import { startWorker } from '../../../testing/worker.ts'
+import { textOfPdf } from '../../../testing/pdf-text.ts'
+import { LINK, openTwoAccounts, type TwoAccounts } from '../../../testing/two-accounts.ts'
 
 /** The areas as the process mounts them, with an owner of one account who names things of another. */
 const table: readonly DashboardRoute[] = dashboardRoutes
 const exampleOf = ({ name }: DashboardRoute): RouteExample => routeExamples[name as DashboardRouteName]
-const routeNamed = (name: DashboardRouteName) => table.find((route) => route.name === name) as DashboardRoute
 
-const ITEM = '1144058340327047001'
-const LINK = 'https://gift.example/claim/of-the-other-account'
-const WAIT = { timeout: 15_000 }
-
-let shop: Shop
-let receiver: WebhookReceiver
-let workers: readonly { stop(): Promise<void> }[]
-let dashboard: Awaited<ReturnType<typeof openWholeDashboard>>
+let there: TwoAccounts
+let dashboard: TwoAccounts['dashboard']
 let owner: SignedInBrowser
 let stranger: SignedInBrowser
 let other: ForeignThings
 
 beforeAll(async () => {
-  shop = await openShop({ limits: { requestsMax: 1_000, ordersMax: 1_000 } })
-  receiver = await startWebhookReceiver()
-  workers = [startWorker(shop), startDeliveries(shop, receiver)]
-  await untilFollowed(shop.catalogue, await putItems(shop.db, [itemOf(ITEM)]))
-  await shop.operator.loadPool(ITEM, [LINK])
-  dashboard = await openWholeDashboard(shop)
-  const one = await shop.operator.createAccount('One')
-  owner = await dashboard.signIn(one.id, 'owner', { isSteppedUp: true })
-  stranger = await dashboard.signIn(shop.account.id, 'owner', { isSteppedUp: true })
-  other = await makeThings()
+  there = await openTwoAccounts()
+  dashboard = there.dashboard
+  owner = there.owner
+  stranger = there.stranger
+  other = there.other
 }, 60_000)
-afterAll(async () => {
-  await dashboard.close()
-  for (const worker of workers) await worker.stop()
-  await receiver.close()
-  await shop.close()
-})
-
-/** Does what a person of the other account does in their browser. */
-async function asStranger(name: DashboardRouteName, input: Pick<RouteExample, 'query' | 'body' | 'id'> = {}) {
-  const answer = await sendRoute(dashboard.port, routeNamed(name), stranger, input)
-  expect([name, answer.status, answer.body]).toEqual([name, 200, expect.any(String)])
-  return JSON.parse(answer.body)
-}
-
-/** One of everything, each made as customers make it. */
-async function makeThings(): Promise<ForeignThings> {
-  const email = 'only-theirs@example.com'
-  await asStranger('setWebhook', { body: { url: receiver.url } })
-  const idempotency_key = 'cart-of-the-other-account'
-  const body = JSON.stringify({ items: [{ id: ITEM, qty: 1 }], idempotency_key })
-  const bought = await shop.call('POST', '/v1/orders', { body })
-  expect(bought.status).toBe(201)
-  const order_id: string = bought.body.id
-  const deliveries = async () => (await asStranger('listDeliveries', { query: { order_id } })).deliveries
-  await vi.waitFor(async () => {
-    const accepted = (await deliveries()).filter((one: { state: string }) => one.state === 'accepted')
-    expect(accepted).toHaveLength(2)
-  }, WAIT)
-  const [delivery] = await deliveries()
-  const { top_up } = await asStranger('startTopUp', { body: { provider: 'bank', amount_cents: 10_000 } })
-  const { token } = await asStranger('createToken', exampleOf(routeNamed('createToken')))
-  const invitation = await asStranger('invite', { body: { email, role: 'viewer' } })
-  const { transfers } = await asStranger('listTransfers')
-  const { rows } = await asStranger('listAudit')
-  await shop.database.asOwner(`
-    insert into passkeys (id, person_id, name, credential_id, public_key, counter, device_type, is_synced, created_at)
-    values ('pk_of_the_other', '${stranger.person_id}', 'theirs', 'credential', 'key', 0, 'singleDevice', false, now())`)
-  return {
-    account_id: shop.account.id,
-    person_id: stranger.person_id,
-    session_id: stranger.session_id,
-    passkey_id: 'pk_of_the_other',
-    key_id: shop.key.id,
-    order_id,
-    idempotency_key,
-    request_id: bought.headers.get('x-request-id') as string,
-    transfer_id: transfers[0].id,
-    event_id: delivery.event_id,
-    endpoint_id: delivery.endpoint_id,
-    top_up_id: top_up.id,
-    token_id: token.id,
-    invitation_id: invitation.id,
-    email,
-    audit_id: rows[0].id,
-  }
-}
+afterAll(() => there.close())
 
 const NAMES_SOMETHING = /^ids?$|_ids?$|^(target|q|before|after)$/
 const propertiesOf = (schema: unknown) => Object.keys((schema as { properties?: object })?.properties ?? {})
@@ -117,7 +43,7 @@ test('the other account has all of it', async () => {
     const { status } = await sendRoute(dashboard.port, route, stranger, foreign(other))
     expect([route.name, status]).toEqual([route.name, 200])
   }
-  const found = await asStranger('revealLink', { body: { order_id: other.order_id, n: 1 } })
+  const found = await there.asStranger('revealLink', { body: { order_id: other.order_id, n: 1 } })
   expect(found.link).toBe(LINK)
 })
 
@@ -144,18 +70,31 @@ describe('a read shows nothing of another account', () => {
     const inputs = [{ ...(query && { query }), ...(id && { id }) }]
     for (const search of foreignSearches?.(other) ?? []) inputs.push({ query: { ...query, ...search } })
     for (const input of inputs) {
-      const answer = await sendRoute(dashboard.port, route, owner, input)
-      expect(answer.status).toBeLessThan(500)
-      const shown = Object.entries(other).filter(([, value]) => answer.body.includes(value))
+      const { status, text } = await read(route, input)
+      expect(status).toBeLessThan(500)
+      const asked = JSON.stringify(input)
+      const shown = Object.entries(other).filter(
+        ([, value]) => text.includes(value) && !asked.includes(value),
+      )
       expect([input, shown]).toEqual([input, []])
-      expect(answer.body).not.toContain(LINK)
+      expect(text).not.toContain(LINK)
     }
   })
 })
 
+/** The text of an answer; a download has no length. */
+async function read(route: DashboardRoute, { query = {}, id = '' }: Pick<RouteExample, 'query' | 'id'>) {
+  const url = new URL(route.path.replace('{id}', id), `http://127.0.0.1:${dashboard.port}`)
+  url.search = String(new URLSearchParams(query))
+  const answer = await fetch(url, { headers: { cookie: owner.cookie }, redirect: 'manual' })
+  const bytes = Buffer.from(await answer.arrayBuffer())
+  const isPdf = answer.headers.get('content-type') === 'application/pdf'
+  return { status: answer.status, text: isPdf ? textOfPdf(bytes).join('\n') : bytes.toString() }
+}
+
 /** What the other account has, as the database's owner sees it. A refused action leaves it as it was. */
 async function contents() {
-  const { rows } = await shop.db.one<{ rows: unknown }>(
+  const { rows } = await there.shop.db.one<{ rows: unknown }>(
     statement(
       `select jsonb_build_object(
          'keys', (select jsonb_agg(jsonb_build_array(k.id, k.name, k.revoked_at) order by k.id) from api_keys k where k.account_id = $1),
