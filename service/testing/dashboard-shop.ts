@@ -32,7 +32,8 @@ export function openAreas(shop: Shop, sources: Partial<HomeSources> = {}) {
     }),
     ...homeArea({
       db,
-      version: '9.8.7',
+      installation: { version: '9.8.7', docs_url: null },
+      figuresAgeMsMax: 0,
       sources: {
         alertCents: async () => null,
         firstCalls: async () => ({ call_at: null, quote_at: null }),

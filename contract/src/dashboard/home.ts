@@ -142,6 +142,8 @@ export const StoreNow = closed({
   /** `degraded`: no worker delivers at present. */
   api: Type.Enum(['up', 'degraded'], { type: 'string' }),
   version: Type.String(),
+  /** Where the documentation is read. */
+  docs_url: nullable(Type.String()),
   now: DateTime,
 })
 export type StoreNow = Static<typeof StoreNow>

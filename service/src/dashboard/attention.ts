@@ -25,7 +25,7 @@ const WAITING_FACTOR = 4
 const LEAVING_WITHIN_MS = 7 * DAY_MS
 const LEAVING_ITEMS_MAX = 3
 /** The orders whose items are looked at. */
-const LATEST_ORDERS = 500
+const LATEST_ORDERS = 200
 
 export interface Circumstances {
   readonly account_id: string

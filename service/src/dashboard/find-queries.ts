@@ -62,12 +62,14 @@ export const selectTransfer = (db: Queryable, account_id: string, id: string, ma
         from balances
        where account_id = ${account_id}
        union all
-      select case when t.is_before then h.middle + 1 else h.low end, case when t.is_before then h.high else h.middle end
-        from (select low, high, (low + high) / 2 as middle from half where low < high) h
-       cross join lateral (select created_at < ${new Date(madeMs - AFTER_MS)}::timestamptz as is_before
-                             from transfers
-                            where account_id = ${account_id}
-                              and seq = h.middle) t
+      select case when is_before then middle + 1 else low end, case when is_before then high else middle end
+        from (select low, high, (low + high) / 2 as middle,
+                     (select created_at
+                        from transfers
+                       where account_id = ${account_id}
+                         and seq = (low + high) / 2) < ${new Date(madeMs - AFTER_MS)}::timestamptz as is_before
+                from half
+               where low < high) h
     ), start (seq) as (
       select max(low) from half
     )

@@ -45,7 +45,7 @@ export function burnOf({ days }: Home['spend'], balance_cents: number): Omit<Hom
 
 export function todayOf(groups: readonly OrderGroup[], sinceMs: number, nowMs: number): Home['today'] {
   const hours = Math.max(1, Math.ceil((nowMs - sinceMs) / 3_600_000))
-  const rows = groups.filter(({ status }) => status !== null)
+  const rows = groups.filter(({ hour }) => hour !== null)
   const ordersOf = (isWanted: (row: OrderGroup) => boolean) => sum(rows.filter(isWanted), 'orders')
   return {
     since: new Date(sinceMs).toISOString(),
@@ -54,16 +54,25 @@ export function todayOf(groups: readonly OrderGroup[], sinceMs: number, nowMs: n
     paid: ordersOf(({ status }) => status === 'paid'),
     cancelled: ordersOf(({ status }) => status === 'cancelled'),
     total_cents: sum(rows, 'total_cents'),
-    by_hour: Array.from({ length: hours }, (_, n) =>
-      ordersOf(({ hour }) => Math.min(hour ?? 0, hours - 1) === n),
-    ),
+    by_hour: byHour(rows, hours),
   }
+}
+
+function byHour(rows: readonly OrderGroup[], hours: number): number[] {
+  const counts = new Array<number>(hours).fill(0)
+  for (const { hour, orders } of rows) {
+    const place = Math.min(hour ?? 0, hours - 1)
+    counts[place] = (counts[place] ?? 0) + orders
+  }
+  return counts
 }
 
 /** The histogram ends a little after the time within which 95 of 100 were delivered; its last step holds all that took longer. */
 export function deliveryOf(groups: readonly OrderGroup[]): Home['delivery'] {
-  const steps = groups
-    .flatMap(({ step, orders }) => (step === null ? [] : [{ seconds: secondsOfStep(step), orders }]))
+  const byStep = new Map<number, number>()
+  for (const { step, orders } of groups) if (step !== null) byStep.set(step, (byStep.get(step) ?? 0) + orders)
+  const steps = [...byStep]
+    .map(([step, orders]) => ({ seconds: secondsOfStep(step), orders }))
     .sort((a, b) => a.seconds - b.seconds)
   const orders = sum(steps, 'orders')
   if (orders === 0) return { orders: 0, median_s: null, p95_s: null, step_s: null, histogram: [] }

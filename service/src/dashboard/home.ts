@@ -7,11 +7,12 @@ import type { Area } from './area.ts'
 import { readAttention } from './attention.ts'
 import { type FirstCalls, readChecklist } from './checklist.ts'
 import { burnOf, deliveryOf, HOURS, spendOf, todayOf, webhookOf } from './home-figures.ts'
-import { selectPlace, selectRecentOrders, selectWebhookHours } from './home-queries.ts'
+import { type Place, selectPlace, selectRecentOrders, selectWebhookHours } from './home-queries.ts'
 import type { Member } from './member.ts'
 import { countPaid, searchOrders } from './order-list-queries.ts'
 import { presentRow } from './order-rows.ts'
-import { readStoreNow } from './store-now.ts'
+import { createRemembered } from './remembered.ts'
+import { type Installation, readStoreNow } from './store-now.ts'
 
 /** What other areas add to the home page. */
 export interface HomeSources {
@@ -24,61 +25,86 @@ export interface HomeSources {
 
 export interface HomeDeps {
   readonly db: Db
-  readonly version: string
+  readonly installation: Installation
   readonly sources: HomeSources
+  /** How old sums over a whole day may be at most, for an account in which they take long. */
+  readonly figuresAgeMsMax?: number
 }
 
 const DAY_MS = 86_400_000
 const LATEST = 6
 /** A day of 25 hours, and a clock that is an hour wrong. */
 const TODAY_MS_MAX = 26 * 3_600_000
+const FIGURES_AGE_MS_MAX = 5_000
 
-export const homeArea = ({ db, version, sources }: HomeDeps): Area<typeof homeRoutes> => ({
-  getHome({ member, query, nowMs }) {
-    const sinceMs = startOfToday(query.today_since, nowMs)
-    return inAccount(db, member.account_id, (tx) =>
-      readHome(tx, { version, sources }, member, sinceMs, nowMs),
-    )
-  },
+export function homeArea({
+  db,
+  installation,
+  sources,
+  figuresAgeMsMax = FIGURES_AGE_MS_MAX,
+}: HomeDeps): Area<typeof homeRoutes> {
+  const remembered = createRemembered<Figures>(figuresAgeMsMax)
+  return {
+    getHome({ member, query, nowMs }) {
+      const sinceMs = startOfToday(query.today_since, nowMs)
+      const { account_id } = member
+      return inAccount(db, account_id, async (tx) => {
+        const place = await selectPlace(tx, account_id)
+        if (!place) throw refuse('not_found', 'This account does not exist.')
+        const figures = await remembered(`${account_id} ${sinceMs}`, () =>
+          readFigures(tx, account_id, place, sinceMs, nowMs),
+        )
+        return readHome(tx, { installation, sources }, member, { place, figures, nowMs })
+      })
+    },
 
-  getStore: ({ member }) => inAccount(db, member.account_id, (tx) => readStoreNow(tx, version)),
-})
+    getStore: ({ member }) => inAccount(db, member.account_id, (tx) => readStoreNow(tx, installation)),
+  }
+}
+
+/** Sums over the last day and the last weeks. */
+type Figures = Pick<Home, 'today' | 'delivery' | 'webhook' | 'spend'>
+
+async function readFigures(
+  tx: Tx,
+  account_id: string,
+  place: Place,
+  sinceMs: number,
+  nowMs: number,
+): Promise<Figures> {
+  const dayAgoMs = nowMs - HOURS * 3_600_000
+  const days = await readAccountDays(tx, account_id, dayOf(nowMs - SPEND_DAYS * DAY_MS))
+  const recent = await selectRecentOrders(tx, account_id, { todayMs: sinceMs, deliveryMs: dayAgoMs })
+  const hours = place.has_endpoint ? await selectWebhookHours(tx, account_id, dayAgoMs) : undefined
+  return {
+    today: todayOf(recent, sinceMs, nowMs),
+    delivery: deliveryOf(recent),
+    webhook: hours ? webhookOf(hours) : null,
+    spend: spendOf(days, nowMs),
+  }
+}
 
 async function readHome(
   tx: Tx,
-  { version, sources }: Omit<HomeDeps, 'db'>,
+  { installation, sources }: Pick<HomeDeps, 'installation' | 'sources'>,
   member: Member,
-  sinceMs: number,
-  nowMs: number,
+  { place, figures, nowMs }: { place: Place; figures: Figures; nowMs: number },
 ): Promise<Home> {
   const { account_id } = member
-  const place = await selectPlace(tx, account_id)
-  if (!place) throw refuse('not_found', 'This account does not exist.')
-  const dayAgoMs = nowMs - HOURS * 3_600_000
-  const store = await readStoreNow(tx, version)
-  const since = dayOf(nowMs - SPEND_DAYS * DAY_MS)
-  const spend = spendOf(await readAccountDays(tx, account_id, since), nowMs)
+  const store = await readStoreNow(tx, installation)
   const alert_cents = await sources.alertCents(tx, account_id)
-  const burn = { ...burnOf(spend, place.balance_cents), alert_cents }
-  const recent = await selectRecentOrders(tx, account_id, { todayMs: sinceMs, deliveryMs: dayAgoMs })
-  const today = todayOf(recent, sinceMs, nowMs)
-  const delivery = deliveryOf(recent)
-  const hours = place.has_endpoint ? await selectWebhookHours(tx, account_id, dayAgoMs) : undefined
+  const burn = { ...burnOf(figures.spend, place.balance_cents), alert_cents }
   const { rows } = await searchOrders(tx, account_id, {}, {}, LATEST)
-  const paid = await countPaid(tx, account_id)
   const attention = [
-    ...(await readAttention(tx, { account_id, place, store, burn, delivery, nowMs })),
+    ...(await readAttention(tx, { account_id, place, store, burn, delivery: figures.delivery, nowMs })),
     ...(await sources.attention(tx, member, nowMs)),
   ]
   return {
+    ...figures,
     now: new Date(nowMs).toISOString(),
     balance_cents: place.balance_cents,
     burn,
-    today,
-    delivery,
-    webhook: hours ? webhookOf(hours) : null,
-    spend,
-    waiting: paid,
+    waiting: await countPaid(tx, account_id),
     latest: rows.slice(0, LATEST).map(presentRow),
     attention: attention.toSorted((a, b) => URGENCY.indexOf(a.kind) - URGENCY.indexOf(b.kind)),
     checklist: await readChecklist(tx, account_id, place, () => sources.firstCalls(tx, account_id)),

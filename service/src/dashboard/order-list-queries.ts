@@ -120,21 +120,17 @@ export async function countOrders(
   wanted: Omit<Wanted, 'status'>,
 ): Promise<Record<OrderStatus, number> | undefined> {
   const { values, text } = parts(account_id, wanted, {})
-  const rows = await db.many<{ status: OrderStatus | null; count: number }>(
+  const rows = await db.many<{ status: OrderStatus; looked_at: number; count: number }>(
     statement(
-      `with o as materialized (${text.lookedAt})
-       select status, count(*) as count
-         from o
-        where ${text.passes}
-        group by status
-       union all
-       select null, count(*)
-         from o`,
+      `select o.status, count(*) as looked_at, count(*) filter (where ${text.passes}) as count
+         from (${text.lookedAt}) o
+        group by o.status`,
       values,
     ),
   )
-  const of = (status: OrderStatus | null) => rows.find((row) => row.status === status)?.count ?? 0
-  if (of(null) >= lookedAtMax(wanted)) return undefined
+  const lookedAt = rows.reduce((all, { looked_at }) => all + looked_at, 0)
+  if (lookedAt >= lookedAtMax(wanted)) return undefined
+  const of = (status: OrderStatus) => rows.find((row) => row.status === status)?.count ?? 0
   return { paid: of('paid'), delivered: of('delivered'), cancelled: of('cancelled') }
 }
 

@@ -140,7 +140,8 @@ async function countsOf(
   if (Object.values(filters).some((value) => value !== undefined)) {
     const wanted = await resolveSearch(tx, account_id, filters)
     if (!wanted) return { all: 0, paid: 0, delivered: 0, cancelled: 0 }
-    const counts = await countOrders(tx, account_id, wanted)
+    // The end of an id is looked for among so many ids that counting would take as long again.
+    const counts = wanted.id_end === undefined ? await countOrders(tx, account_id, wanted) : undefined
     return counts ? { all: counts.paid + counts.delivered + counts.cancelled, ...counts } : none
   }
   const { all, paid, cancelled } = whole

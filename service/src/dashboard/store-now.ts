@@ -3,8 +3,14 @@ import { listStoreWindows, readStoreState } from '../catalogue/store-state.ts'
 import type { Queryable } from '../platform/db.ts'
 import { readWorkers } from '../platform/worker-heartbeats.ts'
 
+/** What a process knows of its installation. */
+export interface Installation {
+  readonly version: string
+  readonly docs_url: string | null
+}
+
 /** Whether the store takes orders, why not and until when, as far as it is known. */
-export async function readStoreNow(db: Queryable, version: string): Promise<StoreNow> {
+export async function readStoreNow(db: Queryable, installation: Installation): Promise<StoreNow> {
   const state = await readStoreState(db)
   const windows = await listStoreWindows(db)
   const { is_missing } = await readWorkers(db)
@@ -25,7 +31,7 @@ export async function readStoreNow(db: Queryable, version: string): Promise<Stor
         reason: window.reason,
       })),
     api: is_missing || !is_database_confirmed ? 'degraded' : 'up',
-    version,
+    ...installation,
     now: now.toISOString(),
   }
 }

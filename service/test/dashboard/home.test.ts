@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { burnOf, deliveryOf, spendOf, todayOf } from '../../src/dashboard/home-figures.ts'
+import { createRemembered } from '../../src/dashboard/remembered.ts'
 import { dayOf } from '../../src/ledger/account-days.ts'
 import type { Sent } from '../../src/platform/guarded-client.ts'
 import { Refusal } from '../../src/platform/trouble.ts'
@@ -140,20 +142,36 @@ describe('figures', () => {
     expect(burn()).toEqual({ per_day_cents: null, days_left: null })
   })
 
-  test('hours and steps without orders are zeros; times beyond a minute are counted in seconds', () => {
+  test('hours and steps without orders are zeros; times beyond ten seconds are counted in seconds', () => {
     const nowMs = Date.parse('2026-05-20T03:30:00Z')
-    const group = { hour: null, status: null, step: null, total_cents: 0 }
+    const group = { hour: null, status: 'delivered' as const, step: null, total_cents: 0 }
     const today = [{ ...group, hour: 2, status: 'paid' as const, orders: 4, total_cents: 400 }]
     expect(todayOf(today, nowMs - 3.5 * HOUR_MS, nowMs).by_hour).toEqual([0, 0, 4, 0])
     const times = [
-      { ...group, step: 380, orders: 90 },
-      { ...group, step: 674, orders: 5 },
+      { ...group, step: 85, orders: 45 },
+      { ...group, hour: 1, step: 85, orders: 45 },
+      { ...group, step: 224, orders: 5 },
       { ...group, step: 4_000, orders: 5 },
     ]
     const delivery = deliveryOf([...today, ...times])
-    expect(delivery).toMatchObject({ orders: 100, median_s: 38, p95_s: 134 })
+    expect(delivery).toMatchObject({ orders: 100, median_s: 8.5, p95_s: 134 })
     expect(delivery.histogram.filter((orders) => orders > 0)).toEqual([90, 5, 5])
     expect(delivery.histogram.at(-1)).toBe(5)
+  })
+
+  test('a value is computed once for requests at the same moment, and again after it failed', async () => {
+    const remembered = createRemembered<number>(60_000)
+    let runs = 0
+    const compute = async () => {
+      runs += 1
+      await sleep(20)
+      return runs
+    }
+    expect(await Promise.all([remembered('a', compute), remembered('a', compute)])).toEqual([1, 1])
+    expect(await remembered('a', compute)).toBe(1)
+    expect(await remembered('b', compute)).toBe(2)
+    await expect(remembered('c', () => Promise.reject(new Error('away')))).rejects.toThrow('away')
+    expect(await remembered('c', compute)).toBe(3)
   })
 })
 

@@ -2,7 +2,7 @@ import type { Reply } from '../api/client.ts'
 import { useRead } from '../api/hooks.ts'
 
 /** What the rail and the banner say about the store. */
-export type StoreState = Reply<'getStore'> & { readonly docs_url?: string | null }
+export type StoreState = Reply<'getStore'>
 
 const EVERY_MS = 60_000
 

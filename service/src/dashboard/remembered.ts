@@ -1,0 +1,37 @@
+/** Computes a value, or returns the one computed a moment ago for the same name. */
+export type Remembered<Value> = (name: string, compute: () => Promise<Value>) => Promise<Value>
+
+/** A value is used for so many times as long as it took to compute, so that computing takes at most this share of the time. */
+const SHARE_MAX = 0.05
+const NAMES_MAX = 5_000
+
+/**
+ * For figures that every live page asks for again with every order: a small account gets each of them fresh, a very large one
+ * is not summed up again before `ageMsMax`. Requests at the same moment share one computation.
+ */
+export function createRemembered<Value>(ageMsMax: number): Remembered<Value> {
+  const known = new Map<string, { readonly value: Promise<Value>; untilMs: number }>()
+  return (name, compute) => {
+    const nowMs = performance.now()
+    const before = known.get(name)
+    if (before && nowMs < before.untilMs) return before.value
+    const value = compute()
+    const entry = { value, untilMs: ageMsMax === 0 ? 0 : Number.POSITIVE_INFINITY }
+    known.delete(name)
+    known.set(name, entry)
+    for (const oldest of known.keys()) {
+      if (known.size <= NAMES_MAX) break
+      known.delete(oldest)
+    }
+    value.then(
+      () => {
+        const tookMs = performance.now() - nowMs
+        entry.untilMs = nowMs + tookMs + Math.min(tookMs / SHARE_MAX, ageMsMax)
+      },
+      () => {
+        if (known.get(name) === entry) known.delete(name)
+      },
+    )
+    return value
+  }
+}

@@ -1,0 +1,111 @@
+import type { Reply } from '../../api/client.ts'
+import { CopyButton } from '../../components/copy-button.tsx'
+import type { Column, PhoneRow } from '../../components/data-table.tsx'
+import { Id } from '../../components/id.tsx'
+import { Money } from '../../components/money.tsx'
+import { Status } from '../../components/status.tsx'
+import { Time } from '../../components/time.tsx'
+import { formatDuration } from '../../lib/time.ts'
+import { words } from '../../strings/common.ts'
+import { orders } from '../../strings/orders.ts'
+import classes from './orders.module.css'
+
+export type OrderRow = Reply<'listOrders'>['orders'][number]
+
+const { columns } = orders
+
+const base: readonly Column<OrderRow>[] = [
+  { id: 'status', header: columns.status, width: '112px', cell: ({ status }) => <Status kind={status} /> },
+  {
+    id: 'lines',
+    header: columns.lines,
+    cell: ({ lines }) => (
+      <span className={classes.lines} title={lines}>
+        {lines}
+      </span>
+    ),
+  },
+  {
+    id: 'total',
+    header: columns.total,
+    align: 'right',
+    width: '104px',
+    cell: ({ total_cents }) => (
+      <span className="sw-strong">
+        <Money cents={total_cents} />
+      </span>
+    ),
+  },
+  {
+    id: 'deliveredIn',
+    header: columns.deliveredIn,
+    align: 'right',
+    width: '104px',
+    hideBelow: 'md',
+    cell: (row) => <span className="sw-dim">{deliveredIn(row)}</span>,
+  },
+]
+
+/** Under rules for the days, so that a clock is enough. */
+export const listColumns: readonly Column<OrderRow>[] = [
+  {
+    id: 'order',
+    header: columns.order,
+    width: '1%',
+    cell: ({ id }) => (
+      <>
+        <span className={classes.wide}>
+          <Id id={id} />
+        </span>
+        <span className={classes.narrow}>
+          <Id id={id} as="short" />
+        </span>
+      </>
+    ),
+  },
+  {
+    id: 'copy',
+    header: orders.copyId,
+    isHeaderHidden: true,
+    width: '40px',
+    // Beside the link of the row, not inside it.
+    cell: ({ id }) => <CopyButton text={id} what={orders.id} className={classes.copy} />,
+  },
+  ...base,
+  {
+    id: 'created',
+    header: columns.created,
+    align: 'right',
+    width: '92px',
+    cell: ({ created_at }) => <Time at={created_at} as="clock" />,
+  },
+]
+
+export const latestColumns: readonly Column<OrderRow>[] = [
+  { id: 'order', header: columns.order, width: '150px', cell: ({ id }) => <Id id={id} as="short" /> },
+  ...base,
+  {
+    id: 'created',
+    header: columns.created,
+    align: 'right',
+    width: '128px',
+    cell: ({ created_at }) => <Time at={created_at} as="short" />,
+  },
+]
+
+export const phoneRow = ({ id, status, lines, total_cents, created_at }: OrderRow): PhoneRow => ({
+  top: [<Status key={id} kind={status} />, <Money key={id} cents={total_cents} />],
+  bottom: [
+    <span key={id} className={classes.lines}>
+      {lines}
+    </span>,
+    <Time key={id} at={created_at} as="short" />,
+  ],
+})
+
+export const isQuiet = ({ status }: OrderRow) => status === 'cancelled'
+
+export function deliveredIn({ status, seconds_to_delivery }: OrderRow): string {
+  if (status === 'cancelled') return orders.refunded
+  return seconds_to_delivery === null ? words.none : formatDuration(seconds_to_delivery * 1000)
+}

@@ -1,0 +1,64 @@
+import type { Query } from '../../api/client.ts'
+import { formatMoney } from '../../lib/money.ts'
+import { formatDay } from '../../lib/time.ts'
+import type { UrlValues } from '../../lib/url-state.ts'
+import { orders } from '../../strings/orders.ts'
+
+type Filters = Query<'exportOrders'>
+type Writable = { -readonly [Name in keyof Filters]: Filters[Name] }
+
+const HOUR_MS = 3_600_000
+const RANGES: Readonly<Record<string, number>> = { '24h': 24, '7d': 7 * 24, '30d': 30 * 24, '90d': 90 * 24 }
+const STATUSES = ['paid', 'delivered', 'cancelled'] as const
+const { filters } = orders
+
+/** The address as filters of the list and of its export. What does not fit is left out, never sent. */
+export function orderFilters(url: UrlValues, nowMs = Date.now()): Filters {
+  const query: Writable = {}
+  const status = STATUSES.find((known) => known === url.status)
+  if (status) query.status = status
+  if (url.q) query.q = url.q.trim().slice(0, 100)
+  const hours = RANGES[url.created ?? '']
+  // To the minute, so that the page asks for the same thing for a while.
+  if (hours !== undefined)
+    query.from = new Date(Math.floor(nowMs / 60_000) * 60_000 - hours * HOUR_MS).toISOString()
+  const [from, to] = [dayStart(url.from), dayStart(url.to, 1)]
+  if (from) query.from = from
+  if (to) query.to = to
+  if (isCents(url.min)) query.min_cents = Number(url.min)
+  if (isCents(url.max)) query.max_cents = Number(url.max)
+  if (url.key) query.key_id = url.key.slice(0, 60)
+  if (/^\d{1,20}$/.test(url.item ?? '')) query.item_id = url.item as string
+  return query
+}
+
+export const isFiltered = (url: UrlValues): boolean =>
+  ['status', 'q', 'created', 'from', 'to', 'min', 'max', 'key', 'item'].some(
+    (name) => url[name] !== undefined,
+  )
+
+export const isCents = (text: string | undefined): text is string => /^\d{1,9}$/.test(text ?? '')
+
+/** Days are the reader's: the day somebody remembers is the one on their own calendar. */
+function dayStart(day: string | undefined, plusDays = 0): string | undefined {
+  const [, y, m, d] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(day ?? '') ?? []
+  if (y === undefined) return undefined
+  const at = new Date(Number(y), Number(m) - 1, Number(d) + plusDays)
+  return Number.isNaN(at.getTime()) ? undefined : at.toISOString()
+}
+
+export function shownRange(url: UrlValues): string | undefined {
+  const named = filters.ranges.find(([value]) => value === url.created)?.[1]
+  const [from, to] = [dayStart(url.from), dayStart(url.to)]
+  if (from && to) return `${formatDay(from)} – ${formatDay(to)}`
+  if (from) return filters.since(formatDay(from))
+  if (to) return filters.until(formatDay(to))
+  return named
+}
+
+export function shownAmounts({ min, max }: UrlValues): string | undefined {
+  const [least, most] = [min, max].map((cents) => (isCents(cents) ? formatMoney(Number(cents)) : undefined))
+  if (least && most) return filters.amounts(least, most)
+  if (least) return filters.atLeast(least)
+  return most === undefined ? undefined : filters.atMost(most)
+}

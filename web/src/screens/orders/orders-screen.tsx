@@ -1,0 +1,178 @@
+import { Button } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { api, type Reply } from '../../api/client.ts'
+import { useRead } from '../../api/hooks.ts'
+import { AppLink } from '../../components/app-link.tsx'
+import { DataTable } from '../../components/data-table.tsx'
+import { DownloadButton } from '../../components/download-button.tsx'
+import { FilterBar } from '../../components/filter-bar.tsx'
+import { LiveMark, NewPill } from '../../components/live-pill.tsx'
+import { Money } from '../../components/money.tsx'
+import { Page } from '../../components/page.tsx'
+import { usePaging } from '../../components/pager.tsx'
+import { EmptyState } from '../../components/states.tsx'
+import { StatusTabs } from '../../components/status-tabs.tsx'
+import { formatMoney } from '../../lib/money.ts'
+import { dayKey, formatDay, formatLongDay, formatTime } from '../../lib/time.ts'
+import { type UrlValues, useUrlState } from '../../lib/url-state.ts'
+import { useHeldRows } from '../../lib/use-held-rows.ts'
+import { paths } from '../../paths.ts'
+import { words } from '../../strings/common.ts'
+import { orders } from '../../strings/orders.ts'
+import { isQuiet, listColumns, type OrderRow, phoneRow } from './order-columns.tsx'
+import { useOrderFilters } from './order-filters.tsx'
+import { isFiltered, orderFilters } from './order-query.ts'
+import classes from './orders.module.css'
+
+const LIMIT = 25
+
+export function OrdersScreen() {
+  const [url, setUrl] = useUrlState()
+  const filters = useOrderFilters()
+  const query = orderFilters(url)
+  const page = { before: url.before, after: url.after }
+  const { data, error, refetch } = useRead(
+    'listOrders',
+    { query: { ...query, ...page, limit: LIMIT } },
+    { live: ['orders'], keepPrevious: true },
+  )
+  const held = useHeldRows(JSON.stringify({ ...url, open: undefined }), data?.orders, ({ id }) => id)
+  const paging = usePaging(data, data && rangeOf(data, held.rows?.length ?? 0, url))
+  return (
+    <Page
+      title={orders.title}
+      meta={data ? metaOf(data) : undefined}
+      actions={<DownloadButton href={api.href('exportOrders', { query })} label={orders.export} />}
+    >
+      <StatusTabs label={orders.tabs} name="status" tabs={tabsOf(data)} aside={<LiveMark />} />
+      <FilterBar
+        search={{ name: 'q', placeholder: orders.search }}
+        filters={filters}
+        aside={<NewPill count={held.fresh} label={orders.showNew(held.fresh)} onShow={held.show} />}
+      />
+      <DataTable
+        caption={orders.caption}
+        what={orders.what}
+        columns={listColumns}
+        rows={held.rows}
+        rowId={({ id }) => id}
+        rowLink={({ id }) => paths.order(id)}
+        phone={phoneRow}
+        isRowQuiet={isQuiet}
+        groupBy={{ key: ({ created_at }) => dayKey(created_at), head: dayHead }}
+        error={error}
+        onRetry={() => void refetch()}
+        empty={<Nothing url={url} data={data} onClear={() => setUrl(noFilters)} />}
+        paging={data?.searched_to ? { ...paging, onOlder: undefined } : paging}
+      />
+      {data?.searched_to ? (
+        <SearchedTo
+          time={formatTime(data.searched_to)}
+          hasRows={data.orders.length > 0}
+          onMore={() =>
+            setUrl(
+              url.after === undefined
+                ? { before: data.next ?? undefined }
+                : { after: data.previous ?? undefined },
+            )
+          }
+        />
+      ) : null}
+    </Page>
+  )
+}
+
+const noFilters = Object.fromEntries(
+  ['status', 'q', 'created', 'from', 'to', 'min', 'max', 'key', 'item'].map((name) => [name, undefined]),
+)
+
+function tabsOf(data: Reply<'listOrders'> | undefined) {
+  return (['all', 'paid', 'delivered', 'cancelled'] as const).map((value) => ({
+    value,
+    word: orders.statuses[value],
+    count: data?.counts[value] ?? undefined,
+  }))
+}
+
+function metaOf({ account }: Reply<'listOrders'>): string {
+  const { first_at, worth_cents } = account
+  const since = first_at === null ? null : formatDay(first_at)
+  return orders.meta(account.orders, since, worth_cents === null ? null : formatMoney(worth_cents))
+}
+
+function rangeOf({ counts }: Reply<'listOrders'>, shown: number, { status }: UrlValues): string {
+  const tab = (['paid', 'delivered', 'cancelled'] as const).find((known) => known === status) ?? 'all'
+  return orders.range(shown, counts[tab])
+}
+
+/** The rule above the orders of a day. Sums are of what is on the page, and say so. */
+function dayHead({ created_at }: OrderRow, all: readonly OrderRow[]): ReactNode {
+  const isToday = dayKey(created_at) === dayKey(new Date().toISOString())
+  const day = formatLongDay(created_at)
+  const sum = all.reduce(
+    (cents, { status, total_cents }) => cents + (status === 'cancelled' ? 0 : total_cents),
+    0,
+  )
+  return (
+    <span className={classes.day}>
+      <span>
+        <strong>{isToday ? `${orders.today}, ${day.split(' ').slice(1).join(' ')}` : day}</strong>{' '}
+        <span className="sw-meta">
+          {orders.dayOrders(all.length)} {orders.onPage}
+        </span>
+      </span>
+      <span className={classes.daySum}>
+        <Money cents={sum} />
+      </span>
+    </span>
+  )
+}
+
+function Nothing({
+  url,
+  data,
+  onClear,
+}: {
+  readonly url: UrlValues
+  readonly data: Reply<'listOrders'> | undefined
+  readonly onClear: () => void
+}) {
+  const { empty, noResult } = orders
+  if (data?.searched_to) return null
+  if (!isFiltered(url) || data?.account.orders === 0) {
+    return (
+      <EmptyState title={empty.title} actions={<AppLink to={paths.home}>{empty.action}</AppLink>}>
+        {empty.body}
+      </EmptyState>
+    )
+  }
+  const isOnlySearch = url.q !== undefined && !isFiltered({ ...url, q: undefined })
+  return (
+    <EmptyState
+      title={noResult.title(isOnlySearch ? noResult.search(url.q ?? '') : noResult.filtered)}
+      actions={<Button onClick={onClear}>{words.clearFilters}</Button>}
+    >
+      {noResult.body(orders.range(data?.account.orders ?? 0, null))}
+    </EmptyState>
+  )
+}
+
+/** The search for rare orders stops after so many rows, so that no answer takes long. It says how far it came. */
+function SearchedTo({
+  time,
+  hasRows,
+  onMore,
+}: {
+  readonly time: string
+  readonly hasRows: boolean
+  readonly onMore: () => void
+}) {
+  const { searched } = orders
+  return (
+    <div role="status">
+      <EmptyState title={searched.title(time)} actions={<Button onClick={onMore}>{searched.more}</Button>}>
+        {hasRows ? searched.found : searched.none}
+      </EmptyState>
+    </div>
+  )
+}
