@@ -100,7 +100,7 @@ export const keysRoutes = [
     path: '/api/keys',
     access: roles,
     reply: closed({
-      /** Live ones first, newest first; then the latest revoked ones. */
+      /** Live ones first, newest first, each followed by the one that it replaces; then the latest revoked ones. */
       keys: Type.Array(DashboardKey),
       live: Count,
       /** Live keys that can spend. */

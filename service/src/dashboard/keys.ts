@@ -56,7 +56,7 @@ export const keysArea = (deps: KeysDeps): Area<typeof keysRoutes> => ({
       const hours = await hoursOf(tx, account_id, rows, firstHour(nowMs))
       const { live, spending, all_keys } = await countKeys(tx, account_id)
       return {
-        keys: rows.map((row) => presentKey(row, hours.get(row.id), nowMs)),
+        keys: besideReplacements(rows).map((row) => presentKey(row, hours.get(row.id), nowMs)),
         live,
         spending,
         revoked_not_listed: Math.max(0, all_keys - rows.length),
@@ -146,6 +146,16 @@ async function newKey(
 ) {
   const row = await inAccount(db, account_id, (tx) => oneKey(tx, account_id, key.id))
   return { key: presentKey(row, undefined, nowMs), secret, base_url: apiUrl }
+}
+
+/** A key that is rotating out directly after the one that replaces it, however old it is. */
+function besideReplacements(rows: readonly KeyRow[]): KeyRow[] {
+  const isHere = new Set(rows.map(({ id }) => id))
+  const isMoved = ({ revoked_at, replaced_by }: KeyRow) =>
+    revoked_at === null && replaced_by !== null && isHere.has(replaced_by)
+  const moved = Map.groupBy(rows.filter(isMoved), ({ replaced_by }) => replaced_by)
+  const withOlder = (row: KeyRow): KeyRow[] => [row, ...(moved.get(row.id) ?? []).flatMap(withOlder)]
+  return rows.filter((row) => !isMoved(row)).flatMap(withOlder)
 }
 
 async function oneKey(tx: Tx, account_id: string, id: string): Promise<KeyRow> {

@@ -92,6 +92,7 @@ describe('keys of the dashboard', () => {
   test('rotating keeps both keys valid; the old one is rotating out until it or its replacement is revoked', async () => {
     const { create, rotate, list, revoke } = areaOf(shop)
     const old = await create('bot-prod', ['account:read', 'orders:write'])
+    await create('made in between', ['account:read'])
     const next = await rotate(old.key.id)
     expect(next.key).toMatchObject({
       name: 'bot-prod',
@@ -104,6 +105,11 @@ describe('keys of the dashboard', () => {
     }
     await shop.usage.flush()
     const { keys, spending } = await list()
+    expect(keys.slice(0, 3).map(({ name }) => name)).toEqual([
+      'bot-prod',
+      'bot-prod, before rotation',
+      'made in between',
+    ])
     expect(keys.find(({ id }) => id === old.key.id)).toMatchObject({
       name: 'bot-prod, before rotation',
       state: 'rotating_out',

@@ -155,7 +155,7 @@ export const keys = {
     chartSummary: (total: number) => `${formatCount(total)} calls in the last 30 days, one bar per day, UTC`,
     calls: 'Calls',
     facts: 'Facts',
-    id: 'Key id',
+    id: 'Id',
     created: 'Created',
     by: (who: string) => `by ${who}`,
     operator: 'the store',

@@ -168,7 +168,13 @@ export const theme = createTheme({
       },
     },
     Menu: {
-      defaultProps: { shadow: 'md', position: 'bottom-end', transitionProps: { duration: 0 } },
+      defaultProps: {
+        shadow: 'md',
+        position: 'bottom-end',
+        transitionProps: { duration: 0 },
+        // A focusable element that is no item may not be inside a menu.
+        withInitialFocusPlaceholder: false,
+      },
       styles: { dropdown: floating, item: { fontSize: 13 } },
     },
     Popover: {

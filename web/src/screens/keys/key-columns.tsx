@@ -23,7 +23,9 @@ export function keyColumns(canBuild: boolean, onAct: OnAct): readonly Column<Key
       header: columns.key,
       cell: (key) => (
         <span className={classes.two}>
-          <span className={classes.name}>{key.name}</span>
+          <span className={classes.name} title={key.name}>
+            {key.name}
+          </span>
           <Id id={key.id} as="short" />
         </span>
       ),
@@ -31,7 +33,7 @@ export function keyColumns(canBuild: boolean, onAct: OnAct): readonly Column<Key
     {
       id: 'rights',
       header: columns.rights,
-      width: '19%',
+      width: '186px',
       hideBelow: 'md',
       cell: ({ scopes }) => {
         const [name, which] = rightsOf(scopes)
@@ -74,6 +76,7 @@ export function keyColumns(canBuild: boolean, onAct: OnAct): readonly Column<Key
       id: 'lastUsed',
       header: columns.lastUsed,
       width: '96px',
+      hideBelow: 'md',
       cell: ({ last_used_at }) => (
         <span className="sw-dim">
           {last_used_at === null ? keys.never : <Time at={last_used_at} as="relative" />}
@@ -83,7 +86,7 @@ export function keyColumns(canBuild: boolean, onAct: OnAct): readonly Column<Key
     {
       id: 'status',
       header: columns.status,
-      width: '220px',
+      width: '20%',
       cell: (key) => {
         const note = rotationNote(key)
         return (
@@ -99,7 +102,7 @@ export function keyColumns(canBuild: boolean, onAct: OnAct): readonly Column<Key
       header: columns.actions,
       isHeaderHidden: true,
       align: 'right',
-      width: '84px',
+      width: '88px',
       cell: (key) =>
         canBuild && key.state !== 'revoked' ? <RowActions subject={key} onAct={onAct} /> : null,
     },

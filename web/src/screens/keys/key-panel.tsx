@@ -132,7 +132,7 @@ function Part({ title, children }: { readonly title: string; readonly children: 
 function factsOf(key: Key) {
   const other = (id: string) => <AppLink to={paths.key(id)}>{<Id id={id} as="short" />}</AppLink>
   return [
-    { label: said.id, value: <Id id={key.id} canCopy what={said.id.toLowerCase()} /> },
+    { label: said.id, value: <Id id={key.id} canCopy what="key id" /> },
     {
       label: said.created,
       value: (

@@ -33,7 +33,7 @@ export function NewTokenDialog({ made, onClose }: { readonly made: NewToken; rea
         label={said.snippets}
         snippets={[
           { name: 'Command line', code: login, language: 'sh' },
-          { name: '.env', code: env, language: 'env' },
+          { name: 'Environment', code: env, language: 'env' },
         ]}
       />
     </SecretOnce>

@@ -79,7 +79,11 @@ function columnsOf(onRevoke: (id: string) => void): readonly Column<Token>[] {
     {
       id: 'name',
       header: columns.name,
-      cell: (token) => <span className={classes.name}>{token.name}</span>,
+      cell: (token) => (
+        <div className={classes.name} title={token.name}>
+          {token.name}
+        </div>
+      ),
     },
     {
       id: 'rights',
