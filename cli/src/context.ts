@@ -1,5 +1,11 @@
 import { Shopwire } from '@shopwire/sdk'
-import { type Credentials, findBaseUrl, findCredentials } from './profiles/credentials.ts'
+import {
+  type Credentials,
+  findBaseUrl,
+  findCredentials,
+  findToken,
+  type TokenAccess,
+} from './profiles/credentials.ts'
 import { type Emulator, findEmulator } from './store/emulator.ts'
 import { type Pacer, pacer } from './store/pacer.ts'
 import { confirm, isInteractive } from './terminal/ask.ts'
@@ -14,6 +20,8 @@ export interface GlobalOptions {
 /** What every command is given. Nothing is read or sent before a command asks for it. */
 export interface Context {
   readonly out: Output
+  /** The one that was asked for, if any. */
+  readonly profileName: string | undefined
   /** Returns a command with the --profile option that reaches the same account. */
   again(command: string): string
   credentials(): Promise<Credentials>
@@ -24,6 +32,8 @@ export interface Context {
   publicShop(): Promise<Shopwire>
   /** Undefined when the store is not an emulator. */
   emulator(): Promise<Emulator | undefined>
+  /** The personal access token of the store's dashboard, if there is one. */
+  token(): Promise<TokenAccess | undefined>
   /** Asks for confirmation, unless --yes is given. */
   mayProceed(question: string, isYes: boolean | undefined): Promise<boolean>
   /** Throws a usage error when --yes is missing and there is no terminal to ask on. */
@@ -48,6 +58,7 @@ export function createContext(options: GlobalOptions): Context {
   }
   return {
     out,
+    profileName: options.profile ?? (process.env.SHOPWIRE_PROFILE || undefined),
     again: (command) => `${command}${options.profile === undefined ? '' : ` --profile ${options.profile}`}`,
     credentials,
     shop: () => shop(),
@@ -66,6 +77,7 @@ export function createContext(options: GlobalOptions): Context {
     async emulator() {
       return findEmulator(await credentials())
     },
+    token: () => findToken(options.profile),
     needAnswer,
     async mayProceed(question, isYes) {
       needAnswer(isYes)

@@ -75,6 +75,12 @@ export const commands: readonly CommandEntry[] = [
     load: () => import('./profile.ts'),
   },
   {
+    name: 'login',
+    group: setUp,
+    summary: 'store a personal access token for listen and orders prove',
+    load: () => import('./login.ts'),
+  },
+  {
     name: 'completion',
     group: setUp,
     summary: 'a script that completes commands in your shell',

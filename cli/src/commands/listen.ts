@@ -2,11 +2,13 @@ import type { Command } from 'commander'
 import { Option } from 'commander'
 import { collect, examples, work } from '../command.ts'
 import type { Context, Outcome } from '../context.ts'
+import { Dashboard } from '../store/dashboard.ts'
 import { jsonText, printable } from '../terminal/paint.ts'
 import { CliError, EXIT } from '../trouble.ts'
 import type { Delivery, DeliverySource } from '../webhooks/delivery-source.ts'
 import { listeningSecret, openEmulatorSource } from '../webhooks/emulator-source.ts'
 import { type Forwarded, forward, isAccepted } from '../webhooks/forward.ts'
+import { openStoreSource } from '../webhooks/store-source.ts'
 import { parseTarget } from '../webhooks/target.ts'
 
 interface Options {
@@ -28,9 +30,14 @@ export function define(command: Command): void {
     .addHelpText(
       'after',
       `
-Follows an emulator until Ctrl-C and forwards every delivery to your receiver with the same bytes and signature. If
-the account has no webhook endpoint, it gets one while this command runs. With --format json (or --json) every event
-is a line of JSON.
+Follows a store or an emulator until Ctrl-C and forwards every event to your receiver.
+
+A store needs a personal access token (shopwire login, or SHOPWIRE_DASHBOARD_URL and SHOPWIRE_TOKEN). The account's own
+endpoint keeps getting every event; what is forwarded has the same body and is signed with a secret of this profile,
+which --print-secret prints. Gift links are placeholders unless the token was made with links.
+
+An emulator needs none: its bytes and signatures are forwarded unchanged, and an account without an endpoint gets one
+while this command runs. With --format json (or --json) every event is a line of JSON.
 ${examples(
   'shopwire listen --forward-to localhost:3000/hooks',
   'shopwire listen --forward-to localhost:3000/hooks --events "order.*"',
@@ -43,15 +50,13 @@ ${examples(
 async function listen(context: Context, options: Options): Promise<Outcome> {
   const { out } = context
   const url = options.forwardTo === undefined ? undefined : parseTarget(options.forwardTo, '--forward-to')
-  const emulator = await context.emulator()
-  if (!emulator) throw notYet((await context.credentials()).baseUrl)
-  const { secret: apiSecret } = await context.credentials()
+  const followed = await whatToFollow(context)
   if (options.printSecret) {
-    const secret = (await emulator.facts()).webhook?.secret ?? listeningSecret(apiSecret)
+    const secret = await followed.secret()
     out.show({ secret }, () => secret)
     return EXIT.ok
   }
-  const source = await openEmulatorSource(emulator, apiSecret)
+  const source = await followed.open()
   const stop = new AbortController()
   const onSignal = () => stop.abort()
   process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
@@ -61,6 +66,27 @@ async function listen(context: Context, options: Options): Promise<Outcome> {
   } finally {
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
     await source.close()
+  }
+}
+
+interface Followed {
+  secret(): Promise<string>
+  open(): Promise<DeliverySource>
+}
+
+/** A token means a store; without one, only an emulator can be followed. */
+async function whatToFollow(context: Context): Promise<Followed> {
+  const access = await context.token()
+  if (access) {
+    const secret = access.listenSecret ?? listeningSecret(access.token)
+    return { secret: async () => secret, open: () => openStoreSource(new Dashboard(access), secret) }
+  }
+  const { baseUrl, secret: apiSecret } = await context.credentials()
+  const emulator = await context.emulator()
+  if (!emulator) throw noToken(baseUrl)
+  return {
+    secret: async () => (await emulator.facts()).webhook?.secret ?? listeningSecret(apiSecret),
+    open: () => openEmulatorSource(emulator, apiSecret),
   }
 }
 
@@ -76,16 +102,9 @@ async function relay(
   const wanted = (events ?? []).flatMap((text) => text.split(',')).map(patternOf)
   if (!isJson) {
     out.note(
-      `${paint.green('Ready.')} Listening to ${source.name} · signing secret ${masked(source.secret)} ${paint.dim('(shopwire listen --print-secret)')}`,
+      `${paint.green('Ready.')} Listening to ${printable(source.name)} · signing secret ${masked(source.secret)} ${paint.dim('(shopwire listen --print-secret)')}`,
     )
-    if (source.alsoSentTo) {
-      const isSame =
-        url &&
-        source.alsoSentTo.replace('localhost', '127.0.0.1') === url.href.replace('localhost', '127.0.0.1')
-      out.note(
-        `${paint.yellow('!')} The emulator also sends to ${source.alsoSentTo}${isSame ? ': every event reaches your receiver twice' : ''}.`,
-      )
-    }
+    for (const note of source.notes(url)) out.note(`${paint.yellow('!')} ${printable(note)}`)
   }
   const onTrouble = (text: string) => out.note(`${clock()}  ${paint.yellow('!')} ${text}`)
   for await (const delivery of source.deliveries(signal, onTrouble)) {
@@ -118,12 +137,19 @@ function departure({ paint }: Context['out'], url: URL, answer: Forwarded): stri
 }
 
 function jsonLine(
-  { event, event_id, order_id }: Delivery,
+  { event, event_id, order_id, links }: Delivery,
   url: URL | undefined,
   answer: Forwarded | undefined,
 ) {
   const forwarded = answer && { to: url?.href, ...answer }
-  return { at: new Date().toISOString(), event, event_id, order_id, forwarded: forwarded ?? null }
+  return {
+    at: new Date().toISOString(),
+    event,
+    event_id,
+    order_id,
+    ...(links && { links }),
+    forwarded: forwarded ?? null,
+  }
 }
 
 function patternOf(text: string): RegExp {
@@ -142,15 +168,17 @@ function masked(secret: string): string {
   return `${secret.slice(0, 6)}…${secret.slice(-4)}`
 }
 
-function notYet(baseUrl: string): CliError {
+function noToken(baseUrl: string): CliError {
   return new CliError({
-    type: 'not_available',
-    message: `${baseUrl} is a store; listen only supports emulators.`,
-    why: 'A store delivers to public HTTPS addresses and never to localhost. It has no event stream that could be forwarded.',
+    type: 'no_token',
+    message: `${baseUrl} is a store, and listening to it needs a personal access token.`,
+    why: 'A store delivers to public HTTPS addresses and never to localhost. Its dashboard shows live events to a token that may listen.',
     next: [
-      'On your machine: npx @shopwire/emulator, shopwire profile add emulator --emulator, shopwire --profile emulator listen …',
-      'One event by hand:  shopwire trigger order.delivered --to localhost:3000/hooks',
-      'From the store:     shopwire webhook set https://… and shopwire webhook test',
+      'Create one in the dashboard, under API keys, Command line; then:',
+      'shopwire login --dashboard-url https://dashboard.shop.example',
+      'Without a store: npx @shopwire/emulator, shopwire profile add emulator --emulator, shopwire --profile emulator listen …',
+      'One event by hand: shopwire trigger order.delivered --to localhost:3000/hooks',
     ].join('\n'),
+    exitCode: EXIT.usage,
   })
 }

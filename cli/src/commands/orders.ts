@@ -126,8 +126,9 @@ function defineProve(command: Command): void {
   command.addHelpText(
     'after',
     `
-With an emulator: every attempt with its time, key, body hash and answer, the order, and its one debit. With a store:
-the order by its id. Exits with 1 when it finds anything but one purchase or none.
+Every attempt with its time, key, hash and answer, the order, and its one debit: from an emulator, or from a store with a
+personal access token (shopwire login). From a store without one: the order by its id. Exits with 1 when it finds anything
+but one purchase or none.
 ${examples('shopwire orders prove purchase-1042', 'shopwire orders prove ord_01k9… --json')}`,
   )
   work(command, (context, _options, named = '') => proveOrder(context, named))

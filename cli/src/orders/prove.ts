@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { EmulatedOrder, LedgerTransfer, RecordedRequest } from '@shopwire/emulator'
 import type { Context, Outcome } from '../context.ts'
+import { Dashboard } from '../store/dashboard.ts'
 import type { Emulator } from '../store/emulator.ts'
 import { printable } from '../terminal/paint.ts'
 import { facts, table } from '../terminal/table.ts'
@@ -15,9 +16,94 @@ const PAGES_MAX = 2_000
 
 /** Shows the records of one purchase. It only reads: sending an order with an unused key would buy. */
 export async function proveOrder(context: Context, named: string): Promise<Outcome> {
+  const access = await context.token()
+  if (access) return proveWithToken(context, new Dashboard(access), named)
   const emulator = await context.emulator()
   return emulator ? proveWithEmulator(context, emulator, named) : showWithApi(context, named)
 }
+
+/** As the store's dashboard shows it. */
+interface StoreProof extends Pick<Proof, 'idempotency_key' | 'account_id' | 'verdict'> {
+  readonly summary: string
+  readonly attempts: readonly {
+    readonly at: string
+    readonly key_id: string
+    readonly key_name: string | null
+    readonly client_address: string | null
+    readonly request_hash: string | null
+    readonly outcome: string
+    readonly status: number | null
+    readonly is_sent: boolean | null
+  }[]
+  readonly orders: readonly ReturnType<typeof orderFacts>[]
+  readonly debits: readonly StoreTransfer[]
+  readonly refunds: readonly StoreTransfer[]
+}
+
+interface StoreTransfer {
+  readonly id: string
+  readonly amount_cents: number
+  readonly created_at: string
+}
+
+async function proveWithToken({ out }: Context, dashboard: Dashboard, named: string): Promise<Outcome> {
+  const proof = await dashboard.json<StoreProof>(`/tokens/proofs/${encodeURIComponent(named)}`)
+  out.show(proof, () => storeProofText(out, proof))
+  return proof.verdict === 'not_once' ? EXIT.failed : EXIT.ok
+}
+
+function storeProofText({ paint }: Context['out'], proof: StoreProof): string {
+  const parts = [keyFacts(proof, paint)]
+  if (proof.attempts.length > 0) {
+    parts.push(
+      table(
+        proof.attempts,
+        [
+          { title: 'ATTEMPT', cell: ({ at }) => attemptTime(at) },
+          { title: 'KEY', cell: ({ key_id, key_name }) => printable(key_name ?? key_id), widthMax: 20 },
+          { title: 'FROM', cell: ({ client_address }) => client_address ?? '–', widthMax: 24 },
+          { title: 'CART SHA-256', cell: ({ request_hash }) => request_hash ?? '–', widthMax: 13 },
+          { title: 'ANSWER', cell: ({ status }) => String(status ?? '–') },
+          { title: '', cell: storeAnswer },
+        ],
+        paint,
+      ),
+    )
+  }
+  const moved = (label: string, sign: 1 | -1) => (transfer: StoreTransfer) =>
+    [label, `${transfer.id}  ${money(sign * transfer.amount_cents)}  ${moment(transfer.created_at)}`] as const
+  const lines = [
+    ...proof.orders.map(orderLine),
+    ...proof.debits.map(moved('Debit', -1)),
+    ...proof.refunds.map(moved('Refund', 1)),
+  ]
+  if (lines.length > 0) parts.push(facts(lines, paint))
+  const [first = '', ...more] = proof.summary.split('\n').map(printable)
+  const mark = proof.verdict === 'not_once' ? paint.red('✖') : paint.green('✔')
+  return [...parts, [`${mark} ${paint.bold(first)}`, ...more.map((line) => `  ${line}`)].join('\n')].join(
+    '\n\n',
+  )
+}
+
+function storeAnswer({ outcome, is_sent }: StoreProof['attempts'][number]): string {
+  const words = outcome === 'replayed' ? 'replayed, not charged' : printable(outcome)
+  return is_sent === false ? `${words}, answer lost` : words
+}
+
+const attemptTime = (at: string) => `${at.slice(0, 10)} ${at.slice(11, 23)}`
+const orderLine = (order: ReturnType<typeof orderFacts>) =>
+  ['Order', `${order.id}  ${order.status}  ${money(order.total_cents)}  ${moment(order.created_at)}`] as const
+const keyFacts = (
+  { idempotency_key, account_id }: Pick<Proof, 'idempotency_key' | 'account_id'>,
+  paint: Context['out']['paint'],
+) =>
+  facts(
+    [
+      ['Key', paint.bold(printable(idempotency_key))],
+      ['Account', account_id],
+    ],
+    paint,
+  )
 
 async function proveWithEmulator(
   { out, credentials }: Context,
@@ -126,23 +212,15 @@ interface Proof {
 }
 
 function proofText({ paint }: Context['out'], proof: Proof): string {
-  const { idempotency_key, account_id, attempts, orders, debits, refunds, verdict } = proof
+  const { attempts, orders, debits, refunds, verdict } = proof
   const bodies = new Set(attempts.map(({ body_sha256 }) => body_sha256))
-  const parts = [
-    facts(
-      [
-        ['Key', paint.bold(idempotency_key)],
-        ['Account', account_id],
-      ],
-      paint,
-    ),
-  ]
+  const parts = [keyFacts(proof, paint)]
   if (attempts.length > 0) {
     parts.push(
       table(
         attempts,
         [
-          { title: 'ATTEMPT', cell: ({ at }) => `${at.slice(0, 10)} ${at.slice(11, 23)}` },
+          { title: 'ATTEMPT', cell: ({ at }) => attemptTime(at) },
           { title: 'KEY', cell: ({ key_id }) => key_id ?? 'unknown', widthMax: 16 },
           { title: 'BODY SHA-256', cell: ({ body_sha256 }) => body_sha256, widthMax: 13 },
           { title: 'ANSWER', cell: ({ status }) => String(status ?? '–') },
@@ -153,13 +231,7 @@ function proofText({ paint }: Context['out'], proof: Proof): string {
     )
   }
   const lines = [
-    ...orders.map(
-      (order) =>
-        [
-          'Order',
-          `${order.id}  ${order.status}  ${money(order.total_cents)}  ${moment(order.created_at)}`,
-        ] as const,
-    ),
+    ...orders.map(orderLine),
     ...debits.map(
       (debit) => ['Debit', `${debit.id}  ${money(debit.amount_cents)}  ${moment(debit.at)}`] as const,
     ),
@@ -197,7 +269,7 @@ async function accountOf(emulator: Emulator, keyId: string): Promise<string> {
 }
 
 const MISSING =
-  "Every attempt with its time, key and body, and the one debit in the ledger, are on the store's side. The API does not show them; ask the store's operator for them."
+  "Every attempt with its time, key and body, and the one debit in the ledger, are on the store's side. The API does not show them; a personal access token of the dashboard does: shopwire login."
 
 async function showWithApi({ out, shop }: Context, named: string): Promise<Outcome> {
   if (!ORDER_ID_FORM.test(named)) {
@@ -206,6 +278,7 @@ async function showWithApi({ out, shop }: Context, named: string): Promise<Outco
       message: 'The API cannot look up an idempotency key, and this command never buys to find out.',
       why: MISSING,
       next: [
+        'With a personal access token of the dashboard: shopwire login, then the same command.',
         'With its order id: shopwire orders prove ord_…',
         'To settle a purchase whose answer was lost, repeat it with the same key and the same cart: shopwire orders create … --key KEY',
         'That answers with the earlier order if there is one, and otherwise buys it now.',

@@ -1,3 +1,4 @@
+import { isLoopback } from '../store/loopback.ts'
 import { CliError, EXIT, UsageError } from '../trouble.ts'
 import { readProfiles } from './profile-file.ts'
 
@@ -23,6 +24,67 @@ export async function findCredentials(named: string | undefined, env = process.e
   if (!profile) throw unknownProfile(name, Object.keys(profiles))
   const { base_url: baseUrl, key_id: keyId, secret, emulator_url: emulatorUrl } = profile
   return { source: `profile ${name}`, baseUrl, keyId, secret, emulatorUrl }
+}
+
+/** A personal access token of the store's dashboard, and where it is used. */
+export interface TokenAccess {
+  /** `profile live`, or `environment`. */
+  readonly source: string
+  readonly dashboardUrl: string
+  readonly token: string
+  /** Undefined when it has to be derived from the token: the environment has no place to keep one. */
+  readonly listenSecret: string | undefined
+}
+
+export const TOKEN_VARIABLES = ['SHOPWIRE_DASHBOARD_URL', 'SHOPWIRE_TOKEN'] as const
+
+/** As for credentials: --profile, then the variables, then the profile in use. Undefined when none has a token. */
+export async function findToken(
+  named: string | undefined,
+  env = process.env,
+): Promise<TokenAccess | undefined> {
+  if (named === undefined && TOKEN_VARIABLES.some((name) => env[name])) return tokenFromEnvironment(env)
+  const { current, profiles } = await readProfiles()
+  const name = named ?? (env.SHOPWIRE_PROFILE || current)
+  const profile = name !== null && Object.hasOwn(profiles, name) ? profiles[name] : undefined
+  if (profile?.token === undefined || profile.dashboard_url === undefined) return undefined
+  const { token, dashboard_url: dashboardUrl, listen_secret: listenSecret } = profile
+  return { source: `profile ${name}`, dashboardUrl: checkedDashboardUrl(dashboardUrl), token, listenSecret }
+}
+
+function tokenFromEnvironment(env: NodeJS.ProcessEnv): TokenAccess {
+  const { SHOPWIRE_DASHBOARD_URL: dashboardUrl, SHOPWIRE_TOKEN: token } = env
+  if (!dashboardUrl || !token) {
+    const [given, missing] = token ? [...TOKEN_VARIABLES].reverse() : TOKEN_VARIABLES
+    throw new UsageError(
+      `${given} is set, but not ${missing}.`,
+      'Set both, or none and use a profile: shopwire login',
+    )
+  }
+  return {
+    source: 'environment',
+    dashboardUrl: checkedDashboardUrl(dashboardUrl),
+    token,
+    listenSecret: undefined,
+  }
+}
+
+/** A token is sent over TLS only, except to this machine. */
+export function checkedDashboardUrl(text: string): string {
+  const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.search || url.hash) {
+    throw new UsageError(
+      `${text.includes('@') ? 'What was given' : JSON.stringify(text)} is not the address of a dashboard.`,
+      'It looks like https://dashboard.shop.example.',
+    )
+  }
+  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+    throw new UsageError(
+      `${url.origin} is not encrypted, and a token would be readable on the way.`,
+      'Use its https:// address.',
+    )
+  }
+  return url.origin
 }
 
 /** Public calls need only an address. */

@@ -9,6 +9,11 @@ export interface Profile {
   readonly secret: string
   /** The URL of the emulator's control interface, if this is an emulator. */
   readonly emulator_url?: string | undefined
+  /** The address of the store's dashboard and a personal access token for it. */
+  readonly dashboard_url?: string | undefined
+  readonly token?: string | undefined
+  /** What `listen` signs forwarded events with; stays when the token is renewed. */
+  readonly listen_secret?: string | undefined
 }
 
 export interface Profiles {

@@ -2,6 +2,7 @@ import type { AboutEmulator, EmulatedOrder, LedgerTransfer, RecordedRequest } fr
 import type { Credentials } from '../profiles/credentials.ts'
 import { CliError, connectionReason, EXIT } from '../trouble.ts'
 import { askEmulator, EmulatorRefused, EmulatorUnreachable } from './control.ts'
+import { isLoopback } from './loopback.ts'
 
 export const EMULATOR_URL_DEFAULT = 'http://127.0.0.1:4010'
 
@@ -85,15 +86,6 @@ export async function findEmulator({ baseUrl, emulatorUrl }: Credentials): Promi
   } catch {
     return undefined
   }
-}
-
-export function isLoopback(hostname: string): boolean {
-  return (
-    hostname === 'localhost' ||
-    hostname.endsWith('.localhost') ||
-    hostname === '[::1]' ||
-    /^127\.\d+\.\d+\.\d+$/.test(hostname)
-  )
 }
 
 function queryText(query: object): string {

@@ -5,16 +5,18 @@ export interface Delivery {
   readonly order_id: string | null
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
+  /** Whether its gift links are in the body, or placeholders. Only a store says so. */
+  readonly links?: 'none' | 'included' | 'masked'
 }
 
-/** Where `listen` gets events from. So far only the emulator. */
+/** Where `listen` gets events from: an emulator, or a store through its dashboard. */
 export interface DeliverySource {
   /** A name for the output, such as `the emulator at http://127.0.0.1:4010`. */
   readonly name: string
   /** The secret of the forwarded signatures. */
   readonly secret: string
-  /** The account's own endpoint, which also gets the events, if any. */
-  readonly alsoSentTo: string | undefined
+  /** What the reader should know before the first event: who else gets them, and what is left out. */
+  notes(forwardTo: URL | undefined): readonly string[]
   /** Sets up an endpoint when there is none, so that events are sent. */
   open(): Promise<void>
   /** Never ends by itself: it reconnects and continues after the last event. Calls `onTrouble` when it reconnects. */

@@ -27,7 +27,13 @@ export async function openEmulatorSource(emulator: Emulator, apiSecret: string):
     open,
     name: `the emulator at ${emulator.origin}`,
     secret,
-    alsoSentTo: isOurs ? undefined : webhook.url,
+    notes(forwardTo) {
+      if (isOurs) return []
+      const isSame = forwardTo && sameHost(webhook.url) === sameHost(forwardTo.href)
+      return [
+        `The emulator also sends to ${webhook.url}${isSame ? ': every event reaches your receiver twice' : ''}.`,
+      ]
+    },
     deliveries: (signal, onTrouble) =>
       follow(emulator, { account_id, since, reopen: open }, signal, onTrouble),
     async close() {
@@ -42,6 +48,8 @@ export async function openEmulatorSource(emulator: Emulator, apiSecret: string):
 export function listeningSecret(apiSecret: string): string {
   return `whsec_${createHmac('sha256', apiSecret).update('shopwire listen').digest('base64url')}`
 }
+
+const sameHost = (url: string) => url.replace('localhost', '127.0.0.1')
 
 interface Place {
   readonly account_id: string
