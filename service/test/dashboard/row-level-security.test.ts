@@ -6,10 +6,11 @@ import { asSuperuser } from '../../testing/database.ts'
 import type { Shop } from '../../testing/shop.ts'
 import { openTwoAccounts, type TwoAccounts } from '../../testing/two-accounts.ts'
 
+// Threat 66: whatever the code of the dashboard does, its role in the database keeps accounts apart and money where it is.
+
 /** Has the account that the session is in; it belongs to the person, and is found by the hash of its token. */
 const OF_PEOPLE = new Set(['sessions'])
 
-/** Threat 66: whatever the code of the dashboard does, its role in the database keeps accounts apart and money where it is. */
 /** A queue of mail, of which some is about no account. The dashboard adds to it and reads nothing of it. */
 const INSERT_ONLY = new Set(['outgoing_mail'])
 const WITH_ROWS = [

@@ -11,7 +11,7 @@ import {
 } from '../../../testing/dashboard.ts'
 import { routeExamples } from '../../../testing/dashboard-examples.ts'
 
-/** Every route of the table; a new one is in these tests as soon as it is in the contract. */
+/** Threat 66. Every route of the table; a new one is in these tests as soon as it is in the contract. */
 const table: readonly DashboardRoute[] = dashboardRoutes
 const posts = table.filter(({ method }) => method === 'POST')
 const withSession = table.filter(({ access }) => access !== 'anyone')

@@ -6,7 +6,7 @@ import { type ForeignThings, type RouteExample, routeExamples } from '../../../t
 import { textOfPdf } from '../../../testing/pdf-text.ts'
 import { LINK, openTwoAccounts, type TwoAccounts } from '../../../testing/two-accounts.ts'
 
-/** The areas as the process mounts them, with an owner of one account who names things of another. */
+/** Threat 66. The areas as the process mounts them, with an owner of one account who names things of another. */
 const table: readonly DashboardRoute[] = dashboardRoutes
 const exampleOf = ({ name }: DashboardRoute): RouteExample => routeExamples[name as DashboardRouteName]
 
