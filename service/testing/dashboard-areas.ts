@@ -1,3 +1,4 @@
+import { dashboardRoutes } from '@shopwire/contract/dashboard'
 import { DEVELOPMENT_ENCRYPTION_KEY, loadDashboardConfig } from '../src/config.ts'
 import { mountAreas } from '../src/dashboard-areas.ts'
 import { systemClock } from '../src/platform/clock.ts'
@@ -20,7 +21,7 @@ export async function openWholeDashboard(shop: Shop) {
     closing.push(areas.close)
     return areas.handlers
   }
-  const dashboard = await openDashboard({ shop, handlers })
+  const dashboard = await openDashboard({ shop, handlers, table: dashboardRoutes })
   return {
     ...dashboard,
     async close() {
