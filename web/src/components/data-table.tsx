@@ -306,11 +306,18 @@ function definitionOf<Row extends object>({
 
 function cellProps<Row>(column: Column<Row> | undefined): {
   style?: CSSProperties
+  'data-sized'?: true
   'data-align'?: 'right'
   'data-hide'?: string
 } {
   return {
-    ...(column?.width ? { style: { width: column.width } } : {}),
+    ...(column?.width
+      ? {
+          'data-sized': true,
+          // With a share of the width, a long text ends in an ellipsis instead of taking more.
+          style: { width: column.width, ...(column.width.endsWith('%') ? { maxWidth: 0 } : {}) },
+        }
+      : {}),
     ...(column?.align === 'right' ? { 'data-align': 'right' as const } : {}),
     ...(column?.hideBelow ? { 'data-hide': column.hideBelow } : {}),
   }

@@ -15,10 +15,24 @@ interface DialogProps {
   readonly size?: number
   /** Cannot be closed by Esc or a click beside it. */
   readonly isFirm?: boolean
+  /** Over another dialog that is open. */
+  readonly isOnTop?: boolean
 }
 
+/** Above menus and other dialogs (200, 300), below notifications. */
+const ON_TOP = 350
+
 /** Only to decide something or to show something once. */
-export function Dialog({ isOpen, onClose, title, lead, children, size = 440, isFirm = false }: DialogProps) {
+export function Dialog({
+  isOpen,
+  onClose,
+  title,
+  lead,
+  children,
+  size = 440,
+  isFirm = false,
+  isOnTop = false,
+}: DialogProps) {
   return (
     <Modal
       opened={isOpen}
@@ -26,6 +40,7 @@ export function Dialog({ isOpen, onClose, title, lead, children, size = 440, isF
       title={title}
       size={size}
       padding="lg"
+      {...(isOnTop ? { zIndex: ON_TOP } : {})}
       closeOnEscape={!isFirm}
       closeOnClickOutside={false}
       withCloseButton={!isFirm}

@@ -20,10 +20,10 @@ export function Id({ id, as = 'full', to, canCopy = false, what = 'id' }: IdProp
   const prefix = id.slice(0, id.indexOf('_') + 1)
   const head = as === 'full' ? id.slice(0, -TAIL) : `${prefix}…`
   const text = (
-    <>
+    <span className={classes.text}>
       <span className={classes.head}>{head}</span>
       <span className={classes.tail}>{id.slice(-TAIL)}</span>
-    </>
+    </span>
   )
   return (
     <span className={classes.id} title={as === 'short' ? id : undefined}>

@@ -8,9 +8,13 @@ const counts = new Intl.NumberFormat('en-US')
 const MINUS = '−'
 const CENTS_PER_DOLLAR = 100
 
-/** `7184260` → `$71,842.60`. Integer cents in, no arithmetic on fractions except for display. */
-export const formatMoney = (cents: number): string =>
-  signed(dollars.format(Math.abs(cents) / CENTS_PER_DOLLAR), cents)
+/** `7184260` → `$71,842.60`. Formatted from digits: a fraction of a number this large would lose cents. */
+export function formatMoney(cents: number): string {
+  const size = Math.abs(cents)
+  const fraction = String(size % CENTS_PER_DOLLAR).padStart(2, '0')
+  const amount = `${Math.floor(size / CENTS_PER_DOLLAR)}.${fraction}` as `${number}`
+  return signed(dollars.format(amount), cents)
+}
 
 /** `+$9.99`, `−$57.96`: an entry in a statement. */
 export const formatChange = (cents: number): string => `${cents > 0 ? '+' : ''}${formatMoney(cents)}`

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Navigate, Outlet, useLocation } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { type ReactNode, useRef } from 'react'
 import { sessionQuery } from '../api/session.ts'
 import { ErrorState } from '../components/states.tsx'
 import { paths } from '../paths.ts'
@@ -12,7 +12,8 @@ import { PublicPage } from './public-page.tsx'
 /** The shell with a screen in it, or the way to it: sign in, then set up a second factor. */
 export function SignedIn({ children }: { readonly children?: ReactNode }) {
   const { data: session, error, refetch } = useQuery(sessionQuery)
-  const { href } = useLocation()
+  const { href, pathname } = useLocation()
+  const wasSignedIn = useRef(false)
   if (!session) {
     return error ? (
       <PublicPage title="">
@@ -21,8 +22,15 @@ export function SignedIn({ children }: { readonly children?: ReactNode }) {
     ) : null
   }
   if (!session.person || session.is_second_factor_pending) {
-    return <Navigate to={paths.signIn} search={(href === paths.home ? {} : { to: href }) as never} replace />
+    // Still here while the sign-in page loads: going there again would nest one address in the other.
+    if (pathname === paths.signIn) return null
+    const search = {
+      ...(href === paths.home ? {} : { to: href }),
+      ...(wasSignedIn.current ? { ended: '1' } : {}),
+    }
+    return <Navigate to={paths.signIn} search={search as never} replace />
   }
+  wasSignedIn.current = true
   if (needsSecondFactor(session)) return <Enrol session={session} />
   return <Shell session={session}>{children ?? <Outlet />}</Shell>
 }

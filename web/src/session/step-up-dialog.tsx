@@ -21,7 +21,14 @@ const words = identity.stepUp
 /** Asks for a second factor; the request that needed it then goes on by itself. */
 export function StepUpDialog({ isOpen, onAnswer }: StepUpDialogProps) {
   return (
-    <Dialog isOpen={isOpen} onClose={() => onAnswer(false)} title={words.title} lead={words.lead} size={400}>
+    <Dialog
+      isOpen={isOpen}
+      onClose={() => onAnswer(false)}
+      title={words.title}
+      lead={words.lead}
+      size={400}
+      isOnTop
+    >
       <Factors onAnswer={onAnswer} />
     </Dialog>
   )

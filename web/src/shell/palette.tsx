@@ -1,4 +1,4 @@
-import { Spotlight, spotlight } from '@mantine/spotlight'
+import { Spotlight } from '@mantine/spotlight'
 import { IconHelp, IconLogout, IconSearch } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
@@ -102,7 +102,7 @@ export function Palette({
       />
       <Spotlight.ActionsList className={classes.list ?? ''}>
         {results.length > 0 ? (
-          <Spotlight.ActionsGroup label={words.found}>
+          <Spotlight.ActionsGroup label={words.found} className={classes.group ?? ''}>
             {results.map(({ kind, id, about, path }) => (
               <Spotlight.Action
                 key={`${kind}-${id}`}
@@ -122,7 +122,7 @@ export function Palette({
         ) : null}
         {groups.map(([label, all]) =>
           all.length > 0 ? (
-            <Spotlight.ActionsGroup key={label} label={label}>
+            <Spotlight.ActionsGroup key={label} label={label} className={classes.group ?? ''}>
               {all.map(({ id, label: name, icon, run, keys }) => (
                 <Spotlight.Action key={id} onClick={run} className={classes.action ?? ''}>
                   <span className={classes.icon}>{icon}</span>
@@ -153,8 +153,6 @@ export function Palette({
     </Spotlight.Root>
   )
 }
-
-export const openPalette = spotlight.open
 
 function sayNothing(
   looksLikeId: boolean,

@@ -1,9 +1,9 @@
 export const audit = {
   title: 'Audit log',
-  meta: 'Who did what in this account, with the value before and after. Kept as long as the account.',
+  meta: 'Who did what in this account, with the value before and after.',
   caption: 'Actions in this account, newest first',
-  columns: { time: 'Time', who: 'Who', action: 'Action', target: 'On', from: 'From' },
-  filters: { person: 'Person', action: 'Action', target: 'On' },
+  columns: { time: 'Time', who: 'Who', action: 'Action', target: 'Target', from: 'From' },
+  filters: { person: 'Person', action: 'Action', target: 'Target' },
   targetPlaceholder: 'Id of a key, order, person…',
   kinds: [
     ['key', 'Keys'],
@@ -25,7 +25,7 @@ export const audit = {
   request: 'Request',
   address: 'From address',
   person: 'Person',
-  target: 'On',
+  target: 'Target',
   when: 'When',
   change: 'Change',
   store: 'the store',

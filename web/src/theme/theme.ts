@@ -147,11 +147,12 @@ export const theme = createTheme({
     Select: { defaultProps: { ...control, allowDeselect: false, checkIconPosition: 'right' }, styles: field },
     Checkbox: {
       defaultProps: { ...control, radius: 'xs', iconColor: css('canvas') },
-      styles: { label: { fontSize: 13, lineHeight: '20px' } },
+      styles: { inner: { marginTop: 2 }, label: { fontSize: 13, lineHeight: '20px' } },
     },
     Radio: {
       defaultProps: { ...control, iconColor: css('canvas') },
       styles: {
+        inner: { marginTop: 2 },
         label: { fontSize: 13, lineHeight: '20px' },
         description: { fontSize: 12, lineHeight: '16px', marginTop: 0, color: css('ink3') },
       },
@@ -169,13 +170,12 @@ export const theme = createTheme({
     },
     Menu: {
       defaultProps: {
+        withInitialFocusPlaceholder: false,
         shadow: 'md',
         position: 'bottom-end',
         transitionProps: { duration: 0 },
-        // A focusable element that is no item may not be inside a menu.
-        withInitialFocusPlaceholder: false,
       },
-      styles: { dropdown: floating, item: { fontSize: 13 } },
+      styles: { dropdown: floating, item: { fontSize: 13 }, label: { fontWeight: 400 } },
     },
     Popover: {
       defaultProps: { shadow: 'md', transitionProps: { duration: 0 } },
@@ -207,7 +207,15 @@ export const theme = createTheme({
       },
     },
     Spotlight: { styles: { content: floating } },
-    Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
+    Notification: {
+      defaultProps: { closeButtonProps: { 'aria-label': 'Close' } },
+      styles: {
+        root: { background: css('raised'), borderColor: css('line'), padding: '12px 12px 12px 16px' },
+        icon: { width: 18, height: 18, marginInlineEnd: 12, alignSelf: 'flex-start', marginTop: 1 },
+        title: { fontSize: 13, lineHeight: '20px', marginBottom: 0, color: css('ink') },
+        description: { fontSize: 12, lineHeight: '16px', color: css('ink3') },
+      },
+    },
     DrawerRoot: { defaultProps: { removeScrollProps: { removeScrollBar: false } } },
     DrawerOverlay: { defaultProps: { color: css('veil'), backgroundOpacity: 1 } },
     Drawer: { styles: { content: { background: css('rail') } } },

@@ -11,6 +11,7 @@ import { renewSession, sessionQuery } from '../../api/session.ts'
 import { AppLink } from '../../components/app-link.tsx'
 import { ErrorState } from '../../components/states.tsx'
 import { safePath } from '../../lib/safe-path.ts'
+import { parseSearch } from '../../lib/url-state.ts'
 import { paths } from '../../paths.ts'
 import { CodeForm } from '../../session/code-form.tsx'
 import { holdPassword } from '../../session/held-password.ts'
@@ -47,7 +48,10 @@ export function SignInScreen() {
     ) : null
   }
   const isSecondFactorNext = isPending || session.is_second_factor_pending
-  if (session.person && !isSecondFactorNext) return <Navigate to={safePath(to)} replace />
+  if (session.person && !isSecondFactorNext) {
+    const [path, search = ''] = safePath(to).split('?')
+    return <Navigate to={path} search={parseSearch(search) as never} replace />
+  }
   if (isSecondFactorNext) {
     return (
       <PublicPage title={identity.code.title} lead={identity.code.lead}>

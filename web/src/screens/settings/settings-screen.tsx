@@ -2,6 +2,7 @@ import { Button, SegmentedControl, Switch, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { useAct } from '../../api/hooks.ts'
 import { renewSession, useSession } from '../../api/session.ts'
+import { CopyButton } from '../../components/copy-button.tsx'
 import { Id } from '../../components/id.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { preferences, usePreferences } from '../../lib/preferences.ts'
@@ -22,7 +23,8 @@ export function SettingsScreen() {
               <span className="sw-strong">{session.account.name}</span>
             </Row>
             <Row label={settings.accountId}>
-              <Id id={session.account.id} canCopy what={settings.accountId.toLowerCase()} />
+              <Id id={session.account.id} />
+              <CopyButton text={session.account.id} what={settings.accountId.toLowerCase()} />
             </Row>
             <Row label={settings.accountRole}>{words.roles[session.account.role]}</Row>
           </Section>
