@@ -6,7 +6,7 @@ import { audit } from '../../strings/audit.ts'
 import { words } from '../../strings/common.ts'
 import { actionWords } from './action-words.ts'
 import classes from './audit.module.css'
-import type { AuditRow } from './audit-screen.tsx'
+import type { AuditRow } from './audit-row.ts'
 import { changesOf } from './changes.ts'
 
 interface AuditPanelProps {

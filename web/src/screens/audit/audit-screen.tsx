@@ -1,5 +1,4 @@
 import { Button } from '@mantine/core'
-import type { Reply } from '../../api/client.ts'
 import { useRead } from '../../api/hooks.ts'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { choiceFilter, type Filter, FilterBar, textFilter } from '../../components/filter-bar.tsx'
@@ -14,8 +13,7 @@ import { audit } from '../../strings/audit.ts'
 import { words } from '../../strings/common.ts'
 import { actionWords } from './action-words.ts'
 import { AuditPanel } from './audit-panel.tsx'
-
-export type AuditRow = Reply<'listAudit'>['rows'][number]
+import type { AuditRow } from './audit-row.ts'
 
 export function AuditScreen() {
   const [url, setUrl] = useUrlState()
