@@ -82,12 +82,19 @@ export const deliveries = {
     code: 'Code',
     attempt: 'Attempt',
     took: 'Took',
+    created: 'Created',
     next: 'Next try',
   },
   attempts: (n: number) => `${n} / 12`,
   queued: 'Queued',
   stopped: 'stopped',
   now: 'now',
+  inTime: (ms: number) => {
+    const seconds = Math.max(1, Math.floor(ms / 1_000))
+    if (seconds < 60) return seconds === 1 ? 'in 1 second' : `in ${seconds} seconds`
+    const minutes = Math.round(seconds / 60)
+    return minutes === 1 ? 'in 1 minute' : `in ${minutes} minutes`
+  },
   showNew: (count: number) => (count === 1 ? 'Show 1 new event' : `Show ${count} new events`),
   none: 'No events yet',
   noneBody:
@@ -112,7 +119,6 @@ export const deliveries = {
     for: 'for',
     attempt: (n: number) => `Attempt ${n} of 12`,
     first: 'The first attempt is about to be made',
-    inTime: (when: string) => ` ${when}`,
     acceptedAfter: (n: number) =>
       n === 1 ? 'Accepted at the first attempt' : `Accepted at attempt ${n} of 12`,
     failedAfter: (n: number) =>
@@ -202,8 +208,8 @@ export const deliveries = {
   recoverDialog: {
     title: 'Recover events that were never accepted',
     lead: 'Sends the events of a period that your server has not accepted, with the same ids and bytes. Accepted ones are not sent again.',
-    from: 'From',
-    to: 'To',
+    from: (zone: string) => `From, ${zone}`,
+    to: (zone: string) => `To, ${zone}`,
     last: 'Last',
     hour: 'hour',
     day: '24 hours',

@@ -128,6 +128,9 @@ function Timings({ attempt }: { readonly attempt: Attempt }) {
   )
 }
 
+/** 64 characters do not fit beside the copy button. */
+const halves = (hex: string) => `${hex.slice(0, 32)}\n${hex.slice(32)}`
+
 function Verify({ delivery, attempt }: { readonly delivery: Delivery; readonly attempt: Attempt }) {
   const signature = headerOf(attempt, 'X-Webhook-Signature')
   const previous = headerOf(attempt, 'X-Webhook-Signature-Previous')
@@ -144,17 +147,17 @@ function Verify({ delivery, attempt }: { readonly delivery: Delivery; readonly a
         ]}
       />
       <p className={classes.lead}>{verify.expected}</p>
-      <CodeWell code={signature} what="signature" />
+      <CodeWell code={halves(signature)} copies={signature} what="signature" />
       {previous === undefined ? null : (
         <>
           <p className={classes.lead}>{verify.previous}</p>
-          <CodeWell code={previous} what="previous signature" />
+          <CodeWell code={halves(previous)} copies={previous} what="previous signature" />
         </>
       )}
       {body ? (
         <>
           <p className={classes.lead}>{verify.body(formatCount(body.bytes))}</p>
-          <CodeWell code={body.sha256} what="SHA-256" />
+          <CodeWell code={halves(body.sha256)} copies={body.sha256} what="SHA-256" />
         </>
       ) : null}
       <ul className={classes.hints}>

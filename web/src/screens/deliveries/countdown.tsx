@@ -15,12 +15,19 @@ export function useNow(isOn = true): number {
   return now
 }
 
+interface CountdownProps {
+  readonly at: string
+  /** `in 4 minutes`, for a sentence. */
+  readonly isSpelled?: boolean
+}
+
 /** `in 28 s`, counted down; `now` once it is due. */
-export function Countdown({ at }: { readonly at: string }) {
+export function Countdown({ at, isSpelled = false }: CountdownProps) {
   const now = useNow()
+  const text = isSpelled ? deliveries.inTime(Date.parse(at) - now) : formatRelative(at, now)
   return (
     <time dateTime={at} title={formatUtc(at)} className="sw-num">
-      {Date.parse(at) <= now ? deliveries.now : formatRelative(at, now)}
+      {Date.parse(at) <= now ? deliveries.now : text}
     </time>
   )
 }

@@ -12,6 +12,7 @@ import { LiveMark, NewPill } from '../../components/live-pill.tsx'
 import { Page } from '../../components/page.tsx'
 import { usePaging } from '../../components/pager.tsx'
 import { EmptyState } from '../../components/states.tsx'
+import { Time } from '../../components/time.tsx'
 import { formatDuration } from '../../lib/time.ts'
 import { type UrlValues, useUrlState } from '../../lib/url-state.ts'
 import { useHeldRows } from '../../lib/use-held-rows.ts'
@@ -38,12 +39,40 @@ const FILTERS = [
 
 const columns: readonly Column<Row>[] = [
   { id: 'state', header: heads.state, width: '120px', cell: (row) => <RowState row={row} /> },
-  { id: 'event', header: heads.event, cell: (row) => <span className="sw-mono">{row.type}</span> },
+  {
+    id: 'event',
+    header: heads.event,
+    width: '168px',
+    cell: (row) => <span className="sw-mono">{row.type}</span>,
+  },
   {
     id: 'order',
     header: heads.order,
-    width: '130px',
-    cell: (row) => (row.order_id === null ? words.none : <Id id={row.order_id} as="short" />),
+    cell: ({ order_id }) =>
+      order_id === null ? (
+        words.none
+      ) : (
+        <>
+          <span className={classes.wide}>
+            <Id id={order_id} />
+          </span>
+          <span className={classes.narrow}>
+            <Id id={order_id} as="short" />
+          </span>
+        </>
+      ),
+  },
+  {
+    id: 'created',
+    header: heads.created,
+    width: '150px',
+    align: 'right',
+    hideBelow: 'lg',
+    cell: (row) => (
+      <span className="sw-dim">
+        <Time at={row.created_at} as="short" />
+      </span>
+    ),
   },
   {
     id: 'code',

@@ -145,7 +145,8 @@ function Headline({ sent }: { readonly sent: Sent }) {
   if (sent.attempts === 0) return panel.first
   return (
     <>
-      {panel.attempt(sent.attempts + 1)} {sent.next_at === null ? null : <Countdown at={sent.next_at} />}
+      {panel.attempt(sent.attempts + 1)}{' '}
+      {sent.next_at === null ? null : <Countdown at={sent.next_at} isSpelled />}
     </>
   )
 }

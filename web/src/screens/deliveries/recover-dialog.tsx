@@ -4,6 +4,7 @@ import type { Reply } from '../../api/client.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { Dialog, DialogActions, Facts } from '../../components/dialogs.tsx'
 import { formatCount } from '../../lib/money.ts'
+import { zone, zoneName } from '../../lib/time.ts'
 import { deliveries } from '../../strings/deliveries.ts'
 import classes from './deliveries.module.css'
 
@@ -51,13 +52,13 @@ function RecoverForm({ onClose }: { readonly onClose: () => void }) {
       <div className={classes.period}>
         <TextInput
           type="datetime-local"
-          label={text.from}
+          label={text.from(zoneName())}
           value={from}
           onChange={(event) => setFrom(event.currentTarget.value)}
         />
         <TextInput
           type="datetime-local"
-          label={text.to}
+          label={text.to(zoneName())}
           value={to}
           onChange={(event) => setTo(event.currentTarget.value)}
         />
@@ -129,14 +130,15 @@ function Preview({ preview }: { readonly preview: Reply<'previewRecover'> }) {
   )
 }
 
-/** For an input, in the zone of the browser: `2026-11-15T14:32`. */
+/** For an input, in the zone that times are shown in: `2026-11-15T14:32`. */
 function local(ms: number): string {
-  const at = new Date(ms)
-  return new Date(ms - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+  const offsetMs = zone() === 'UTC' ? 0 : new Date(ms).getTimezoneOffset() * 60_000
+  return new Date(ms - offsetMs).toISOString().slice(0, 16)
 }
 
 function periodOf(from: string, to: string): { from: string; to: string } | undefined {
-  const [start, end] = [Date.parse(from), Date.parse(to)]
+  const suffix = zone() === 'UTC' ? 'Z' : ''
+  const [start, end] = [Date.parse(`${from}${suffix}`), Date.parse(`${to}${suffix}`)]
   if (Number.isNaN(start) || Number.isNaN(end)) return undefined
   if (end <= start || end - start > DAYS_MAX * 24 * HOUR_MS + 60_000) return undefined
   // A whole week and the present minute: the limit counts from the end.

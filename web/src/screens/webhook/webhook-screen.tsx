@@ -67,15 +67,17 @@ export function WebhookScreen() {
         <>
           {tested === undefined ? null : <TestOutcome id={tested} />}
           <HealthFigures webhook={data} />
-          <EndpointSection webhook={data} canBuild={canBuild} onDecide={decide} />
-          <SecretSection webhook={data} canBuild={canBuild} onDecide={decide} />
-          <Section title={webhook.retries.title}>
-            <div className={classes.strip}>
-              <RetryStrip states={[]} />
-            </div>
-            <p className={classes.explained}>{webhook.retries.body}</p>
-          </Section>
-          <EventsSection webhook={data} />
+          <div className={classes.sections}>
+            <EndpointSection webhook={data} canBuild={canBuild} onDecide={decide} />
+            <SecretSection webhook={data} canBuild={canBuild} onDecide={decide} />
+            <Section title={webhook.retries.title}>
+              <div className={classes.strip}>
+                <RetryStrip states={[]} />
+              </div>
+              <p className={classes.explained}>{webhook.retries.body}</p>
+            </Section>
+            <EventsSection webhook={data} />
+          </div>
         </>
       ) : (
         <SetUp canBuild={canBuild} />
