@@ -23,7 +23,7 @@ const WORKSPACES = {
   examples: ['sdk'],
   e2e: ['contract', 'engines', 'harness', 'proof', 'sdk', 'emulator', 'cli'],
   proof: ['contract', 'engines', 'harness'],
-  tools: ['contract', 'engines', 'service'],
+  tools: ['contract', 'engines', 'sdk', 'service'],
   web: ['contract'],
 }
 

@@ -1,58 +1,53 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chmod, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import {
-  endWithParent,
-  findNpm,
-  freePort,
-  type Postgres,
-  provisionDatabase,
-  startPostgres,
-  startRedis,
-} from '@shopwire/engines'
+import { findNpm, type Postgres, provisionDatabase, startPostgres, startRedis } from '@shopwire/engines'
+import { type DevAccess, openDevAccess } from '@shopwire/service/dev-access'
+import type { DemoHistory } from './demo/history.ts'
+import { LANTERN } from './demo/lantern-games.ts'
+import { peopleShown } from './demo/people.ts'
+import { announceDemo, announceEmpty, type Ports } from './dev/announce.ts'
+import { startMailInbox } from './dev/mail-inbox.ts'
+import { startPages } from './dev/pages.ts'
+import { ended, portNear, startProgram, untilReady } from './dev/programs.ts'
+import { demoKey, makeDemo, refillPools, runAdmin, type Settings, storeFiles } from './dev/store.ts'
+import { buildWeb } from './dev/web.ts'
+import { startWebhookInbox } from './dev/webhook-inbox.ts'
 
 /**
- * From a clone to a running shop: a private database under .data/, migrated, a demo account with money and a key, a
- * catalogue with links in its pools, the API and a worker with reload. Ctrl-C stops all of it, and so does the end of npm or of the
- * terminal; the data stays until `npm run dev -- --reset`.
+ * From a clone to a running store: a private database under .data/, migrated, with three demo accounts and months of their history,
+ * API, worker and dashboard with reload, and pages for the mail and the events that it sends. Ctrl-C stops all of it, and so does the
+ * end of npm or of the terminal; the data stays until `npm run dev -- --reset`.
  */
-const DEMO_BALANCE = '250.00'
-/** Links per item. */
-const DEMO_POOL = 20
-/** The first one in the demo catalogue. */
-const DEMO_ITEM = '1144058340327047001'
-const READY_MS_MAX = 30_000
-/** A program that has not ended by then is killed. */
-const STOP_MS_MAX = 10_000
-const BASE_PORTS = { api: 8080, health: 9090, worker: 9091 }
+const BASE_PORTS: Ports = { api: 8080, dashboard: 8081, pages: 8085, health: 9090, worker: 9091, web: 9092 }
 /** Known to everyone, like the one in the service's configuration: production refuses it. */
 const DEVELOPMENT_KEY = `dev:${Buffer.from('shopwire development key, 32 byt').toString('base64')}`
 
 const { values: options } = parseArgs({
   options: {
     reset: { type: 'boolean' },
+    empty: { type: 'boolean' },
     data: { type: 'string', default: '.data' },
     admission: { type: 'string', default: 'postgres' },
     help: { type: 'boolean' },
   },
 })
 if (options.help || !['postgres', 'redis'].includes(options.admission)) {
-  say('npm run dev -- [--reset] [--data FOLDER] [--admission postgres|redis]')
+  say(`npm run dev -- [--reset] [--empty] [--data FOLDER] [--admission postgres|redis]
+
+  --reset      starts over: removes the data of earlier starts
+  --empty      a store without demo accounts, in a folder of its own
+  --data       where the data is kept; .data by default
+  --admission  where nonces and rate limits are kept`)
   process.exit(options.help ? 0 : 2)
 }
 
-const DATA = join(options.data, 'postgres')
-const DEMO_FILE = join(options.data, 'demo.env')
-const STORE_FILE = join(options.data, 'store.env')
+const FOLDER = options.empty ? join(options.data, 'empty-store') : options.data
+const files = storeFiles(FOLDER)
 const PORTAL = fileURLToPath(new URL('../docs/.site', import.meta.url))
 const isPortalBuilt = () => existsSync(join(PORTAL, 'index.html'))
-const running: { name: string; stop(): Promise<unknown> }[] = []
+const running: { name: string; stop(): Promise<unknown> | unknown }[] = []
 let isStopping = false
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop(0))
 // npm forwards some signals, because the script replaces its shell, but neither SIGHUP nor SIGKILL.
@@ -63,51 +58,90 @@ for (const stream of [process.stdout, process.stderr]) stream.on('error', () => 
 try {
   await start()
 } catch (error) {
-  say(`✖ ${(error as Error).message}`)
+  if (!isStopping) say(`✖ ${(error as Error).message}`)
   await stop(1)
 }
 
 async function start() {
   const startedMs = performance.now()
-  if (options.reset)
-    await Promise.all([rm(DATA, { recursive: true, force: true }), rm(DEMO_FILE, { force: true })])
+  const isInterrupted = (await files.readHistory()) === 'unfinished'
+  if (options.reset || isInterrupted) await files.removeAll()
+  // Takes as long as the rest, and needs nothing of it.
+  const building = buildWeb()
+  building.catch(() => {})
   const postgres = await step(
     'PostgreSQL',
     openPostgres,
-    (pg) => `${pg.version}, port ${pg.port}, data in ${DATA}`,
+    (pg) => `${pg.version}, port ${pg.port}, data in ${files.postgres}`,
   )
   const redis = options.admission === 'redis' ? await step('Redis', openRedis, (r) => r.url) : undefined
-  const ports = {
-    api: await portNear(BASE_PORTS.api),
-    health: await portNear(BASE_PORTS.health),
-    worker: await portNear(BASE_PORTS.worker),
-  }
-  const env = await settings(postgres, ports, redis?.url)
-  await writeStore(env)
+  const ports = await choosePorts()
+  let access: DevAccess | undefined
+  let changed = () => {}
+  const mail = await startMailInbox(files.mail, () => changed())
+  const webhooks = await startWebhookInbox({
+    receiversAt: async (url) => access?.receiversAt(url) ?? [],
+    onEvent: () => changed(),
+  })
+  running.push({ name: 'mail inbox', stop: () => mail.close() })
+  running.push({ name: 'webhook inbox', stop: () => webhooks.close() })
+  const env = await settings(postgres, ports, { redisUrl: redis?.url, smtpUrl: mail.url })
+  await files.writeSettings(env)
   await step(
     'Schema',
-    async () => admin(env, ['migrate']),
+    async () => runAdmin(env, ['migrate']),
     (report) => `version ${report.version}`,
   )
-  const demo = await step(
-    'Demo account',
-    () => seed(env, ports.api),
-    (d) => `${d.account_id}, balance $${DEMO_BALANCE} at first`,
-  )
+  const history = options.empty
+    ? undefined
+    : await step(
+        'Demo',
+        () => openDemo(env, webhooks.urls),
+        (made) => made.accounts.join(', '),
+      )
+  const key = history && (await demoKey(env, files, LANTERN.name))
+  if (key) await files.writeKey(key, ports.api)
   await step(
-    'Catalogue',
-    () => stock(env),
-    (count) => `${count} items with links in their pools`,
+    'Dashboard',
+    () => building,
+    (isNew) => (isNew ? 'its pages were built' : 'its pages are up to date'),
   )
-  const api = startProgram('api', env)
-  const worker = startProgram('worker', { ...env, SHOPWIRE_HEALTH_PORT: String(ports.worker) })
+
+  // Before the worker: events that are waiting arrive at once.
+  const opened = openDevAccess({ ...process.env, ...env })
+  access = opened
+  running.push({ name: 'connections', stop: () => opened.close() })
+  const api = startProgram('api', env, say)
+  const worker = startProgram('worker', workerSettings(env, ports, webhooks.settings), say)
+  const dashboard = startProgram('dashboard', { ...env, SHOPWIRE_HEALTH_PORT: String(ports.web) }, say)
   running.push({ name: 'worker', stop: () => ended(worker) }, { name: 'API', stop: () => ended(api) })
-  await Promise.all([untilReady('API', ports.health, api), untilReady('worker', ports.worker, worker)])
-  announce(demo, ports, (performance.now() - startedMs) / 1000)
+  running.push({ name: 'dashboard', stop: () => ended(dashboard) })
+  await Promise.all([
+    untilReady('API', ports.health, api),
+    untilReady('worker', ports.worker, worker),
+    untilReady('dashboard', ports.web, dashboard),
+  ])
+  const pages = await startPages({
+    port: ports.pages,
+    links: {
+      API: `http://localhost:${ports.api}/v1/status`,
+      Documentation: `http://localhost:${ports.api}/docs/`,
+      Dashboard: env.SHOPWIRE_DASHBOARD_ORIGIN,
+    },
+    people: () => (history ? peopleShown(history.people) : []),
+    mails: mail.mails,
+    events: webhooks.events,
+    signIn: opened.signIn,
+  })
+  changed = pages.changed
+  running.push({ name: 'pages', stop: () => pages.close() })
+  const seconds = (performance.now() - startedMs) / 1000
+  const facts = { ports, seconds, files, isPortalBuilt: isPortalBuilt() }
+  say(key ? announceDemo({ ...facts, ...key }) : announceEmpty(facts))
 }
 
 async function openPostgres(): Promise<Postgres> {
-  const postgres = await startPostgres({ dir: DATA })
+  const postgres = await startPostgres({ dir: files.postgres })
   running.push({ name: 'PostgreSQL', stop: () => postgres.stop({ keepData: true }) })
   return postgres
 }
@@ -118,188 +152,61 @@ async function openRedis() {
   return redis
 }
 
-async function settings(postgres: Postgres, ports: typeof BASE_PORTS, redisUrl: string | undefined) {
-  const { ownerUrl, appUrl } = await provisionDatabase(postgres, 'shopwire')
+async function choosePorts(): Promise<Ports> {
+  const chosen = Object.entries(BASE_PORTS).map(async ([name, port]) => [name, await portNear(port)])
+  return Object.fromEntries(await Promise.all(chosen)) as Ports
+}
+
+async function settings(
+  postgres: Postgres,
+  ports: Ports,
+  { redisUrl, smtpUrl }: { redisUrl: string | undefined; smtpUrl: string },
+) {
+  const { ownerUrl, appUrl, dashboardUrl } = await provisionDatabase(postgres, 'shopwire')
   return {
     SHOPWIRE_ENV: 'development',
     SHOPWIRE_HOST: '127.0.0.1',
     SHOPWIRE_PORT: String(ports.api),
+    SHOPWIRE_API_URL: `http://127.0.0.1:${ports.api}/v1`,
     SHOPWIRE_HEALTH_HOST: '127.0.0.1',
     SHOPWIRE_HEALTH_PORT: String(ports.health),
     SHOPWIRE_DATABASE_URL: appUrl,
     SHOPWIRE_DATABASE_OWNER_URL: ownerUrl,
+    SHOPWIRE_DASHBOARD_HOST: '127.0.0.1',
+    SHOPWIRE_DASHBOARD_PORT: String(ports.dashboard),
+    // Browsers treat this name as secure without TLS, and cookies of the dashboard need that.
+    SHOPWIRE_DASHBOARD_ORIGIN: `http://localhost:${ports.dashboard}`,
+    SHOPWIRE_DASHBOARD_DATABASE_URL: dashboardUrl,
     SHOPWIRE_ENCRYPTION_KEYS: DEVELOPMENT_KEY,
+    SHOPWIRE_SMTP_URL: smtpUrl,
+    SHOPWIRE_MAIL_FROM: 'Shopwire <store@shopwire.localhost>',
+    SHOPWIRE_BANK_DETAILS: 'Beneficiary=Shopwire Demo Store; IBAN=GB33BUKB20201555555555; BIC=BUKBGB22',
     SHOPWIRE_SHUTDOWN_DELAY_MS: '0',
     ...(isPortalBuilt() && { SHOPWIRE_DOCS_FOLDER: PORTAL }),
     ...(redisUrl && { SHOPWIRE_ADMISSION: 'redis', SHOPWIRE_REDIS_URLS: redisUrl }),
   }
 }
 
-interface Demo {
-  account_id: string
-  key: string
-  secret: string
+function workerSettings(env: Settings, ports: Ports, inbox: Settings): Settings {
+  return { ...env, ...inbox, SHOPWIRE_HEALTH_PORT: String(ports.worker) }
 }
 
-/** Created once and stored in a file beside the data; created again when the key no longer exists. */
-async function seed(env: Record<string, string>, port: number): Promise<Demo> {
-  const known = await readDemo()
-  if (known && demoStillThere(env, known)) {
-    await writeDemo(known, port)
+/** Made once, at the first start. */
+async function openDemo(env: Settings, urls: { lantern: string; kestrel: string }): Promise<DemoHistory> {
+  const known = await files.readHistory()
+  if (known !== undefined && known !== 'unfinished') {
+    refillPools(env)
     return known
   }
-  const account_id = String(admin(env, ['accounts', 'create', 'Demo']).id)
-  admin(env, ['accounts', 'fund', account_id, DEMO_BALANCE, '--reference', 'demo'])
-  const made = admin(env, ['keys', 'create', account_id, '--name', 'demo', '--scopes', 'all'])
-  const demo = { account_id, key: String((made.key as { id: string }).id), secret: String(made.secret) }
-  await writeDemo(demo, port)
-  return demo
-}
-
-async function readDemo(): Promise<Demo | undefined> {
-  const text = await readFile(DEMO_FILE, 'utf8').catch(() => '')
-  const value = (name: string) => new RegExp(`^${name}=(.+)$`, 'm').exec(text)?.[1]
-  const [account_id, key, secret] = [
-    value('SHOPWIRE_ACCOUNT'),
-    value('SHOPWIRE_API_KEY'),
-    value('SHOPWIRE_API_SECRET'),
-  ]
-  return account_id && key && secret ? { account_id, key, secret } : undefined
-}
-
-function demoStillThere(env: Record<string, string>, { account_id, key }: Demo): boolean {
-  try {
-    const { keys } = admin(env, ['keys', 'list', account_id]) as {
-      keys: { id: string; revoked_at: string | null }[]
-    }
-    return keys.some(({ id, revoked_at }) => id === key && revoked_at === null)
-  } catch {
-    return false
-  }
-}
-
-async function writeDemo({ account_id, key, secret }: Demo, port: number) {
-  const lines = [
-    '# Written by "npm run dev": a key of the demo account in the private development database.',
-    `SHOPWIRE_ACCOUNT=${account_id}`,
-    `SHOPWIRE_API_KEY=${key}`,
-    `SHOPWIRE_API_SECRET=${secret}`,
-    `SHOPWIRE_BASE_URL=http://127.0.0.1:${port}/v1`,
-  ]
-  await writeFile(DEMO_FILE, `${lines.join('\n')}\n`)
-  await chmod(DEMO_FILE, 0o600)
-}
-
-/** Settings with which a developer can run shopwire-admin on this store. */
-async function writeStore(env: Record<string, string>) {
-  const lines = Object.entries(env).map(([name, value]) => `${name}=${value}`)
-  await writeFile(
-    STORE_FILE,
-    `# Written by "npm run dev": the settings of the private store.\n${lines.join('\n')}\n`,
-  )
-  await chmod(STORE_FILE, 0o600)
-}
-
-function admin(env: Record<string, string>, args: string[], input = ''): Record<string, unknown> {
-  const command = ['service/bin/admin.ts', ...args, '--json']
-  try {
-    const out = execFileSync(process.execPath, command, {
-      env: { ...process.env, ...env },
-      encoding: 'utf8',
-      input,
-      stdio: 'pipe',
-    })
-    return JSON.parse(out) as Record<string, unknown>
-  } catch (error) {
+  const { accounts } = runAdmin(env, ['accounts', 'list']) as { accounts: unknown[] }
+  if (accounts.length > 0)
     throw new Error(
-      `shopwire-admin ${args.join(' ')} failed: ${(error as { stderr?: string }).stderr ?? error}`,
+      `${files.postgres} holds a store that was made without the demo. Start over with "npm run dev -- --reset", or choose another folder with --data.`,
     )
-  }
-}
-
-/** The catalogue of the demo store. Imported like any catalogue; pools are refilled to their first level. */
-async function stock(env: Record<string, string>): Promise<number> {
-  const file = new URL('./demo/catalogue.json', import.meta.url)
-  admin(env, ['catalogue', 'import', fileURLToPath(file)])
-  const items = JSON.parse(await readFile(file, 'utf8')) as { id: string }[]
-  const { pools } = admin(env, ['pool', 'levels']) as { pools: { item_id: string; pool_left: number }[] }
-  for (const { id } of items) {
-    const left = pools.find(({ item_id }) => item_id === id)?.pool_left ?? 0
-    const links = Array.from({ length: DEMO_POOL - left }, () => `https://gift.example/${randomUUID()}`)
-    if (left < DEMO_POOL / 2) admin(env, ['pool', 'load', id, '-'], links.join('\n'))
-  }
-  return items.length
-}
-
-function startProgram(name: 'api' | 'worker', env: Record<string, string>): ChildProcess {
-  const program = spawn(process.execPath, ['--watch', '--watch-preserve-output', `service/bin/${name}.ts`], {
-    env: { ...process.env, ...env },
-    // A session of its own: Ctrl-C reaches only this process, which stops the others in order.
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  // Ends the program also when this process is killed.
-  void endWithParent(program, 'SIGTERM')
-  for (const stream of [program.stdout, program.stderr]) {
-    createInterface({ input: stream }).on('line', (line) => printLine(name, line))
-  }
-  return program
-}
-
-/** The programs log JSON; here it is formatted for people. */
-function printLine(name: string, line: string) {
-  if (isStopping) return
-  try {
-    const { level, time, msg, status, method, route, ms, error_type, err } = JSON.parse(line)
-    const what = msg === 'request' ? `${status} ${method} ${route} ${ms} ms ${error_type ?? ''}` : msg
-    if (msg !== 'starting')
-      say(
-        `  ${String(time).slice(11, 19)}  ${name.padEnd(6)}  ${level}  ${what} ${err?.message ?? ''}`.trimEnd(),
-      )
-  } catch {
-    say(`  ${line}`)
-  }
-}
-
-async function untilReady(name: string, port: number, program: ChildProcess) {
-  const deadline = performance.now() + READY_MS_MAX
-  let why = 'no answer'
-  while (performance.now() < deadline && program.exitCode === null) {
-    const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined)
-    if (answer?.ok) return
-    why = (await answer?.text()) ?? why
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-  throw new Error(`The ${name} did not become ready: ${why.trim()}. Its lines are above.`)
-}
-
-function announce({ key, secret, account_id }: Demo, ports: typeof BASE_PORTS, seconds: number) {
-  const base = `http://127.0.0.1:${ports.api}`
-  say(`
-Ready in ${seconds.toFixed(1)} s.
-
-  API       ${base}/v1/status
-  Docs      ${isPortalBuilt() ? `${base}/docs/` : 'docs/README.md; run npm run docs:build to serve the portal from the next start on'}
-  Health    http://127.0.0.1:${ports.health}/readyz   /livez   /metrics   (worker: port ${ports.worker})
-  Account   ${account_id}
-  Key       ${key}   (with its secret in ${DEMO_FILE})
-  Operate   node --env-file=${STORE_FILE} service/bin/admin.ts --help
-
-Buy something. It signs when it runs, so it works whenever it is pasted:
-
-key=${key} secret=${secret}
-call() {  # call METHOD PATH [BODY]
-  ts=$(date +%s); nonce=$(openssl rand -hex 16); hash=$(printf '%s' "$3" | openssl dgst -sha256 -r | cut -d' ' -f1)
-  sig=$(printf '%s\\n%s\\n%s\\n%s\\n%s' "$1" "$2" "$ts" "$nonce" "$hash" | openssl dgst -sha256 -hmac "$secret" -r | cut -d' ' -f1)
-  curl -i -X "$1" ${base}"$2" \${3:+-d "$3"} -H "X-Api-Key: $key" -H "X-Api-Timestamp: $ts" -H "X-Api-Nonce: $nonce" -H "X-Api-Signature: $sig"; echo
-}
-call GET '/v1/catalogue?limit=3'
-buy='{"items":[{"id":"${DEMO_ITEM}"}],"idempotency_key":"first-${Date.now()}"}'
-call POST /v1/orders "$buy"
-sleep 1; call POST /v1/orders "$buy"   # a replay: the same order, no new charge, and by now its link
-
-Reloads on every change. Ctrl-C stops everything; "npm run dev -- --reset" starts over.
-`)
+  await files.writeHistory('unfinished')
+  const made = await makeDemo(env, urls, say)
+  await files.writeHistory(made)
+  return made
 }
 
 async function step<Result>(
@@ -312,45 +219,20 @@ async function step<Result>(
   return result
 }
 
-async function portNear(wanted: number): Promise<number> {
-  const isFree = await new Promise<boolean>((resolve) => {
-    const probe = createServer()
-    probe.once('error', () => resolve(false))
-    probe.listen(wanted, '127.0.0.1', () => probe.close(() => resolve(true)))
-  })
-  return isFree ? wanted : freePort()
-}
-
-/** The whole group: the watcher and the server under it. */
-function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.pid === undefined) return Promise.resolve()
-  const signal = (name: NodeJS.Signals) => {
-    try {
-      process.kill(-(child.pid as number), name)
-    } catch {
-      // It has already ended.
-    }
-  }
-  return new Promise((resolve) => {
-    const late = setTimeout(() => signal('SIGKILL'), STOP_MS_MAX)
-    child.once('close', () => {
-      clearTimeout(late)
-      resolve()
-    })
-    signal('SIGTERM')
-  })
-}
-
 async function stop(code: number) {
   if (isStopping) return
   isStopping = true
-  say('\nStopping …')
+  process.stdout.write('\nStopping …\n')
   for (const part of running.reverse()) {
-    await part.stop().catch((error: Error) => say(`${part.name} did not stop: ${error.message}`))
+    try {
+      await part.stop()
+    } catch (error) {
+      process.stdout.write(`${part.name} did not stop: ${(error as Error).message}\n`)
+    }
   }
   process.exit(code)
 }
 
 function say(text: string) {
-  process.stdout.write(`${text}\n`)
+  if (!isStopping && text !== '') process.stdout.write(`${text}\n`)
 }

@@ -3,7 +3,7 @@ import { openPastStore, type PastStore } from '@shopwire/service/past-store'
 import { createAgenda } from './agenda.ts'
 import { LANTERN, tellLanternGames } from './lantern-games.ts'
 import { KESTREL, QUIET_HARBOR, tellKestrel, tellQuietHarbor } from './other-accounts.ts'
-import { addTotp, type PersonName, type SignedUp } from './people.ts'
+import { addTotp, type PersonMade, type PersonName, type SignedUp } from './people.ts'
 import { createRandom } from './random.ts'
 import { answerOf, createStock, DAY, type DemoItem, isByHand, type World } from './world.ts'
 
@@ -22,14 +22,7 @@ export interface HistoryOptions {
 
 export interface DemoHistory {
   readonly accounts: readonly string[]
-  readonly people: readonly {
-    readonly who: PersonName
-    readonly id: string
-    readonly name: string
-    readonly email: string
-    /** For their codes; null without an authenticator app. */
-    readonly totp_secret: string | null
-  }[]
+  readonly people: readonly PersonMade[]
 }
 
 const ACTOR = 'demo'

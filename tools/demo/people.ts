@@ -118,3 +118,28 @@ function callOf(store: PastStore, { address }: DemoPerson) {
     nowMs: store.nowMs(),
   }
 }
+
+/** Somebody of a store that was made. */
+export interface PersonMade {
+  readonly who: PersonName
+  readonly id: string
+  readonly name: string
+  readonly email: string
+  /** For their codes; null without an authenticator app. */
+  readonly totp_secret: string | null
+}
+
+/** For the page on which a developer chooses whom to be. */
+export function peopleShown(people: readonly PersonMade[]) {
+  return people
+    .filter(({ who }) => PLACES[who] !== undefined)
+    .map(({ who, name, email, totp_secret }) => ({ name, email, totp_secret, what: PLACES[who] ?? '' }))
+}
+
+const PLACES: Partial<Record<PersonName, string>> = {
+  owner: 'Owner of Lantern Games, which is busy, and of Kestrel Community, whose webhook fails',
+  developer: 'Developer at Lantern Games',
+  finance: 'Finance at Lantern Games',
+  viewer: 'Viewer at Lantern Games',
+  newcomer: 'Owner of Quiet Harbor, which is new and empty',
+}

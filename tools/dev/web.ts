@@ -1,0 +1,42 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { endWithParent } from '@shopwire/engines'
+
+const WEB = fileURLToPath(new URL('../../web/', import.meta.url))
+const BUILT = join(WEB, 'dist/index.html')
+/** What the pages are made from, besides their packages. */
+const SOURCES = ['web/src', 'web/public', 'web/index.html', 'web/package.json', 'contract/src/dashboard']
+
+/** Builds the dashboard's pages when they are missing or older than their sources. Returns whether it did. */
+export async function buildWeb(): Promise<boolean> {
+  if (existsSync(BUILT) && (await stat(BUILT)).mtimeMs >= (await newestSource())) return false
+  const build = spawn('npm', ['run', '--silent', '-w', 'web', 'build'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  void endWithParent(build, 'SIGTERM')
+  const printed: Buffer[] = []
+  for (const stream of [build.stdout, build.stderr]) stream.on('data', (chunk) => printed.push(chunk))
+  const [code] = await once(build, 'close')
+  if (code !== 0) throw new Error(`The dashboard's pages cannot be built:\n${Buffer.concat(printed)}`)
+  return true
+}
+
+async function newestSource(): Promise<number> {
+  const files = await Promise.all(
+    SOURCES.map(async (name) => {
+      const path = join(WEB, '..', name)
+      const { mtimeMs } = await stat(path)
+      if (!(await stat(path)).isDirectory()) return [mtimeMs]
+      const inside = await readdir(path, { recursive: true, withFileTypes: true })
+      const ofFiles = inside.filter((entry) => entry.isFile())
+      return Promise.all(
+        ofFiles.map(async ({ parentPath, name: file }) => (await stat(join(parentPath, file))).mtimeMs),
+      )
+    }),
+  )
+  return Math.max(...files.flat())
+}
