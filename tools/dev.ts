@@ -80,6 +80,7 @@ async function start() {
   let changed = () => {}
   const mail = await startMailInbox(files.mail, () => changed())
   const webhooks = await startWebhookInbox({
+    file: files.events,
     receiversAt: async (url) => access?.receiversAt(url) ?? [],
     onEvent: () => changed(),
   })
@@ -123,10 +124,13 @@ async function start() {
   ])
   const pages = await startPages({
     port: ports.pages,
+    dashboard: env.SHOPWIRE_DASHBOARD_ORIGIN,
     links: {
-      API: `http://localhost:${ports.api}/v1/status`,
-      Documentation: `http://localhost:${ports.api}/docs/`,
       Dashboard: env.SHOPWIRE_DASHBOARD_ORIGIN,
+      'Mail that the store sent': `http://localhost:${ports.pages}/mail`,
+      'Events that it delivered': `http://localhost:${ports.pages}/webhooks`,
+      API: `http://localhost:${ports.api}/v1/status`,
+      ...(isPortalBuilt() && { Documentation: `http://localhost:${ports.api}/docs/` }),
     },
     people: () => (history ? peopleShown(history.people) : []),
     mails: mail.mails,

@@ -128,7 +128,8 @@ export function tellLanternGames(world: World, { webhookUrl, signedUp }: Lantern
   }
 
   // Whatever the time of day is: something was bought within the hour, and a frame waits for its operator.
-  for (const minutesAgo of [56, 41, 33, 19, 8, 3]) agenda.at(endMs - minutesAgo * MINUTE, buy)
+  for (const minutesAgo of [56, 41, 33, 19, 8, 3])
+    agenda.at(endMs - minutesAgo * MINUTE - random.between(0, 59_000), buy)
   agenda.at(endMs - 26 * MINUTE, async () => {
     const [frame] = items.filter(({ type }) => type === 'frame')
     const cart = [{ id: frame?.id ?? '', qty: 1 }]
@@ -151,7 +152,7 @@ export function tellLanternGames(world: World, { webhookUrl, signedUp }: Lantern
     const isOut = (item: DemoItem) => item.collection === GREENHOUSE && store.nowMs() < dayOf(80) + 8 * HOUR
     const popular = items
       .filter((item) => !isOut(item))
-      .map((item, n) => [item, item.type === 'frame' ? 3 : item.type === 'bundle' ? 8 : 26 - n] as const)
+      .map((item, n) => [item, item.type === 'frame' ? 6 : item.type === 'bundle' ? 8 : 26 - n] as const)
     const cart = chooseCart(world, popular).map(
       ({ item, qty }): CartItem => ({
         id: item.id,

@@ -61,7 +61,8 @@ export function tellKestrel(world: World, { webhookUrl, signedUp }: Options): vo
     await trade.order({ key, cart, idempotency_key: `kestrel-${orders}` }, items)
   }
   // Whatever the time of day is: events of all ages wait for their next attempt.
-  for (const hoursAgo of [27, 20, 11, 5.4, 4.1, 2.6, 1.2, 0.4]) agenda.at(endMs - hoursAgo * HOUR, buy)
+  for (const hoursAgo of [27, 20, 11, 5.4, 4.1, 2.6, 1.2, 0.4])
+    agenda.at(endMs - hoursAgo * HOUR - random.between(0, 10 * MINUTE), buy)
   for (let daysAgo = KESTREL.days - 2; daysAgo >= 0; daysAgo -= 1) {
     agenda.at(dayOf(daysAgo), async () => {
       for (const ms of arrivals(world, dayOf(daysAgo), 4.5)) agenda.at(ms, buy)

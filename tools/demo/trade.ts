@@ -50,7 +50,7 @@ export function createTrade(world: World, account_id: string) {
   const deliverSoon = () => deliverAt(store.nowMs() + random.between(150, 900))
 
   async function finishByHand(order_id: string, missing: number): Promise<void> {
-    if (random.chance(0.06)) await store.operator.cancelOrder(order_id, random.pick(CANCEL_REASONS))
+    if (random.chance(0.12)) await store.operator.cancelOrder(order_id, random.pick(CANCEL_REASONS))
     else await store.operator.deliverOrder(order_id, newLinks(missing))
     deliverSoon()
   }

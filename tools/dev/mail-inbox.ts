@@ -1,8 +1,8 @@
 import { once } from 'node:events'
-import { appendFile, readFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import PostalMime from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
+import { openKeptLines } from './kept-lines.ts'
 
 export interface ReceivedMail {
   readonly at: string
@@ -19,11 +19,9 @@ export interface MailInbox {
   close(): Promise<void>
 }
 
-const KEPT_MAX = 300
-
 /** A mail server that delivers to nobody: what the store sends is kept in a file and shown on a page. */
 export async function startMailInbox(file: string, onMail: () => void): Promise<MailInbox> {
-  const mails = await readKept(file)
+  const mails = await openKeptLines<ReceivedMail>(file)
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['AUTH', 'STARTTLS'],
@@ -36,25 +34,14 @@ export async function startMailInbox(file: string, onMail: () => void): Promise<
     for await (const chunk of stream) chunks.push(chunk)
     const { to = [], subject = '', text = '' } = await PostalMime.parse(Buffer.concat(chunks))
     const at = new Date().toISOString()
-    const mail = { at, to: to.map(({ address }) => address).join(', '), subject, text }
-    mails.push(mail)
-    await appendFile(file, `${JSON.stringify(mail)}\n`, { mode: 0o600 })
+    await mails.add({ at, to: to.map(({ address }) => address).join(', '), subject, text })
     onMail()
   }
   server.listen(0, '127.0.0.1')
   await once(server.server, 'listening')
   return {
     url: `smtp://127.0.0.1:${(server.server.address() as AddressInfo).port}`,
-    mails: () => mails.slice(-KEPT_MAX).reverse(),
+    mails: mails.newestFirst,
     close: () => new Promise((resolve) => server.close(() => resolve())),
   }
-}
-
-async function readKept(file: string): Promise<ReceivedMail[]> {
-  const text = await readFile(file, 'utf8').catch(() => '')
-  return text
-    .split('\n')
-    .filter((line) => line !== '')
-    .slice(-KEPT_MAX)
-    .map((line) => JSON.parse(line) as ReceivedMail)
 }

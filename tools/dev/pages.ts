@@ -16,7 +16,9 @@ export interface PersonShown {
 
 export interface PagesOptions {
   readonly port: number
-  readonly links: Readonly<Record<'API' | 'Documentation' | 'Dashboard', string>>
+  readonly dashboard: string
+  /** By name, for people to follow. */
+  readonly links: Readonly<Record<string, string>>
   people(): readonly PersonShown[]
   mails(): readonly ReceivedMail[]
   events(): readonly ReceivedEvent[]
@@ -92,7 +94,7 @@ export async function startPages(options: PagesOptions): Promise<Pages> {
       return void response
         .writeHead(404, HEADERS)
         .end('There is no such person in this store. Start over with: npm run dev -- --reset')
-    response.writeHead(303, { ...HEADERS, 'set-cookie': cookie, location: options.links.Dashboard }).end()
+    response.writeHead(303, { ...HEADERS, 'set-cookie': cookie, location: options.dashboard }).end()
   }
 
   server.listen(options.port, '127.0.0.1')
@@ -114,15 +116,14 @@ function startPage({ links, people }: PagesOptions): string {
     ({ name, email, what, totp_secret }) => `<tr>
       <td><strong>${escaped(name)}</strong><br><code>${escaped(email)}</code></td>
       <td>${escaped(what)}</td>
-      <td>${totp_secret === null ? 'no second factor' : `<code class="code">${totpCode(totp_secret, Date.now())}</code>`}</td>
+      <td>${totp_secret === null ? 'none set up' : `<code class="code">${totpCode(totp_secret, Date.now())}</code>`}</td>
       <td><form method="post" action="/sign-in"><button name="email" value="${escaped(email)}">Sign in</button></form></td>
     </tr>`,
   )
   const list = Object.entries(links).map(
     ([name, url]) => `<li>${escaped(name)}: <a href="${escaped(url)}">${escaped(url)}</a></li>`,
   )
-  return `<ul>${list.join('')}<li>Mail that the store sent: <a href="/mail">${PATHS.mail}</a></li>
-      <li>Events that it delivered: <a href="/webhooks">${PATHS.webhooks}</a></li></ul>
+  return `<ul>${list.join('')}</ul>
     <h2>People</h2>
     ${
       rows.length === 0
@@ -132,7 +133,6 @@ function startPage({ links, people }: PagesOptions): string {
            <table><thead><tr><th>Who</th><th>Where</th><th>Code</th><th></th></tr></thead><tbody>${rows.join('')}</tbody></table>`
     }`
 }
-const PATHS = { mail: '/mail', webhooks: '/webhooks' }
 
 function mailPage(mails: readonly ReceivedMail[]): string {
   if (mails.length === 0)

@@ -34,7 +34,10 @@ function readable(name: string, line: string): string {
   try {
     const { level, time, msg, status, method, route, duration_ms, error_type, err } = JSON.parse(line)
     if (msg === 'starting') return ''
-    const what = msg === 'request' ? `${status} ${method} ${route} ${Math.round(duration_ms)} ms ${error_type ?? ''}` : msg
+    const what =
+      msg === 'request'
+        ? `${status} ${method} ${route} ${Math.round(duration_ms)} ms ${error_type ?? ''}`
+        : msg
     return `  ${String(time).slice(11, 19)}  ${name.padEnd(9)}  ${level}  ${what} ${err?.message ?? ''}`.trimEnd()
   } catch {
     return `  ${line}`

@@ -34,6 +34,7 @@ export function storeFiles(folder: string) {
   return {
     postgres: path('postgres'),
     mail: path('mail.jsonl'),
+    events: path('webhooks.jsonl'),
     key: keyFile,
     settings: path('store.env'),
 
@@ -73,7 +74,7 @@ export function storeFiles(folder: string) {
       ),
 
     async removeAll(): Promise<void> {
-      const names = ['postgres', 'demo-history.json', 'demo.env', 'mail.jsonl']
+      const names = ['postgres', 'demo-history.json', 'demo.env', 'mail.jsonl', 'webhooks.jsonl']
       await Promise.all(names.map((name) => rm(path(name), { recursive: true, force: true })))
     },
   }

@@ -4,6 +4,7 @@ import { createServer as createHttpsServer } from 'node:https'
 import { type AddressInfo, connect } from 'node:net'
 import { createAuthority, PUBLIC_ADDRESSES } from '@shopwire/engines'
 import { WebhookVerificationError, webhooks } from '@shopwire/sdk'
+import { openKeptLines } from './kept-lines.ts'
 
 export interface ReceivedEvent {
   readonly at: string
@@ -29,12 +30,13 @@ export interface WebhookInbox {
 }
 
 export interface WebhookInboxOptions {
+  /** Where received events are kept. */
+  readonly file: string
   /** Accounts whose events go to a URL, and the secrets that sign them. */
   receiversAt(url: string): Promise<readonly { readonly name: string; readonly secrets: readonly string[] }[]>
   onEvent(): void
 }
 
-const KEPT_MAX = 200
 const BODY_BYTES_MAX = 1_048_576
 const AUTHORITY_DAYS = 30
 /**
@@ -48,11 +50,12 @@ const MOVED = '/kestrel/events'
 
 /** A receiver with a certificate of its own, and the proxy by which the worker reaches it. Verifies with the SDK. */
 export async function startWebhookInbox({
+  file,
   receiversAt,
   onEvent,
 }: WebhookInboxOptions): Promise<WebhookInbox> {
   const authority = await createAuthority({ days: AUTHORITY_DAYS })
-  const events: ReceivedEvent[] = []
+  const events = await openKeptLines<ReceivedEvent>(file)
   const receiver = createHttpsServer(await authority.issue(`IP:${ADDRESS}`), async (request, response) => {
     const chunks: Buffer[] = []
     let size = 0
@@ -67,8 +70,7 @@ export async function startWebhookInbox({
       .end(status === 404 ? `Cannot POST ${path}` : 'ok')
     const raw = Buffer.concat(chunks)
     const received = await judge(`https://${ADDRESS}${path}`, raw, request.headers)
-    events.push({ at: new Date().toISOString(), status, ...received })
-    events.splice(0, events.length - KEPT_MAX)
+    await events.add({ at: new Date().toISOString(), status, ...received })
     onEvent()
   })
 
@@ -116,7 +118,7 @@ export async function startWebhookInbox({
       SHOPWIRE_EGRESS_PROXY: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
       NODE_EXTRA_CA_CERTS: authority.file,
     },
-    events: () => [...events].reverse(),
+    events: events.newestFirst,
     async close() {
       for (const server of [receiver, proxy]) {
         server.close()
