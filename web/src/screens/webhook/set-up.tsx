@@ -6,8 +6,13 @@ import classes from './webhook.module.css'
 
 const { setup } = text
 
+interface SetUpProps {
+  readonly canBuild: boolean
+  readonly onSecret: (secret: string) => void
+}
+
 /** Before the first URL: the three steps are the page. */
-export function SetUp({ canBuild }: { readonly canBuild: boolean }) {
+export function SetUp({ canBuild, onSecret }: SetUpProps) {
   return (
     <>
       <Steps
@@ -20,7 +25,11 @@ export function SetUp({ canBuild }: { readonly canBuild: boolean }) {
             children: (
               <>
                 <p className={classes.step}>{setup.urlBody}</p>
-                {canBuild ? <UrlForm isFirst /> : <p className={classes.step}>{setup.noRole}</p>}
+                {canBuild ? (
+                  <UrlForm isFirst onSecret={onSecret} />
+                ) : (
+                  <p className={classes.step}>{setup.noRole}</p>
+                )}
               </>
             ),
           },

@@ -3,7 +3,6 @@ import { type ReactNode, useState } from 'react'
 import { useAct } from '../../api/hooks.ts'
 import { DialogActions } from '../../components/dialogs.tsx'
 import { webhook as text } from '../../strings/webhook.ts'
-import { NewSecret } from './new-secret.tsx'
 import classes from './webhook.module.css'
 
 const { setup, change } = text
@@ -14,18 +13,21 @@ interface UrlFormProps {
   readonly url?: string
   readonly children?: ReactNode
   readonly onDone?: () => void
+  /** A first URL comes with a secret; whoever shows it must outlive this form, which goes as soon as the URL is set. */
+  readonly onSecret?: (secret: string) => void
 }
 
 /** Sets the URL. The service says why one cannot receive events; that is shown under the field. */
-export function UrlForm({ isFirst = false, url = '', children, onDone }: UrlFormProps) {
+export function UrlForm({ isFirst = false, url = '', children, onDone, onSecret }: UrlFormProps) {
   const [value, setValue] = useState(url)
-  const [secret, setSecret] = useState<string>()
   const set = useAct('setWebhook', {
-    // A first URL shows its secret before the page changes.
-    refresh: isFirst ? [] : ['getWebhook', 'listDeliveries'],
+    refresh: ['getWebhook', 'listDeliveries'],
     done: () => (isFirst ? [change.setDone, change.setDoneMore] : [change.done, change.doneMore]),
     failed: null,
-    onDone: (reply) => (reply.secret === undefined ? onDone?.() : setSecret(reply.secret)),
+    onDone: ({ secret }) => {
+      if (secret !== undefined) onSecret?.(secret)
+      onDone?.()
+    },
   })
   const wanted = value.trim()
   const field = (
@@ -70,7 +72,6 @@ export function UrlForm({ isFirst = false, url = '', children, onDone }: UrlForm
           </Button>
         </DialogActions>
       )}
-      <NewSecret secret={secret} isFirst onClose={() => setSecret(undefined)} />
     </form>
   )
 }

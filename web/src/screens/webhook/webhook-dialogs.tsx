@@ -14,9 +14,11 @@ interface WebhookDialogsProps {
   readonly decision: Decision | undefined
   readonly webhook: Webhook
   readonly onDecide: (decision: Decision | undefined) => void
+  /** Set anew after the webhook was stopped. */
+  readonly onSecret: (secret: string) => void
 }
 
-export function WebhookDialogs({ decision, webhook, onDecide }: WebhookDialogsProps) {
+export function WebhookDialogs({ decision, webhook, onDecide, onSecret }: WebhookDialogsProps) {
   const close = () => onDecide(undefined)
   const { pending, webhook_url } = webhook.health
   const cancelled =
@@ -54,7 +56,7 @@ export function WebhookDialogs({ decision, webhook, onDecide }: WebhookDialogsPr
         size={520}
       >
         {decision === 'url' ? (
-          <UrlForm url={webhook_url ?? ''} onDone={close}>
+          <UrlForm url={webhook_url ?? ''} onDone={close} onSecret={onSecret}>
             {cancelled}
           </UrlForm>
         ) : null}

@@ -14,6 +14,7 @@ import { webhook } from '../../strings/webhook.ts'
 import { EndpointSection } from './endpoint-section.tsx'
 import { EventsSection } from './events-section.tsx'
 import { HealthFigures } from './health-figures.tsx'
+import { NewSecret } from './new-secret.tsx'
 import { SecretSection } from './secret-section.tsx'
 import { SetUp } from './set-up.tsx'
 import { TestOutcome } from './test-outcome.tsx'
@@ -28,6 +29,7 @@ export function WebhookScreen() {
   const canBuild = useMay(may.build)
   const [decision, decide] = useState<Decision>()
   const [tested, setTested] = useState<string>()
+  const [firstSecret, setFirstSecret] = useState<string>()
   const test = useAct('testWebhook', {
     refresh: ['getWebhook', 'listDeliveries'],
     failed: webhook.test.notSent,
@@ -80,9 +82,10 @@ export function WebhookScreen() {
           </div>
         </>
       ) : (
-        <SetUp canBuild={canBuild} />
+        <SetUp canBuild={canBuild} onSecret={setFirstSecret} />
       )}
-      <WebhookDialogs decision={decision} webhook={data} onDecide={decide} />
+      <WebhookDialogs decision={decision} webhook={data} onDecide={decide} onSecret={setFirstSecret} />
+      <NewSecret secret={firstSecret} isFirst onClose={() => setFirstSecret(undefined)} />
     </Page>
   )
 }
