@@ -1,0 +1,48 @@
+import { AxeBuilder } from '@axe-core/playwright'
+import type { Page } from 'playwright-core'
+
+const NARROW = { width: 320, height: 720 }
+
+/** Looks at each screen once: what it is for people who cannot see it, in both themes, and whether it fits into a narrow window. */
+export interface ScreenChecks {
+  check(page: Page, name: string): Promise<void>
+  /** By name, in the order of the visits. */
+  readonly checked: readonly string[]
+  /** What is wrong, of all screens together: a journey goes on. */
+  readonly problems: readonly string[]
+}
+
+export function createScreenChecks(): ScreenChecks {
+  const checked: string[] = []
+  const problems: string[] = []
+  return {
+    checked,
+    problems,
+    async check(page, name) {
+      if (checked.includes(name)) return
+      checked.push(name)
+      const size = page.viewportSize()
+      for (const colorScheme of ['dark', 'light'] as const) {
+        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+        await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor()
+        for (const found of await seriousOf(page)) problems.push(`${name}, ${colorScheme}: ${found}`)
+      }
+      if (!size) return
+      await page.setViewportSize(NARROW)
+      const width = await widthOf(page)
+      if (width > NARROW.width) problems.push(`${name}: ${width} px wide in a window of ${NARROW.width} px`)
+      await page.setViewportSize(size)
+    },
+  }
+}
+
+async function seriousOf(page: Page): Promise<string[]> {
+  // Whatever fades in is half transparent until then, and has too little contrast.
+  await page.evaluate('Promise.all(document.getAnimations().map((one) => one.finished.catch(() => {})))')
+  const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze()
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`))
+}
+
+const widthOf = (page: Page) => page.evaluate<number>('document.documentElement.scrollWidth')
