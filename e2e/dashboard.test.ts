@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { until } from '@shopwire/engines'
-import { type Item, newItem, newLinks, START_MS_MAX, type StripeServer, startStripe } from '@shopwire/harness'
+import { newItem, newLinks, START_MS_MAX, type StripeServer, startStripe } from '@shopwire/harness'
 import { Shopwire } from '@shopwire/sdk'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hands } from './support/dashboard/actor.ts'
@@ -25,6 +25,7 @@ let world: World
 let stripe: StripeServer
 let receivers: Receivers
 const screens = createScreenChecks()
+const goods = { mouse: [newItem(4_99), newItem(1_99)], keyboard: [newItem(4_99), newItem(1_99)] } as const
 
 beforeAll(async () => {
   ;[stripe, receivers] = await Promise.all([startStripe(), startReceivers()])
@@ -38,6 +39,8 @@ beforeAll(async () => {
       SHOPWIRE_STRIPE_API_URL: stripe.url,
     },
   })
+  // At once and before there is an endpoint: the catalogue's own event must not come between those that are counted.
+  await world.system.importItems([...goods.mouse, ...goods.keyboard])
   stripe.sendTo(`http://127.0.0.1:${world.dashboard.port}/payments/stripe`)
 }, START_MS_MAX)
 afterAll(async () => {
@@ -50,7 +53,8 @@ describe.each(hands)('with the %s', (how) => {
   let account_id: string
   let owner: Person
   let shop: Shopwire
-  let item: Item
+  /** The first is given links, the other is delivered by hand: its orders stay paid. */
+  const [item, handmade] = goods[how]
 
   test('an invitation leads to a second factor, and both factors sign in', async () => {
     account_id = (await world.system.admin('accounts', 'create', account)).id
@@ -165,8 +169,6 @@ describe.each(hands)('with the %s', (how) => {
 
   test('an order is seen to become delivered without a reload, and its link is shown after a second factor', async () => {
     const { page, press, button, heading } = owner
-    item = newItem(4_99)
-    await world.system.importItems([item])
     const order = await shop.orders.create({ items: [{ id: item.id }], idempotencyKey: `watched-by-${how}` })
     await owner.goTo('Orders')
     await screens.check(page, 'orders')
@@ -227,7 +229,7 @@ describe.each(hands)('with the %s', (how) => {
     const orders = []
     for (let n = 1; n <= 3; n += 1)
       orders.push(
-        await shop.orders.create({ items: [{ id: item.id }], idempotencyKey: `refused-${how}-${n}` }),
+        await shop.orders.create({ items: [{ id: handmade.id }], idempotencyKey: `refused-${how}-${n}` }),
       )
     await untilGivenUp(orders.length)
     receiver.setBroken(false)
@@ -283,7 +285,10 @@ describe.each(hands)('with the %s', (how) => {
       let bought = 0
       const buying = (async () => {
         while (!isOver) {
-          await shop.orders.create({ items: [{ id: item.id }], idempotencyKey: `flowing-${how}-${bought}` })
+          await shop.orders.create({
+            items: [{ id: handmade.id }],
+            idempotencyKey: `flowing-${how}-${bought}`,
+          })
           bought += 1
           await expect.poll(() => receiver.arrivals.length - rotatedFrom).toBe(bought)
         }
