@@ -1,6 +1,6 @@
 import type { LiveHint, LiveTopic } from '@shopwire/contract/dashboard'
 import type { QueryClient } from '@tanstack/react-query'
-import { useEffect, useSyncExternalStore } from 'react'
+import { useSyncExternalStore } from 'react'
 
 /** What the service hints at. A hint says that something changed, never what: the reads say that. */
 export type Topic = LiveTopic
@@ -13,7 +13,6 @@ const RECONNECT_MS = [2_000, 5_000, 10_000, 30_000, 60_000] as const
 
 let state: LiveState = 'connecting'
 const stateListeners = new Set<() => void>()
-const hintListeners = new Set<(topics: readonly Topic[]) => void>()
 
 /** Opens the stream and keeps it open. Returns what closes it. */
 export function openLive(client: QueryClient, onEnded: () => void): () => void {
@@ -35,7 +34,6 @@ export function openLive(client: QueryClient, onEnded: () => void): () => void {
   }
   const take = (message: MessageEvent<string>) => {
     const topics = readHint(message.data)
-    for (const listener of hintListeners) listener(topics)
     for (const topic of topics) changed.add(topic)
     gather ??= setTimeout(flush, GATHER_MS)
   }
@@ -84,16 +82,6 @@ export function useLiveState(): LiveState {
     },
     () => state,
   )
-}
-
-/** Calls back on every hint, for what a read alone cannot show. Most screens use `live` of useRead instead. */
-export function useLive(onHint: (topics: readonly Topic[]) => void): void {
-  useEffect(() => {
-    hintListeners.add(onHint)
-    return () => {
-      hintListeners.delete(onHint)
-    }
-  }, [onHint])
 }
 
 function setState(value: LiveState): void {

@@ -1,4 +1,4 @@
-import { Button, Checkbox, CloseButton, Popover, Radio, Stack, TextInput } from '@mantine/core'
+import { Button, CloseButton, Popover, Radio, Stack, TextInput } from '@mantine/core'
 import { IconSearch } from '@tabler/icons-react'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useKeys } from '../lib/keyboard.ts'
@@ -48,37 +48,6 @@ export function choiceFilter(
           ))}
         </Stack>
       </Radio.Group>
-    ),
-  }
-}
-
-/** Several of a few values, joined by commas in the address. */
-export function choicesFilter(
-  label: string,
-  name: string,
-  options: readonly (readonly [value: string, word: string])[],
-): Filter {
-  const read = (values: UrlValues) => values[name]?.split(',') ?? []
-  return {
-    label,
-    names: [name],
-    shown: (values) =>
-      options
-        .filter(([value]) => read(values).includes(value))
-        .map(([, word]) => word)
-        .join(', ') || undefined,
-    editor: ({ values, set }) => (
-      <Checkbox.Group
-        value={[...read(values)]}
-        onChange={(all) => set({ [name]: all.join(',') || undefined })}
-        aria-label={label}
-      >
-        <Stack gap={4}>
-          {options.map(([value, word]) => (
-            <Checkbox key={value} value={value} label={word} className={classes.option} />
-          ))}
-        </Stack>
-      </Checkbox.Group>
     ),
   }
 }
