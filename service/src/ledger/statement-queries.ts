@@ -26,7 +26,14 @@ export const selectBoundaries = (db: Queryable, account_id: string, instants: re
              case when t.created_at >= s.at then s.low else t.seq + 1 end,
              case when t.created_at >= s.at then t.seq else s.high end
         from search s
-        join transfers t on t.account_id = ${account_id} and t.seq = (s.low + s.high) / 2
+       cross join lateral (
+         -- The limit keeps the planner from joining whole tables at every step.
+         select x.seq, x.created_at
+           from transfers x
+          where x.account_id = ${account_id}
+            and x.seq = (s.low + s.high) / 2
+          limit 1
+       ) t
        where s.low < s.high
     )
     select coalesce(earlier.seq, s.low) as seq

@@ -8,6 +8,9 @@ import type { Download } from '../../src/dashboard/area.ts'
 import { statementPdf } from '../../src/dashboard/statement-pdf.ts'
 import type { TransferKind } from '../../src/ledger/queries.ts'
 import { readPeriods } from '../../src/ledger/statement.ts'
+import { selectBoundaries } from '../../src/ledger/statement-queries.ts'
+import { inAccount } from '../../src/platform/account-scope.ts'
+import { type Queryable, type Statement, statement } from '../../src/platform/db.ts'
 import { type FundingShop, openFunding } from '../../testing/funding.ts'
 import { textOfPdf } from '../../testing/pdf-text.ts'
 
@@ -210,6 +213,27 @@ test('the place of an instant in the statement is the same however long it has g
   expect(await Promise.all([periods(0), periods(1), periods(6), periods(37), periods(300)])).toEqual([
     4, 4, 4, 4, 4,
   ])
+})
+
+test('a place in the statement is found by look-ups in the primary key, never by reading the table', async () => {
+  const moves = Array.from({ length: 5_000 }, (_, n): Move => {
+    return { kind: 'funding', change: 1, atMs: NOW_MS - (5_000 - n) * 1_000 }
+  })
+  const id = await accountWith(moves)
+  await shop.database.asOwner('analyze transfers')
+  let sent: Statement | undefined
+  const many = async (of: Statement) => {
+    sent = of
+    return []
+  }
+  const spy = { many } as unknown as Queryable
+  await selectBoundaries(spy, id, [new Date(NOW_MS - 1_000_000), new Date(NOW_MS)])
+  const plan = await inAccount(shop.database.dashboardDb(), id, (tx) =>
+    tx.many<{ 'QUERY PLAN': string }>(statement(`explain ${sent?.text}`, sent?.values ?? [])),
+  )
+  const text = plan.map((row) => row['QUERY PLAN']).join('\n')
+  expect(text).toContain('Index Scan using transfers_pkey')
+  expect(text).not.toMatch(/Hash Join|Merge Join|Seq Scan on transfers/)
 })
 
 test('pages of the statement go back and forth without repeating or losing a row, under every filter', async () => {
