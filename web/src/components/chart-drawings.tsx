@@ -41,7 +41,7 @@ export function BarsDrawing(props: DrawingProps) {
   const { points, series, height } = props
   return (
     <BarChart
-      {...common(props)}
+      {...common(props, sum)}
       h={height}
       type="stacked"
       data={points.map((point) => ({ ...point }))}
@@ -61,7 +61,7 @@ export function StepAreaDrawing(props: DrawingProps) {
   const { points, series, height, threshold } = props
   return (
     <AreaChart
-      {...common(props)}
+      {...common(props, highestOf)}
       h={height}
       curveType="stepAfter"
       withDots={false}
@@ -88,10 +88,17 @@ export function StepAreaDrawing(props: DrawingProps) {
   )
 }
 
-function common({ points, series, format, formatAxis, threshold, labelEvery }: ChartShape) {
+/** Bars stand on each other, areas lie over each other. */
+const sum = (values: readonly number[]) => values.reduce((all, value) => all + value, 0)
+const highestOf = (values: readonly number[]) => Math.max(0, ...values)
+
+function common(
+  { points, series, format, formatAxis, threshold, labelEvery }: ChartShape,
+  heightOf: (values: readonly number[]) => number,
+) {
   const highest = Math.max(
     threshold?.value ?? 0,
-    ...points.map((point) => series.reduce((sum, { name }) => sum + Number(point[name] ?? 0), 0)),
+    ...points.map((point) => heightOf(series.map(({ name }) => Number(point[name] ?? 0)))),
   )
   const ticks = ticksUpTo(highest)
   return {

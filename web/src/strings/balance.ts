@@ -27,6 +27,7 @@ export const balance = {
   chart: {
     balance: 'Balance',
     flows: 'Spent and added',
+    none: 'The chart of the balance begins with the first top-up.',
     choose: 'What the chart shows',
     days: (count: number) => `${count} days`,
     summary: (from: string, to: string, days: number) =>
@@ -34,7 +35,7 @@ export const balance = {
     flowsSummary: (spent: string, added: string, days: number) =>
       `In the last ${days} days ${spent} were spent and ${added} were added.`,
     atEndOfDay: 'Balance at the end of the day',
-    spent: 'Spent, less refunds',
+    spent: 'Spent',
     added: 'Added',
     threshold: (amount: string) => `Low-balance mail, ${amount}`,
   },

@@ -1,4 +1,5 @@
 import { SegmentedControl } from '@mantine/core'
+import { useMediaQuery } from '@mantine/hooks'
 import { useState } from 'react'
 import type { Reply } from '../../api/client.ts'
 import { useRead } from '../../api/hooks.ts'
@@ -10,6 +11,7 @@ import { utcDay } from './months.ts'
 
 const { chart } = balance
 const LABELS = 8
+const LABELS_ON_PHONE = 4
 
 /** The balance at the end of each day, or what went out and came in; as a table too. */
 export function BalanceChart() {
@@ -17,6 +19,7 @@ export function BalanceChart() {
   const [count, setCount] = useState<30 | 90>(30)
   const { data } = useRead('getSpend', { query: { days: count } }, { live: ['balance'], keepPrevious: true })
   const { data: alert } = useRead('getBalanceAlert', undefined, { live: ['balance'] })
+  const isPhone = useMediaQuery('(max-width: 759px)', undefined, { getInitialValueInEffect: false })
   const days = data?.days ?? []
   const threshold = alert?.threshold_cents ?? null
   const shared = {
@@ -24,7 +27,7 @@ export function BalanceChart() {
     format: formatMoney,
     formatAxis,
     height: 188,
-    labelEvery: Math.max(1, Math.ceil(days.length / LABELS)),
+    labelEvery: Math.max(1, Math.ceil(days.length / (isPhone ? LABELS_ON_PHONE : LABELS))),
     aside: (
       <>
         <SegmentedControl
@@ -50,6 +53,12 @@ export function BalanceChart() {
       </>
     ),
   }
+  // Lines of zeros say nothing.
+  if (
+    data &&
+    days.every((day) => day.closing_cents === 0 && day.spent_cents === 0 && day.top_ups_cents === 0)
+  )
+    return <p className={classes.noChart}>{chart.none}</p>
   return (
     <div className={classes.chart}>
       {what === 'balance' ? (
@@ -68,15 +77,16 @@ export function BalanceChart() {
             : { threshold: { value: threshold, label: chart.threshold(formatMoney(threshold)) } })}
         />
       ) : (
+        // Added up over the days: a top-up is as large as weeks of spending, and one bar of it would hide the others.
         <Chart
           {...shared}
-          kind="bars"
+          kind="step-area"
           title={chart.flows}
           summary={chart.flowsSummary(sumOf(days, spentOf), sumOf(days, addedOf), count)}
           withLegend
           series={[
-            { name: 'spent', label: chart.spent, tone: 'main', count: sumOf(days, spentOf) },
-            { name: 'added', label: chart.added, tone: 'quiet', count: sumOf(days, addedOf) },
+            { name: 'spent', label: chart.spent, tone: 'main' },
+            { name: 'added', label: chart.added, tone: 'quiet' },
           ]}
         />
       )}
@@ -92,13 +102,12 @@ const sumOf = (days: readonly Day[], of: (day: Day) => number) =>
   formatMoney(days.reduce((all, day) => all + of(day), 0))
 
 function pointsOf(days: readonly Day[]) {
-  return days.map((day, n) => ({
-    at: utcDay(day.day),
-    closing: day.closing_cents,
-    spent: spentOf(day),
-    added: addedOf(day),
-    isUnfinished: n === days.length - 1,
-  }))
+  let [spent, added] = [0, 0]
+  return days.map((day) => {
+    spent += spentOf(day)
+    added += addedOf(day)
+    return { at: utcDay(day.day), closing: day.closing_cents, spent, added }
+  })
 }
 
 /** `$90k`, `$1.5m`: the axis has room for five characters. */

@@ -36,6 +36,8 @@ export function BalanceScreen({ isAdding = false }: { readonly isAdding?: boolea
     { query: { month } },
     { live: ['balance'], keepPrevious: true },
   )
+  // Read ahead, so that the dialog opens with its fields.
+  useRead('getFunding', undefined, { enabled: canPay })
   const closeDialog = () => {
     showInstructions(undefined)
     if (isAdding) void navigate({ to: paths.balance, search: true as never, replace: true })
@@ -63,6 +65,7 @@ export function BalanceScreen({ isAdding = false }: { readonly isAdding?: boolea
             leftSection={<IconPlus size={14} aria-hidden />}
             onClick={addFunds}
             disabled={!canPay}
+            title={canPay ? undefined : balance.topUp.onlyTreasurers}
           >
             {balance.addFunds}
           </Button>

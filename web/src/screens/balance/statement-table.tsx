@@ -1,4 +1,5 @@
 import { Button, TextInput } from '@mantine/core'
+import { useMediaQuery } from '@mantine/hooks'
 import { IconArrowBackUp, IconBuildingBank, IconPlusMinus, IconReceipt } from '@tabler/icons-react'
 import { useState } from 'react'
 import type { Reply } from '../../api/client.ts'
@@ -25,6 +26,8 @@ import { isFiltered, statementQuery } from './statement-filters.ts'
 const { statement } = balance
 type Row = Reply<'listTransfers'>['transfers'][number]
 
+const ROWS = 25
+
 const ICONS = {
   order: IconReceipt,
   refund: IconArrowBackUp,
@@ -43,7 +46,9 @@ function Entry({ kind }: Pick<Row, 'kind'>) {
 }
 
 /** An order leads to its story; anything else is named by the note that came with it. */
-function Reference({ row, as }: { readonly row: Row; readonly as: 'full' | 'short' }) {
+function Reference({ row, as: wanted }: { readonly row: Row; readonly as: 'full' | 'short' }) {
+  const isNarrow = useMediaQuery('(max-width: 1099px)', undefined, { getInitialValueInEffect: false })
+  const as = isNarrow ? 'short' : wanted
   if (row.order_id !== null)
     return (
       <Id id={row.order_id} as={as} to={paths.order(row.order_id)} canCopy={as === 'full'} what="order id" />
@@ -52,14 +57,23 @@ function Reference({ row, as }: { readonly row: Row; readonly as: 'full' | 'shor
 }
 
 const columns: readonly Column<Row>[] = [
-  { id: 'time', header: statement.time, width: '168px', cell: (row) => <Time at={row.created_at} /> },
-  { id: 'entry', header: statement.entry, width: '128px', cell: (row) => <Entry kind={row.kind} /> },
+  {
+    id: 'time',
+    header: statement.time,
+    width: '148px',
+    cell: (row) => (
+      <span className={classes.time}>
+        <Time at={row.created_at} />
+      </span>
+    ),
+  },
+  { id: 'entry', header: statement.entry, width: '108px', cell: (row) => <Entry kind={row.kind} /> },
   { id: 'reference', header: statement.reference, cell: (row) => <Reference row={row} as="full" /> },
   {
     id: 'amount',
     header: statement.amount,
     align: 'right',
-    width: '140px',
+    width: '116px',
     cell: (row) => (
       <span className="sw-strong">
         <Money cents={row.amount_cents} as="change" />
@@ -70,7 +84,7 @@ const columns: readonly Column<Row>[] = [
     id: 'after',
     header: statement.after,
     align: 'right',
-    width: '140px',
+    width: '116px',
     cell: (row) => (
       <span className="sw-dim">
         <Money cents={row.balance_after_cents} />
@@ -89,7 +103,8 @@ interface StatementTableProps {
 
 export function StatementTable({ month, hasMoney, onAdd }: StatementTableProps) {
   const [url, set] = useUrlState()
-  const query = { ...statementQuery(url, month), before: url.before, after: url.after }
+  const named = month === undefined ? '' : monthName(month)
+  const query = { ...statementQuery(url, month), limit: ROWS, before: url.before, after: url.after }
   const { data, error, refetch } = useRead(
     'listTransfers',
     { query },
@@ -149,7 +164,7 @@ export function StatementTable({ month, hasMoney, onAdd }: StatementTableProps) 
             >
               {data?.searched_back_to
                 ? statement.searchedTo(utcDay(data.searched_back_to))
-                : statement.noResultBody(monthName(month ?? ''))}
+                : statement.noResultBody(named)}
             </EmptyState>
           ) : url.month === undefined && !hasMoney ? (
             <EmptyState
@@ -159,9 +174,7 @@ export function StatementTable({ month, hasMoney, onAdd }: StatementTableProps) 
               {statement.noneYetBody}
             </EmptyState>
           ) : (
-            <EmptyState title={statement.none(month === undefined ? '' : monthName(month))}>
-              {statement.noneBody}
-            </EmptyState>
+            <EmptyState title={statement.none(named)}>{statement.noneBody}</EmptyState>
           )
         }
       />

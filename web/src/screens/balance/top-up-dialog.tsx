@@ -1,4 +1,4 @@
-import { Button, Radio, Stack, TextInput } from '@mantine/core'
+import { Button, Radio, Skeleton, Stack, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { Reply } from '../../api/client.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
@@ -58,7 +58,11 @@ function OpenDialog({
   if (!funding)
     return (
       <Dialog isOpen onClose={onClose} title={said.title}>
-        {error ? <ErrorState what={said.title} error={error} onRetry={() => void refetch()} /> : null}
+        {error ? (
+          <ErrorState what={said.title} error={error} onRetry={() => void refetch()} />
+        ) : (
+          <Skeleton height={160} radius="sm" />
+        )}
       </Dialog>
     )
   if (funding.providers.length === 0) return <NotOffered contact={funding.contact} onClose={onClose} />
@@ -227,7 +231,11 @@ function Instructions({ id, onClose }: { readonly id: string; readonly onClose: 
   if (!data)
     return (
       <Dialog isOpen onClose={onClose} title={said.title}>
-        {error ? <ErrorState what={said.title} error={error} onRetry={() => void refetch()} /> : null}
+        {error ? (
+          <ErrorState what={said.title} error={error} onRetry={() => void refetch()} />
+        ) : (
+          <Skeleton height={160} radius="sm" />
+        )}
       </Dialog>
     )
   const { top_up, instructions } = data

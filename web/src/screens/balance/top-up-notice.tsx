@@ -1,6 +1,7 @@
 import { Button, CloseButton, Loader } from '@mantine/core'
 import { IconCircleCheck, IconCircleMinus, IconCircleX, IconEye } from '@tabler/icons-react'
-import type { ReactNode } from 'react'
+import { useQueryClient } from '@tanstack/react-query'
+import { type ReactNode, useEffect } from 'react'
 import { useRead } from '../../api/hooks.ts'
 import { formatMoney } from '../../lib/money.ts'
 import { useUrlState } from '../../lib/url-state.ts'
@@ -34,7 +35,15 @@ interface FollowingProps {
 
 function Following({ id, isCancelled, onAgain, onClose }: FollowingProps) {
   const { data } = useRead('getTopUp', { id }, { live: ['balance'], refetchEveryMs: ASK_EVERY_MS })
-  const { data: now } = useRead('getBalance', { query: {} }, { live: ['balance'] })
+  const { data: now, isFetching } = useRead('getBalance', { query: {} }, { live: ['balance'] })
+  const client = useQueryClient()
+  const isCredited = data?.top_up.state === 'credited'
+  // This read may be ahead of the hint that the others wait for.
+  useEffect(() => {
+    if (!isCredited) return
+    for (const read of ['getBalance', 'getSpend', 'listTransfers', 'listTopUps'])
+      void client.invalidateQueries({ queryKey: [read] })
+  }, [isCredited, client])
   if (!data) return null
   const { state, amount_cents, credited_cents } = data.top_up
   const again = (
@@ -50,7 +59,7 @@ function Following({ id, isCancelled, onAgain, onClose }: FollowingProps) {
         onClose={onClose}
         title={said.creditedNow(formatMoney(credited_cents ?? amount_cents))}
       >
-        {now ? said.creditedNowBody(formatMoney(now.balance_cents)) : null}
+        {now && !isFetching ? said.creditedNowBody(formatMoney(now.balance_cents)) : null}
       </Notice>
     )
   if (state === 'review')

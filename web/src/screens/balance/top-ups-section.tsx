@@ -97,8 +97,17 @@ function Show({ row, onInstructions }: { readonly row: Row; readonly onInstructi
 
 function columnsWith(onInstructions: (id: string) => void): readonly Column<Row>[] {
   return [
-    { id: 'asked', header: said.asked, width: '168px', cell: (row) => <Time at={row.created_at} /> },
-    { id: 'state', header: said.state, width: '220px', cell: (row) => <State row={row} /> },
+    {
+      id: 'asked',
+      header: said.asked,
+      width: '150px',
+      cell: (row) => (
+        <span className={classes.time}>
+          <Time at={row.created_at} />
+        </span>
+      ),
+    },
+    { id: 'state', header: said.state, width: '190px', cell: (row) => <State row={row} /> },
     {
       id: 'reference',
       header: said.reference,
@@ -115,21 +124,21 @@ function columnsWith(onInstructions: (id: string) => void): readonly Column<Row>
       id: 'by',
       header: said.by,
       hideBelow: 'lg',
-      width: '160px',
+      width: '130px',
       cell: (row) => <span className={classes.note}>{row.created_by_name}</span>,
     },
     {
       id: 'amount',
       header: said.amount,
       align: 'right',
-      width: '140px',
+      width: '120px',
       cell: (row) => <Money cents={row.amount_cents} />,
     },
     {
       id: 'credited',
       header: said.credited,
       align: 'right',
-      width: '140px',
+      width: '120px',
       cell: (row) =>
         row.credited_cents === null ? (
           '–'
