@@ -11,7 +11,7 @@ export function showDone(title: string, consequence?: string): void {
   notifications.show({
     ...look,
     title,
-    message: consequence ?? '',
+    message: consequence ?? null,
     icon: <IconCircleCheck size={18} stroke={1.75} color="var(--sw-ok)" aria-hidden />,
     autoClose: STAYS_MS,
   })
@@ -21,7 +21,7 @@ export function showNote(title: string, more?: string): void {
   notifications.show({
     ...look,
     title,
-    message: more ?? '',
+    message: more ?? null,
     icon: <IconInfoCircle size={18} stroke={1.75} color="var(--sw-ink-2)" aria-hidden />,
     autoClose: STAYS_MS,
   })

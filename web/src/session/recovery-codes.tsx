@@ -30,8 +30,9 @@ export function RecoveryCodes({
           {words.download}
         </Button>
       </div>
-      <p className="sw-meta">
-        <IconAlertTriangle size={13} color="var(--sw-warn)" aria-hidden /> {words.warning}
+      <p className={classes.warning}>
+        <IconAlertTriangle size={15} stroke={1.75} aria-hidden />
+        {words.warning}
       </p>
       <Checkbox
         label={words.stored}

@@ -1,8 +1,8 @@
-import { Spotlight } from '@mantine/spotlight'
+import { closeSpotlight, Spotlight } from '@mantine/spotlight'
 import { IconHelp, IconLogout, IconSearch } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { type ReactNode, useState } from 'react'
+import { type KeyboardEvent, type ReactNode, useState } from 'react'
 import { api } from '../api/client.ts'
 import { Key } from '../components/pager.tsx'
 import { parseSearch } from '../lib/url-state.ts'
@@ -84,17 +84,27 @@ export function Palette({
     [words.actions, matching(actions)],
   ] as const
   const results = looksLikeId ? (found.data ?? []) : []
+  // Mantine selects the first action when the text changes, and an answer comes later: a pasted id and Enter must open it.
+  const openFirst = (event: KeyboardEvent) => {
+    const first = results[0]
+    if (event.key !== 'Enter' || !first || document.querySelector(`.${classes.action}[data-selected]`)) return
+    event.preventDefault()
+    closeSpotlight()
+    go(first.path)
+  }
   const isEmpty = results.length === 0 && groups.every(([, all]) => all.length === 0)
   return (
     <Spotlight.Root
       query={text}
       onQueryChange={setText}
       shortcut="mod + K"
+      centered={false}
       size={560}
       yOffset="14vh"
       onSpotlightClose={() => setText('')}
     >
       <Spotlight.Search
+        onKeyDown={openFirst}
         placeholder={words.placeholder}
         aria-label={words.placeholder}
         leftSection={<IconSearch size={18} stroke={1.6} aria-hidden />}

@@ -64,10 +64,12 @@ export function Rail({ session, store, onSignOut, onNavigate }: RailProps) {
         ))}
       </nav>
       <footer className={classes.footer}>
-        <div className={classes.state} data-open={store ? store.is_open && store.api === 'up' : undefined}>
-          <span className={classes.dot} aria-hidden />
-          {storeWords(store)}
-        </div>
+        {store ? (
+          <div className={classes.state} data-open={store.is_open && store.api === 'up'}>
+            <span className={classes.dot} aria-hidden />
+            {storeWords(store)}
+          </div>
+        ) : null}
         <div className={classes.foot}>
           {store?.docs_url ? (
             <a href={store.docs_url} target="_blank" rel="noreferrer" className={classes.docs}>
@@ -84,8 +86,7 @@ export function Rail({ session, store, onSignOut, onNavigate }: RailProps) {
   )
 }
 
-function storeWords(store: StoreState | undefined): string {
-  if (!store) return shell.store.unknown
+function storeWords(store: StoreState): string {
   if (!store.is_open) return shell.store.closed
   return store.api === 'up' ? shell.store.open : shell.store.degraded
 }

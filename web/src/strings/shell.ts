@@ -35,7 +35,6 @@ export const shell = {
     open: 'Store open, API up',
     closed: 'Store closed',
     degraded: 'Store open, delivery paused',
-    unknown: 'Store state unknown',
     banner: 'The store is closed.',
     bannerMore: 'Reads work; new orders get 503 and cost nothing. Paid orders are still delivered.',
     since: 'Closed since',

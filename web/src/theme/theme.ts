@@ -159,6 +159,8 @@ export const theme = createTheme({
     },
     Switch: { defaultProps: { size: 'sm' }, styles: { label: { fontSize: 13, lineHeight: '20px' } } },
     Table: { defaultProps: { verticalSpacing: 0, horizontalSpacing: 'sm', fz: 'sm' } },
+    // Softer than Mantine's: it marks a place, it is not content.
+    Skeleton: { classNames: { root: 'sw-skeleton' } },
     Tabs: { defaultProps: { color: 'accent' } },
     Tooltip: {
       defaultProps: {
