@@ -54,7 +54,7 @@ export function UrlForm({ isFirst = false, url = '', children, onDone, onSecret 
       }}
     >
       {field}
-      {children}
+      {children ? <div className={classes.consequence}>{children}</div> : null}
       {isFirst ? (
         <Button type="submit" variant="filled" disabled={wanted === ''} loading={set.isPending}>
           {setup.setUrl}
