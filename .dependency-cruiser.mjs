@@ -89,6 +89,21 @@ export default {
       to: { path: '^service/src/embedded\\.ts$' },
     },
     {
+      name: 'development-is-for-npm-run-dev',
+      severity: 'error',
+      comment:
+        'service/development/ signs in without a password and writes a past that never was. No program of the service may contain it.',
+      from: { pathNot: '^(service/(development|test)|tools)/' },
+      to: { path: '^service/development/' },
+    },
+    {
+      name: 'tools-use-the-service-through-development',
+      severity: 'error',
+      comment: 'tools/ runs the service as a process, or uses @shopwire/service/past-store and dev-access.',
+      from: { path: '^tools/' },
+      to: { path: '^service/(src|bin|testing)/' },
+    },
+    {
       name: 'cli-meets-the-emulator-as-a-process',
       severity: 'error',
       comment:

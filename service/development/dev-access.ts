@@ -1,11 +1,11 @@
-import { loadConfig } from './config.ts'
-import { sql } from './platform/db.ts'
-import { createLog } from './platform/log.ts'
-import { COOKIES, setCookie } from './sessions/cookies.ts'
-import { selectAccountsOf, selectPersonByEmail } from './sessions/people.ts'
-import { createSession } from './sessions/session-store.ts'
-import { secretBinding } from './webhooks/endpoint.ts'
-import { openDatabaseFrom, openKeyringFrom } from './wiring.ts'
+import { loadConfig } from '../src/config.ts'
+import { sql } from '../src/platform/db.ts'
+import { createLog } from '../src/platform/log.ts'
+import { COOKIES, setCookie } from '../src/sessions/cookies.ts'
+import { selectAccountsOf, selectPersonByEmail } from '../src/sessions/people.ts'
+import { createSession } from '../src/sessions/session-store.ts'
+import { secretBinding } from '../src/webhooks/endpoint.ts'
+import { openDatabaseFrom, openKeyringFrom } from '../src/wiring.ts'
 
 export type DevAccess = ReturnType<typeof openDevAccess>
 
