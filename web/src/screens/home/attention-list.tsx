@@ -19,7 +19,7 @@ import { home } from '../../strings/home.ts'
 import { orders } from '../../strings/orders.ts'
 import { minuteOf } from './day-start.ts'
 import classes from './home.module.css'
-import type { HomeData } from './home-screen.tsx'
+import type { HomeData } from './home-types.ts'
 
 type Entry = HomeData['attention'][number]
 

@@ -8,7 +8,7 @@ import { paths } from '../../paths.ts'
 import { words } from '../../strings/common.ts'
 import { home } from '../../strings/home.ts'
 import classes from './home.module.css'
-import type { HomeData } from './home-screen.tsx'
+import type { HomeData } from './home-types.ts'
 
 const DAYS_SHOWN = 30
 const HOURS_OF_DAY = 24

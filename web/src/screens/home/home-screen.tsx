@@ -18,11 +18,10 @@ import { AttentionList } from './attention-list.tsx'
 import { dayStart, minuteOf } from './day-start.ts'
 import classes from './home.module.css'
 import { HomeFigures } from './home-figures.tsx'
+import type { HomeData } from './home-types.ts'
 import { LatestOrders } from './latest-orders.tsx'
 import { Setup } from './setup.tsx'
 import { SpendChart } from './spend-chart.tsx'
-
-export type HomeData = Reply<'getHome'>
 
 const EVERY_MS = 30_000
 

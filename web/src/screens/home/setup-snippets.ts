@@ -1,5 +1,5 @@
 import type { Snippet } from '../../components/code-well.tsx'
-import type { HomeData } from './home-screen.tsx'
+import type { HomeData } from './home-types.ts'
 
 type Item = NonNullable<HomeData['checklist']>['item']
 

@@ -14,7 +14,7 @@ import { paths } from '../../paths.ts'
 import { useStoreState } from '../../shell/store-state.ts'
 import { home } from '../../strings/home.ts'
 import classes from './home.module.css'
-import type { HomeData } from './home-screen.tsx'
+import type { HomeData } from './home-types.ts'
 import { snippetsFor } from './setup-snippets.ts'
 
 type Checklist = NonNullable<HomeData['checklist']>

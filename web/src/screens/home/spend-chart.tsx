@@ -1,7 +1,7 @@
 import { Chart } from '../../components/chart.tsx'
 import { formatDollars, formatMoney } from '../../lib/money.ts'
 import { home } from '../../strings/home.ts'
-import type { HomeData } from './home-screen.tsx'
+import type { HomeData } from './home-types.ts'
 
 const { spend: said } = home
 const LABEL_EVERY = 7

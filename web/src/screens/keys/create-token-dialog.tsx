@@ -5,7 +5,7 @@ import { useAct } from '../../api/hooks.ts'
 import { Dialog, DialogActions } from '../../components/dialogs.tsx'
 import { tokens } from '../../strings/keys.ts'
 import classes from './keys.module.css'
-import type { NewToken } from './tokens-section.tsx'
+import type { NewToken } from './token-types.ts'
 
 const { form: said } = tokens
 const RIGHTS = Object.keys(tokens.rights) as TokenRight[]

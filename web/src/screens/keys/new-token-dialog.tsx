@@ -2,7 +2,7 @@ import { SnippetTabs } from '../../components/code-well.tsx'
 import { SecretOnce } from '../../components/dialogs.tsx'
 import { formatDay } from '../../lib/time.ts'
 import { tokens } from '../../strings/keys.ts'
-import type { NewToken } from './tokens-section.tsx'
+import type { NewToken } from './token-types.ts'
 
 const { made: said } = tokens
 

@@ -13,9 +13,9 @@ import { keys, tokens } from '../../strings/keys.ts'
 import { CreateTokenDialog } from './create-token-dialog.tsx'
 import classes from './keys.module.css'
 import { NewTokenDialog } from './new-token-dialog.tsx'
+import type { NewToken } from './token-types.ts'
 
 export type Token = Reply<'listTokens'>['tokens'][number]
-export type NewToken = Reply<'createToken'>
 
 /** The reader's own tokens for `shopwire listen` and `shopwire orders prove`. */
 export function TokensSection() {

@@ -7,7 +7,7 @@ import { formatTime } from '../../lib/time.ts'
 import { paths } from '../../paths.ts'
 import { orders } from '../../strings/orders.ts'
 import classes from './order.module.css'
-import type { OrderDetail } from './order-screen.tsx'
+import type { OrderDetail } from './order-types.ts'
 
 const { card } = orders.order
 const HASH_ENDS = 8

@@ -6,7 +6,7 @@ import { Masked } from '../../components/masked.tsx'
 import { Section } from '../../components/page.tsx'
 import { orders } from '../../strings/orders.ts'
 import classes from './order.module.css'
-import type { OrderDetail } from './order-screen.tsx'
+import type { OrderDetail } from './order-types.ts'
 
 const { links: said } = orders.order
 const SHOWN_FIRST = 12

@@ -3,7 +3,7 @@ import { Section } from '../../components/page.tsx'
 import { formatMoney } from '../../lib/money.ts'
 import { orders } from '../../strings/orders.ts'
 import classes from './order.module.css'
-import type { OrderDetail } from './order-screen.tsx'
+import type { OrderDetail } from './order-types.ts'
 
 const { order: said } = orders
 

@@ -23,8 +23,7 @@ import { GiftLinks } from './gift-links.tsx'
 import classes from './order.module.css'
 import { OrderLines } from './order-lines.tsx'
 import { OrderStory } from './order-story.tsx'
-
-export type OrderDetail = Reply<'getOrder'>
+import type { OrderDetail } from './order-types.ts'
 
 const { order: said } = orders
 const SKELETON_ROWS = 6

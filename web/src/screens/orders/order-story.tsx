@@ -19,7 +19,7 @@ import { formatDuration, formatRelative, formatUtc } from '../../lib/time.ts'
 import { paths } from '../../paths.ts'
 import { orders } from '../../strings/orders.ts'
 import classes from './order.module.css'
-import type { OrderDetail } from './order-screen.tsx'
+import type { OrderDetail } from './order-types.ts'
 
 type Entry = OrderDetail['story'][number]
 type EntryOf<Kind extends Entry['kind']> = Extract<Entry, { readonly kind: Kind }>

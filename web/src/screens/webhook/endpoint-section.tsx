@@ -9,7 +9,7 @@ import { paths } from '../../paths.ts'
 import { webhook as text } from '../../strings/webhook.ts'
 import classes from './webhook.module.css'
 import type { Decision } from './webhook-dialogs.tsx'
-import type { Webhook } from './webhook-screen.tsx'
+import type { Webhook } from './webhook-types.ts'
 
 const { endpoint } = text
 

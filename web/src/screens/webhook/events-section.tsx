@@ -3,7 +3,7 @@ import { Section } from '../../components/page.tsx'
 import { Time } from '../../components/time.tsx'
 import { webhook as text } from '../../strings/webhook.ts'
 import classes from './webhook.module.css'
-import type { Webhook } from './webhook-screen.tsx'
+import type { Webhook } from './webhook-types.ts'
 
 const { events } = text
 const TYPES = Object.keys(events.meanings) as (keyof typeof events.meanings)[]

@@ -6,7 +6,7 @@ import { formatCount } from '../../lib/money.ts'
 import { paths } from '../../paths.ts'
 import { webhook as text } from '../../strings/webhook.ts'
 import { errorWord } from '../deliveries/diagnosis.ts'
-import type { Webhook } from './webhook-screen.tsx'
+import type { Webhook } from './webhook-types.ts'
 
 const { figures } = text
 

@@ -7,7 +7,7 @@ import { webhook as text } from '../../strings/webhook.ts'
 import { useNow } from '../deliveries/countdown.tsx'
 import classes from './webhook.module.css'
 import type { Decision } from './webhook-dialogs.tsx'
-import type { Webhook } from './webhook-screen.tsx'
+import type { Webhook } from './webhook-types.ts'
 
 const { secret: words } = text
 

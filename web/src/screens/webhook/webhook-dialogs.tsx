@@ -6,7 +6,7 @@ import { webhook as text } from '../../strings/webhook.ts'
 import { NewSecret } from './new-secret.tsx'
 import { UrlForm } from './url-form.tsx'
 import classes from './webhook.module.css'
-import type { Webhook } from './webhook-screen.tsx'
+import type { Webhook } from './webhook-types.ts'
 
 export type Decision = 'url' | 'stop' | 'rotate' | 'end'
 

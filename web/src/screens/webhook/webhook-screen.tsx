@@ -20,8 +20,7 @@ import { SetUp } from './set-up.tsx'
 import { TestOutcome } from './test-outcome.tsx'
 import classes from './webhook.module.css'
 import { type Decision, WebhookDialogs } from './webhook-dialogs.tsx'
-
-export type Webhook = Reply<'getWebhook'>
+import type { Webhook } from './webhook-types.ts'
 
 /** The endpoint, how it does, and what signs its events. */
 export function WebhookScreen() {
