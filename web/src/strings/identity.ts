@@ -63,7 +63,7 @@ export const identity = {
     back: 'Back',
     signOut: 'Sign out',
     done: 'Second factor set up',
-    doneMore: 'You are asked for it when you sign in and before money or secrets move.',
+    doneMore: 'It confirms what asks for one, such as a new key or a revealed link.',
   },
   totp: {
     title: 'Authenticator app',
@@ -84,7 +84,7 @@ export const identity = {
   },
   forgot: {
     title: 'Reset your password',
-    lead: 'We mail you a link. It works for 30 minutes, once.',
+    lead: 'We mail you a link. It works for one hour, once.',
     submit: 'Mail me a link',
     sentTitle: 'Look into your inbox',
     sent: (email: string) =>
@@ -106,7 +106,7 @@ export const identity = {
     title: 'Confirm your e-mail',
     working: 'Confirming…',
     done: 'Your e-mail is confirmed',
-    doneMore: 'Alerts about balance, keys and webhook now reach you.',
+    doneMore: 'Mail about your sign-in and your accounts goes to this address.',
     goOn: 'Go to the dashboard',
     failed: 'This link did not confirm anything',
     noToken: 'This page opens from the link in our mail.',

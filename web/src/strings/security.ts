@@ -69,7 +69,7 @@ export const security = {
   changedMore: 'Your other sessions were signed out.',
   email: 'E-mail',
   emailVerified: 'confirmed',
-  emailNotVerified: 'not confirmed: alerts do not reach you',
+  emailNotVerified: 'not confirmed yet',
   sendVerification: 'Send link again',
   verificationSent: 'Link sent',
   verificationSentMore: 'Open it on this or another device.',

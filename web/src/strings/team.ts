@@ -39,7 +39,7 @@ export const team = {
   roles: {
     owner: 'Everything: people, keys, money, webhook.',
     developer: 'Keys, webhook, orders, links. Sees the balance, moves no money.',
-    finance: 'Balance, statements, top-ups. Sees orders, no links, no keys.',
+    finance: 'Top-ups and the low-balance mail. Sees the rest, reveals no link.',
     viewer: 'Sees, changes nothing.',
   },
   inviteTitle: 'Invite somebody',
