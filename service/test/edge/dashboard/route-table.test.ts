@@ -54,7 +54,7 @@ const send = (route: DashboardRoute, browser: SignedInBrowser | undefined, heade
 test('every route has an example, a path below /api, and an id only as its last segment', () => {
   expect(table.filter((route) => exampleOf(route) === undefined)).toEqual([])
   expect(new Set(table.map(({ name }) => name)).size).toBe(table.length)
-  expect(table.filter(({ path }) => !/^\/api(\/[a-z0-9-]+)+(\/\{id\})?$/.test(path))).toEqual([])
+  expect(table.filter(({ path }) => !/^\/api(\/[a-z0-9-]+)+(\.(csv|pdf)|\/\{id\})?$/.test(path))).toEqual([])
 })
 
 test('reads take no body, and actions no query', () => {

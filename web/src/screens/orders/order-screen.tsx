@@ -1,7 +1,7 @@
 import { Button, Skeleton } from '@mantine/core'
 import { IconBraces } from '@tabler/icons-react'
 import { useState } from 'react'
-import { api, type Reply } from '../../api/client.ts'
+import { api } from '../../api/client.ts'
 import { useRead } from '../../api/hooks.ts'
 import { RequestError } from '../../api/request-error.ts'
 import { AppLink } from '../../components/app-link.tsx'

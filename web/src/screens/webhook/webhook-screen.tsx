@@ -1,7 +1,6 @@
 import { Button } from '@mantine/core'
 import { IconSend } from '@tabler/icons-react'
 import { type ReactNode, useState } from 'react'
-import type { Reply } from '../../api/client.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { may, useMay } from '../../api/session.ts'
 import { AppLink } from '../../components/app-link.tsx'
