@@ -7,19 +7,31 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { descendantsOf, isAlive } from '@shopwire/engines'
+import { checkInvariants } from '@shopwire/proof/invariants'
+import { chromium } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
 
+const CHROMIUM = process.env.SHOPWIRE_CHROMIUM ?? '/usr/bin/chromium'
+/** The first start makes months of history. */
+const FIRST_READY_MS_MAX = 120_000
 const READY_MS_MAX = 60_000
 /** In order, and by force where that hangs. */
 const GONE_MS_MAX = 30_000
+const TEST_MS_MAX = 400_000
 
-test('npm run dev is ready within a minute, its printed command buys an order when pasted, and Ctrl-C leaves no process', async () => {
+test('npm run dev is ready within two minutes with a demo that obeys every invariant; its command buys, its pages sign in and show mail and verified events; the next start reuses all of it', {
+  timeout: TEST_MS_MAX,
+}, async () => {
   const data = await dataFolder()
   const startedMs = performance.now()
-  const { dev, printed, ports } = await startDev(data)
-  expect(performance.now() - startedMs).toBeLessThan(READY_MS_MAX)
+  const first = await startDev(data)
+  expect(performance.now() - startedMs).toBeLessThan(FIRST_READY_MS_MAX)
+  const owner = /^SHOPWIRE_DATABASE_OWNER_URL=(.+)$/m.exec(
+    await readFile(join(data, 'store.env'), 'utf8'),
+  )?.[1]
+  expect(await checkInvariants(owner ?? '')).toEqual([])
 
-  const pasted = /^key=[\s\S]*?^$/m.exec(printed)?.[0] ?? ''
+  const pasted = /^key=[\s\S]*?^$/m.exec(first.printed)?.[0] ?? ''
   const { stdout } = await promisify(execFile)('bash', ['-c', pasted])
   expect(stdout.match(/^HTTP\/1\.1 .*$/gm)?.map((line) => line.trim())).toEqual([
     'HTTP/1.1 200 OK',
@@ -29,14 +41,67 @@ test('npm run dev is ready within a minute, its printed command buys an order wh
   expect(stdout).toContain('"name":"Aurora Ring"')
   expect(stdout).toContain('idempotent-replayed: true')
   expect(stdout).toMatch(/"links":\["https:\/\/gift\.example\//)
+  await lookAround(first.pages, /ord_[0-9a-z]{26}/.exec(stdout)?.[0] ?? '')
+  const foreign = await fetch(`${first.pages}/sign-in`, {
+    method: 'POST',
+    headers: { origin: 'http://localhost:1' },
+    body: 'email=owner@shopwire.localhost',
+  })
+  expect([foreign.status, foreign.headers.get('set-cookie')]).toEqual([403, null])
+  await interrupt(first, data)
 
+  const againMs = performance.now()
+  const second = await startDev(data)
+  expect(performance.now() - againMs).toBeLessThan(READY_MS_MAX)
+  expect(keyIn(second.printed)).toBe(keyIn(first.printed))
+  await interrupt(second, data)
+})
+
+/** As a newcomer: signs in with one click, sees the order that was just bought, and looks into both inboxes. */
+async function lookAround(pages: string, order_id: string) {
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] })
+  onTestFinished(() => browser.close())
+  const page = await browser.newPage()
+  await page.goto(pages)
+  await page
+    .getByRole('row', { name: /Maya Lindqvist/ })
+    .getByRole('button', { name: 'Sign in' })
+    .click()
+  await page.getByText('Lantern Games').first().waitFor()
+  await page.getByText(order_id.slice(-6)).first().waitFor()
+  await page.goto(`${pages}/mail`)
+  await page.getByRole('heading', { name: 'Invitation to Lantern Games on Shopwire' }).waitFor()
+  await page.goto(`${pages}/webhooks`)
+  const bought = page.getByRole('article').filter({ hasText: order_id })
+  await expect.poll(() => bought.getByText('verified').count()).toBe(2)
+  expect(await page.content()).not.toContain('gift.example')
+  await browser.close()
+}
+
+const keyIn = (printed: string) => /^key=.*$/m.exec(printed)?.[0]
+
+/** Ctrl-C, to the whole group. */
+async function interrupt({ dev, ports }: Awaited<ReturnType<typeof startDev>>, data: string) {
   process.kill(-(dev.pid as number), 'SIGINT')
   await once(dev, 'close')
   for (const port of ports) expect(await isListening(port)).toBe(false)
   expect(await processesNaming(data)).toEqual([])
+}
+
+test('npm run dev -- --empty starts a store without accounts, and says how to make one', async () => {
+  const data = await dataFolder()
+  const empty = await startDev(data, '--empty')
+  const line = /^node .* accounts create .*$/m.exec(empty.printed)?.[0] ?? ''
+  const cwd = new URL('..', import.meta.url)
+  const made = await promisify(execFile)('bash', ['-c', line], { cwd })
+  expect(made.stdout).toMatch(/acct_[0-9a-z]{26}/)
+  expect(await (await fetch(empty.pages)).text()).toContain('This store is empty.')
+  await interrupt(empty, data)
 })
 
-test('npm run dev leaves no process when npm is ended by a signal or its child is killed', async () => {
+test('npm run dev leaves no process when npm is ended by a signal or its child is killed', {
+  timeout: TEST_MS_MAX,
+}, async () => {
   const data = await dataFolder()
   // As a supervisor, a closed terminal or a person with another terminal would: one process is meant, the others have to notice.
   for (const [who, signal] of [
@@ -46,12 +111,12 @@ test('npm run dev leaves no process when npm is ended by a signal or its child i
     ['npm', 'SIGKILL'],
     ['dev.ts', 'SIGKILL'],
   ] as const) {
-    const { dev, printed, ports } = await startDev(data)
+    const { dev, printed, ports } = await startDev(data, '--empty')
     const npm = dev.pid as number
     const family = [npm, ...descendantsOf(npm)]
     onTestFinished(() => killRest(family, family.map(commandOf)))
-    // npm, perhaps a shell, dev.ts, two watchers with a server each, the database and its own processes, and what ends them.
-    expect(family.length, printed).toBeGreaterThan(8)
+    // npm, perhaps a shell, dev.ts, three watchers with a server each, the database and its own processes, and what ends them.
+    expect(family.length, printed).toBeGreaterThan(10)
     process.kill(who === 'npm' ? npm : pidOf(family, 'tools/dev.ts'), signal)
     await expect
       .poll(() => family.filter(isAlive).map(commandOf), {
@@ -73,8 +138,8 @@ async function dataFolder(): Promise<string> {
 }
 
 /** As in a terminal: in a group of its own, to which Ctrl-C goes. */
-async function startDev(data: string) {
-  const dev = spawn('npm', ['run', 'dev', '--', '--data', data], {
+async function startDev(data: string, ...options: string[]) {
+  const dev = spawn('npm', ['run', 'dev', '--', '--data', data, ...options], {
     cwd: new URL('..', import.meta.url),
     detached: true,
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -96,11 +161,12 @@ async function startDev(data: string) {
   })
   const ports = [
     ...printed.matchAll(
-      /http:\/\/127\.0\.0\.1:(\d+)\/(?:v1\/status|readyz)|PostgreSQL: .*port (\d+)|worker: port (\d+)/g,
+      /(?:Dashboard|API|Health|Mail) +http:\/\/[a-z0-9.]+:(\d+)|PostgreSQL: .*port (\d+)|(?:worker|dashboard): port (\d+)/g,
     ),
   ].map(([, ...found]) => Number(found.find(Boolean)))
-  expect(ports).toHaveLength(4)
-  return { dev, printed, ports }
+  expect(ports).toHaveLength(7)
+  const pages = /^ +Mail +(http:\/\/localhost:\d+)\/mail$/m.exec(printed)?.[1] ?? ''
+  return { dev, printed, ports, pages }
 }
 
 /** Whatever the test found. A pid may be somebody else's by now. */

@@ -24,7 +24,7 @@ export function tellLanternGames(world: World, { webhookUrl, signedUp }: Lantern
   const { handlers, operator } = store
   const dayOf = (daysAgo: number) => Math.floor((endMs - daysAgo * DAY) / DAY) * DAY
   const at = (daysAgo: number, hour: number, run: () => Promise<unknown>) =>
-    agenda.at(dayOf(daysAgo) + hour * HOUR, run)
+    agenda.at(dayOf(daysAgo) + hour * HOUR + random.between(0, 59_999), run)
   const call = (who: PersonName, role: Role) => ({
     member: memberOf(store, account_id, signedUp.get(who) as SignedUp, role),
     id: '',
@@ -121,7 +121,7 @@ export function tellLanternGames(world: World, { webhookUrl, signedUp }: Lantern
 
   for (let daysAgo = LANTERN.days - 1; daysAgo >= 0; daysAgo -= 1) {
     at(daysAgo, 8.2 + random.next(), topUpIfLow)
-    at(daysAgo, 0, async () => {
+    agenda.at(dayOf(daysAgo), async () => {
       for (const ms of arrivals(world, dayOf(daysAgo), ordersPerDay(daysAgo))) agenda.at(ms, buy)
       for (let hour = 0; hour < 24; hour += 1) agenda.at(dayOf(daysAgo) + (hour + 0.05) * HOUR, reconcile)
     })
@@ -152,7 +152,7 @@ export function tellLanternGames(world: World, { webhookUrl, signedUp }: Lantern
     const isOut = (item: DemoItem) => item.collection === GREENHOUSE && store.nowMs() < dayOf(80) + 8 * HOUR
     const popular = items
       .filter((item) => !isOut(item))
-      .map((item, n) => [item, item.type === 'frame' ? 6 : item.type === 'bundle' ? 8 : 26 - n] as const)
+      .map((item, n) => [item, item.type === 'frame' ? 4 : item.type === 'bundle' ? 8 : 26 - n] as const)
     const cart = chooseCart(world, popular).map(
       ({ item, qty }): CartItem => ({
         id: item.id,

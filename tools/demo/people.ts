@@ -5,8 +5,6 @@ import type { Member, PastStore } from '@shopwire/service/past-store'
 export interface DemoPerson {
   readonly name: string
   readonly email: string
-  /** Whether they have set up an authenticator app. */
-  readonly hasTotp: boolean
   /** Where they usually sit. */
   readonly address: string
 }
@@ -14,10 +12,9 @@ export interface DemoPerson {
 /** Only ever in a development store, which is on this machine. Printed at its start. */
 export const DEMO_PASSWORD = 'only-for-development'
 
-const person = (name: string, mailbox: string, address: string, hasTotp = true): DemoPerson => ({
+const person = (name: string, mailbox: string, address: string): DemoPerson => ({
   name,
   email: `${mailbox}@shopwire.localhost`,
-  hasTotp,
   address,
 })
 
@@ -25,10 +22,10 @@ export const PEOPLE = {
   owner: person('Maya Lindqvist', 'owner', '203.0.113.21'),
   developer: person('Tomás Rivera', 'developer', '203.0.113.48'),
   finance: person('Ingrid Okafor', 'finance', '203.0.113.77'),
-  viewer: person('Sam Whitfield', 'viewer', '203.0.113.130', false),
-  newcomer: person('Noor Haddad', 'newcomer', '203.0.113.201', false),
+  viewer: person('Sam Whitfield', 'viewer', '203.0.113.130'),
+  newcomer: person('Noor Haddad', 'newcomer', '203.0.113.201'),
   neighbour: person('Piotr Zielinski', 'neighbour', '203.0.113.164'),
-  contractor: person('Jonas Weber', 'contractor', '203.0.113.9', false),
+  contractor: person('Jonas Weber', 'contractor', '203.0.113.9'),
 } as const satisfies Record<string, DemoPerson>
 
 export type PersonName = keyof typeof PEOPLE

@@ -1,5 +1,5 @@
 import type { CartItem } from '@shopwire/contract'
-import { DAY, type DemoItem, HOUR, isByHand, MINUTE, newLinks, SECOND, type World } from './world.ts'
+import { type DemoItem, HOUR, isByHand, MINUTE, newLinks, type World } from './world.ts'
 
 export interface DemoKey {
   readonly id: string
@@ -17,8 +17,6 @@ export interface Wish {
 const HOURS = [9, 7, 5, 4, 3, 2, 2, 3, 4, 6, 7, 8, 10, 11, 12, 13, 15, 18, 20, 21, 20, 18, 15, 12]
 /** From Sunday to Saturday. */
 const WEEKDAYS = [1.2, 0.85, 0.8, 0.85, 0.95, 1.25, 1.35]
-const OPERATORS_FROM = 7
-const OPERATORS_UNTIL = 20
 const CANCEL_REASONS = ['The publisher withdrew this item.', 'No links could be obtained for this item.']
 
 /** Times of one day's orders, as the days of a week and the hours of a day have them. */
@@ -75,7 +73,7 @@ export function createTrade(world: World, account_id: string) {
       await store.fulfil(account_id, id)
       deliverSoon()
     })
-    const readyMs = missing > 0 ? handTime(world, now) : doneMs
+    const readyMs = missing > 0 ? now + random.between(6 * MINUTE, 50 * MINUTE) : doneMs
     // The newest ones are still waiting for their operator.
     const isLeftOpen = now > endMs - HOUR
     if (missing > 0 && !isLeftOpen) agenda.at(readyMs, () => finishByHand(id, missing))
@@ -87,16 +85,6 @@ export function createTrade(world: World, account_id: string) {
   }
 
   return { order, deliverAt, deliverSoon }
-}
-
-/** When an operator comes round to an order: within the hour in the daytime, else the next morning. */
-function handTime({ random }: World, nowMs: number): number {
-  const at = nowMs + random.between(6 * MINUTE, 50 * MINUTE)
-  const dayMs = at - (at % DAY)
-  const hour = (at - dayMs) / HOUR
-  if (hour >= OPERATORS_FROM && hour < OPERATORS_UNTIL) return at
-  const morningMs = dayMs + OPERATORS_FROM * HOUR + (hour >= OPERATORS_UNTIL ? DAY : 0)
-  return morningMs + random.between(0, 40 * MINUTE) + SECOND
 }
 
 /** One to three different items, mostly one of each. */
