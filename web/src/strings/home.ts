@@ -18,6 +18,7 @@ export const home = {
       : `Orders are flowing; ${waiting === 1 ? '1 waits' : `${formatCount(waiting)} wait`} for delivery.`,
   noneToday: 'No orders yet today.',
   closed: 'The store is closed; nothing can be bought.',
+  inDays: (count: number) => `in ${count} days`,
   createKey: 'Create key',
   addFunds: 'Add funds',
 

@@ -147,6 +147,7 @@ export const orders = {
       reset: 'the connection broke',
       blocked: 'the address is not public',
       bad_response: 'the answer was not HTTP',
+      internal: 'a fault on our side',
     } as Readonly<Record<string, string>>,
     eventNoEndpoint: 'No endpoint was set, so it was sent nowhere',
     eventPending: 'Waiting for its first attempt',

@@ -134,7 +134,7 @@ function tell(entry: Entry): Told {
       return {
         icon: <IconCalendarTime {...icon} />,
         tone: 'plain',
-        title: title(entry.name, formatRelative(entry.at)),
+        title: title(entry.name, comingIn(entry.at)),
         body: body(entry.percent),
         action,
         to: `${paths.catalogue}?open=${entry.item_id}`,
@@ -145,7 +145,7 @@ function tell(entry: Entry): Told {
       return {
         icon: <IconBuildingStore {...icon} />,
         tone: 'plain',
-        title: title(formatRelative(entry.closes_at)),
+        title: title(comingIn(entry.closes_at)),
         body: body(entry.reason, formatShort(entry.opens_at)),
         action,
         to: paths.orders,
@@ -181,4 +181,12 @@ function tellBalance(entry: Extract<Entry, { readonly kind: 'balance_low' }>): T
     action,
     to: paths.topUp,
   }
+}
+
+const DAY_MS = 86_400_000
+
+/** `in 2 days`, `in 5 h`: whole days as soon as there are two. */
+function comingIn(iso: string, nowMs = Date.now()): string {
+  const days = Math.floor((Date.parse(iso) - nowMs) / DAY_MS)
+  return days >= 2 ? home.inDays(days) : formatRelative(iso, nowMs)
 }

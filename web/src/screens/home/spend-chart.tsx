@@ -17,7 +17,7 @@ export function SpendChart({ spend }: { readonly spend: HomeData['spend'] }) {
         title={said.title}
         summary={said.summary(sum)}
         aside={<span className="sw-meta">{said.sum(sum)}</span>}
-        height={208}
+        height={240}
         labelEvery={LABEL_EVERY}
         points={spend.days.map(({ day: at, order_cents }, n) => ({
           at: day.format(new Date(`${at}T00:00:00Z`)),

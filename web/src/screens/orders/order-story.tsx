@@ -160,7 +160,7 @@ const toneOf = (status: number) => (status === 201 ? 'ok' : status < 300 ? 'plai
 
 const RequestName = ({ id }: { readonly id: string }) => (
   <span className={classes.request}>
-    {said.request} <Id id={id} as="short" canCopy what="request id" />
+    {said.request} <Id id={id} as="short" />
   </span>
 )
 
@@ -213,8 +213,14 @@ function tellDelivery(entry: EntryOf<'delivery'>): Told {
     icon: <IconSend2 {...icon} />,
     title: <EventName id={event_id} type={type} isSent />,
     note: `${what}${isAccepted || next === '' ? '' : '.'}${next}`,
-    outcome: <Status kind={isAccepted ? 'accepted' : 'failed'} word={String(status ?? 'timeout')} isChip />,
+    outcome: <Status kind={isAccepted ? 'accepted' : 'failed'} {...codeOf(status, error)} isChip />,
   }
+}
+
+/** The code of the answer; without one, whether it was too late or something else. */
+function codeOf(status: number | null, error: string | null): { word?: string } {
+  if (status !== null) return { word: String(status) }
+  return error === 'timeout' ? { word: 'timeout' } : {}
 }
 
 function EventName({
