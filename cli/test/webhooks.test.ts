@@ -242,12 +242,12 @@ describe('listen', () => {
     expect(await endpoint()).toBeNull()
   })
 
-  test('listen explains that a store is not an emulator', async () => {
+  test('listen says that a store needs a token', async () => {
     const { code, stderr } = await shopwire(['listen'], {
       env: { ...store.env, SHOPWIRE_BASE_URL: 'https://shop.example/v1' },
     })
-    expect(code).toBe(1)
-    expect(stderr).toMatch(/no\s+event\s+stream/)
+    expect(code).toBe(2)
+    expect(stderr).toContain('shopwire login')
   })
 })
 

@@ -41,6 +41,7 @@ export const SECTIONS: readonly { readonly text: string; readonly items: readonl
       { text: 'Buy exactly once', link: 'guides/buy-exactly-once' },
       { text: 'Sync the catalogue', link: 'guides/sync-the-catalogue' },
       { text: 'Receive webhooks', link: 'guides/receive-webhooks' },
+      { text: 'Keys and tokens', link: 'guides/keys-and-tokens' },
       { text: 'Rotate a key or a secret', link: 'guides/rotate' },
       { text: 'Recover after an outage', link: 'guides/recover-after-an-outage' },
       { text: 'Test without a sandbox', link: 'guides/test-without-a-sandbox' },
