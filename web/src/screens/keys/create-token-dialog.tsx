@@ -4,8 +4,8 @@ import { useState } from 'react'
 import { useAct } from '../../api/hooks.ts'
 import { Dialog, DialogActions } from '../../components/dialogs.tsx'
 import { tokens } from '../../strings/keys.ts'
+import type { NewToken } from './key-words.ts'
 import classes from './keys.module.css'
-import type { NewToken } from './token-types.ts'
 
 const { form: said } = tokens
 const RIGHTS = Object.keys(tokens.rights) as TokenRight[]

@@ -40,7 +40,7 @@ export function keyColumns(canBuild: boolean, onAct: OnAct): readonly Column<Key
         return (
           <span className={classes.two}>
             <span>{name}</span>
-            <span className="sw-meta">{which}</span>
+            <span className={`sw-meta ${classes.which}`}>{which}</span>
           </span>
         )
       },

@@ -5,6 +5,8 @@ import { keys, presets } from '../../strings/keys.ts'
 
 export type Key = Reply<'listKeys'>['keys'][number]
 export type NewKey = Reply<'createKey'>
+export type Token = Reply<'listTokens'>['tokens'][number]
+export type NewToken = Reply<'createToken'>
 
 export function presetOf(scopes: readonly string[]) {
   return presets.find(

@@ -2,7 +2,7 @@ import { SnippetTabs } from '../../components/code-well.tsx'
 import { SecretOnce } from '../../components/dialogs.tsx'
 import { formatDay } from '../../lib/time.ts'
 import { tokens } from '../../strings/keys.ts'
-import type { NewToken } from './token-types.ts'
+import type { NewToken } from './key-words.ts'
 
 const { made: said } = tokens
 
@@ -32,7 +32,7 @@ export function NewTokenDialog({ made, onClose }: { readonly made: NewToken; rea
       <SnippetTabs
         label={said.snippets}
         snippets={[
-          { name: 'Command line', code: login, language: 'sh' },
+          { name: 'Terminal', code: login, language: 'sh' },
           { name: 'Environment', code: env, language: 'env' },
         ]}
       />

@@ -1,7 +1,6 @@
 import { Button } from '@mantine/core'
 import { IconPlus } from '@tabler/icons-react'
 import { useState } from 'react'
-import type { Reply } from '../../api/client.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { Section } from '../../components/page.tsx'
@@ -11,11 +10,9 @@ import { Time } from '../../components/time.tsx'
 import { formatDay } from '../../lib/time.ts'
 import { keys, tokens } from '../../strings/keys.ts'
 import { CreateTokenDialog } from './create-token-dialog.tsx'
+import type { NewToken, Token } from './key-words.ts'
 import classes from './keys.module.css'
 import { NewTokenDialog } from './new-token-dialog.tsx'
-import type { NewToken } from './token-types.ts'
-
-export type Token = Reply<'listTokens'>['tokens'][number]
 
 /** The reader's own tokens for `shopwire listen` and `shopwire orders prove`. */
 export function TokensSection() {

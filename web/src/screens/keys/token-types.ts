@@ -1,3 +1,0 @@
-import type { Reply } from '../../api/client.ts'
-
-export type NewToken = Reply<'createToken'>
