@@ -105,7 +105,7 @@ async function start() {
   await step(
     'Dashboard',
     () => building,
-    (isNew) => (isNew ? 'its pages were built' : 'its pages are up to date'),
+    (what) => what,
   )
 
   // Before the worker: events that are waiting arrive at once.
