@@ -51,7 +51,7 @@ export const listColumns: readonly Column<OrderRow>[] = [
   {
     id: 'order',
     header: columns.order,
-    width: '1%',
+    width: '240px',
     cell: ({ id }) => (
       <>
         <span className={classes.wide}>
