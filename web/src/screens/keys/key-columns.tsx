@@ -86,13 +86,18 @@ export function keyColumns(canBuild: boolean, onAct: OnAct): readonly Column<Key
     {
       id: 'status',
       header: columns.status,
-      width: '20%',
+      width: 'clamp(140px, 21cqw, 232px)',
       cell: (key) => {
         const note = rotationNote(key)
         return (
           <span className={classes.two}>
             <Status kind={statusOf(key)} />
-            {note ? <span className={classes.note}>{note}</span> : null}
+            {note ? (
+              <span className={classes.note}>
+                {note[0]}
+                <span className={classes.why}>, {note[1]}</span>
+              </span>
+            ) : null}
           </span>
         )
       },

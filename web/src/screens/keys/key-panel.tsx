@@ -38,7 +38,7 @@ export function KeyPanel({ id, known, canBuild, onAct, onClose, onPrevious, onNe
     <DetailPanel
       title={key.name}
       chip={<Status kind={statusOf(key)} isChip />}
-      meta={rotationNote(key)}
+      meta={rotationNote(key)?.join(', ')}
       onClose={onClose}
       onPrevious={onPrevious}
       onNext={onNext}

@@ -26,12 +26,14 @@ export function rightsOf(scopes: readonly string[]): readonly [string, string] {
 export const statusOf = ({ state }: Key): StatusKind =>
   (({ active: 'active', never_used: 'unused', rotating_out: 'rotating', revoked: 'revoked' }) as const)[state]
 
-/** Under the word of a key that is rotating out: whether it can go. */
-export function rotationNote(key: Key, nowMs = Date.now()): string | undefined {
+/** Under the word of a key that is rotating out: whether it can go, and why. */
+export function rotationNote(key: Key, nowMs = Date.now()): readonly [string, string] | undefined {
   if (key.state !== 'rotating_out') return undefined
-  if (key.last_used_at === null) return keys.safeNever
+  if (key.last_used_at === null) return [keys.safe, keys.safeNever]
   const span = formatDuration(nowMs - new Date(key.last_used_at).getTime())
-  return key.safe_to_revoke ? keys.safe(hours(span)) : keys.stillUsed(`${hours(span)} ago`)
+  return key.safe_to_revoke
+    ? [keys.safe, keys.safeMore(hours(span))]
+    : [keys.stillUsed, keys.stillUsedMore(`${hours(span)} ago`)]
 }
 
 /** `26 h 04 m` says no more than `26 h` here. */
