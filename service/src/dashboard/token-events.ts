@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import type { StreamedEvent } from '@shopwire/contract/dashboard'
+import { getAccount } from '../accounts/account.ts'
 import { composeEvent } from '../orders/compose-event.ts'
 import { inAccount } from '../platform/account-scope.ts'
 import { recordAction } from '../platform/audit.ts'
@@ -23,7 +24,8 @@ export interface TokenEventsDeps {
 }
 
 export interface TokenEvents {
-  open(caller: TokenCaller, from: StreamStart): Readable
+  /** Resolves once it is known what came before: everything after that is sent. */
+  open(caller: TokenCaller, from: StreamStart): Promise<Readable>
   count(): number
   start(): void
   /** Ends all streams; the command line connects again, to another process, and continues where it was. */
@@ -57,6 +59,7 @@ interface Stream extends StreamStart {
   fromId: string
   /** Ids after `fromId` that were sent, or were there before the stream. */
   readonly seen: Set<string>
+  /** What was there before is known; until then nothing is sent. */
   isPrimed: boolean
   version: string | undefined
   lookedMs: number
@@ -70,7 +73,7 @@ export function createTokenEvents({ db, keyring, clock, onError }: TokenEventsDe
   // Opening links needs the keyring alone; the vault's own key is for storing new ones.
   const vault = createLinkVault(db, keyring)
 
-  function open(caller: TokenCaller, start: StreamStart): Readable {
+  async function open(caller: TokenCaller, start: StreamStart): Promise<Readable> {
     const ofAccount = [...streams].filter((one) => one.caller.account_id === caller.account_id).length
     if (ofAccount >= STREAMS_PER_ACCOUNT_MAX || streams.size >= STREAMS_MAX) throw tooMany()
     const nowMs = clock.nowMs()
@@ -81,8 +84,7 @@ export function createTokenEvents({ db, keyring, clock, onError }: TokenEventsDe
       caller,
       fromId: firstIdAt('evt', fromMs),
       seen: new Set(start.last_event_id === undefined ? [] : [start.last_event_id]),
-      // Who continues gets what came meanwhile; who begins gets what comes from now on.
-      isPrimed: sinceMs !== undefined,
+      isPrimed: false,
       version: undefined,
       lookedMs: 0,
       lastWriteMs: nowMs,
@@ -98,9 +100,19 @@ export function createTokenEvents({ db, keyring, clock, onError }: TokenEventsDe
       }),
     }
     streams.add(stream)
+    // Who continues gets what came meanwhile; who begins gets what comes from now on.
+    if (sinceMs === undefined) {
+      const before = await inAccount(db, caller.account_id, (tx) =>
+        selectEventIds(tx, caller.account_id, stream.fromId),
+      ).catch((error: unknown) => {
+        end(stream)
+        throw error
+      })
+      for (const { id } of before) stream.seen.add(id)
+    }
     const { account_id, account_name, endpoint_url, with_links } = caller
     write(stream, 'ready', { account: { id: account_id, name: account_name }, endpoint_url, with_links })
-    look(stream).catch(onError)
+    stream.isPrimed = true
     return stream.readable
   }
 
@@ -140,7 +152,10 @@ export function createTokenEvents({ db, keyring, clock, onError }: TokenEventsDe
     for (const stream of streams) {
       const version = byAccount.get(stream.caller.account_id)
       const isDue = version !== stream.version || nowMs - stream.lookedMs >= LOOK_ANYWAY_MS
-      if (stream.isReady && isDue && (await look(stream))) stream.version = version
+      if (!stream.isPrimed) continue
+      // An event that cannot be read must not hold up the streams of others.
+      const isDone = stream.isReady && isDue && (await look(stream).catch(reported))
+      if (isDone) stream.version = version
       if (nowMs - stream.lastWriteMs >= HEARTBEAT_MS) {
         stream.lastWriteMs = nowMs
         stream.isReady = stream.readable.push(': open\n\n')
@@ -148,14 +163,19 @@ export function createTokenEvents({ db, keyring, clock, onError }: TokenEventsDe
     }
   }
 
+  const reported = (error: unknown) => {
+    onError(error)
+    return false
+  }
+
   /** Returns whether there is nothing left to send for now. */
   async function look(stream: Stream): Promise<boolean> {
     const { caller, seen } = stream
     const startedMs = clock.nowMs()
-    const isPrimed = stream.isPrimed
     const rows = await inAccount(db, caller.account_id, async (tx) => {
+      // As with webhooks, what happens meanwhile is sent when the account is resumed.
+      if ((await getAccount(tx, caller.account_id)).status !== 'active') return undefined
       const events = await selectEvents(tx, caller.account_id, stream.fromId, [...seen])
-      if (!isPrimed) return events.map((event) => ({ event, streamed: undefined }))
       const made: { event: EventRow; streamed: StreamedEvent }[] = []
       for (const event of events) {
         const streamed = await present(tx, vault, keyring, caller, event)
@@ -164,14 +184,14 @@ export function createTokenEvents({ db, keyring, clock, onError }: TokenEventsDe
       }
       return made
     })
+    if (!rows) return false
     for (const { event, streamed } of rows) {
       if (seen.has(event.event_id)) continue
       seen.add(event.event_id)
-      if (streamed) write(stream, 'event', streamed, event.event_id)
+      write(stream, 'event', streamed, event.event_id)
     }
     const isDone = rows.length < EVENTS_PER_LOOK
     if (isDone) {
-      stream.isPrimed = true
       stream.lookedMs = startedMs
       moveOn(stream, firstIdAt('evt', startedMs - LATE_MS_MAX))
     }
@@ -206,12 +226,17 @@ function moveOn(stream: Stream, fromId: string) {
 
 type EventRow = Omit<EventToCompose, 'account_id'> & { readonly body_sealed: Buffer | null }
 
-/** None while the account is suspended, as with webhooks: they come when it is resumed. */
+const selectEventIds = (tx: Tx, account_id: string, fromId: string) =>
+  tx.many<{ id: string }>(sql`
+    select id
+      from events
+     where account_id = ${account_id}
+       and id > ${fromId}`)
+
 const selectEvents = (tx: Tx, account_id: string, fromId: string, but: readonly string[]) =>
   tx.many<EventRow>(sql`
     select e.id as event_id, e.type, e.order_id, e.revision, e.created_at as event_created_at, e.body_sealed
       from events e
-      join accounts a on a.id = e.account_id and a.status = 'active'
      where e.account_id = ${account_id}
        and e.id > ${fromId}
        and e.id <> all(${but})

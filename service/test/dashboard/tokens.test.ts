@@ -8,6 +8,7 @@ import { createEdge } from '../../src/edge/server.ts'
 import { tokensFamily } from '../../src/edge/tokens/tokens-family.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { type Db, sql } from '../../src/platform/db.ts'
+import { newId } from '../../src/platform/ids.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { Refusal } from '../../src/platform/trouble.ts'
@@ -372,9 +373,17 @@ describe('GET /tokens/events', () => {
     const ours = await listen((await (await join()).create()).secret)
     const { id } = await buy()
     await expect.poll(() => ours.events().some(({ order_id }) => order_id === id), WAIT).toBe(true)
-    await shop.operator.suspendAccount(shop.account.id, 'test')
-    await shop.operator.resumeAccount(shop.account.id)
     expect(theirs.events()).toEqual([])
+    const happen = (account_id: string, event_id: string) =>
+      shop.database.asOwner(`select record_event('${account_id}', '${event_id}', 'test', null, null, now())`)
+    const [meanwhile, elsewhere] = [newId('evt', Date.now()), newId('evt', Date.now())]
+    await shop.operator.suspendAccount(shop.account.id, 'test')
+    await happen(shop.account.id, meanwhile)
+    await happen(other, elsewhere)
+    await expect.poll(() => theirs.events().map((event) => event.id), WAIT).toEqual([elsewhere])
+    expect(ours.events().map((event) => event.id)).not.toContain(meanwhile)
+    await shop.operator.resumeAccount(shop.account.id)
+    await expect.poll(() => ours.events().map((event) => event.id), WAIT).toContain(meanwhile)
     await theirs.close()
     await ours.close()
   })

@@ -75,7 +75,7 @@ export function tokensFamily(deps: TokensFamilyDeps): RouteFamily {
       const caller = await authenticate(exchange, 'events:listen')
       const { request, request_id } = exchange
       const last = request.headers['last-event-id']
-      const body = deps.events.open(caller, {
+      const body = await deps.events.open(caller, {
         last_event_id: typeof last === 'string' ? last : undefined,
         address: deps.addressOf(request),
         request_id,
