@@ -274,7 +274,9 @@ const schema = z.object({
       z.array(z.string().regex(/^whsec_.{8,}$/, 'must be signing secrets (whsec_…), separated by commas')),
     )
     .optional()
-    .describe('of the Stripe endpoint <dashboard>/payments/stripe; several while one replaces another'),
+    .describe(
+      'of the Stripe endpoint at `/payments/stripe` of the dashboard; several while one replaces another',
+    ),
   SHOPWIRE_STRIPE_API_URL: z
     .url({ protocol: /^https?$/ })
     .optional()
