@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdir, mkdtemp, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { rolldown } from 'rolldown'
@@ -54,6 +54,8 @@ async function writeOnce(files: readonly { name: string; content: string | Uint8
     return folder
   }
   const unfinished = await mkdtemp(join(BUNDLES, 'unfinished-'))
+  // Tests also start programs as another user.
+  await chmod(unfinished, 0o755)
   for (const { name, content } of files) await writeFile(join(unfinished, name), content)
   await rename(unfinished, folder).catch(async (error: NodeJS.ErrnoException) => {
     await rm(unfinished, { recursive: true, force: true })
