@@ -22,6 +22,8 @@ interface Chunk {
   readonly css?: readonly string[]
 }
 
+// Otherwise whoever builds with NODE_ENV=test, as a test does, gets React's development build.
+process.env.NODE_ENV = 'production'
 await build({ ...webConfig, configFile: false, logLevel: 'warn' })
 const manifest = JSON.parse(await readFile(join(DIST, '.vite/manifest.json'), 'utf8')) as Record<
   string,

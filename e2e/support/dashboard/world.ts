@@ -91,6 +91,6 @@ async function stopAll(browser: Browser, system: System, proxy: TlsProxy, mail: 
 
 /** Once per clone: the pages are built as they are shipped. */
 async function buildWeb(): Promise<void> {
-  if (existsSync(`${ROOT}web/dist/index.html`)) return
+  if (existsSync(`${ROOT}web/dist/index.html.br`)) return
   await promisify(execFile)('npm', ['run', '--silent', '-w', 'web', 'build'], { cwd: ROOT })
 }
