@@ -23,6 +23,7 @@ const UNHURRIED = [
   'key-rotation',
   'kill-points',
   'lifecycle',
+  'listen',
   'orders-races',
   'rate',
   'replay',

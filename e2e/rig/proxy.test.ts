@@ -69,7 +69,8 @@ test('with an egress proxy suppliers are called through it too', async ({ rig, o
     SOON_MS,
     () => 'the supplier is not asked',
   )
-  expect(proxy.asked).toEqual([new URL(supplier.url).host])
+  // Events of the tests before may be due again meanwhile, and go through it as well.
+  expect(proxy.asked).toContain(new URL(supplier.url).host)
 })
 
 test('all invariants hold after the tests above', ({ rig }) => rig.expectAllHolds())
