@@ -15,6 +15,7 @@ import { createMetrics } from '../src/platform/metrics.ts'
 import { readOwnKey } from '../src/platform/own-key.ts'
 import { COOKIES, csrfTokenOf } from '../src/sessions/cookies.ts'
 import { createSessions, type Sessions } from '../src/sessions/index.ts'
+import { CREDENTIAL, insertCredential } from '../src/sessions/people.ts'
 import { createSession } from '../src/sessions/session-store.ts'
 import { openTestDatabase } from './database.ts'
 import { ask, type RawAnswer, requestBytes } from './raw-http.ts'
@@ -104,7 +105,7 @@ export async function openDashboard(options: DashboardOptions) {
     async signIn(
       account_id: string | null,
       role: Role = 'owner',
-      { isSteppedUp = false } = {},
+      { isSteppedUp = false, hasPassword = false } = {},
     ): Promise<SignedInBrowser> {
       const nowMs = Date.now()
       const person_id = newId('per', nowMs)
@@ -112,6 +113,12 @@ export async function openDashboard(options: DashboardOptions) {
       await database.db.run(sql`
         insert into people (id, name, email, email_verified, created_at, updated_at)
         values (${person_id}, 'Ada', ${`${person_id}@example.com`}, true, ${now}, ${now})`)
+      if (hasPassword)
+        await insertCredential(
+          database.db,
+          { person_id, provider: CREDENTIAL, subject: person_id, password_hash: 'of a password' },
+          nowMs,
+        )
       if (account_id !== null) {
         await database.db.run(sql`
           insert into memberships (account_id, person_id, role, created_at)

@@ -8,6 +8,10 @@ export const dashboardErrorTypes = {
     meaning: 'The address and the password, code or passkey do not belong together.',
   },
   step_up_required: { status: 403, meaning: 'This needs a second factor given in the last five minutes.' },
+  second_factor_missing: {
+    status: 403,
+    meaning: 'This person has no second factor, and must set one up before anything else.',
+  },
   role_missing: { status: 403, meaning: 'Your role in this account does not allow this.' },
   request_forged: { status: 403, meaning: 'The request does not come from a page of this dashboard.' },
   too_many_attempts: {

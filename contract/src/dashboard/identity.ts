@@ -72,9 +72,17 @@ export const SessionState = closed({
 })
 export type SessionState = Static<typeof SessionState>
 
-/** `done`: signed in. `totp`: give a code. `enrol`: signed in, and without a second factor until one is set up. */
+/**
+ * `done`: signed in. `totp`: give a code. `passkey`: not signed in yet; sign in with the passkey, which is this person's only second
+ * factor. `enrol`: signed in, and nothing opens until a second factor is set up.
+ */
 const SignInStep = closed({
-  next: Type.Union([Type.Literal('done'), Type.Literal('totp'), Type.Literal('enrol')]),
+  next: Type.Union([
+    Type.Literal('done'),
+    Type.Literal('totp'),
+    Type.Literal('passkey'),
+    Type.Literal('enrol'),
+  ]),
 })
 
 export const InvitationShown = closed({
@@ -185,6 +193,7 @@ export const identityRoutes = [
     method: 'POST',
     path: '/api/sign-out',
     access: 'signed-in',
+    isEnrolment: true,
     body: closed({}),
     reply: Done,
   },
@@ -193,6 +202,7 @@ export const identityRoutes = [
     method: 'POST',
     path: '/api/sign-out/everywhere',
     access: 'signed-in',
+    isEnrolment: true,
     body: closed({}),
     reply: Done,
   },
@@ -296,6 +306,7 @@ export const identityRoutes = [
     method: 'POST',
     path: '/api/security/totp/begin',
     access: 'signed-in',
+    isEnrolment: true,
     body: closed(withPassword),
     /** The same secret twice: for a QR code, and to type. Shown once. */
     reply: closed({ otpauth_uri: Type.String(), secret: Type.String() }),
@@ -305,6 +316,7 @@ export const identityRoutes = [
     method: 'POST',
     path: '/api/security/totp/confirm',
     access: 'signed-in',
+    isEnrolment: true,
     body: closed({ code: TotpCode }),
     reply: RecoveryCodes,
   },
@@ -322,6 +334,7 @@ export const identityRoutes = [
     method: 'POST',
     path: '/api/security/passkeys/options',
     access: 'signed-in',
+    isEnrolment: true,
     body: closed(withPassword),
     reply: WebAuthnJson,
   },
@@ -330,6 +343,7 @@ export const identityRoutes = [
     method: 'POST',
     path: '/api/security/passkeys/add',
     access: 'signed-in',
+    isEnrolment: true,
     body: closed({ name: PasskeyName, response: WebAuthnJson }),
     reply: Passkey,
   },

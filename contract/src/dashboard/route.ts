@@ -12,6 +12,8 @@ export interface DashboardRoute {
   readonly path: string
   /** `anyone`: no session needed. `signed-in`: a session, in no particular account. Otherwise the roles that may. */
   readonly access: 'anyone' | 'signed-in' | readonly Role[]
+  /** Also for somebody who still has to set up a second factor: how they do it, and how they leave. */
+  readonly isEnrolment?: true
   /** A second factor must have been given in the last five minutes. */
   readonly isStepUp?: true
   readonly query?: TSchema

@@ -32,7 +32,14 @@ import {
   updateRecoveryCodes,
 } from './people.ts'
 import { newRecoveryCodes, sealCodes, tidyRecoveryCode, unsealCodes } from './recovery-codes.ts'
-import { endSession, endSessionsOf, listSessions, rotateSession, setSessionAccount } from './session-store.ts'
+import {
+  endSession,
+  endSessionsOf,
+  endSessionsWithoutFactor,
+  listSessions,
+  rotateSession,
+  setSessionAccount,
+} from './session-store.ts'
 import type { SignedIn } from './signed-in.ts'
 import { burnCode } from './used-codes.ts'
 
@@ -68,6 +75,8 @@ export function securityRoutes(context: IdentityContext): Pick<IdentityArea<Rout
   async function steppedUp(call: AnyCall, caller: SignedIn, how: string): Promise<readonly string[]> {
     const token = await rotateSession(db, caller.session_id, { isSteppedUp: true }, call.nowMs)
     if (token === undefined) throw refuse('sign_in_required', 'This session has ended. Sign in.')
+    // The first factor. Who else came in by the password alone has not given it.
+    if (caller.must_enrol) await endSessionsWithoutFactor(db, caller.person.id, caller.session_id)
     await recordForPerson(context, call, caller.person, 'session.step_up', caller.session_id, { how })
     return [sessionCookie(context, token), clearCookie(COOKIES.challenge)]
   }

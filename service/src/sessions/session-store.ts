@@ -54,6 +54,7 @@ interface SessionRow {
   readonly email: string
   readonly kind: 'customer' | 'operator'
   readonly email_verified: boolean
+  readonly must_enrol: boolean
   readonly account_id: string | null
   readonly account_name: string | null
   readonly role: Role | null
@@ -64,7 +65,8 @@ interface SessionRow {
 
 /**
  * The session of a token, with the person's present role: read from the database every time, so that somebody who was removed is
- * out with the next request.
+ * out with the next request. Who has a password must have a second factor, and an operator a passkey; a company's own sign-in asks
+ * for what that company wants.
  */
 export async function findSession(
   db: Queryable,
@@ -75,7 +77,13 @@ export async function findSession(
 ): Promise<SignedIn | undefined> {
   const row = await db.maybeOne<SessionRow>(sql`
     select s.id, s.person_id, p.name, p.email, p.kind, p.email_verified, a.id as account_id, a.name as account_name, a.role,
-           s.last_seen_at, s.expires_at, s.stepped_up_at
+           s.last_seen_at, s.expires_at, s.stepped_up_at,
+           not exists (select from passkeys k where k.person_id = p.id)
+             and (p.kind = 'operator'
+                  or not p.has_totp
+                     and exists (select from credentials c
+                                  where c.person_id = p.id
+                                    and c.password_hash is not null)) as must_enrol
       from sessions s
       join people p on p.id = s.person_id
       left join lateral accounts_of_person(s.person_id) a on a.id = s.account_id
@@ -102,6 +110,7 @@ export async function findSession(
       row.account_id !== null && row.account_name !== null && row.role !== null
         ? { id: row.account_id, name: row.account_name, role: row.role }
         : null,
+    must_enrol: row.must_enrol,
     stepped_up_until_ms: row.stepped_up_at && row.stepped_up_at.getTime() + STEP_UP_MS,
     expires_at_ms,
     idle_expires_at_ms: isSeen ? nowMs + limits.idleMs : idleEndMs,
@@ -155,6 +164,12 @@ export const endSession = (tx: Queryable, person_id: string, session_id: string)
 /** All sessions of a person, except one if it is named. */
 export const endSessionsOf = (tx: Queryable, person_id: string, keptId: string | null) =>
   tx.run(sql`delete from sessions where person_id = ${person_id} and id is distinct from ${keptId}`)
+
+/** Sessions in which no second factor was ever given, except one. */
+export const endSessionsWithoutFactor = (tx: Queryable, person_id: string, keptId: string) =>
+  tx.run(
+    sql`delete from sessions where person_id = ${person_id} and id <> ${keptId} and stepped_up_at is null`,
+  )
 
 export interface ListedSession {
   readonly id: string

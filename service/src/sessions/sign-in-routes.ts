@@ -131,9 +131,11 @@ export function signInRoutes(context: IdentityContext): Pick<IdentityArea<Routes
           reply: { next: 'totp' },
           setCookie: [setCookie(COOKIES.pending, result.pending, PENDING_S)],
         }
+      // The passkey stands for both factors, so it signs in by itself; nothing has to be remembered in between.
       const { has_passkey } = await selectFactors(db, person.id)
+      if (has_passkey) return { reply: { next: 'passkey' } }
       const cookies = await startSession(context, call, person, { isSteppedUp: false, how: 'password' })
-      return { reply: { next: has_passkey ? 'done' : 'enrol' }, setCookie: cookies }
+      return { reply: { next: 'enrol' }, setCookie: cookies }
     },
 
     async signInWithTotp(call) {

@@ -7,6 +7,8 @@ export interface SignedIn {
   readonly person: SignedInPerson
   /** The account it acts in, with the person's role there; null for a person without one. At most one second old. */
   readonly account: AccountOfPerson | null
+  /** Nothing opens before this person has set up a second factor. */
+  readonly must_enrol: boolean
   /** In milliseconds; in the past or null when no second factor was given lately. */
   readonly stepped_up_until_ms: number | null
   readonly expires_at_ms: number

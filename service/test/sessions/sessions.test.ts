@@ -87,7 +87,7 @@ test('a code works once: not again in the same session, nor in another, nor at t
 })
 
 test('stepping up lasts five minutes and holds in this session alone; its passkey answer cannot be sent again', async () => {
-  const { browser, email } = await identity.newMember(account_id, 'developer')
+  const { browser } = await identity.newMember(account_id, 'developer')
   const authenticator = createAuthenticator()
   const created = authenticator.create(
     (await browser.call('beginPasskey', { password: PASSWORD })) as never,
@@ -95,13 +95,15 @@ test('stepping up lasts five minutes and holds in this session alone; its passke
   )
   await browser.call('addPasskey', { name: 'Key', response: created })
   const other = identity.browser()
-  await other.call('signInWithPassword', { email, password: PASSWORD })
-  expect(await isStepped(other)).toBe(false)
+  const signIn = authenticator.get((await other.call('beginPasskeySignIn')) as never, ORIGIN)
+  await other.call('signInWithPasskey', { response: signIn })
+  identity.passMs(5 * MINUTE_MS)
+  expect([await isStepped(browser), await isStepped(other)]).toEqual([false, false])
   const before = copyOf(browser)
   const response = authenticator.get((await browser.call('beginPasskeyStepUp')) as never, ORIGIN)
   const challenged = copyOf(browser)
   await browser.call('stepUpWithPasskey', { response })
-  expect(await isStepped(browser)).toBe(true)
+  expect([await isStepped(browser), await isStepped(other)]).toEqual([true, false])
   // The old session id, and the same answer with the same challenge in another session.
   expect(await isIn(before)).toBe(false)
   other.cookies.set('__Host-shopwire-challenge', challenged.cookies.get('__Host-shopwire-challenge') ?? '')
@@ -161,6 +163,14 @@ test('a new factor needs the factor there is, or the password', async () => {
   await expect(browser.call('beginPasskey', { password: PASSWORD })).rejects.toEqual(
     refused('step_up_required'),
   )
+})
+
+test('the first second factor ends the sessions that came in by the password alone', async () => {
+  const { browser, email } = await identity.newMember(account_id, 'viewer')
+  const thief = identity.browser()
+  expect(await thief.call('signInWithPassword', { email, password: PASSWORD })).toEqual({ next: 'enrol' })
+  await enrolTotp(browser)
+  expect([await isIn(browser), await isIn(thief)]).toEqual([true, false])
 })
 
 test('a reset ends every session, verifies the address and works once; changing the password keeps this browser', async () => {

@@ -77,6 +77,23 @@ test('a passkey signs in and steps up; without verification of the person it doe
   await expect(third.call('signInWithPasskey', { response: weak })).rejects.toEqual(refused('sign_in_failed'))
 })
 
+test('somebody whose only second factor is a passkey is not signed in by the password', async () => {
+  const { browser, email } = await identity.newMember(account_id, 'viewer')
+  const authenticator = createAuthenticator()
+  const options = await browser.call('beginPasskey', { password: PASSWORD })
+  await browser.call('addPasskey', {
+    name: 'Laptop',
+    response: authenticator.create(options as never, ORIGIN),
+  })
+  const other = identity.browser()
+  expect(await other.call('signInWithPassword', { email, password: PASSWORD })).toEqual({ next: 'passkey' })
+  expect([...other.cookies.keys()]).toEqual([])
+  expect(await other.call('getSession')).toMatchObject({ person: null, account: null })
+  const response = authenticator.get((await other.call('beginPasskeySignIn')) as never, ORIGIN)
+  expect(await other.call('signInWithPasskey', { response })).toEqual({ next: 'done' })
+  expect((await other.call('getSession')).person?.email).toBe(email)
+})
+
 test('open connections go on signing people in after the tables got new columns', async () => {
   const { browser, email } = await identity.newMember(account_id, 'viewer')
   const { secret } = await enrolTotp(browser)

@@ -22,6 +22,7 @@ export const identity = {
   code: {
     title: 'Second factor',
     lead: 'Enter the code that your authenticator app shows now.',
+    leadPasskey: 'The password is right. Your passkey is the second factor of your sign-in.',
     leadRecovery: 'Enter one of the recovery codes you stored. Each works once.',
     label: 'Six-digit code',
     labelRecovery: 'Recovery code',

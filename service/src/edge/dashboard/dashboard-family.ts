@@ -88,8 +88,8 @@ export function dashboardFamily(
 }
 
 /**
- * From headers to answer, in the fixed order of checks: declared length, body, the page it comes from, session, token, role, second
- * factor, validation, then the handler. Every refusal is thrown.
+ * From headers to answer, in the fixed order of checks: declared length, body, the page it comes from, session, token, whether there is
+ * a second factor at all, role, fresh second factor, validation, then the handler. Every refusal is thrown.
  */
 async function answer(
   { headers, refuseTooMany, ...deps }: FamilyContext,
@@ -113,6 +113,7 @@ async function answer(
   refuseTooMany(signed_in?.session_id ?? address, nowMs)
   if (access !== 'anyone' && !signed_in) throw signInRequired()
   if (route.method === 'POST') refuseWithoutToken(request, csrf_token)
+  if (signed_in?.must_enrol && access !== 'anyone' && !route.isEnrolment) throw secondFactorMissing()
   const member =
     signed_in && typeof access !== 'string' ? memberOf(signed_in, access, { address, request_id }) : undefined
   if (route.isStepUp && !isSteppedUp(signed_in, nowMs)) throw stepUpRequired()
@@ -200,6 +201,13 @@ function stepUpRequired() {
   return refuse(
     'step_up_required',
     'This needs a second factor given in the last five minutes. Confirm with your passkey or code, then try again.',
+  )
+}
+
+function secondFactorMissing() {
+  return refuse(
+    'second_factor_missing',
+    'A password alone opens nothing here, and you have no second factor yet. Reload the page and set one up.',
   )
 }
 

@@ -22,12 +22,14 @@ let called: string[] = []
 /** One person per role, each with a fresh second factor. */
 const people = new Map<string, SignedInBrowser>()
 let withoutFactor: SignedInBrowser
+let mustEnrol: SignedInBrowser
 
 beforeAll(async () => {
   dashboard = await openDashboard({ handlers: recordingHandlers })
   const { id } = await dashboard.operator.createAccount('One')
   for (const role of roles) people.set(role, await dashboard.signIn(id, role, { isSteppedUp: true }))
   withoutFactor = await dashboard.signIn(id, 'owner')
+  mustEnrol = await dashboard.signIn(id, 'owner', { hasPassword: true, isSteppedUp: true })
 })
 afterAll(() => dashboard.close())
 beforeEach(() => {
@@ -144,6 +146,47 @@ describe('second factor', () => {
     expect(called).toEqual([])
     await send(route, owner())
     expect(called).toEqual([name])
+  })
+})
+
+describe('somebody with a password and without a second factor', () => {
+  test('may set one up or leave, and that is all', () => {
+    expect(table.filter(({ isEnrolment }) => isEnrolment).map(({ name }) => name)).toEqual([
+      'signOut',
+      'signOutEverywhere',
+      'beginTotp',
+      'confirmTotp',
+      'beginPasskey',
+      'addPasskey',
+    ])
+  })
+  test.each(withSession.map((route) => [route.name, route] as const))('%s', async (name, route) => {
+    const answer = await send(route, mustEnrol)
+    if (route.isEnrolment) expect(called).toEqual([name])
+    else {
+      expect([answer.status, refusalOf(answer)]).toEqual([403, 'second_factor_missing'])
+      expect(called).toEqual([])
+    }
+  })
+  test('an operator without a passkey neither, an authenticator app does not do; with the factor all opens', async () => {
+    const route = forMembers[0] as DashboardRoute
+    const { id } = await dashboard.operator.createAccount('Three')
+    const [app, key, operator] = [
+      await dashboard.signIn(id, 'owner', { hasPassword: true }),
+      await dashboard.signIn(id, 'owner', { hasPassword: true }),
+      await dashboard.signIn(null),
+    ]
+    const { asOwner } = dashboard.database
+    const getSecurity = table.find(({ name }) => name === 'getSecurity') as DashboardRoute
+    await asOwner(`update people set has_totp = true where id = '${app.person_id}'`)
+    await asOwner(`update people set kind = 'operator', has_totp = true where id = '${operator.person_id}'`)
+    expect(refusalOf(await send(getSecurity, operator))).toBe('second_factor_missing')
+    for (const { person_id } of [key, operator])
+      await asOwner(`
+        insert into passkeys (id, person_id, credential_id, public_key, counter, device_type, is_synced, created_at)
+        values ('pk_${person_id}', '${person_id}', 'c_${person_id}', 'key', 0, 'singleDevice', false, now())`)
+    for (const browser of [app, key]) expect(refusalOf(await send(route, browser))).toBe('conflict')
+    expect(refusalOf(await send(getSecurity, operator))).toBe('conflict')
   })
 })
 

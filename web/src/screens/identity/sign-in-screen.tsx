@@ -20,7 +20,7 @@ import { PublicPage } from '../../session/public-page.tsx'
 import classes from '../../session/session.module.css'
 import { identity } from '../../strings/identity.ts'
 
-type Step = { readonly next: 'done' | 'totp' | 'enrol' }
+type Step = { readonly next: 'done' | 'totp' | 'passkey' | 'enrol' }
 
 const words = identity.signIn
 
@@ -33,9 +33,11 @@ export function SignInScreen() {
   const { data: session, error, refetch } = useQuery(sessionQuery)
   const router = useRouter()
   const [isPending, setPending] = useState(false)
+  const [isPasskeyNext, setPasskeyNext] = useState(false)
   const goOn = async ({ next }: Step) => {
     await renewSession()
     if (next === 'totp') return setPending(true)
+    if (next === 'passkey') return setPasskeyNext(true)
     // What another person left in memory must not be shown to this one.
     queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'getSession' })
     router.history.replace(safePath(to))
@@ -59,6 +61,18 @@ export function SignInScreen() {
           onTotp={async (code) => goOn(await api.act('signInWithTotp', { code }))}
           onRecovery={async (code) => goOn(await api.act('signInWithRecoveryCode', { code }))}
         />
+      </PublicPage>
+    )
+  }
+  if (isPasskeyNext) {
+    const back = (
+      <button type="button" className={classes.switch} onClick={() => setPasskeyNext(false)}>
+        {identity.code.back}
+      </button>
+    )
+    return (
+      <PublicPage title={identity.code.title} lead={identity.code.leadPasskey} foot={back}>
+        <PasskeyButton isFirst onStep={goOn} />
       </PublicPage>
     )
   }
@@ -136,9 +150,36 @@ function OtherWays({
   readonly company: string | null
   readonly onStep: (step: Step) => Promise<unknown>
 }) {
+  const canUsePasskey = browserSupportsWebAuthn()
+  if (!canUsePasskey && !company) return null
+  return (
+    <>
+      <div className={classes.or}>{words.or}</div>
+      {canUsePasskey ? <PasskeyButton onStep={onStep} /> : null}
+      {company ? (
+        <Button
+          fullWidth
+          component="a"
+          href={api.href('beginCompanySignIn')}
+          leftSection={<IconBuilding size={16} aria-hidden />}
+        >
+          {words.company(company)}
+        </Button>
+      ) : null}
+    </>
+  )
+}
+
+/** Also the second half of a sign-in by password, for somebody who has no authenticator app. */
+function PasskeyButton({
+  onStep,
+  isFirst = false,
+}: {
+  readonly onStep: (step: Step) => Promise<unknown>
+  readonly isFirst?: boolean
+}) {
   const [error, setError] = useState<string>()
   const [isBusy, setBusy] = useState(false)
-  const canUsePasskey = browserSupportsWebAuthn()
   const tryPasskey = async () => {
     setBusy(true)
     setError(undefined)
@@ -150,30 +191,18 @@ function OtherWays({
       setBusy(false)
     }
   }
-  if (!canUsePasskey && !company) return null
   return (
     <>
-      <div className={classes.or}>{words.or}</div>
-      {canUsePasskey ? (
-        <Button
-          fullWidth
-          loading={isBusy}
-          onClick={() => void tryPasskey()}
-          leftSection={<IconFingerprint size={16} aria-hidden />}
-        >
-          {words.passkey}
-        </Button>
-      ) : null}
-      {company ? (
-        <Button
-          fullWidth
-          component="a"
-          href={api.href('beginCompanySignIn')}
-          leftSection={<IconBuilding size={16} aria-hidden />}
-        >
-          {words.company(company)}
-        </Button>
-      ) : null}
+      <Button
+        fullWidth
+        autoFocus={isFirst}
+        variant={isFirst ? 'filled' : 'default'}
+        loading={isBusy}
+        onClick={() => void tryPasskey()}
+        leftSection={<IconFingerprint size={16} aria-hidden />}
+      >
+        {words.passkey}
+      </Button>
       {error ? (
         <p className={classes.error} role="alert">
           {error}
