@@ -909,7 +909,8 @@ CREATE TABLE public.key_last_uses (
     account_id text NOT NULL,
     key_id text NOT NULL,
     last_used_at timestamp with time zone NOT NULL,
-    last_address text
+    last_address text,
+    first_quote_at timestamp with time zone
 );
 
 CREATE TABLE public.key_usage (

@@ -14,6 +14,8 @@ export interface KeyUsage {
   request(who: KeyName, request: IncomingMessage, nowMs: number): void
   /** An order that this key bought. */
   order(who: KeyName, request: IncomingMessage, nowMs: number): void
+  /** A cart that was priced. */
+  quote(who: KeyName, request: IncomingMessage, nowMs: number): void
   /** Writes what was counted so far, unless the database is away. */
   flush(): Promise<void>
   start(): void
@@ -45,6 +47,7 @@ interface Counted extends KeyName {
   readonly hour: number
   requests: number
   orders: number
+  quotedMs: number | undefined
   lastMs: number
   address: string
   /** What the address was made from, to make it again only when it changes. */
@@ -77,8 +80,8 @@ export function createKeyUsage(
         return undefined
       }
       const { account_id, key_id } = who
-      const counts = { requests: 0, orders: 0, lastMs: nowMs, address: '', peer: '', forwarded: undefined }
-      entry = { account_id, key_id, hour, ...counts }
+      const counts = { requests: 0, orders: 0, quotedMs: undefined, lastMs: nowMs }
+      entry = { account_id, key_id, hour, ...counts, address: '', peer: '', forwarded: undefined }
       present.set(key_id, entry)
     }
     if (entry.address === '' || entry.peer !== peer || entry.forwarded !== forwarded) {
@@ -131,6 +134,10 @@ export function createKeyUsage(
       const entry = countedFor(who, request, nowMs)
       if (entry) entry.orders += 1
     },
+    quote(who, request, nowMs) {
+      const entry = countedFor(who, request, nowMs)
+      if (entry) entry.quotedMs ??= nowMs
+    },
     flush,
     start: repeating.start,
     async stop() {
@@ -163,15 +170,18 @@ async function write(db: Queryable, counted: readonly Counted[]): Promise<void> 
            last_used_at = greatest(u.last_used_at, excluded.last_used_at),
            last_address = case when excluded.last_used_at >= u.last_used_at then excluded.last_address else u.last_address end`)
   await db.run(sql`
-    insert into key_last_uses as u (account_id, key_id, last_used_at, last_address)
-    select distinct on (account_id, key_id) account_id, key_id, last_used_at, last_address
+    insert into key_last_uses as u (account_id, key_id, last_used_at, last_address, first_quote_at)
+    select distinct on (account_id, key_id) account_id, key_id, last_used_at, last_address,
+           min(quoted_at) over (partition by account_id, key_id)
       from json_to_recordset(${rows})
-           as g (account_id text, key_id text, last_used_at timestamptz, last_address text)
+           as g (account_id text, key_id text, last_used_at timestamptz, last_address text, quoted_at timestamptz)
      order by account_id, key_id, last_used_at desc
         on conflict (account_id, key_id) do update
-       set last_used_at = excluded.last_used_at,
-           last_address = excluded.last_address
-     where excluded.last_used_at > u.last_used_at`)
+       set last_used_at = greatest(u.last_used_at, excluded.last_used_at),
+           last_address = case when excluded.last_used_at > u.last_used_at then excluded.last_address else u.last_address end,
+           first_quote_at = coalesce(u.first_quote_at, excluded.first_quote_at)
+     where excluded.last_used_at > u.last_used_at
+        or (u.first_quote_at is null and excluded.first_quote_at is not null)`)
 }
 
 /** One row for each key and hour: a statement may not change a row twice. */
@@ -182,6 +192,7 @@ function merged(counted: readonly Counted[]): Counted[] {
     if (before && byKey(before, one) === 0) {
       before.requests += one.requests
       before.orders += one.orders
+      before.quotedMs ??= one.quotedMs
       if (one.lastMs >= before.lastMs) before.address = one.address
       before.lastMs = Math.max(before.lastMs, one.lastMs)
     } else rows.push({ ...one })
@@ -189,13 +200,14 @@ function merged(counted: readonly Counted[]): Counted[] {
   return rows
 }
 
-function columnsOf({ account_id, key_id, hour, requests, orders, lastMs, address }: Counted) {
+function columnsOf({ account_id, key_id, hour, requests, orders, quotedMs, lastMs, address }: Counted) {
   return {
     account_id,
     key_id,
     hour: new Date(hour * HOUR_MS),
     requests,
     orders,
+    quoted_at: quotedMs === undefined ? null : new Date(quotedMs),
     last_used_at: new Date(lastMs),
     last_address: address,
   }

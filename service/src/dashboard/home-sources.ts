@@ -1,6 +1,7 @@
 import { KEY_UNUSED_HOURS_SAFE } from '@shopwire/contract/dashboard'
 import { selectAlert } from '../funding/balance-alert.ts'
 import { type Queryable, sql } from '../platform/db.ts'
+import type { FirstCalls } from './checklist.ts'
 import type { HomeSources } from './home.ts'
 import { selectKeyHours, selectKeys } from './keys-queries.ts'
 
@@ -13,11 +14,7 @@ const REPLACED_MS = 30 * 24 * HOUR_MS
 export const homeSources: HomeSources = {
   alertCents: async (tx, account_id) => (await selectAlert(tx, account_id))?.threshold_cents ?? null,
 
-  // Quotes are not told apart from other requests.
-  async firstCalls(tx, account_id) {
-    const { call_at } = await selectFirstCall(tx, account_id)
-    return { call_at, quote_at: null }
-  },
+  firstCalls: selectFirstCalls,
 
   async attention(tx, { person_id, account_id }, nowMs) {
     const { has_second_factor } = await selectSecondFactor(tx, person_id)
@@ -48,11 +45,15 @@ async function readUnusedKeys(tx: Queryable, account_id: string, nowMs: number) 
   }))
 }
 
-const selectFirstCall = (db: Queryable, account_id: string) =>
-  db.one<{ call_at: Date | null }>(sql`
-    select min(last_used_at) as call_at
-      from key_usage
+/** Written by API processes some seconds later. A key without an address was last used before uses were recorded, if at all. */
+function selectFirstCalls(db: Queryable, account_id: string) {
+  return db.one<FirstCalls>(sql`
+    select coalesce((select min(last_used_at) from key_usage where account_id = ${account_id}),
+                    min(last_used_at) filter (where last_address is not null)) as call_at,
+           min(first_quote_at) as quote_at
+      from key_last_uses
      where account_id = ${account_id}`)
+}
 
 /** A passkey is one by itself. */
 const selectSecondFactor = (db: Queryable, person_id: string) =>

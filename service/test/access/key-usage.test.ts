@@ -61,6 +61,25 @@ describe('the usage of keys', () => {
     expect(last).toEqual({ last_used_at: new Date(NOW + HOUR_MS), last_address: '192.0.2.1' })
   })
 
+  test('the first quote of a key is written down, and later ones change nothing', async () => {
+    const firstQuote = async () =>
+      (await database.db.one<{ at: Date | null }>(sql`select first_quote_at as at from key_last_uses`)).at
+    const [one, other] = [usageOn(database.db), usageOn(database.db)]
+    one.request(who, from('192.0.2.1'), NOW + 5)
+    await one.flush()
+    expect(await firstQuote()).toBeNull()
+    // Of another process, written after a later request was.
+    other.quote(who, from('192.0.2.2'), NOW)
+    other.quote(who, from('192.0.2.2'), NOW + 1)
+    await other.flush()
+    expect(await firstQuote()).toEqual(new Date(NOW))
+    one.quote(who, from('192.0.2.1'), NOW + HOUR_MS)
+    await one.flush()
+    expect(await firstQuote()).toEqual(new Date(NOW))
+    const [last] = await database.db.many(sql`select last_used_at, last_address from key_last_uses`)
+    expect(last).toEqual({ last_used_at: new Date(NOW + HOUR_MS), last_address: '192.0.2.1' })
+  })
+
   test('while the database is away counts wait; the last ones are written at the stop', async () => {
     let isAway = true
     const run = ((statement) =>

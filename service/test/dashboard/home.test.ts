@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { deleteOldUsage } from '../../src/access/key-usage.ts'
 import { burnOf, deliveryOf, spendOf, todayOf } from '../../src/dashboard/home-figures.ts'
+import { homeSources } from '../../src/dashboard/home-sources.ts'
 import { createRemembered } from '../../src/dashboard/remembered.ts'
 import { dayOf } from '../../src/ledger/account-days.ts'
 import type { Sent } from '../../src/platform/guarded-client.ts'
@@ -285,8 +287,7 @@ describe('what needs attention', () => {
 describe('the checklist', () => {
   test('ticks as things happen, and is gone with the first delivered order', async () => {
     const { id: account_id } = await shop.operator.createAccount('New here')
-    const seen = { call_at: null as Date | null, quote_at: null as Date | null }
-    const { call } = openAreas(shop, { firstCalls: async () => seen })
+    const { call } = openAreas(shop, { firstCalls: homeSources.firstCalls })
     const done = async () => {
       const { checklist } = await call(account_id, 'getHome')
       return (['key', 'call', 'quote', 'webhook', 'order'] as const).filter(
@@ -296,14 +297,22 @@ describe('the checklist', () => {
     expect(await done()).toEqual([])
     const key = await shop.makeKey(undefined, account_id)
     expect(await done()).toEqual(['key'])
-    seen.call_at = new Date()
+    // Signed requests, counted by the API process and written some seconds later. A refused cart is no quote.
+    const body = (id: string) => JSON.stringify({ items: [{ id, qty: 1 }] })
+    expect((await shop.call('POST', '/v1/quote', { key, body: body('not an id') })).status).toBe(400)
+    await shop.usage.flush()
     expect(await done()).toEqual(['key', 'call'])
-    seen.quote_at = new Date()
+    expect((await shop.call('POST', '/v1/quote', { key, body: body(ring) })).status).toBe(200)
+    await shop.usage.flush()
+    expect(await done()).toEqual(['key', 'call', 'quote'])
+    // Hours are kept for some weeks only; a step that was done stays done.
+    await deleteOldUsage(shop.db, new Date(Date.now() + HOUR_MS))
+    expect(await done()).toEqual(['key', 'call', 'quote'])
     await setUrl(account_id)
     expect(await done()).toEqual(['key', 'call', 'quote', 'webhook'])
     await shop.operator.fundAccount(account_id, { amount_cents: 5_000, reference: `new-${account_id}` })
-    const { body } = await buy(shop, key, [{ id: ring }])
-    await delivered(shop, key, body.id)
+    const bought = await buy(shop, key, [{ id: ring }])
+    await delivered(shop, key, bought.body.id)
     expect((await call(account_id, 'getHome')).checklist).toBeNull()
   })
 

@@ -16,7 +16,7 @@ export interface PipelineDeps {
   readonly access: AccessDeps
   readonly clock: Clock
   readonly evidence: Pick<EvidenceWriter, 'add'>
-  readonly usage: Pick<KeyUsage, 'request' | 'order'>
+  readonly usage: Pick<KeyUsage, 'request' | 'order' | 'quote'>
   addressOf(request: IncomingMessage): string
   readonly interference?: Interference
 }
@@ -64,6 +64,11 @@ export async function runPipeline(
     exchange.onEnd = ({ refused, status }) => {
       if (refused !== null) deps.access.metrics.orderRequests.inc({ outcome: refused })
       else if (buyer && status === BOUGHT) deps.usage.order(buyer, request, nowMs)
+    }
+  }
+  if (route.name === 'postQuote') {
+    exchange.onEnd = ({ refused }) => {
+      if (buyer && refused === null) deps.usage.quote(buyer, request, nowMs)
     }
   }
   refuseDeclaredLength(request)
