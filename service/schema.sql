@@ -1895,6 +1895,8 @@ CREATE POLICY all_accounts ON public.order_links TO shopwire_app USING (true) WI
 
 CREATE POLICY all_accounts ON public.orders TO shopwire_app USING (true) WITH CHECK (true);
 
+CREATE POLICY all_accounts ON public.outgoing_mail TO shopwire_app USING (true) WITH CHECK (true);
+
 CREATE POLICY all_accounts ON public.personal_tokens TO shopwire_app USING (true) WITH CHECK (true);
 
 CREATE POLICY all_accounts ON public.top_up_reversals TO shopwire_app USING (true) WITH CHECK (true);
@@ -1949,6 +1951,8 @@ ALTER TABLE public.order_links ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.orders ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE public.outgoing_mail ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY own_account ON public.access_changes TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
 CREATE POLICY own_account ON public.account_days TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
@@ -1990,6 +1994,8 @@ CREATE POLICY own_account ON public.order_lines TO shopwire_dashboard USING ((ac
 CREATE POLICY own_account ON public.order_links TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
 CREATE POLICY own_account ON public.orders TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.outgoing_mail FOR INSERT TO shopwire_dashboard WITH CHECK (((account_id IS NULL) OR (account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))));
 
 CREATE POLICY own_account ON public.personal_tokens TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))) WITH CHECK ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
@@ -2278,7 +2284,22 @@ GRANT UPDATE(cancelled_at) ON TABLE public.orders TO shopwire_app;
 GRANT UPDATE(cancel_reason) ON TABLE public.orders TO shopwire_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.outgoing_mail TO shopwire_app;
-GRANT INSERT ON TABLE public.outgoing_mail TO shopwire_dashboard;
+
+GRANT INSERT(id) ON TABLE public.outgoing_mail TO shopwire_dashboard;
+
+GRANT INSERT(account_id) ON TABLE public.outgoing_mail TO shopwire_dashboard;
+
+GRANT INSERT(to_address) ON TABLE public.outgoing_mail TO shopwire_dashboard;
+
+GRANT INSERT(subject) ON TABLE public.outgoing_mail TO shopwire_dashboard;
+
+GRANT INSERT(body_sealed) ON TABLE public.outgoing_mail TO shopwire_dashboard;
+
+GRANT INSERT(body_kek_id) ON TABLE public.outgoing_mail TO shopwire_dashboard;
+
+GRANT INSERT(created_at) ON TABLE public.outgoing_mail TO shopwire_dashboard;
+
+GRANT INSERT(next_at) ON TABLE public.outgoing_mail TO shopwire_dashboard;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.own_keys TO shopwire_app;
 GRANT SELECT,INSERT ON TABLE public.own_keys TO shopwire_dashboard;
