@@ -37,6 +37,8 @@ const id = (prefix: string) => `${prefix}_${randomBytes(12).toString('hex')}`
 export async function startStripe(options: StripeOptions = {}) {
   const sessions = new Map<string, StripeSession>()
   const byKey = new Map<string, { body: string; session: StripeSession }>()
+  const charges = new Map<string, object>()
+  const disputes = new Map<string, object>()
   const asked: { method: string; path: string; key: string | undefined }[] = []
   let webhookUrl = options.webhookUrl
   let secret = options.webhookSecret ?? `whsec_${randomBytes(16).toString('hex')}`
@@ -103,7 +105,12 @@ export async function startStripe(options: StripeOptions = {}) {
       const session = sessions.get(fourth ?? '')
       if (session) return void json(200, session)
     }
-    json(404, { error: { type: 'invalid_request_error', message: 'No such object' } })
+    const kept = second === 'charges' ? charges : disputes
+    const thing = first === 'v1' && request.method === 'GET' ? kept.get(third ?? '') : undefined
+    if (thing) return void json(200, thing)
+    json(404, {
+      error: { type: 'invalid_request_error', code: 'resource_missing', message: 'No such object' },
+    })
   }
 
   /** What a person sees at Stripe: an amount, one button to pay, one to go back. */
@@ -191,26 +198,34 @@ export async function startStripe(options: StripeOptions = {}) {
     pay,
     event,
     send,
-    /** The charge behind a paid session, of which so much has been refunded. */
-    chargeOf: (session: StripeSession, amount_refunded: number) => ({
-      id: `ch_${session.payment_intent}`,
-      object: 'charge',
-      amount: session.amount_total,
-      amount_refunded,
-      currency: session.currency,
-      payment_intent: session.payment_intent,
-      metadata: session.metadata,
-    }),
-    disputeOf: (session: StripeSession, amount: number, status = 'needs_response') => ({
-      id: `du_${session.payment_intent}`,
-      object: 'dispute',
-      amount,
-      currency: session.currency,
-      payment_intent: session.payment_intent,
-      charge: `ch_${session.payment_intent}`,
-      metadata: {},
-      status,
-    }),
+    /** The charge behind a paid session, of which so much has been refunded; from now on the answer about it, too. */
+    chargeOf(session: StripeSession, amount_refunded: number) {
+      const charge = {
+        id: `ch_${session.payment_intent}`,
+        object: 'charge',
+        amount: session.amount_total,
+        amount_refunded,
+        currency: session.currency,
+        payment_intent: session.payment_intent,
+        metadata: session.metadata,
+      }
+      charges.set(charge.id, charge)
+      return charge
+    },
+    disputeOf(session: StripeSession, amount: number, status = 'needs_response') {
+      const dispute = {
+        id: `du_${session.payment_intent}`,
+        object: 'dispute',
+        amount,
+        currency: session.currency,
+        payment_intent: session.payment_intent,
+        charge: `ch_${session.payment_intent}`,
+        metadata: {},
+        status,
+      }
+      disputes.set(dispute.id, dispute)
+      return dispute
+    },
     close: server.close,
   }
 }

@@ -46,6 +46,8 @@ function cardPaymentsOf(config: Config | DashboardConfig): PaymentProvider | und
     name: 'stripe',
     open: async (payment) => (await provider()).open(payment),
     readSession: async (session) => (await provider()).readSession(session),
+    readCharge: async (charge) => (await provider()).readCharge(charge),
+    readDispute: async (dispute) => (await provider()).readDispute(dispute),
   }
 }
 

@@ -298,6 +298,13 @@ async function moneyInAndBack(db: Db, operator: Operator, account_id: string) {
       name: 'stripe',
       open: async () => ({ session: '', url: '' }),
       readSession: async (id) => session(id.slice(3)),
+      readCharge: async () => ({ payment: 'pi_top_1', refunded_cents: 100, currency: 'usd' }),
+      readDispute: async (id) => ({
+        payment: id.replace('du', 'pi_top'),
+        amount_cents: id === 'du_2' ? 500 : 300,
+        currency: 'usd',
+        state: 'won',
+      }),
     },
   })
   const ask = async (id: string, provider: 'bank' | 'stripe' = 'stripe') =>

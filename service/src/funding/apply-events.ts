@@ -2,6 +2,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import type { Log } from '../platform/log.ts'
 import { Refusal, Unavailable } from '../platform/trouble.ts'
+import { type Asked, askProvider } from './ask-provider.ts'
 import type { Notify } from './notify.ts'
 import type { PaidSession, PaymentFact, PaymentProvider } from './provider.ts'
 import {
@@ -53,8 +54,8 @@ type Verdict =
 const APPLIED: Verdict = { state: 'applied', note: null }
 
 /**
- * Credits and takes back what payment providers reported. An event is only a reason to look: before a credit the provider is asked, so
- * neither a repeated nor an invented event moves money. All events of one payment are applied in one transaction, credits first, so
+ * Credits and takes back what payment providers reported. An event is only a reason to look: before any booking the provider is asked,
+ * so neither a repeated nor an invented event moves money. All events of one payment are applied in one transaction, credits first, so
  * their order does not matter either.
  */
 export function createPaymentWorker(deps: PaymentWorkerDeps): PaymentWorker {
@@ -76,10 +77,11 @@ export function createPaymentWorker(deps: PaymentWorkerDeps): PaymentWorker {
   async function applySubject(subject: string): Promise<void> {
     try {
       const waiting = await selectUndecided(db, provider.name, subject)
-      const paid = waiting.map(({ facts }) => facts).find((fact) => fact.kind === 'paid')
-      // No transaction is open while the provider answers.
-      const session = paid && (await provider.readSession(paid.session))
-      await db.transaction((tx) => applyAll(tx, subject, session))
+      const asked = await askProvider(
+        provider,
+        waiting.map(({ facts }) => facts),
+      )
+      await db.transaction((tx) => applyAll(tx, subject, asked))
     } catch (error) {
       const nowMs = clock.nowMs()
       if (error instanceof Refusal) {
@@ -100,13 +102,13 @@ export function createPaymentWorker(deps: PaymentWorkerDeps): PaymentWorker {
     }
   }
 
-  async function applyAll(tx: Tx, subject: string, session: PaidSession | undefined): Promise<void> {
+  async function applyAll(tx: Tx, subject: string, asked: Asked): Promise<void> {
     const nowMs = clock.nowMs()
     const events = await lockUndecided(tx, provider.name, subject)
     const inOrder = events.toSorted((a, b) => ORDER[a.facts.kind] - ORDER[b.facts.kind])
     let waitMs: number | undefined
     for (const event of inOrder) {
-      const verdict = await apply(tx, event, session, nowMs)
+      const verdict = await apply(tx, event, asked, nowMs)
       const ageMs = nowMs - event.received_at.getTime()
       if (verdict.state === 'later' && ageMs < PATIENCE_MS) {
         waitMs = Math.min(RETRY_MS_MAX, Math.max(RETRY_MS, ageMs))
@@ -123,7 +125,7 @@ export function createPaymentWorker(deps: PaymentWorkerDeps): PaymentWorker {
   async function apply(
     tx: Tx,
     { facts: fact, subject }: PaymentEventRow,
-    session: PaidSession | undefined,
+    asked: Asked,
     nowMs: number,
   ): Promise<Verdict> {
     if (fact.kind === 'unclear') return { state: 'review', note: fact.what }
@@ -133,7 +135,7 @@ export function createPaymentWorker(deps: PaymentWorkerDeps): PaymentWorker {
         return { state: 'review', note: `No account ${fact.account_id} has a top-up ${fact.top_up_id}` }
       if (top_up.provider_session !== fact.session)
         return { state: 'review', note: `${top_up.id} is paid on another page than ${fact.session}` }
-      if (fact.kind === 'paid') return session ? settle(tx, top_up, session, nowMs) : NOT_READ
+      if (fact.kind === 'paid') return asked.session ? settle(tx, top_up, asked.session, nowMs) : NOT_READ
       if (top_up.state !== 'pending')
         return { state: 'ignored', note: `${top_up.id} is ${top_up.state} already` }
       await updateTopUp(tx, top_up, { state: fact.how, decided_at: new Date(nowMs) })
@@ -141,19 +143,28 @@ export function createPaymentWorker(deps: PaymentWorkerDeps): PaymentWorker {
     }
     const top_up = await lockTopUpOfPayment(tx, provider.name, subject)
     if (!top_up) return { state: 'later', note: `No top-up was paid by ${subject}` }
+    const isRefund = fact.kind === 'refunded'
+    const reference = isRefund ? fact.charge : fact.dispute
+    const known = isRefund ? asked.charges.get(reference) : asked.disputes.get(reference)
+    if (known === undefined) return NOT_READ
+    if (known?.payment !== subject)
+      return { state: 'review', note: `The provider knows no ${reference} of ${subject}` }
     if (fact.kind === 'dispute-won') {
+      if (!('state' in known) || known.state !== 'won')
+        return { state: 'later', note: `The dispute ${fact.dispute} is not won at the provider` }
       const returned = await giveBack(tx, top_up, fact.dispute, notify, nowMs)
       return returned ? APPLIED : { state: 'later', note: `The dispute ${fact.dispute} was never reported` }
     }
-    if (fact.currency !== CURRENCY) return { state: 'review', note: `Taken back in ${fact.currency}` }
-    const isRefund = fact.kind === 'refunded'
+    if ('state' in known && known.state === 'inquiry')
+      return { state: 'ignored', note: `${reference} is an inquiry` }
+    if (known.currency !== CURRENCY) return { state: 'review', note: `Taken back in ${known.currency}` }
     const { owed_cents } = await takeBack(
       tx,
       top_up,
       {
         kind: isRefund ? 'refund' : 'dispute',
-        amount_cents: fact.amount_cents,
-        provider_reference: isRefund ? fact.charge : fact.dispute,
+        amount_cents: 'refunded_cents' in known ? known.refunded_cents : known.amount_cents,
+        provider_reference: reference,
       },
       notify,
       nowMs,

@@ -13,7 +13,7 @@ export type PaymentFact =
       readonly session: string
       readonly how: 'failed' | 'expired'
     }
-  /** `amount_cents` is all that has been refunded of this charge so far, so a repeated or late event adds nothing. */
+  /** `amount_cents` is all that had been refunded of this charge when it was reported. */
   | {
       readonly kind: 'refunded'
       readonly charge: string
@@ -48,6 +48,22 @@ export interface PaidSession {
   readonly state: 'open' | 'paid' | 'processing' | 'expired'
 }
 
+/** A charge as the provider describes it when asked. */
+export interface ReadCharge {
+  readonly payment: string | null
+  /** All that has been refunded of it so far. */
+  readonly refunded_cents: number
+  readonly currency: string
+}
+
+export interface ReadDispute {
+  readonly payment: string | null
+  readonly amount_cents: number
+  readonly currency: string
+  /** `inquiry`: no money was taken. */
+  readonly state: 'inquiry' | 'open' | 'won'
+}
+
 export interface NewPayment {
   readonly account_id: string
   readonly top_up_id: string
@@ -63,6 +79,9 @@ export interface PaymentProvider {
   readonly name: 'stripe'
   open(payment: NewPayment): Promise<{ readonly session: string; readonly url: string }>
   readSession(session: string): Promise<PaidSession>
+  /** Null: there is no such charge. */
+  readCharge(charge: string): Promise<ReadCharge | null>
+  readDispute(dispute: string): Promise<ReadDispute | null>
 }
 
 /** Turns a signed request of the provider into an event. Refuses when the signature does not fit; undefined: of no interest to us. */

@@ -67,6 +67,21 @@ export function stripeProvider({ secretKey, apiUrl, origin, fetch }: StripeOptio
     async readSession(id) {
       return describeSession(await reached(() => stripe.checkout.sessions.retrieve(id)))
     },
+
+    async readCharge(id) {
+      const charge = await found(() => stripe.charges.retrieve(id))
+      if (charge === null) return null
+      const { payment_intent, amount_refunded: refunded_cents, currency } = charge
+      return { payment: idOf(payment_intent) ?? null, refunded_cents, currency }
+    },
+
+    async readDispute(id) {
+      const dispute = await found(() => stripe.disputes.retrieve(id))
+      if (dispute === null) return null
+      const { payment_intent, amount: amount_cents, currency, status } = dispute
+      const state = isInquiry(status) ? 'inquiry' : status === 'won' ? 'won' : 'open'
+      return { payment: idOf(payment_intent) ?? null, amount_cents, currency, state }
+    },
   }
 }
 
@@ -136,8 +151,7 @@ function readFact(event: Stripe.Event): { subject: string; fact: PaymentFact } |
     case 'charge.dispute.created':
     case 'charge.dispute.funds_withdrawn': {
       const { id: dispute, amount: amount_cents, currency, payment_intent, status } = event.data.object
-      // An inquiry takes no money. It becomes a dispute of the same id, or nothing.
-      if (status.startsWith('warning_')) return undefined
+      if (isInquiry(status)) return undefined
       return ofPayment(payment_intent, { kind: 'disputed', dispute, amount_cents, currency })
     }
     case 'charge.dispute.funds_reinstated':
@@ -187,6 +201,20 @@ function describeSession(session: Stripe.Checkout.Session): PaidSession {
 
 function idOf(thing: string | { id: string } | null): string | undefined {
   return typeof thing === 'string' ? thing : thing?.id
+}
+
+/** An inquiry takes no money. It becomes a dispute of the same id, or nothing. */
+const isInquiry = (status: string) => status.startsWith('warning_')
+
+/** Null: Stripe knows nothing by this id. */
+async function found<Thing>(ask: () => Promise<Thing>): Promise<Thing | null> {
+  try {
+    return await reached(ask)
+  } catch (error) {
+    if (error instanceof Stripe.errors.StripeInvalidRequestError && error.code === 'resource_missing')
+      return null
+    throw error
+  }
 }
 
 /** Stripe that does not answer is no defect of ours. What it refuses is: a wrong key, a wrong parameter. */

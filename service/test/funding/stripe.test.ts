@@ -192,11 +192,16 @@ test('two refunds of one charge take back the sum of both, in either order and h
   const { top_up, session } = await credited(5_000)
   const refunded = (cents: number) =>
     shop.stripe.event('charge.refunded', shop.stripe.chargeOf(session, cents))
-  const [first, both] = [refunded(1_000), refunded(2_500)]
-  for (const event of [both, first, both, refunded(2_500), first]) {
+  const report = async (event: ReturnType<typeof refunded>) => {
     await shop.post(event)
     await shop.worker.applyEvents()
   }
+  const first = refunded(1_000)
+  await report(first)
+  expect(await balance()).toBe(4_000)
+  const late = refunded(1_500)
+  const both = refunded(2_500)
+  for (const event of [both, late, both, refunded(2_500), first]) await report(event)
   expect(await balance()).toBe(2_500)
   expect((await shop.topUp(top_up.id, account_id)).reversed_cents).toBe(2_500)
 })
@@ -244,12 +249,16 @@ test('a dispute that was won returns what it took, and nothing is owed any more'
     note: 'as if orders',
   })
   const dispute = shop.stripe.disputeOf(session, 4_000)
-  const won = shop.stripe.event('charge.dispute.funds_reinstated', { ...dispute, status: 'won' })
+  const created = shop.stripe.event('charge.dispute.created', dispute)
+  const won = shop.stripe.event(
+    'charge.dispute.funds_reinstated',
+    shop.stripe.disputeOf(session, 4_000, 'won'),
+  )
   // The end of it is reported before its beginning.
   await shop.post(won)
   await shop.worker.applyEvents()
   expect(await balance()).toBe(1_000)
-  await shop.post(shop.stripe.event('charge.dispute.created', dispute))
+  await shop.post(created)
   await shop.worker.applyEvents()
   laterMs = 2 * MINUTE_MS
   await shop.worker.applyEvents()
@@ -257,6 +266,61 @@ test('a dispute that was won returns what it took, and nothing is owed any more'
   expect((await shop.operator.listReceivables(1_000)).filter((row) => row.account_id === account_id)).toEqual(
     [],
   )
+})
+
+test('refunds and disputes that Stripe knows nothing of, or says less of, take and return nothing, however well they are signed', async () => {
+  const { session } = await credited(4_000)
+  const charge = {
+    id: 'ch_invented',
+    object: 'charge',
+    amount_refunded: 4_000,
+    currency: 'usd',
+    payment_intent: session.payment_intent,
+    metadata: session.metadata,
+  }
+  const dispute = { ...charge, id: 'du_invented', object: 'dispute', amount: 4_000, status: 'lost' }
+  // Another payment's charge, named as this one's.
+  const other = await credited(1_000)
+  const foreign = { ...shop.stripe.chargeOf(other.session, 1_000), payment_intent: session.payment_intent }
+  for (const [type, object] of [
+    ['charge.refunded', charge],
+    ['charge.refunded', foreign],
+    ['charge.dispute.created', dispute],
+    ['charge.dispute.funds_withdrawn', { ...dispute, id: 'du_other' }],
+  ] as const) {
+    expect(await shop.post(shop.stripe.event(type, object))).toBe(200)
+    await shop.worker.applyEvents()
+  }
+  expect(await balance()).toBe(5_000)
+  const notes = (await shop.operator.listTopUps(100)).events.map(({ note }) => note)
+  expect(notes).toContain(`The provider knows no ch_invented of ${session.payment_intent}`)
+  expect(notes).toContain(`The provider knows no du_invented of ${session.payment_intent}`)
+
+  // What Stripe says counts, not what the event says.
+  const small = shop.stripe.chargeOf(session, 300)
+  await shop.post(shop.stripe.event('charge.refunded', { ...small, amount_refunded: 4_000 }))
+  await shop.worker.applyEvents()
+  expect(await balance()).toBe(4_700)
+  const open = shop.stripe.disputeOf(session, 700)
+  await shop.post(shop.stripe.event('charge.dispute.created', { ...open, amount: 3_000 }))
+  await shop.worker.applyEvents()
+  expect(await balance()).toBe(4_000)
+  await shop.post(shop.stripe.event('charge.dispute.funds_reinstated', { ...open, status: 'won' }))
+  await shop.worker.applyEvents()
+  expect(await balance()).toBe(4_000)
+  expect(await statusOf()).toBe('active')
+})
+
+test('Stripe does not answer about a refund: the event waits, and is applied when it answers again', async () => {
+  const { session } = await credited(900)
+  await shop.post(shop.stripe.event('charge.refunded', shop.stripe.chargeOf(session, 200)))
+  shop.stripe.away(true)
+  await shop.worker.applyEvents()
+  expect(await balance()).toBe(900)
+  shop.stripe.away(false)
+  laterMs = MINUTE_MS
+  await shop.worker.applyEvents()
+  expect(await balance()).toBe(700)
 })
 
 test('an inquiry takes no money', async () => {
