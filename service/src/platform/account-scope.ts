@@ -10,7 +10,11 @@ export function inAccount<Result>(
   work: (tx: Tx) => Promise<Result>,
 ): Promise<Result> {
   return db.transaction(async (tx) => {
-    await tx.run(sql`select set_config('shopwire.account_id', ${account_id}, true)`)
+    await enterAccount(tx, account_id)
     return work(tx)
   })
 }
+
+/** From here to its end the transaction is in this account, or in none. */
+export const enterAccount = (tx: Tx, account_id: string | null) =>
+  tx.run(sql`select set_config('shopwire.account_id', ${account_id ?? ''}, true)`)

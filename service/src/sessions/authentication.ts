@@ -12,6 +12,8 @@ export interface CeremonyStart {
   readonly challenge: Handle
 }
 
+/** As Better Auth names the tokens of its mails. */
+export const RESET = 'reset-password'
 const SECOND_FACTOR_PREFIX = '2fa-'
 const PASSKEY_WAIT_MS = 120_000
 
@@ -171,16 +173,9 @@ export function createAuthentication(auth: BetterAuth) {
       return passwords.verify({ hash: credential.password, password })
     },
 
+    /** Its token is taken as one of the purpose `RESET`. */
     async requestReset(email: string): Promise<void> {
       await auth.api.requestPasswordReset({ body: { email } })
-    },
-
-    /** The token is used up, also when the new password is refused. Undefined when it is not valid. */
-    async reset(token: string, newPassword: string): Promise<string | undefined> {
-      const found = await (await adapter()).findVerificationValue(`reset-password:${token}`)
-      if (!found) return undefined
-      const done = await orRefused(auth.api.resetPassword({ body: { token, newPassword } }))
-      return done ? found.value : undefined
     },
 
     /** A token for a mail; only its hash is stored. */

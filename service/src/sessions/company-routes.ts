@@ -89,9 +89,11 @@ async function personOf(
   if (known) {
     // Whoever holds an unconfirmed sign-in under this address may not be who the company means.
     if (known.kind !== 'customer' || !known.email_verified) return undefined
-    await insertCredential(db, { ...link, person_id: known.id }, call.nowMs)
-    await recordForPerson(context, call, known, 'company.link', known.id, { issuer: identity.issuer })
-    await tellPerson(context, call, known, `Signing in at ${context.company?.name} was linked to you.`)
+    await db.transaction(async (tx) => {
+      await insertCredential(tx, { ...link, person_id: known.id }, call.nowMs)
+      await recordForPerson(tx, call, known, 'company.link', known.id, { issuer: identity.issuer })
+      await tellPerson(tx, context, call, known, `Signing in at ${context.company?.name} was linked to you.`)
+    })
     return known
   }
   const invitations = await selectInvitationsFor(db, email, call.nowMs)
@@ -105,8 +107,8 @@ async function personOf(
       call.nowMs,
     )
     await insertCredential(tx, { ...link, person_id }, call.nowMs)
+    for (const invitation of invitations) await joinAccount(tx, call, { id: person_id, name }, invitation)
     return person_id
   })
-  for (const invitation of invitations) await joinAccount(context, call, { id, name }, invitation)
   return { id, name }
 }

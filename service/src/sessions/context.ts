@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
-import { inAccount } from '../platform/account-scope.ts'
+import { enterAccount } from '../platform/account-scope.ts'
 import { recordAction } from '../platform/audit.ts'
-import type { Db } from '../platform/db.ts'
+import type { Db, Tx } from '../platform/db.ts'
 import type { Keyring } from '../platform/encryption.ts'
 import type { Log } from '../platform/log.ts'
 import { queueMail } from '../platform/mail.ts'
@@ -71,12 +71,12 @@ export async function startSession(
   context: IdentityContext,
   call: AnyCall,
   person: Pick<Person, 'id' | 'name'>,
-  { isSteppedUp, how }: { isSteppedUp: boolean; how: string },
+  { isSteppedUp, how, also }: { isSteppedUp: boolean; how: string; also?: (tx: Tx) => Promise<unknown> },
 ): Promise<readonly string[]> {
   const { db, limits } = context
   const accounts = await selectAccountsOf(db, person.id)
   const before = await findCaller(context, call)
-  const { token, id } = await db.transaction(async (tx) => {
+  const token = await db.transaction(async (tx) => {
     if (before) await endSession(tx, before.person.id, before.session_id)
     const session = {
       person_id: person.id,
@@ -85,9 +85,11 @@ export async function startSession(
       user_agent: call.user_agent,
       isSteppedUp,
     }
-    return createSession(tx, session, limits, call.nowMs)
+    const created = await createSession(tx, session, limits, call.nowMs)
+    await also?.(tx)
+    await recordForPerson(tx, call, person, 'session.start', created.id, { how })
+    return created.token
   })
-  await recordForPerson(context, call, person, 'session.start', id, { how })
   return [
     sessionCookie(context, token),
     clearCookie(COOKIES.pending),
@@ -99,9 +101,12 @@ export async function startSession(
 export const sessionCookie = ({ limits }: IdentityContext, token: string) =>
   setCookie(COOKIES.session, token, Math.floor(limits.absoluteMs / 1000))
 
-/** An audit row in every account of the person, or one without an account where they have none. */
+/**
+ * An audit row in every account of the person, or one without an account where they have none. In the transaction of what it
+ * reports, which is in no account afterwards.
+ */
 export async function recordForPerson(
-  { db }: IdentityContext,
+  tx: Tx,
   call: AnyCall,
   person: Pick<Person, 'id' | 'name'>,
   action: string,
@@ -116,18 +121,22 @@ export async function recordForPerson(
     request_id: call.request_id,
     details: { name: person.name, ...(after && { after }) },
   }
-  const accounts = await selectAccountsOf(db, person.id)
-  if (accounts.length === 0) await recordAction(db, entry, call.nowMs)
-  for (const { id: account_id } of accounts)
-    await inAccount(db, account_id, (tx) => recordAction(tx, { ...entry, account_id }, call.nowMs))
+  const accounts = await selectAccountsOf(tx, person.id)
+  if (accounts.length === 0) await recordAction(tx, entry, call.nowMs)
+  for (const { id: account_id } of accounts) {
+    await enterAccount(tx, account_id)
+    await recordAction(tx, { ...entry, account_id }, call.nowMs)
+  }
+  await enterAccount(tx, null)
 }
 
 /** Tells a person by mail that how they sign in has changed. */
 export async function tellPerson(
-  { db, keyring, origin }: IdentityContext,
+  tx: Tx,
+  { keyring, origin }: Pick<IdentityContext, 'keyring' | 'origin'>,
   call: AnyCall,
   person: { readonly email: string },
   what: string,
 ): Promise<void> {
-  await queueMail(db, keyring, { to: person.email, ...securityMail(what, origin, call.address) }, call.nowMs)
+  await queueMail(tx, keyring, { to: person.email, ...securityMail(what, origin, call.address) }, call.nowMs)
 }

@@ -12,6 +12,7 @@ import { type CompanySettings, createCompany } from './company.ts'
 import { companyRoutes } from './company-routes.ts'
 import type { IdentityContext } from './context.ts'
 import { COOKIES, csrfTokenOf, readCookie } from './cookies.ts'
+import { factorRoutes } from './factor-routes.ts'
 import type { IdentityArea } from './identity-call.ts'
 import { invitationRoutes } from './invitation-routes.ts'
 import { resetMail } from './mails.ts'
@@ -105,6 +106,7 @@ export async function createSessions(deps: SessionsDeps): Promise<Sessions> {
     area: {
       ...signInRoutes(context),
       ...securityRoutes(context),
+      ...factorRoutes(context),
       ...invitationRoutes(context),
       ...companyRoutes(context),
     },

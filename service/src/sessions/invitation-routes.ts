@@ -1,6 +1,7 @@
 import type { identityRoutes } from '@shopwire/contract/dashboard'
-import { inAccount } from '../platform/account-scope.ts'
+import { enterAccount, inAccount } from '../platform/account-scope.ts'
 import { recordAction } from '../platform/audit.ts'
+import type { Tx } from '../platform/db.ts'
 import { queueMail } from '../platform/mail.ts'
 import { refuse } from '../platform/trouble.ts'
 import { mailNames, tokenNames } from './attempts.ts'
@@ -116,8 +117,10 @@ export function invitationRoutes(context: IdentityContext): Pick<IdentityArea<Ro
             'conflict',
             `This invitation is for ${invitation.email}, and you are signed in as ${caller.person.email}. Sign out, then open the link again.`,
           )
-        await joinAccount(context, call, caller.person, invitation)
-        await setSessionAccount(db, caller.session_id, invitation.account_id)
+        await db.transaction(async (tx) => {
+          await setSessionAccount(tx, caller.session_id, invitation.account_id)
+          await joinAccount(tx, call, caller.person, invitation)
+        })
         return { reply: { next: 'done' } }
       }
       if ((await selectPersonByEmail(db, invitation.email)) !== undefined)
@@ -162,8 +165,10 @@ export function invitationRoutes(context: IdentityContext): Pick<IdentityArea<Ro
       const person = await selectPerson(db, id)
       // The address may have changed since the mail was sent.
       if (person?.email !== email || !person) throw linkInvalid()
-      await markEmailVerified(db, id, call.nowMs)
-      await recordForPerson(context, call, person, 'email.verify', id)
+      await db.transaction(async (tx) => {
+        await markEmailVerified(tx, id, call.nowMs)
+        await recordForPerson(tx, call, person, 'email.verify', id)
+      })
       return { reply: DONE }
     },
   }
@@ -171,18 +176,17 @@ export function invitationRoutes(context: IdentityContext): Pick<IdentityArea<Ro
 
 /** Somebody who has a sign-in accepts. Once; their role, if they are in already, stays. */
 export async function joinAccount(
-  { db }: IdentityContext,
+  tx: Tx,
   call: AnyCall,
   person: Pick<Person, 'id' | 'name'>,
   invitation: Pick<Invitation, 'account_id' | 'id'>,
 ): Promise<void> {
-  await inAccount(db, invitation.account_id, async (tx) => {
-    const claimed = await claimInvitation(tx, invitation, call.nowMs)
-    if (!claimed) throw linkInvalid()
-    const { account_id } = invitation
-    await addMember(tx, { account_id, person_id: person.id, role: claimed.role }, call.nowMs)
-    await recordJoin(tx, call, person, { ...invitation, role: claimed.role })
-  })
+  const { account_id } = invitation
+  await enterAccount(tx, account_id)
+  const claimed = await claimInvitation(tx, invitation, call.nowMs)
+  if (!claimed) throw linkInvalid()
+  await addMember(tx, { account_id, person_id: person.id, role: claimed.role }, call.nowMs)
+  await recordJoin(tx, call, person, { ...invitation, role: claimed.role })
 }
 
 function recordJoin(

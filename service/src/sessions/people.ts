@@ -101,6 +101,17 @@ export const updatePasswordHash = (tx: Queryable, person_id: string, hash: strin
      where person_id = ${person_id}
        and provider = ${CREDENTIAL}`)
 
+/** Somebody who came from their company may have none yet. */
+export async function putPassword(tx: Tx, person_id: string, hash: string, nowMs: number): Promise<void> {
+  if ((await updatePasswordHash(tx, person_id, hash, nowMs)) > 0) return
+  const credential = { person_id, provider: CREDENTIAL, subject: person_id, password_hash: hash }
+  await insertCredential(tx, credential, nowMs)
+}
+
+/** Sign-ins that wait for their second half, and links to choose a new password. */
+export const forgetHalves = (tx: Tx, person_id: string) =>
+  tx.run(sql`delete from verifications where value = ${person_id}`)
+
 export const selectPasswordHash = (db: Queryable, person_id: string) =>
   db.maybeOne<{ password_hash: string | null }>(sql`
     select password_hash

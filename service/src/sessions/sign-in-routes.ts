@@ -1,6 +1,8 @@
 import type { identityRoutes } from '@shopwire/contract/dashboard'
+import type { Tx } from '../platform/db.ts'
 import { refuse } from '../platform/trouble.ts'
 import { codeNames, mailNames, signInNames, tokenNames } from './attempts.ts'
+import { RESET } from './authentication.ts'
 import {
   type AnyCall,
   CHALLENGE_S,
@@ -18,9 +20,11 @@ import {
 import { COOKIES, clearCookie, csrfTokenOf, readCookie, setCookie } from './cookies.ts'
 import type { IdentityArea } from './identity-call.ts'
 import {
+  forgetHalves,
   markEmailVerified,
   markPasskeyUsed,
   type Person,
+  putPassword,
   selectAccountsOf,
   selectFactors,
   selectPasswordHash,
@@ -59,6 +63,7 @@ export function signInRoutes(context: IdentityContext): Pick<IdentityArea<Routes
     call: AnyCall,
     check: (pending: string, person_id: string) => Promise<string | undefined>,
     how: string,
+    also?: (tx: Tx, person: Person) => Promise<unknown>,
   ) {
     const pending = readCookie(call.cookie, COOKIES.pending)
     const person_id = pending && (await authentication.personOfPending(pending))
@@ -71,8 +76,12 @@ export function signInRoutes(context: IdentityContext): Pick<IdentityArea<Routes
       await attempts.recordFailure(codeNames(person_id), call.nowMs)
       throw codeFailed()
     }
-    const setCookie = await startSession(context, call, person, { isSteppedUp: true, how })
-    return { person, answer: { reply: { next: 'done' as const }, setCookie } }
+    const setCookie = await startSession(context, call, person, {
+      isSteppedUp: true,
+      how,
+      ...(also && { also: (tx) => also(tx, person) }),
+    })
+    return { reply: { next: 'done' as const }, setCookie }
   }
 
   return {
@@ -143,15 +152,15 @@ export function signInRoutes(context: IdentityContext): Pick<IdentityArea<Routes
         (await burnCode(db, key, person_id, call.body.code, call.nowMs))
           ? authentication.finishWithTotp(pending, call.body.code)
           : undefined
-      return (await finish(call, check, 'password and authenticator app')).answer
+      return finish(call, check, 'password and authenticator app')
     },
 
     async signInWithRecoveryCode(call) {
       const check = (pending: string) =>
         authentication.finishWithRecoveryCode(pending, tidyRecoveryCode(call.body.code))
-      const { person, answer } = await finish(call, check, 'password and recovery code')
-      await tellPerson(context, call, person, 'A recovery code was used to sign in as you.')
-      return answer
+      return finish(call, check, 'password and recovery code', (tx, person) =>
+        tellPerson(tx, context, call, person, 'A recovery code was used to sign in as you.'),
+      )
     },
 
     async beginPasskeySignIn() {
@@ -173,22 +182,29 @@ export function signInRoutes(context: IdentityContext): Pick<IdentityArea<Routes
           'This passkey is not known here, or too much time has passed. Try again, or use your password.',
         )
       }
-      await markPasskeyUsed(db, String(response.id), call.nowMs)
-      const setCookie = await startSession(context, call, person, { isSteppedUp: true, how: 'passkey' })
+      const setCookie = await startSession(context, call, person, {
+        isSteppedUp: true,
+        how: 'passkey',
+        also: (tx) => markPasskeyUsed(tx, String(response.id), call.nowMs),
+      })
       return { reply: { next: 'done' }, setCookie }
     },
 
     async signOut(call) {
       const { person, session_id } = await requireCaller(context, call)
-      await endSession(db, person.id, session_id)
-      await recordForPerson(context, call, person, 'session.end', session_id)
+      await db.transaction(async (tx) => {
+        await endSession(tx, person.id, session_id)
+        await recordForPerson(tx, call, person, 'session.end', session_id)
+      })
       return { reply: DONE, setCookie: [clearCookie(COOKIES.session)] }
     },
 
     async signOutEverywhere(call) {
       const { person } = await requireCaller(context, call)
-      const ended = await endSessionsOf(db, person.id, null)
-      await recordForPerson(context, call, person, 'session.end_all', person.id, { sessions: ended })
+      await db.transaction(async (tx) => {
+        const sessions = await endSessionsOf(tx, person.id, null)
+        await recordForPerson(tx, call, person, 'session.end_all', person.id, { sessions })
+      })
       return { reply: DONE, setCookie: [clearCookie(COOKIES.session)] }
     },
 
@@ -208,19 +224,28 @@ export function signInRoutes(context: IdentityContext): Pick<IdentityArea<Routes
     async resetPassword(call) {
       const names = tokenNames(call.address)
       await attempts.assertAllowed(names, call.nowMs)
-      const person_id = await authentication.reset(call.body.token, call.body.password)
+      const person_id = await authentication.takeToken(RESET, call.body.token)
       const person: Person | undefined = person_id ? await selectPerson(db, person_id) : undefined
-      if (!person) {
+      if (person?.kind !== 'customer') {
         await attempts.recordFailure(names, call.nowMs)
         throw linkInvalid()
       }
-      // The link came by mail, so the mailbox is theirs. Whoever knew the old password is out.
+      const hash = await passwords.hash(call.body.password)
+      // The link came by mail, so the mailbox is theirs. Whoever knew the old password, or asked for another link, is out.
       await db.transaction(async (tx) => {
         await markEmailVerified(tx, person.id, call.nowMs)
+        await putPassword(tx, person.id, hash, call.nowMs)
         await endSessionsOf(tx, person.id, null)
+        await forgetHalves(tx, person.id)
+        await recordForPerson(tx, call, person, 'password.reset', person.id)
+        await tellPerson(
+          tx,
+          context,
+          call,
+          person,
+          'Your password was reset, and all your sessions have ended.',
+        )
       })
-      await recordForPerson(context, call, person, 'password.reset', person.id)
-      await tellPerson(context, call, person, 'Your password was reset, and all your sessions have ended.')
       return { reply: DONE }
     },
   }

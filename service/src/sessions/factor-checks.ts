@@ -1,0 +1,84 @@
+import type { Tx } from '../platform/db.ts'
+import { refuse } from '../platform/trouble.ts'
+import { codeNames } from './attempts.ts'
+import { type AnyCall, codeFailed, type IdentityContext, recordForPerson, sessionCookie } from './context.ts'
+import { COOKIES, clearCookie, readCookie } from './cookies.ts'
+import { selectFactors } from './people.ts'
+import { endSessionsWithoutFactor, rotateSession } from './session-store.ts'
+import type { SignedIn } from './signed-in.ts'
+import { burnCode } from './used-codes.ts'
+
+/** Somebody without password and factor has just come by an invitation or from their company. */
+const FRESH_MS = 10 * 60_000
+
+/** What is asked of somebody signed in before they may do more, or change how they sign in. */
+export function factorChecks(context: IdentityContext) {
+  const { db, authentication, attempts, key, limits } = context
+
+  /** A fresh factor: the session goes on under a new token, so the old one cannot be used for what is allowed now. */
+  async function steppedUp(tx: Tx, call: AnyCall, caller: SignedIn, how: string): Promise<readonly string[]> {
+    const token = await rotateSession(tx, caller.session_id, { isSteppedUp: true }, call.nowMs)
+    if (token === undefined) throw refuse('sign_in_required', 'This session has ended. Sign in.')
+    // The first factor. Who else came in by the password alone has not given it.
+    if (caller.must_enrol) await endSessionsWithoutFactor(tx, caller.person.id, caller.session_id)
+    await recordForPerson(tx, call, caller.person, 'session.step_up', caller.session_id, { how })
+    return [sessionCookie(context, token), clearCookie(COOKIES.challenge)]
+  }
+
+  async function checkCode(
+    call: AnyCall,
+    { person }: SignedIn,
+    isRight: () => Promise<boolean>,
+  ): Promise<void> {
+    const names = codeNames(person.id)
+    await attempts.assertAllowed(names, call.nowMs)
+    if (await isRight()) return
+    await attempts.recordFailure(names, call.nowMs)
+    throw codeFailed()
+  }
+
+  /** The code of an authenticator app, which counts once. */
+  const checkTotp = (call: AnyCall, caller: SignedIn, code: string) =>
+    checkCode(call, caller, async () => {
+      const isNew = await burnCode(db, key, caller.person.id, code, call.nowMs)
+      return isNew && authentication.isTotpOf(caller.person.id, code)
+    })
+
+  async function assertPassword(call: AnyCall, { person }: SignedIn, password: string | undefined) {
+    const names = codeNames(person.id)
+    await attempts.assertAllowed(names, call.nowMs)
+    if (password !== undefined && (await authentication.isPasswordOf(person.id, password))) return
+    await attempts.recordFailure(names, call.nowMs)
+    throw refuse('sign_in_failed', 'This is not your password. Check it and try again.')
+  }
+
+  /** Who may set up a factor: with one, who has just used it; without, who knows the password or has just come in. */
+  async function assertMayAddFactor(call: AnyCall, caller: SignedIn, password: string | undefined) {
+    const { has_password, has_passkey, has_totp } = await selectFactors(db, caller.person.id)
+    if (has_passkey || has_totp) {
+      if ((caller.stepped_up_until_ms ?? 0) <= call.nowMs)
+        throw refuse('step_up_required', 'Confirm with the second factor you have, then try again.')
+    } else if (!has_password) {
+      if (call.nowMs > caller.expires_at_ms - limits.absoluteMs + FRESH_MS)
+        throw refuse(
+          'sign_in_required',
+          'You signed in a while ago. Sign in again to set up a second factor.',
+        )
+    }
+    if (has_password && (password !== undefined || !(has_passkey || has_totp)))
+      await assertPassword(call, caller, password)
+  }
+
+  return { steppedUp, checkCode, checkTotp, assertPassword, assertMayAddFactor }
+}
+
+/** Which ceremony of this browser a passkey answers. */
+export function challengeOf(call: AnyCall): string {
+  const challenge = readCookie(call.cookie, COOKIES.challenge)
+  if (challenge === undefined)
+    throw refuse(
+      'sign_in_failed',
+      'Too much time has passed since the browser asked for a passkey. Begin again.',
+    )
+  return challenge
+}
