@@ -39,7 +39,7 @@ export function teamArea({ db, act, keyring, mailOwners, origin }: TeamDeps): Ar
   async function leave(member: Member, person_id: string, action: string) {
     return act(member, action, async (tx, nowMs) => {
       const person = await selectPerson(tx, person_id)
-      const role = await removeMember(tx, member.account_id, person_id)
+      const role = await removeMember(tx, member.account_id, person_id, member.person_id)
       const how = person_id === member.person_id ? 'left' : `was removed by ${member.person_name}`
       await tellOwners(tx, member, `${person?.name} (${person?.email}), ${ROLE_NAMES[role]}, ${how}.`, nowMs)
       return { result: DONE, target: person_id, before: { role, email: person?.email ?? null } }
@@ -91,7 +91,7 @@ export function teamArea({ db, act, keyring, mailOwners, origin }: TeamDeps): Ar
     changeRole: ({ member, body }) =>
       act(member, 'team.change_role', async (tx, nowMs) => {
         const { person_id, role } = body
-        const before = await changeRole(tx, member.account_id, person_id, role)
+        const before = await changeRole(tx, member.account_id, person_id, role, member.person_id)
         const person = await selectPerson(tx, person_id)
         const change = `from ${ROLE_NAMES[before]} to ${ROLE_NAMES[role]}`
         await tellOwners(

@@ -61,7 +61,7 @@ export function peopleActions({ keyring, dashboardOrigin }: PeopleActionDeps, ac
         await getAccount(tx, account_id)
         const person = await selectPersonByEmail(tx, email)
         if (!person) throw refuse('not_found', `Nobody has the address ${tidyEmail(email)}.`)
-        const role = await removeMember(tx, account_id, person.id)
+        const role = await removeMember(tx, account_id, person.id, undefined)
         const result = { person_id: person.id, email: person.email, role }
         return { result, target: account_id, details: { before: result, reason } }
       }),

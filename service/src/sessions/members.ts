@@ -49,9 +49,18 @@ export async function addMember(
   return count === 1
 }
 
-/** Returns the role before. At least one owner always remains: otherwise nobody could invite or remove anybody. */
-export async function changeRole(tx: Tx, account_id: string, person_id: string, role: Role): Promise<Role> {
-  const before = await lockRole(tx, account_id, person_id)
+/**
+ * Returns the role before. At least one owner always remains: otherwise nobody could invite or remove anybody. `by` must be an owner
+ * still, or be the person; undefined for an operator.
+ */
+export async function changeRole(
+  tx: Tx,
+  account_id: string,
+  person_id: string,
+  role: Role,
+  by: string | undefined,
+): Promise<Role> {
+  const before = await lockRole(tx, account_id, person_id, by)
   if (before === 'owner' && role !== 'owner') await assertNotLastOwner(tx, account_id)
   await tx.run(sql`
     update memberships
@@ -62,8 +71,13 @@ export async function changeRole(tx: Tx, account_id: string, person_id: string, 
 }
 
 /** Removes a person from an account. Their next request there is refused; sessions in other accounts go on. */
-export async function removeMember(tx: Tx, account_id: string, person_id: string): Promise<Role> {
-  const before = await lockRole(tx, account_id, person_id)
+export async function removeMember(
+  tx: Tx,
+  account_id: string,
+  person_id: string,
+  by: string | undefined,
+): Promise<Role> {
+  const before = await lockRole(tx, account_id, person_id, by)
   if (before === 'owner') await assertNotLastOwner(tx, account_id)
   await tx.run(sql`
     delete from memberships
@@ -78,7 +92,12 @@ export async function removeMember(tx: Tx, account_id: string, person_id: string
 }
 
 /** Locks every owner too, in one order, so that two owners cannot remove each other at the same moment. */
-async function lockRole(tx: Tx, account_id: string, person_id: string): Promise<Role> {
+async function lockRole(
+  tx: Tx,
+  account_id: string,
+  person_id: string,
+  by: string | undefined,
+): Promise<Role> {
   const rows = await tx.many<{ person_id: string; role: Role }>(sql`
     select person_id, role
       from memberships
@@ -86,6 +105,12 @@ async function lockRole(tx: Tx, account_id: string, person_id: string): Promise<
        and (role = 'owner' or person_id = ${person_id})
      order by person_id
        for update`)
+  const isOwner = rows.some((one) => one.person_id === by && one.role === 'owner')
+  if (by !== undefined && by !== person_id && !isOwner)
+    throw refuse(
+      'role_missing',
+      'You are not an owner of this account any more, so nothing was changed. Ask an owner, or reload the page.',
+    )
   const row = rows.find((one) => one.person_id === person_id)
   if (!row) throw refuse('not_found', 'This person is not a member of the account. Reload the list.')
   return row.role

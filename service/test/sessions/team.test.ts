@@ -89,11 +89,28 @@ test('the last owner stays, also when two owners remove each other at the same m
   await expect(team.leaveAccount(await call(one))).rejects.toEqual(refused('conflict'))
   const { browser: two } = await identity.newMember(account, 'owner')
   const [first, second] = [await memberOf(one), await memberOf(two)]
-  const results = await Promise.allSettled([
-    team.removeMember(await call(one, { person_id: second.person_id })),
-    team.removeMember(await call(two, { person_id: first.person_id })),
-  ])
+  // Both are checked at the edge before either begins.
+  const calls = [
+    await call(one, { person_id: second.person_id }),
+    await call(two, { person_id: first.person_id }),
+  ]
+  const results = await Promise.allSettled(calls.map((each) => team.removeMember(each)))
   expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  // Who lost is no owner any more.
+  const [lost] = results.filter(({ status }) => status === 'rejected')
+  expect(lost).toMatchObject({ reason: refused('role_missing') })
+})
+
+test('an owner who was removed or demoted while their request was under way changes nothing', async () => {
+  const account = await identity.newAccount('Three owners')
+  const people = await Promise.all([1, 2, 3].map(() => identity.newMember(account, 'owner')))
+  const [one, two, three] = people.map(({ browser }) => browser) as [TestBrowser, TestBrowser, TestBrowser]
+  const third = await memberOf(three)
+  const late = await call(two, { person_id: third.person_id, role: 'viewer' })
+  await team.changeRole(await call(one, { person_id: (await memberOf(two)).person_id, role: 'viewer' }))
+  await expect(team.changeRole(late)).rejects.toEqual(refused('role_missing'))
+  await expect(team.removeMember(late)).rejects.toEqual(refused('role_missing'))
+  expect((await memberOf(three)).role).toBe('owner')
 })
 
 test('a person of two accounts switches between them, and sees nothing of the other', async () => {
