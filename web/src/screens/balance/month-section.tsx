@@ -1,6 +1,6 @@
 import { Menu, Skeleton } from '@mantine/core'
 import { IconChevronDown } from '@tabler/icons-react'
-import { Fragment, type ReactNode } from 'react'
+import type { ReactNode } from 'react'
 import type { Reply } from '../../api/client.ts'
 import { Section } from '../../components/page.tsx'
 import { formatCount, formatMoney } from '../../lib/money.ts'
@@ -57,18 +57,20 @@ export function MonthSection({
     >
       <dl className={classes.equation}>
         {termsOf(view.month).map(({ label, value, sign }) => (
-          <Fragment key={label}>
-            {sign === undefined ? null : (
-              <span className={classes.sign}>
-                <span aria-hidden>{sign}</span>
-                <span className="sw-hidden">{SIGNS[sign]}</span>
-              </span>
-            )}
-            <div className={classes.term}>
-              <dt>{label}</dt>
-              <dd>{value}</dd>
-            </div>
-          </Fragment>
+          <div key={label} className={classes.term}>
+            <dt>
+              {sign === undefined ? null : (
+                <>
+                  <span className={classes.sign} aria-hidden>
+                    {sign}
+                  </span>
+                  <span className="sw-hidden">{SIGNS[sign]} </span>
+                </>
+              )}
+              {label}
+            </dt>
+            <dd>{value}</dd>
+          </div>
         ))}
       </dl>
       {children}
