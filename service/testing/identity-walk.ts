@@ -86,6 +86,7 @@ export async function walkIdentity(on: { database: TestDatabase; db: Db; keyring
     keyring,
     mailOwners: createMailOwners(keyring),
     origin: ORIGIN,
+    onLeft() {},
   })
   const member = await memberOf(owner)
   const call = (body: object) => ({ member, id: '', query: {}, body, nowMs: identity.nowMs() }) as never

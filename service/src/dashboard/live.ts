@@ -20,12 +20,16 @@ export interface LiveDeps {
 export interface Live {
   readonly area: Area<typeof liveRoutes>
   open(): number
+  /** Ends the streams that somebody who has left has here, without waiting until that is seen in the database. */
+  endOf(account_id: string, person_id: string): void
   start(): void
   /** Ends all streams; browsers connect again, to another process. */
   stop(): Promise<void>
 }
 
 const LOOK_EVERY_MS = 1_000
+/** Whoever was removed is out within a second, also where another process has removed them. */
+const LOOK_WHO_IS_IN_EVERY_MS = 400
 /** Shorter than the time after which the edge, and most proxies, close a connection on which nothing moves. */
 const HEARTBEAT_EVERY_MS = 15_000
 const STREAMS_PER_PERSON_MAX = 20
@@ -34,6 +38,7 @@ const ACCOUNTS_PER_STATEMENT = 500
 /** After a lost connection the browser waits this long, so that a restarted process is not asked by all at once. */
 const RETRY_MS = 2_000
 const RETRY_SPREAD_MS = 3_000
+const ENDED = `event: ${liveEvents.ended}\ndata: {}\n\n`
 
 interface Stream {
   readonly member: Member
@@ -103,7 +108,7 @@ export function createLive({ db, clock, sessions, onError }: LiveDeps): Live {
     const stillOpen = await sessions.stillOpen([...distinct.values()], nowMs)
     for (const stream of streams) {
       if (!distinct.has(stream.member.session_id) || stillOpen.has(stream.member.session_id)) continue
-      end(stream, `event: ${liveEvents.ended}\ndata: {}\n\n`)
+      end(stream, ENDED)
     }
   }
 
@@ -132,18 +137,32 @@ export function createLive({ db, clock, sessions, onError }: LiveDeps): Live {
   const looking = every(
     LOOK_EVERY_MS,
     async () => {
-      if (streams.size === 0) return
-      await endClosedSessions()
-      await tellChanges()
+      if (streams.size > 0) await tellChanges()
+    },
+    onError,
+  )
+  const lookingWhoIsIn = every(
+    LOOK_WHO_IS_IN_EVERY_MS,
+    async () => {
+      if (streams.size > 0) await endClosedSessions()
     },
     onError,
   )
   return {
     area: { live: async ({ member, last_event_id }) => open(member, last_event_id) },
     open: () => streams.size,
-    start: () => looking.start(),
+    endOf(account_id, person_id) {
+      for (const stream of streams) {
+        const { member } = stream
+        if (member.account_id === account_id && member.person_id === person_id) end(stream, ENDED)
+      }
+    },
+    start() {
+      looking.start()
+      lookingWhoIsIn.start()
+    },
     async stop() {
-      await looking.stop()
+      await Promise.all([looking.stop(), lookingWhoIsIn.stop()])
       for (const stream of streams) end(stream)
     },
   }

@@ -25,25 +25,36 @@ export interface TeamDeps {
   readonly mailOwners: MailOwners
   /** Of the dashboard's pages. */
   readonly origin: string
+  /** After somebody was removed or has left. */
+  onLeft(account_id: string, person_id: string): void
 }
 
 const DONE = { ok: true } as const
 
 /** Who belongs to the account, and as what. */
-export function teamArea({ db, act, keyring, mailOwners, origin }: TeamDeps): Area<typeof teamRoutes> {
+export function teamArea({
+  db,
+  act,
+  keyring,
+  mailOwners,
+  origin,
+  onLeft,
+}: TeamDeps): Area<typeof teamRoutes> {
   async function tellOwners(tx: Tx, member: Member, what: string, nowMs: number) {
     const account = await getAccount(tx, member.account_id)
     await mailOwners(tx, member, teamMail(what, account.name, origin), nowMs)
   }
 
   async function leave(member: Member, person_id: string, action: string) {
-    return act(member, action, async (tx, nowMs) => {
+    const done = await act(member, action, async (tx, nowMs) => {
       const person = await selectPerson(tx, person_id)
       const role = await removeMember(tx, member.account_id, person_id, member.person_id)
       const how = person_id === member.person_id ? 'left' : `was removed by ${member.person_name}`
       await tellOwners(tx, member, `${person?.name} (${person?.email}), ${ROLE_NAMES[role]}, ${how}.`, nowMs)
       return { result: DONE, target: person_id, before: { role, email: person?.email ?? null } }
     })
+    onLeft(member.account_id, person_id)
+    return done
   }
 
   return {

@@ -20,13 +20,21 @@ let identity: TestIdentity
 let account_id: string
 let team: ReturnType<typeof teamArea>
 let audit: ReturnType<typeof auditArea>
+const left: string[] = []
 beforeAll(async () => {
   identity = await openIdentity()
   account_id = await identity.newAccount()
   const db = identity.database.dashboardDb()
   const { keyring } = identity
   const act = createMemberAct(db, systemClock)
-  team = teamArea({ db, act, keyring, mailOwners: createMailOwners(keyring), origin: ORIGIN })
+  team = teamArea({
+    db,
+    act,
+    keyring,
+    mailOwners: createMailOwners(keyring),
+    origin: ORIGIN,
+    onLeft: (...who) => void left.push(who.join(' ')),
+  })
   audit = auditArea({ db })
 })
 afterAll(() => identity.close())
@@ -60,6 +68,7 @@ test('an owner invites, changes a role and removes; the removed person is out wi
   expect((await memberOf(other)).role).toBe('finance')
   const session = await memberOf(other)
   await team.removeMember(await call(owner, { person_id }))
+  expect(left).toEqual([`${account_id} ${person_id}`])
   await expect(memberOf(other)).rejects.toThrow('not in an account')
   expect([...(await identity.sessions.stillOpen([session], identity.nowMs()))]).toEqual([])
   // Still a person, in no account.
