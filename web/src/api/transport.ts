@@ -39,6 +39,8 @@ export async function send(request: Request): Promise<unknown> {
   } catch (error) {
     if (!(error instanceof RequestError) || !gates.current) throw error
     if (error.type === 'sign_in_required') gates.current.signedOut()
+    // The role was changed, or the reader was removed, since the page was loaded: it learns who it is for now.
+    if (error.type === 'role_missing') gates.current.renew().catch(() => {})
     const mayRepeat = await clearTheWay(error, gates.current)
     if (!mayRepeat) throw error
     return sendOnce(request)

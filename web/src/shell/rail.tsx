@@ -2,11 +2,8 @@ import { Menu, NavLink, UnstyledButton } from '@mantine/core'
 import { openSpotlight } from '@mantine/spotlight'
 import { IconCheck, IconLogout, IconSearch, IconSelector } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
-import { api } from '../api/client.ts'
-import { queryClient } from '../api/query-client.ts'
-import { renewSession, type Session } from '../api/session.ts'
+import type { Session } from '../api/session.ts'
 import { Key } from '../components/pager.tsx'
-import { showFailure, showNote } from '../components/toasts.tsx'
 import { paths } from '../paths.ts'
 import { words } from '../strings/common.ts'
 import { shell } from '../strings/shell.ts'
@@ -15,6 +12,7 @@ import { Mark } from './mark.tsx'
 import { docsItem, nav } from './nav.ts'
 import classes from './rail.module.css'
 import type { StoreState } from './store-state.ts'
+import { switchAccount } from './switch-account.ts'
 import { ThemeItems } from './theme-switch.tsx'
 
 interface RailProps {
@@ -93,18 +91,6 @@ function storeWords(store: StoreState): string {
 
 function AccountMenu({ session, onSignOut }: Pick<RailProps, 'session' | 'onSignOut'>) {
   const { account, accounts, person } = session
-  const change = async (account_id: string, name: string) => {
-    try {
-      await api.act('switchAccount', { account_id })
-      await renewSession()
-      // Nothing of the other account may stay on the screen.
-      queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'getSession' })
-      await queryClient.resetQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'getSession' })
-      showNote(shell.account.switched(name))
-    } catch (error) {
-      showFailure('The account was not switched', error)
-    }
-  }
   return (
     <Menu position="bottom-start" width={248}>
       <Menu.Target>
@@ -118,13 +104,13 @@ function AccountMenu({ session, onSignOut }: Pick<RailProps, 'session' | 'onSign
         </UnstyledButton>
       </Menu.Target>
       <Menu.Dropdown>
-        {accounts.length > 1 ? (
+        {accounts.some(({ id }) => id !== account?.id) ? (
           <>
             <Menu.Label>{shell.account.other}</Menu.Label>
             {accounts.map(({ id, name, role }) => (
               <Menu.Item
                 key={id}
-                onClick={() => id !== account?.id && void change(id, name)}
+                onClick={() => id !== account?.id && void switchAccount(id, name)}
                 rightSection={
                   id === account?.id ? (
                     <IconCheck size={14} aria-label="Current" />

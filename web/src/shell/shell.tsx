@@ -1,19 +1,19 @@
-import { Burger, Button, Drawer, UnstyledButton } from '@mantine/core'
+import { Burger, Drawer, UnstyledButton } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { openSpotlight } from '@mantine/spotlight'
 import { IconDoorOff, IconSearch } from '@tabler/icons-react'
-import { useQueryClient } from '@tanstack/react-query'
+import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useRouter } from '@tanstack/react-router'
-import { type MouseEvent, type ReactNode, useEffect } from 'react'
+import { type MouseEvent, type ReactNode, useEffect, useRef } from 'react'
 import { openLive } from '../api/live.ts'
-import { renewSession, type Session } from '../api/session.ts'
-import { EmptyState } from '../components/states.tsx'
+import { renewSession, type Session, sessionQuery } from '../api/session.ts'
 import { Time } from '../components/time.tsx'
 import { useKeys } from '../lib/keyboard.ts'
 import { shell } from '../strings/shell.ts'
 import { KeyHelp } from './key-help.tsx'
 import { Mark } from './mark.tsx'
 import { nav } from './nav.ts'
+import { NoAccount } from './no-account.tsx'
 import { Palette } from './palette.tsx'
 import { Rail } from './rail.tsx'
 import classes from './shell.module.css'
@@ -30,8 +30,10 @@ export function Shell({ session, children }: { readonly session: Session; readon
   const signOut = useSignOut()
   const client = useQueryClient()
   const account_id = session.account?.id
+  const last = useRef<string>(undefined)
+  if (session.account) last.current = session.account.name
   useEffect(
-    () => (account_id ? openLive(client, () => void renewSession()) : undefined),
+    () => (account_id ? openLive(client, () => void leaveAccount(client).catch(() => {})) : undefined),
     [client, account_id],
   )
   useGoToKeys()
@@ -62,7 +64,11 @@ export function Shell({ session, children }: { readonly session: Session; readon
           </UnstyledButton>
         </header>
         <StoreBanner store={store} />
-        {session.account ? children : <NoAccount onSignOut={signOut} />}
+        {session.account ? (
+          children
+        ) : (
+          <NoAccount lost={last.current} others={session.accounts} onSignOut={signOut} />
+        )}
       </main>
       <Drawer.Root opened={isNavOpen} onClose={navDrawer.close} size={264} padding={0}>
         <Drawer.Overlay />
@@ -103,17 +109,10 @@ function StoreBanner({ store }: { readonly store: StoreState | undefined }) {
   )
 }
 
-function NoAccount({ onSignOut }: { readonly onSignOut: () => void }) {
-  return (
-    <div className={classes.alone}>
-      <EmptyState
-        title={shell.account.noneTitle}
-        actions={<Button onClick={onSignOut}>{shell.account.signOut}</Button>}
-      >
-        {shell.account.noneBody}
-      </EmptyState>
-    </div>
-  )
+/** The stream was ended: the session is over, or the reader was removed. Nothing of the account may stay. */
+async function leaveAccount(client: QueryClient): Promise<void> {
+  await renewSession()
+  client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] })
 }
 
 function useGoToKeys(): void {

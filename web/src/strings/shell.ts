@@ -28,7 +28,12 @@ export const shell = {
     theme: 'Appearance',
     none: 'No account',
     noneTitle: 'You are in no account',
-    noneBody: 'Somebody removed you, or the account was closed. Ask an Owner for an invitation.',
+    lostTitle: (name: string) => `You are no longer in ${name}`,
+    lostBody:
+      'You left the account, or an Owner removed you. What you did in it stays. To come back, ask an Owner for an invitation.',
+    lostOthers: 'You are still in other accounts.',
+    goTo: (name: string) => `Go to ${name}`,
+    notSwitched: 'The account was not switched',
     switched: (name: string) => `Now in ${name}`,
   },
   store: {

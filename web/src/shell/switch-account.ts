@@ -1,0 +1,19 @@
+import { api } from '../api/client.ts'
+import { queryClient } from '../api/query-client.ts'
+import { renewSession } from '../api/session.ts'
+import { showFailure, showNote } from '../components/toasts.tsx'
+import { shell } from '../strings/shell.ts'
+
+/** Goes on in another account of the same person. */
+export async function switchAccount(account_id: string, name: string): Promise<void> {
+  try {
+    await api.act('switchAccount', { account_id })
+    await renewSession()
+    // Nothing of the other account may stay on the screen.
+    queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'getSession' })
+    await queryClient.resetQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'getSession' })
+    showNote(shell.account.switched(name))
+  } catch (error) {
+    showFailure(shell.account.notSwitched, error)
+  }
+}
