@@ -19,7 +19,7 @@ import { createScreenChecks } from './support/dashboard/screen-checks.ts'
 import { openWorld, type World } from './support/dashboard/world.ts'
 
 /** What customers do in the dashboard, each by mouse and by keyboard alone, in a browser against the whole store. */
-const GIVEN_UP_MS_MAX = 30_000
+const GIVEN_UP_MS_MAX = 60_000
 
 let world: World
 let stripe: StripeServer
@@ -48,7 +48,6 @@ afterAll(async () => {
   await Promise.all([stripe?.close(), receivers?.close()])
 })
 
-// Skipped: journeys that do not pass yet on the merged screens. They are the next thing to make pass.
 describe.each(hands)('with the %s', (how) => {
   const account = `Acme by ${how}`
   let account_id: string
@@ -99,7 +98,7 @@ describe.each(hands)('with the %s', (how) => {
 
   test('the first key is made after a second factor, and its secret works at once with the SDK', async () => {
     const { page, press, write, choose, button, field, heading } = owner
-    await owner.goTo('API keys')
+    await startAt('API keys')
     await heading('No API key yet').or(page.getByText('No API key yet')).first().waitFor()
     await screens.check(page, 'keys, none')
     await forgetFactor()
@@ -128,7 +127,7 @@ describe.each(hands)('with the %s', (how) => {
 
   test('money arrives by bank transfer and by card, and the balance grows without a reload', async () => {
     const { page, press, write, choose, button, field } = owner
-    await owner.goTo('Balance')
+    await startAt('Balance')
     await screens.check(page, 'balance, empty')
     await addFunds('Bank transfer', '250.00')
     await owner.heading('Transfer $250.00').waitFor()
@@ -168,13 +167,13 @@ describe.each(hands)('with the %s', (how) => {
     }
   })
 
-  test.skip('an order is seen to become delivered without a reload, and its link is shown after a second factor', async () => {
+  test('an order is seen to become delivered without a reload, and its link is shown after a second factor', async () => {
     const { page, press, button, heading } = owner
     const order = await shop.orders.create({ items: [{ id: item.id }], idempotencyKey: `watched-by-${how}` })
-    await owner.goTo('Orders')
+    await startAt('Orders')
     await screens.check(page, 'orders')
     await press(page.getByRole('link', { name: new RegExp(order.id.slice(-6)) }).first())
-    await heading('$4.99, waiting for delivery').waitFor()
+    await heading('$4.99, waiting for its links').waitFor()
     await screens.check(page, 'order, paid')
     await markPage()
     const [link = ''] = newLinks(1)
@@ -207,18 +206,19 @@ describe.each(hands)('with the %s', (how) => {
     expect(await page.content()).not.toContain(link)
   })
 
-  test.skip('events that a broken receiver refused are recovered once each, and a rotated secret loses none', async () => {
+  test('events that a broken receiver refused are recovered once each, and a rotated secret loses none', async () => {
     const { page, press, write, choose, button, field, heading } = owner
     const receiver = receivers.open(how)
-    await owner.goTo('Webhook')
+    await startAt('Webhook')
     await screens.check(page, 'webhook, none')
     await forgetFactor()
     await write(field('Webhook URL'), receiver.url)
     await press(button('Set URL'))
+    const learned = page.waitForResponse(/\/api\/webhook$/)
     await confirmWithPasskey(owner)
     await heading('Store the signing secret').waitFor()
     // The page learns of the new URL meanwhile; what is shown once must stay until it is stored.
-    await page.waitForResponse(/\/api\/webhook$/, { timeout: 3_000 }).catch(() => {})
+    await learned
     receiver.setSecret(await field('Signing secret').inputValue())
     await screens.check(page, 'webhook secret')
     await storeSecret()
@@ -242,75 +242,65 @@ describe.each(hands)('with the %s', (how) => {
       .first()
       .waitFor()
     await screens.check(page, 'deliveries')
+    // Those that were refused, and those of orders from before there was a URL.
+    const missed = await neverAccepted()
+    expect(missed).toEqual(expect.arrayContaining(refused))
     await press(button('Recover failed…'))
-    await button('Send 3 events').waitFor()
+    await button(`Send ${missed.length} events`).waitFor()
     await screens.check(page, 'recover')
     const before = receiver.arrivals.length
-    await press(button('Send 3 events'))
-    await page.getByText('3 events are on the way').waitFor()
-    await expect.poll(() => receiver.arrivals.length).toBeGreaterThanOrEqual(before + 3)
+    await press(button(`Send ${missed.length} events`))
+    await page.getByText(`${missed.length} events are on the way`).waitFor()
+    await expect.poll(() => receiver.arrivals.length).toBeGreaterThanOrEqual(before + missed.length)
     expect(
       receiver.arrivals
         .slice(before)
+        .filter(({ event }) => event.startsWith('order.'))
         .map(({ id, status }) => `${id} ${status}`)
         .sort(),
-    ).toEqual(refused.map((id) => `${id} 204`).sort())
+    ).toEqual(missed.map((id) => `${id} 204`))
+    expect(await neverAccepted()).toEqual([])
 
-    // Events flow while the secret is rotated; the receiver switches when its owner has stored the new one.
+    // Orders go on before, while and after the secret is rotated; the receiver switches when its owner has stored the new one.
     await owner.goTo('Webhook')
     const rotatedFrom = receiver.arrivals.length
-    const flow = keepBuying()
     await forgetFactor()
+    await buy(1)
     await press(button('Rotate secret…'))
     await press(button('Rotate secret'))
-    await confirmWithPasskey(owner)
+    await Promise.all([confirmWithPasskey(owner), buy(3)])
     await heading('Store the new signing secret').waitFor()
-    await flow.untilMore(2)
+    await buy(2)
     receiver.setSecret(await field('Signing secret').inputValue())
-    await flow.untilMore(2)
-    const bought = await flow.stop()
+    await buy(2)
     await storeSecret()
     await page.getByText('Two secrets sign every event').waitFor()
     await screens.check(page, 'webhook, two secrets')
-    await expect.poll(() => receiver.arrivals.length - rotatedFrom).toBe(bought)
     expect(receiver.arrivals.slice(rotatedFrom).filter(({ status }) => status !== 204)).toEqual([])
+    const accepted = receiver.arrivals.filter(({ status }) => status === 204).map(({ id }) => id)
+    expect(accepted).toHaveLength(new Set(accepted).size)
 
     async function storeSecret() {
       await choose(page.getByRole('checkbox', { name: 'I stored the secret on my server' }))
       await press(button('Done'))
     }
 
-    /** Buys one after the other until it is stopped. */
-    function keepBuying() {
-      let isOver = false
-      let bought = 0
-      const buying = (async () => {
-        while (!isOver) {
-          await shop.orders.create({
-            items: [{ id: handmade.id }],
-            idempotencyKey: `flowing-${how}-${bought}`,
-          })
-          bought += 1
-          await expect.poll(() => receiver.arrivals.length - rotatedFrom).toBe(bought)
-        }
-      })()
-      return {
-        untilMore: (count: number) => {
-          const wanted = bought + count
-          return expect.poll(() => bought).toBeGreaterThanOrEqual(wanted)
-        },
-        async stop() {
-          isOver = true
-          await buying
-          return bought
-        },
+    /** Buys so many, one after the other, each when the event of the one before has arrived. */
+    async function buy(count: number) {
+      for (let n = 1; n <= count; n += 1) {
+        const arrived = receiver.arrivals.length
+        await shop.orders.create({
+          items: [{ id: handmade.id }],
+          idempotencyKey: `rotated-${how}-${arrived}`,
+        })
+        await expect.poll(() => receiver.arrivals.length).toBeGreaterThan(arrived)
       }
     }
   })
 
-  test.skip('the statement of the month equals the balance and the transfers', async () => {
+  test('the statement of the month equals the balance and the transfers', async () => {
     const { page, press } = owner
-    await owner.goTo('Balance')
+    await startAt('Balance')
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       press(page.getByRole('link', { name: 'Export CSV' })),
@@ -326,10 +316,10 @@ describe.each(hands)('with the %s', (how) => {
     expect(cents(rows.at(-1)?.[5])).toBe((await shop.balance()).balance_cents)
   })
 
-  test.skip('a member who is removed while a page is open is out within a second', async () => {
+  test('a member who is removed while a page is open is out within a second', async () => {
     const { page, press, write, choose, button, field } = owner
     const member = await newPerson(world, how, `Vera ${how}`)
-    await owner.goTo('Team')
+    await startAt('Team')
     await forgetFactor()
     await press(button('Invite…'))
     await write(field('E-mail'), member.email)
@@ -345,25 +335,41 @@ describe.each(hands)('with the %s', (how) => {
     await member.page.getByText('Available now').first().waitFor()
     await screens.check(member.page, 'balance of a viewer')
 
-    await owner.goTo('Balance')
-    await owner.goTo('Team')
+    await button(`Actions for ${member.name}`).waitFor()
     await screens.check(page, 'team')
     await press(button(`Actions for ${member.name}`))
     await press(page.getByRole('menuitem', { name: 'Remove…' }))
     await screens.check(page, 'remove')
     const answered = page.waitForResponse(/\/api\/team\/remove$/)
+    // Awaited from before, so that only the way of the news is measured.
+    const gone = member.page
+      .getByText('Available now')
+      .first()
+      .waitFor({ state: 'detached' })
+      .then(() => Date.now())
     await press(button('Remove person'))
     expect((await answered).status()).toBe(200)
     const removedMs = Date.now()
     const next = await member.page.evaluate<number>("fetch('/api/balance').then(({ status }) => status)")
-    expect([401, 403]).toContain(next)
-    await member.page.getByText('Available now').first().waitFor({ state: 'detached' })
-    expect(Date.now() - removedMs).toBeLessThan(1_000)
+    expect(next).toBe(403)
+    expect((await gone) - removedMs).toBeLessThan(1_000)
     // Still the same person, who may belong to other accounts; here to none.
-    await member.page.getByText('You are in no account').waitFor()
+    await member.heading(`You are no longer in ${account}`).waitFor()
+    await member.page.getByText('To come back, ask an Owner for an invitation.').waitFor()
     await screens.check(member.page, 'no account')
+    await member.page.reload()
+    await member.heading('You are in no account').waitFor()
+    await member.press(member.page.getByRole('main').getByRole('button', { name: 'Sign out' }))
+    await member.heading('Sign in').waitFor()
     await member.context.close()
   })
+
+  /** Whatever the journey before has left open is gone. */
+  async function startAt(place: string) {
+    await owner.page.goto('/')
+    await waitForShell(owner.page)
+    await owner.goTo(place)
+  }
 
   const available = () => owner.page.getByRole('region', { name: 'Available now' })
 
@@ -391,6 +397,18 @@ describe.each(hands)('with the %s', (how) => {
     )
   }
 
+  /** The ids of the account's events that no receiver has accepted, in order. */
+  async function neverAccepted(): Promise<string[]> {
+    const ids = await world.system.query(
+      `select id from events e
+        where account_id = '${account_id}' and type like 'order.%'
+          and not exists (select from deliveries d
+                           where d.account_id = e.account_id and d.event_id = e.id and d.state = 'delivered')
+        order by id`,
+    )
+    return ids.split('\n').filter((id) => id !== '')
+  }
+
   /** Does something, and sees the balance become this much on the page that is open. */
   async function expectLive(act: () => Promise<void>, cents: number) {
     await markPage()
@@ -408,7 +426,7 @@ describe.each(hands)('with the %s', (how) => {
     )
 })
 
-test.skip('no page was stopped by its policy, and every screen is accessible in both themes and fits into 320 px', () => {
+test('no page was stopped by its policy, and every screen is accessible in both themes and fits into 320 px', () => {
   expect(world.complaints).toEqual([])
   expect(screens.problems).toEqual([])
 })

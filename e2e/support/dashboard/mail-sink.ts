@@ -18,7 +18,7 @@ export interface MailSink {
   stop(): Promise<void>
 }
 
-const ARRIVAL_MS_MAX = 20_000
+const ARRIVAL_MS_MAX = 30_000
 
 export async function startMailSink(): Promise<MailSink> {
   const mails: Mail[] = []

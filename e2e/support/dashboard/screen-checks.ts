@@ -2,6 +2,7 @@ import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from 'playwright-core'
 
 const NARROW = { width: 320, height: 720 }
+const FIT_MS_MAX = 5_000
 
 /** Looks at each screen once: what it is for people who cannot see it, in both themes, and whether it fits into a narrow window. */
 export interface ScreenChecks {
@@ -29,6 +30,12 @@ export function createScreenChecks(): ScreenChecks {
       }
       if (!size) return
       await page.setViewportSize(NARROW)
+      // Charts and tables are drawn anew for the new width.
+      await page
+        .waitForFunction(`document.documentElement.scrollWidth <= ${NARROW.width}`, null, {
+          timeout: FIT_MS_MAX,
+        })
+        .catch(() => {})
       const width = await widthOf(page)
       if (width > NARROW.width) problems.push(`${name}: ${width} px wide in a window of ${NARROW.width} px`)
       await page.setViewportSize(size)

@@ -8,7 +8,7 @@ import { type MailSink, startMailSink } from './mail-sink.ts'
 
 const CHROMIUM = process.env.SHOPWIRE_CHROMIUM ?? '/usr/bin/chromium'
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
-const WAIT_MS_MAX = 15_000
+const WAIT_MS_MAX = 30_000
 
 /** A whole store with its dashboard behind TLS, a mail server, and a browser. */
 export interface World {
@@ -73,7 +73,7 @@ export async function openWorld({ settings = {} }: WorldOptions = {}): Promise<W
       page.setDefaultTimeout(WAIT_MS_MAX)
       page.on('pageerror', (error) => complaints.push(String(error)))
       // A refused request is an answer, not a defect: a second factor is asked for in this way.
-      const isRefusal = (text: string) => /^Failed to load resource: .*status of 40[134]/.test(text)
+      const isRefusal = (text: string) => /^Failed to load resource: .*status of 40[13]/.test(text)
       page.on('console', (message) => {
         if (message.type() === 'error' && !isRefusal(message.text())) complaints.push(message.text())
       })
