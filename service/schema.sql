@@ -540,6 +540,15 @@ begin
 end
 $$;
 
+CREATE FUNCTION public.still_members(p_person_ids text[], p_account_ids text[]) RETURNS TABLE(person_id text, account_id text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+  select distinct m.person_id, m.account_id
+    from unnest(p_person_ids, p_account_ids) as asked (person_id, account_id)
+    join public.memberships m on m.account_id = asked.account_id and m.person_id = asked.person_id
+$$;
+
 CREATE FUNCTION public.store_is_open() RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
@@ -2083,6 +2092,9 @@ GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_
 REVOKE ALL ON FUNCTION public.refuse_if_unconfirmed() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.skip_if_unconfirmed() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION public.still_members(p_person_ids text[], p_account_ids text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.still_members(p_person_ids text[], p_account_ids text[]) TO shopwire_dashboard;
 
 REVOKE ALL ON FUNCTION public.store_is_open() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_app;

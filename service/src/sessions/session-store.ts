@@ -117,19 +117,29 @@ export async function findSession(
   }
 }
 
+/** A session, and what somebody does with it. */
+export interface OpenSession {
+  readonly session_id: string
+  readonly person_id: string
+  readonly account_id: string
+}
+
 /** Which of these sessions still exist and whose people still belong to the account. For open streams, many at a time. */
 export async function stillSignedIn(
   db: Queryable,
-  sessions: readonly { readonly session_id: string; readonly account_id: string }[],
+  sessions: readonly OpenSession[],
   limits: SessionLimits,
   nowMs: number,
 ): Promise<ReadonlySet<string>> {
+  const people = sessions.map((one) => one.person_id)
+  const accounts = sessions.map((one) => one.account_id)
   const rows = await db.many<{ id: string }>(sql`
     select s.id
-      from unnest(${sessions.map((one) => one.session_id)}::text[], ${sessions.map((one) => one.account_id)}::text[])
-             as asked (session_id, account_id)
-      join sessions s on s.id = asked.session_id
-      join lateral accounts_of_person(s.person_id) a on a.id = asked.account_id
+      from unnest(${sessions.map((one) => one.session_id)}::text[], ${people}::text[], ${accounts}::text[])
+             as asked (session_id, person_id, account_id)
+      join sessions s on s.id = asked.session_id and s.person_id = asked.person_id
+      join still_members(${people}::text[], ${accounts}::text[]) m
+        on m.person_id = asked.person_id and m.account_id = asked.account_id
      where s.expires_at > ${new Date(nowMs)}
        and s.last_seen_at > ${new Date(nowMs - limits.idleMs)}`)
   return new Set(rows.map((row) => row.id))
