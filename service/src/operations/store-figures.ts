@@ -67,6 +67,8 @@ export function exposeStoreFigures({
   metrics.supplierOldestUnsettled.from(() =>
     suppliersOf(fresh()).map(({ supplier, oldest_s }) => [{ supplier }, oldest_s] as const),
   )
+  metrics.mailWaiting.from(() => fresh()?.mail_waiting)
+  metrics.mailOldestWaiting.from(() => fresh()?.oldest_mail_s)
   metrics.nonces.from(() => fresh()?.nonces)
   metrics.noncesBytes.from(() => fresh()?.nonces_bytes)
   metrics.verifyLastRun.from(() => fresh()?.verified_at_s)
@@ -125,6 +127,8 @@ interface Figures {
   readonly pools_low: number
   readonly pools_empty: number
   readonly suppliers: readonly SupplierFigures[]
+  readonly mail_waiting: number
+  readonly oldest_mail_s: number
   readonly nonces: number
   readonly nonces_bytes: number
   readonly verified_at_s: number
@@ -192,7 +196,7 @@ const readFigures = (db: Queryable) =>
                                                          else 0
                                                        end))
                        from grouped g), '[]') as jobs,
-           o.orders_waiting, o.oldest_order_s, p.pools_low, p.pools_empty,
+           o.orders_waiting, o.oldest_order_s, p.pools_low, p.pools_empty, m.mail_waiting, m.oldest_mail_s,
            coalesce((select json_agg(s order by s.supplier)
                        from (select u.name as supplier, coalesce(r.unsettled, 0) as unsettled,
                                     coalesce(greatest(extract(epoch from c.now - r.oldest_at), 0), 0) as oldest_s
@@ -213,6 +217,11 @@ const readFigures = (db: Queryable) =>
                         count(*) filter (where pool_left = 0 and source = 'pool') as pools_empty
                    from item_supply
                   where source <> 'hand') p
+     cross join (select count(*) as mail_waiting,
+                        coalesce(greatest(extract(epoch from clock_timestamp() - min(created_at)), 0), 0)::float8 as oldest_mail_s
+                   from outgoing_mail
+                  where sent_at is null
+                    and failed_at is null) m
       left join lateral (select finished_at, violated
                            from verify_runs
                           order by id desc

@@ -377,6 +377,19 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
       labels: { queue: QUEUES },
     }),
 
+    // Mail.
+    mailWaiting: reading(WORKER, {
+      name: 'shopwire_mail_waiting',
+      help: 'Mails that are neither sent nor given up.',
+      action: 'If it grows, look at shopwire_mail_oldest_waiting_seconds.',
+    }),
+    mailOldestWaiting: reading(WORKER, {
+      name: 'shopwire_mail_oldest_waiting_seconds',
+      help: 'Age of the oldest mail that is neither sent nor given up; 0 when there is none.',
+      action:
+        'More than a few minutes: the mail server refuses or does not answer (the lines "a mail could not be sent"), or none is set. Nobody can be invited or reset a password meanwhile.',
+    }),
+
     // Webhooks.
     webhookAttempts: counter(WORKER, {
       name: 'shopwire_webhook_attempts_total',

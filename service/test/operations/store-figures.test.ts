@@ -4,6 +4,7 @@ import { exposeStoreFigures } from '../../src/operations/store-figures.ts'
 import { recordVerifyRun } from '../../src/operations/verify.ts'
 import type { Db } from '../../src/platform/db.ts'
 import { createLog } from '../../src/platform/log.ts'
+import { createMailSender, queueMail } from '../../src/platform/mail.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { Unavailable } from '../../src/platform/trouble.ts'
 import {
@@ -212,4 +213,35 @@ test('a heartbeat in the future, from before the clock of the database was set b
   await workers.look()
   expect(await metrics.registry.metrics()).toMatch(/^shopwire_workers_alive 1$/m)
   await shop.database.asOwner("delete from worker_heartbeats where id in ('ahead', 'current')")
+})
+
+test('mail that waits is seen, with the age of the oldest, until it is sent or given up', async () => {
+  const seen = async () => {
+    // A new reader each time: one that was slow pauses.
+    const { refresh, value } = figures()
+    await refresh()
+    return [await value('shopwire_mail_waiting'), await value('shopwire_mail_oldest_waiting_seconds')]
+  }
+  await shop.database.asOwner('delete from outgoing_mail')
+  expect(await seen()).toEqual([0, 0])
+  const nowMs = Date.now()
+  for (const ageMs of [1_000, 3_600_000])
+    await queueMail(
+      shop.db,
+      shop.keyring,
+      { to: 'ada@example.com', subject: 'Hello', text: 'Hello' },
+      nowMs - ageMs,
+    )
+  const [waiting, oldest_s] = await seen()
+  expect(waiting).toBe(2)
+  expect(oldest_s).toBeGreaterThanOrEqual(3_600)
+  const send = createMailSender({
+    db: shop.db,
+    keyring: shop.keyring,
+    clock: { nowMs: () => nowMs },
+    log: createLog('silent'),
+    send: async () => {},
+  })
+  await send()
+  expect(await seen()).toEqual([0, 0])
 })
