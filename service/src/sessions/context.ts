@@ -77,6 +77,7 @@ export async function startSession(
   const accounts = await selectAccountsOf(db, person.id)
   const before = await findCaller(context, call)
   const token = await db.transaction(async (tx) => {
+    await also?.(tx)
     if (before) await endSession(tx, before.person.id, before.session_id)
     const session = {
       person_id: person.id,
@@ -86,7 +87,6 @@ export async function startSession(
       isSteppedUp,
     }
     const created = await createSession(tx, session, limits, call.nowMs)
-    await also?.(tx)
     await recordForPerson(tx, call, person, 'session.start', created.id, { how })
     return created.token
   })

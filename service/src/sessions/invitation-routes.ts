@@ -118,8 +118,8 @@ export function invitationRoutes(context: IdentityContext): Pick<IdentityArea<Ro
             `This invitation is for ${invitation.email}, and you are signed in as ${caller.person.email}. Sign out, then open the link again.`,
           )
         await db.transaction(async (tx) => {
-          await setSessionAccount(tx, caller.session_id, invitation.account_id)
           await joinAccount(tx, call, caller.person, invitation)
+          await setSessionAccount(tx, caller.session_id, invitation.account_id)
         })
         return { reply: { next: 'done' } }
       }

@@ -146,10 +146,10 @@ export function securityRoutes(context: IdentityContext): Pick<IdentityArea<Rout
       const hash = await passwords.hash(call.body.new)
       const token = await db.transaction(async (tx) => {
         await updatePasswordHash(tx, person.id, hash, call.nowMs)
+        await forgetHalves(tx, person.id)
         // Whoever else knew the old one is out; this browser stays, under a new token.
         await endSessionsOf(tx, person.id, session_id)
         const renewed = await rotateSession(tx, session_id, { isSteppedUp: false }, call.nowMs)
-        await forgetHalves(tx, person.id)
         await recordForPerson(tx, call, person, 'password.change', person.id)
         await tellPerson(
           tx,

@@ -235,8 +235,8 @@ export function signInRoutes(context: IdentityContext): Pick<IdentityArea<Routes
       await db.transaction(async (tx) => {
         await markEmailVerified(tx, person.id, call.nowMs)
         await putPassword(tx, person.id, hash, call.nowMs)
-        await endSessionsOf(tx, person.id, null)
         await forgetHalves(tx, person.id)
+        await endSessionsOf(tx, person.id, null)
         await recordForPerson(tx, call, person, 'password.reset', person.id)
         await tellPerson(
           tx,
