@@ -105,6 +105,7 @@ export const routeExamples: Readonly<Record<DashboardRouteName, RouteExample>> =
     foreign: ({ person_id }) => ({ body: { person_id } }),
   },
   leaveAccount: { body: {} },
+  renameAccount: { body: { name: 'Acme' } },
   listKeys: {},
   readKey: { id: 'key_1', foreign: ({ key_id }) => ({ id: key_id }) },
   createKey: { body: { name: 'checkout', scopes: ['account:read'] } },

@@ -96,6 +96,7 @@ export async function walkIdentity(on: { database: TestDatabase; db: Db; keyring
   await team.changeRole(call({ person_id: one.member.person_id, role: 'finance' }))
   await team.removeMember(call({ person_id: one.member.person_id }))
   await two.browser.call('signOutEverywhere')
+  await team.renameAccount(call({ name: 'Renamed' }))
   const { link } = await operator.invitePerson(account_id, { email: 'shown@example.com', role: 'viewer' })
   await identity
     .browser()

@@ -49,6 +49,7 @@ const WORDS: Readonly<Record<OfMembers, string>> = {
   changeRole: 'Change the role of a member',
   removeMember: 'Remove a member',
   leaveAccount: 'Leave the account',
+  renameAccount: 'Rename the account',
   listTokens: 'Own personal tokens',
   createToken: 'Create a personal token',
   revokeToken: 'Revoke an own personal token',

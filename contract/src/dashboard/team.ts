@@ -5,6 +5,7 @@ import { ownersOnly, roles } from './roles.ts'
 import type { DashboardRoute } from './route.ts'
 
 const Id = Type.String({ minLength: 1, maxLength: 64 })
+const AccountName = Type.String({ minLength: 1, maxLength: 100 })
 const Done = closed({ ok: Type.Literal(true) })
 
 export const TeamMember = closed({
@@ -75,6 +76,14 @@ export const teamRoutes = [
     path: '/api/team/leave',
     access: roles,
     body: closed({}),
+    reply: Done,
+  },
+  {
+    name: 'renameAccount',
+    method: 'POST',
+    path: '/api/account/rename',
+    access: ownersOnly,
+    body: closed({ name: AccountName }),
     reply: Done,
   },
 ] as const satisfies readonly DashboardRoute[]

@@ -9,6 +9,7 @@ import {
   insertAccount,
   selectAccount,
   selectAccounts,
+  updateAccountName,
   updateAccountStatus,
 } from './queries.ts'
 
@@ -33,6 +34,14 @@ export async function setAccountStatus(tx: Tx, id: string, status: AccountStatus
   const account = await updateAccountStatus(tx, id, status)
   if (!account) throw refuse('not_found', `There is no account ${id}.`)
   return account
+}
+
+/** Returns the name before. */
+export async function renameAccount(tx: Tx, id: string, name: string): Promise<string> {
+  assertName(name)
+  const renamed = await updateAccountName(tx, id, name)
+  if (!renamed) throw refuse('not_found', `There is no account ${id}.`)
+  return renamed.before
 }
 
 export async function getAccount(db: Queryable, id: string): Promise<Account> {

@@ -61,6 +61,16 @@ export const updateAccountStatus = (tx: Queryable, id: string, status: AccountSt
      where id = ${id}
     returning id, name, status, access_version, created_at`)
 
+/** Raises the access version too: API processes keep the name with the keys of the account. */
+export const updateAccountName = (tx: Queryable, id: string, name: string) =>
+  tx.maybeOne<{ before: string }>(sql`
+    update accounts a
+       set name = ${name},
+           access_version = a.access_version + 1
+      from (select id, name from accounts where id = ${id} for no key update) old
+     where a.id = old.id
+    returning old.name as before`)
+
 export const raiseAccessVersion = (tx: Queryable, id: string) =>
   tx.one<{ access_version: number }>(sql`
     update accounts

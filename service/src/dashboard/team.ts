@@ -1,5 +1,5 @@
 import type { teamRoutes } from '@shopwire/contract/dashboard'
-import { getAccount } from '../accounts/account.ts'
+import { getAccount, renameAccount } from '../accounts/account.ts'
 import { inAccount } from '../platform/account-scope.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import type { Keyring } from '../platform/encryption.ts'
@@ -121,6 +121,12 @@ export function teamArea({
     },
 
     leaveAccount: ({ member }) => leave(member, member.person_id, 'team.leave'),
+
+    renameAccount: ({ member, body: { name } }) =>
+      act(member, 'account.rename', async (tx) => {
+        const before = await renameAccount(tx, member.account_id, name)
+        return { result: DONE, target: member.account_id, before: { name: before }, after: { name } }
+      }),
   }
 }
 

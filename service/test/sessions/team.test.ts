@@ -204,6 +204,33 @@ test('an operator comes by invitation, sets up a passkey, has no password and be
   })
 })
 
+test('an owner renames the account: everybody sees it at once, and the log has both names', async () => {
+  const account = await identity.newAccount('Before')
+  const { browser: owner } = await identity.newMember(account, 'owner')
+  const { browser: other } = await identity.newMember(account, 'viewer')
+  const versionOf = async () =>
+    (
+      await identity.database.db.one<{ access_version: number }>(
+        statement('select access_version from accounts where id = $1', [account]),
+      )
+    ).access_version
+  const version = await versionOf()
+  expect(await team.renameAccount(await call(owner, { name: 'After' }))).toEqual({ ok: true })
+  expect((await other.call('getSession')).account?.name).toBe('After')
+  // API processes read the keys of the account again, and with them its name.
+  expect(await versionOf()).toBeGreaterThan(version)
+  const { rows } = await audit.listAudit(await call(owner))
+  expect(rows[0]).toMatchObject({
+    action: 'account.rename',
+    target: account,
+    before: { name: 'Before' },
+    after: { name: 'After' },
+  })
+  for (const name of ['', 'two\nlines', 'x'.repeat(101), '\u202eevil'])
+    await expect(team.renameAccount(await call(owner, { name }))).rejects.toEqual(refused('invalid_request'))
+  expect((await memberOf(owner)).account_id).toBe(account)
+})
+
 test('the audit log is paged and filtered', async () => {
   const account = await identity.newAccount('Paged')
   const { browser: owner } = await identity.newMember(account, 'owner')

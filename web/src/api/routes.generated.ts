@@ -79,6 +79,7 @@ export const routes = {
   changeRole: ['POST', '/api/team/role'],
   removeMember: ['POST', '/api/team/remove'],
   leaveAccount: ['POST', '/api/team/leave'],
+  renameAccount: ['POST', '/api/account/rename'],
   listTokens: ['GET', '/api/tokens'],
   createToken: ['POST', '/api/tokens/create'],
   revokeToken: ['POST', '/api/tokens/revoke'],

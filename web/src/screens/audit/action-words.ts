@@ -34,6 +34,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'team.change_role': 'Change role',
   'team.remove': 'Remove person',
   'team.leave': 'Leave account',
+  'account.rename': 'Rename account',
   'session.start': 'Sign in',
   'session.end': 'Sign out',
   'session.end_all': 'Sign out everywhere',

@@ -19,9 +19,13 @@ export function SettingsScreen() {
       <div className={classes.column}>
         {session?.account ? (
           <Section title={settings.account} hasLine>
-            <Row label={settings.accountName} note={settings.accountNote}>
-              <span className="sw-strong">{session.account.name}</span>
-            </Row>
+            {session.account.role === 'owner' ? (
+              <AccountNameForm key={session.account.id} name={session.account.name} />
+            ) : (
+              <Row label={settings.accountName} note={settings.accountNote}>
+                <span className="sw-strong">{session.account.name}</span>
+              </Row>
+            )}
             <Row label={settings.accountId}>
               <Id id={session.account.id} />
               <CopyButton text={session.account.id} what={settings.accountId.toLowerCase()} />
@@ -40,8 +44,25 @@ export function SettingsScreen() {
   )
 }
 
+function AccountNameForm({ name }: { readonly name: string }) {
+  const rename = useAct('renameAccount', {
+    done: () => [settings.saved],
+    failed: settings.notSaved,
+    onDone: () => void renewSession(),
+  })
+  return (
+    <NameField
+      id="account-name"
+      label={settings.accountName}
+      note={settings.accountNoteOwner}
+      name={name}
+      isBusy={rename.isPending}
+      onSave={(next) => rename.mutate({ name: next })}
+    />
+  )
+}
+
 function NameForm({ name }: { readonly name: string }) {
-  const [text, setText] = useState(name)
   const rename = useAct('renamePerson', {
     refresh: ['getTeam'],
     done: () => [settings.saved],
@@ -49,26 +70,51 @@ function NameForm({ name }: { readonly name: string }) {
     onDone: () => void renewSession(),
   })
   return (
+    <NameField
+      id="your-name"
+      label={settings.yourName}
+      note={settings.yourNameNote}
+      name={name}
+      isBusy={rename.isPending}
+      autoComplete="name"
+      onSave={(next) => rename.mutate({ name: next })}
+    />
+  )
+}
+
+interface NameFieldProps {
+  readonly id: string
+  readonly label: string
+  readonly note: string
+  readonly name: string
+  readonly isBusy: boolean
+  readonly autoComplete?: string
+  readonly onSave: (name: string) => void
+}
+
+function NameField({ id, label, note, name, isBusy, autoComplete = 'off', onSave }: NameFieldProps) {
+  const [text, setText] = useState(name)
+  return (
     <form
       className={classes.row}
       onSubmit={(event) => {
         event.preventDefault()
-        if (text.trim()) rename.mutate({ name: text.trim() })
+        if (text.trim()) onSave(text.trim())
       }}
     >
-      <label htmlFor="your-name" className={classes.label}>
-        {settings.yourName}
-        <span className={classes.note}>{settings.yourNameNote}</span>
+      <label htmlFor={id} className={classes.label}>
+        {label}
+        <span className={classes.note}>{note}</span>
       </label>
       <div className={classes.fields}>
         <TextInput
-          id="your-name"
+          id={id}
           value={text}
           maxLength={100}
-          autoComplete="name"
+          autoComplete={autoComplete}
           onChange={(event) => setText(event.currentTarget.value)}
         />
-        <Button type="submit" disabled={!text.trim() || text.trim() === name} loading={rename.isPending}>
+        <Button type="submit" disabled={!text.trim() || text.trim() === name} loading={isBusy}>
           {settings.save}
         </Button>
       </div>
