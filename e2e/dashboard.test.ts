@@ -116,6 +116,7 @@ describe.each(hands)('with the %s', (how) => {
     expect(await shop.balance()).toMatchObject({ balance_cents: 0 })
     await choose(page.getByRole('checkbox', { name: 'I stored the secret on my server' }))
     await press(button('Done'))
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
     await page.getByRole('row', { name: /checkout-eu/ }).waitFor()
     await screens.check(page, 'keys')
     expect(await page.content()).not.toContain(secret)

@@ -52,7 +52,7 @@ async function tabTo(page: Page, target: Locator): Promise<void> {
   await target.waitFor()
   const passed: string[] = []
   for (let stop = 0; stop < STOPS_MAX; stop += 1) {
-    if (await holdsFocus(target)) return
+    if ((await holdsFocus(target)) && (await keepsFocus(page, target))) return
     await page.keyboard.press('Tab')
     passed.push(await describeFocus(page))
     // Menus, tabs and radio groups are one stop; the arrow keys move inside.
@@ -67,6 +67,16 @@ async function arrowTo(page: Page, target: Locator): Promise<void> {
     if (!(await holdsFocus(target))) await page.keyboard.press('ArrowRight')
   }
 }
+
+/** A dialog that has just opened moves the focus once more, to where it begins. */
+async function keepsFocus(page: Page, target: Locator): Promise<boolean> {
+  await nextFrame(page)
+  return holdsFocus(target)
+}
+
+/** When the page has painted again. */
+export const nextFrame = (page: Page): Promise<void> =>
+  page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))')
 
 const holdsFocus = (target: Locator): Promise<boolean> =>
   target.evaluate((element) => element === element.ownerDocument.activeElement)

@@ -1,5 +1,6 @@
 import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from 'playwright-core'
+import { nextFrame } from './actor.ts'
 
 const NARROW = { width: 320, height: 720 }
 const FIT_MS_MAX = 5_000
@@ -30,13 +31,7 @@ export function createScreenChecks(): ScreenChecks {
       }
       if (!size) return
       await page.setViewportSize(NARROW)
-      // Charts and tables are drawn anew for the new width.
-      await page
-        .waitForFunction(`document.documentElement.scrollWidth <= ${NARROW.width}`, null, {
-          timeout: FIT_MS_MAX,
-        })
-        .catch(() => {})
-      const width = await widthOf(page)
+      const width = await settledWidth(page)
       if (width > NARROW.width) problems.push(`${name}: ${width} px wide in a window of ${NARROW.width} px`)
       await page.setViewportSize(size)
     },
@@ -52,4 +47,10 @@ async function seriousOf(page: Page): Promise<string[]> {
     .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`))
 }
 
-const widthOf = (page: Page) => page.evaluate<number>('document.documentElement.scrollWidth')
+/** Charts and tables are drawn anew for a new width. */
+async function settledWidth(page: Page): Promise<number> {
+  const width = () => page.evaluate<number>('document.documentElement.scrollWidth')
+  const deadlineMs = Date.now() + FIT_MS_MAX
+  while ((await width()) > NARROW.width && Date.now() < deadlineMs) await nextFrame(page)
+  return width()
+}

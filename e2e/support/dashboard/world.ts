@@ -71,11 +71,12 @@ export async function openWorld({ settings = {} }: WorldOptions = {}): Promise<W
       await context.grantPermissions(['clipboard-read', 'clipboard-write'])
       const page = await context.newPage()
       page.setDefaultTimeout(WAIT_MS_MAX)
-      page.on('pageerror', (error) => complaints.push(String(error)))
+      page.on('pageerror', (error) => complaints.push(`${error} at ${page.url()}`))
       // A refused request is an answer, not a defect: a second factor is asked for in this way.
       const isRefusal = (text: string) => /^Failed to load resource: .*status of 40[13]/.test(text)
       page.on('console', (message) => {
-        if (message.type() === 'error' && !isRefusal(message.text())) complaints.push(message.text())
+        if (message.type() === 'error' && !isRefusal(message.text()))
+          complaints.push(`${message.text()} at ${message.location().url}`)
       })
       return { context, page }
     },
