@@ -152,7 +152,7 @@ export function tellLanternGames(world: World, { webhookUrl, signedUp }: Lantern
     const isOut = (item: DemoItem) => item.collection === GREENHOUSE && store.nowMs() < dayOf(80) + 8 * HOUR
     const popular = items
       .filter((item) => !isOut(item))
-      .map((item, n) => [item, item.type === 'frame' ? 4 : item.type === 'bundle' ? 8 : 26 - n] as const)
+      .map((item, n) => [item, item.type === 'frame' ? 2 : item.type === 'bundle' ? 8 : 26 - n] as const)
     const cart = chooseCart(world, popular).map(
       ({ item, qty }): CartItem => ({
         id: item.id,

@@ -10,7 +10,7 @@ interface IdProps {
   /** `full`, or `ord_…cs268m` where room is short. */
   readonly as?: 'full' | 'short'
   readonly to?: string
-  /** A copy button on hover and focus. The key `c` copies the id of the current row. */
+  /** A copy button; in tables on hover and focus. The key `c` copies the id of the current row. */
   readonly canCopy?: boolean
   /** What it is the id of, for the name of the button. */
   readonly what?: string

@@ -68,7 +68,7 @@ export function formatRelative(iso: string, now = Date.now()): string {
   const distance = now - new Date(iso).getTime()
   const size = Math.abs(distance)
   if (size < SECOND) return 'now'
-  if (distance > 0 && size >= 3 * DAY) return formatDay(iso, new Date(now))
+  if (distance > 0 && size >= 2 * DAY) return formatDay(iso, new Date(now))
   const text = shortSpan(size)
   return distance > 0 ? `${text} ago` : `in ${text}`
 }

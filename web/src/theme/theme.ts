@@ -58,7 +58,7 @@ const control = { size: 'xs' }
 const field = {
   label: { fontSize: 13, fontWeight: 500, marginBottom: 6 },
   input: { fontSize: 13, height: 32, minHeight: 32 },
-  description: { fontSize: 12, color: css('ink3') },
+  description: { fontSize: 12, lineHeight: '16px', color: css('ink3') },
   error: { fontSize: 12 },
 }
 
@@ -161,7 +161,7 @@ export const theme = createTheme({
     Table: { defaultProps: { verticalSpacing: 0, horizontalSpacing: 'sm', fz: 'sm' } },
     // Softer than Mantine's: it marks a place, it is not content.
     Skeleton: { classNames: { root: 'sw-skeleton' } },
-    Tabs: { defaultProps: { color: 'accent' } },
+    Tabs: { vars: () => ({ root: { '--tabs-color': css('ink') } }) },
     Tooltip: {
       defaultProps: {
         openDelay: 300,

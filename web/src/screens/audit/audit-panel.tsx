@@ -53,7 +53,7 @@ export function AuditPanel({ row, onClose, onPrevious, onNext }: AuditPanelProps
               {changes.map(({ field, before, after, isChanged }) => (
                 <tr key={field} data-changed={isChanged || undefined}>
                   <th scope="row">{field}</th>
-                  <td>{before}</td>
+                  <td data-value={before === words.none ? undefined : true}>{before}</td>
                   <td>{after}</td>
                 </tr>
               ))}

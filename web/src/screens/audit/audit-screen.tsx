@@ -127,7 +127,7 @@ const columns: readonly Column<AuditRow>[] = [
 function Target({ row }: { readonly row: AuditRow }) {
   const { target } = row
   if (!target) return words.none
-  return /^[a-z]{3}_\w{10,}$/.test(target) ? (
+  return /^[a-z]{3,8}_\w{10,}$/.test(target) ? (
     <Id id={target} as="short" />
   ) : (
     <span className="sw-dim">{target}</span>

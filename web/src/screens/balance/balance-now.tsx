@@ -47,15 +47,13 @@ export function BalanceNow({ view, canSetAlert, onSetAlert }: BalanceNowProps) {
       ) : null}
       <dl className={classes.facts}>
         <div className={classes.fact}>
-          <dt>
-            {balance.alertAt}{' '}
+          <dt>{threshold === null ? balance.alert.title : balance.alertAt}</dt>
+          <dd>
             {canSetAlert ? (
               <button type="button" className={classes.link} onClick={onSetAlert}>
                 {threshold === null ? balance.setAlert : balance.change}
               </button>
             ) : null}
-          </dt>
-          <dd>
             {threshold === null ? balance.alertOff : formatMoney(threshold)}
             {threshold === null || alert?.state === 'ok' || alert === undefined ? null : (
               <Chip tone={alert.state === 'below' ? 'bad' : 'warn'}>

@@ -1,5 +1,13 @@
 import { Button } from '@mantine/core'
-import { IconCheck, IconPhoto, IconPlus } from '@tabler/icons-react'
+import {
+  IconCheck,
+  IconFrame,
+  IconId,
+  IconPackage,
+  IconPlus,
+  IconSparkles,
+  IconUserCircle,
+} from '@tabler/icons-react'
 import { useState } from 'react'
 import type { Reply } from '../../api/client.ts'
 import { Status } from '../../components/status.tsx'
@@ -11,24 +19,34 @@ import classes from './catalogue.module.css'
 
 export type Item = Reply<'listItems'>['items'][number]
 
-/** The picture of an item, or a quiet square: a picture may be gone, and frames have none. */
+/** In place of a picture: what kind of thing it is. */
+const SYMBOLS = {
+  decoration: IconUserCircle,
+  effect: IconSparkles,
+  nameplate: IconId,
+  frame: IconFrame,
+  bundle: IconPackage,
+} as const satisfies Record<Item['type'], typeof IconFrame>
+
+/** The picture of an item, over the symbol of its type: a picture may come late, be gone, or not exist. */
 export function Picture({ item, size }: { readonly item: Item; readonly size: 'row' | 'tile' }) {
-  const [isBroken, setBroken] = useState(false)
-  const isShown = item.image?.startsWith('https:') === true && !isBroken
+  const [state, setState] = useState<'coming' | 'there' | 'broken'>('coming')
+  const isWanted = item.image?.startsWith('https:') === true && state !== 'broken'
+  const TypeSymbol = SYMBOLS[item.type]
   return (
     <span className={classes.picture} data-size={size} aria-hidden>
-      {isShown ? (
+      {isWanted ? (
         <img
           src={item.image ?? undefined}
           alt=""
           loading="lazy"
           decoding="async"
           referrerPolicy="no-referrer"
-          onError={() => setBroken(true)}
+          onLoad={() => setState('there')}
+          onError={() => setState('broken')}
         />
-      ) : (
-        <IconPhoto size={size === 'row' ? 14 : 22} stroke={1.25} />
-      )}
+      ) : null}
+      {isWanted && state === 'there' ? null : <TypeSymbol size={size === 'row' ? 18 : 32} stroke={1.25} />}
     </span>
   )
 }

@@ -77,7 +77,11 @@ export const listColumns: readonly Column<OrderRow>[] = [
     header: columns.created,
     align: 'right',
     width: '92px',
-    cell: ({ created_at }) => <Time at={created_at} as="clock" />,
+    cell: ({ created_at }) => (
+      <span className="sw-dim">
+        <Time at={created_at} as="clock" />
+      </span>
+    ),
   },
 ]
 
@@ -89,7 +93,11 @@ export const latestColumns: readonly Column<OrderRow>[] = [
     header: columns.created,
     align: 'right',
     width: '128px',
-    cell: ({ created_at }) => <Time at={created_at} as="short" />,
+    cell: ({ created_at }) => (
+      <span className="sw-dim">
+        <Time at={created_at} as="short" />
+      </span>
+    ),
   },
 ]
 

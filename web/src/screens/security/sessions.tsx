@@ -50,7 +50,11 @@ export function Sessions({ sessions, onEverywhere }: SessionsProps) {
       header: words.columns.seen,
       align: 'right',
       width: '120px',
-      cell: ({ last_seen_at }) => <Time at={last_seen_at} as="relative" />,
+      cell: ({ last_seen_at }) => (
+        <span className="sw-dim">
+          <Time at={last_seen_at} as="relative" />
+        </span>
+      ),
     },
     {
       id: 'since',

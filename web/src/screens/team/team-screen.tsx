@@ -237,7 +237,8 @@ function Invitations({
       header: team.withdraw,
       isHeaderHidden: true,
       align: 'right',
-      width: '110px',
+      // As wide as the last two columns of the people above.
+      width: '164px',
       cell: ({ id, email }) =>
         isOwner ? (
           <Button

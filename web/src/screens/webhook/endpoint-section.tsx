@@ -31,7 +31,7 @@ export function EndpointSection({ webhook, canBuild, onDecide }: EndpointSection
       title={endpoint.title}
       aside={
         canBuild ? (
-          <Button size="compact-sm" variant="subtle" onClick={() => onDecide('stop')}>
+          <Button size="compact-sm" onClick={() => onDecide('stop')}>
             {endpoint.stop}
           </Button>
         ) : null
