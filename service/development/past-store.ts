@@ -5,7 +5,7 @@ import { createKeyUsage } from '../src/access/key-usage.ts'
 import { getAccount } from '../src/accounts/account.ts'
 import { readCatalogueFile } from '../src/catalogue/import-file.ts'
 import { selectRevision } from '../src/catalogue/queries.ts'
-import { loadConfig, loadDashboardConfig } from '../src/config.ts'
+import { loadConfig, loadDashboardConfig, loadSchemaUrl } from '../src/config.ts'
 import { createMemberAct } from '../src/dashboard/act.ts'
 import type { Member } from '../src/dashboard/member.ts'
 import { mountAreas } from '../src/dashboard-areas.ts'
@@ -241,6 +241,18 @@ export async function openPastStore({ env, actor, openClient, random }: PastStor
     async announceCatalogue(): Promise<void> {
       const { revision } = await selectRevision(db)
       await announceCatalogue(db, revision, nowMs)
+    },
+
+    /** The history begins here, so what is kept of requests and events does too. Only the owner of the schema may say so. */
+    async keepRecordsSince(since: Date): Promise<void> {
+      const owner = openDatabaseFrom(
+        { ...config, SHOPWIRE_DATABASE_URL: loadSchemaUrl('migrate', env) },
+        'shopwire-past',
+        log,
+      )
+      await owner.run(sql`update evidence_retention set kept_since = ${since}`)
+      await owner.run(sql`update event_retention set kept_since = ${since}`)
+      await owner.close()
     },
 
     /** Mail from before this time is not sent: it reports what was long ago. */

@@ -14,6 +14,8 @@ export interface HistoryOptions {
   readonly seed: number
   /** The present. */
   readonly endMs: number
+  /** How much is bought: 1 by default, less for a store that is made faster. */
+  readonly pace?: number
   /** Where the two accounts with a webhook receive theirs. */
   readonly webhookUrls: { readonly lantern: string; readonly kestrel: string }
   /** Called after each day, with the share that is done. */
@@ -27,11 +29,13 @@ export interface DemoHistory {
 
 const ACTOR = 'demo'
 const WITH_TOTP = ['developer', 'owner', 'finance', 'neighbour'] as const satisfies PersonName[]
+/** After the newcomer's account was made. */
+const NEWCOMER_TOTP_MS = 90 * MINUTE
 const MAIL_KEPT_MS = 2 * DAY
 
 /** Months of a store that never were: three accounts, their people, orders, money and events. */
 export async function makeHistory(options: HistoryOptions): Promise<DemoHistory> {
-  const { env, seed, endMs, webhookUrls } = options
+  const { env, seed, endMs, webhookUrls, pace = 1 } = options
   const file = new URL('./catalogue.json', import.meta.url)
   const items = JSON.parse(await readFile(file, 'utf8')) as DemoItem[]
   const random = createRandom(seed)
@@ -51,9 +55,10 @@ export async function makeHistory(options: HistoryOptions): Promise<DemoHistory>
   try {
     const agenda = createAgenda()
     const stock = createStock(() => store)
-    const world: World = { store, agenda, random, endMs, items, stock, receivers }
+    const world: World = { store, agenda, random, pace, endMs, items, stock, receivers }
     const signedUp = new Map<PersonName, SignedUp>()
     const firstMs = Math.floor((endMs - (LANTERN.days + 1) * DAY) / DAY) * DAY
+    await store.keepRecordsSince(new Date(firstMs))
     agenda.at(firstMs, async () => {
       await store.importItems(items.filter(({ collection }) => collection !== 'Greenhouse'))
       for (const item of items.filter(({ collection }) => collection !== 'Greenhouse'))
@@ -64,6 +69,7 @@ export async function makeHistory(options: HistoryOptions): Promise<DemoHistory>
     tellQuietHarbor(world, signedUp)
     for (const [n, who] of WITH_TOTP.entries())
       agenda.at(endMs - 3 * DAY + n * 87 * MINUTE, () => addTotp(store, signedUp.get(who) as SignedUp))
+    agenda.at(endMs - NEWCOMER_TOTP_MS, () => addTotp(store, signedUp.get('newcomer') as SignedUp))
     for (let dayMs = firstMs; dayMs < endMs; dayMs += DAY) {
       await store.batch(() => runUntil(world, Math.min(dayMs + DAY, endMs)))
       options.onProgress?.((dayMs + DAY - firstMs) / (endMs - firstMs + DAY))

@@ -143,7 +143,7 @@ export function tellLanternGames(world: World, { webhookUrl, signedUp }: Lantern
   function ordersPerDay(daysAgo: number): number {
     const share = 1 - daysAgo / LANTERN.days
     const launch = daysAgo <= 80 && daysAgo > 75 ? 1.3 - 0.2 * (80 - daysAgo) : 0
-    return (7 + 24 * share ** 1.3) * (1 + Math.max(0, launch))
+    return world.pace * (7 + 24 * share ** 1.3) * (1 + Math.max(0, launch))
   }
 
   async function buy(): Promise<void> {

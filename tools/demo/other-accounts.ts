@@ -65,7 +65,7 @@ export function tellKestrel(world: World, { webhookUrl, signedUp }: Options): vo
     agenda.at(endMs - hoursAgo * HOUR - random.between(0, 10 * MINUTE), buy)
   for (let daysAgo = KESTREL.days - 2; daysAgo >= 0; daysAgo -= 1) {
     agenda.at(dayOf(daysAgo), async () => {
-      for (const ms of arrivals(world, dayOf(daysAgo), 4.5)) agenda.at(ms, buy)
+      for (const ms of arrivals(world, dayOf(daysAgo), 4.5 * world.pace)) agenda.at(ms, buy)
     })
   }
 }

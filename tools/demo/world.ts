@@ -24,6 +24,8 @@ export interface World {
   readonly store: PastStore
   readonly agenda: Agenda
   readonly random: Random
+  /** How much is bought, in relation to the usual. */
+  readonly pace: number
   /** The present. */
   readonly endMs: number
   readonly items: readonly DemoItem[]

@@ -31,9 +31,11 @@ export interface Visitor {
 
 export interface WorldOptions {
   readonly settings?: Readonly<Record<string, string>>
+  /** Fills the store before a worker or a dashboard runs. */
+  prepare?(system: System): Promise<void>
 }
 
-export async function openWorld({ settings = {} }: WorldOptions = {}): Promise<World> {
+export async function openWorld({ settings = {}, prepare }: WorldOptions = {}): Promise<World> {
   const [mail, proxy] = await Promise.all([startMailSink(), startTlsProxy(), buildWeb()])
   const system = await startSystem({
     admission: 'postgres',
@@ -45,6 +47,7 @@ export async function openWorld({ settings = {} }: WorldOptions = {}): Promise<W
       ...settings,
     },
   })
+  await prepare?.(system)
   const [dashboard] = await Promise.all([system.startDashboard(), system.startWorker()])
   proxy.forwardTo(dashboard.port)
   const browser = await chromium.launch({

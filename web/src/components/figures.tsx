@@ -24,8 +24,8 @@ export function Figure({ label, value, unit, picture, note, isWide = false }: Fi
       <dt className={classes.label}>{label}</dt>
       <dd>
         <div className={classes.value}>
-          {value}
-          {unit ? <span className={classes.unit}> {unit}</span> : null}
+          <span>{value}</span>
+          {unit ? <span className={classes.unit}>{unit}</span> : null}
         </div>
         {picture ? <div className={classes.picture}>{picture}</div> : null}
         {note ? <div className={classes.note}>{note}</div> : null}

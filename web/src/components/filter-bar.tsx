@@ -199,10 +199,15 @@ function FilterButton({
             data-filter
             className={classes.button}
             onClick={() => setOpen(!isOpen)}
-            aria-label={shown === undefined ? words.filter.edit(filter.label) : `${filter.label}: ${shown}`}
+            aria-label={shown === undefined ? words.filter.edit(filter.label) : undefined}
           >
             {filter.label}
-            {shown !== undefined ? <span className={classes.value}>{shown}</span> : null}
+            {shown !== undefined ? (
+              <>
+                {' '}
+                <span className={classes.value}>{shown}</span>
+              </>
+            ) : null}
           </button>
         </Popover.Target>
         {shown !== undefined ? (

@@ -102,6 +102,7 @@ export function Palette({
       size={560}
       yOffset="14vh"
       onSpotlightClose={() => setText('')}
+      attributes={{ content: { 'aria-label': words.placeholder } }}
     >
       <Spotlight.Search
         onKeyDown={openFirst}

@@ -13,7 +13,6 @@ export const balance = {
   burn: (perDay: string, over: number) =>
     ` at ${perDay} a day, ${over === 1 ? 'as in the last day' : `the average of the last ${over} days`}.`,
   noBurn: 'Nothing was spent in the last 7 days.',
-  alertAt: 'Low-balance mail at',
   alertOff: 'Off',
   alertLow: 'Getting low',
   alertBelow: 'Below',

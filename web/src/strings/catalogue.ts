@@ -55,7 +55,7 @@ export const catalogue = {
   add: 'Add',
   addThis: (name: string) => `Add ${name} to the quote`,
   inCart: 'In quote',
-  removeThis: (name: string) => `Remove ${name} from the quote`,
+  removeThis: (name: string) => `In quote: ${name}`,
   full: 'A cart has at most 25 different items.',
   range: (from: number, to: number, total: number) =>
     `${formatCount(from)} to ${formatCount(to)} of ${formatCount(total)}`,

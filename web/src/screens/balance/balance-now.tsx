@@ -47,7 +47,7 @@ export function BalanceNow({ view, canSetAlert, onSetAlert }: BalanceNowProps) {
       ) : null}
       <dl className={classes.facts}>
         <div className={classes.fact}>
-          <dt>{threshold === null ? balance.alert.title : balance.alertAt}</dt>
+          <dt>{balance.alert.title}</dt>
           <dd>
             {canSetAlert ? (
               <button type="button" className={classes.link} onClick={onSetAlert}>

@@ -1,0 +1,96 @@
+import { START_MS_MAX } from '@shopwire/harness'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type DemoStore, makeDemoStore, signInAs } from './support/dashboard/demo-store.ts'
+import { hostileFindings, makeHostileAccount } from './support/dashboard/hostile-account.ts'
+import { linkIn } from './support/dashboard/mail-sink.ts'
+import { acceptInvitation, newPerson, waitForShell } from './support/dashboard/person.ts'
+import { openings, pages } from './support/dashboard/screen-list.ts'
+import { createWalk, type Look, type Walk } from './support/dashboard/screen-walk.ts'
+import { openWorld, type World } from './support/dashboard/world.ts'
+
+/**
+ * Every screen of the dashboard, with much to show, with nothing and with texts that mean harm, in both themes and from 320 to
+ * 2,560 px. SHOPWIRE_SHOTS=<folder> writes a picture of each.
+ */
+const IS_SHORT = process.env.SHOPWIRE_E2E_SHORT === '1'
+const WALK_MS_MAX = 600_000
+/** Layouts differ by width and not by theme, colours by theme and not by width. */
+const looks: readonly Look[] = IS_SHORT
+  ? [
+      { theme: 'light', width: 1440, rules: 'all' },
+      { theme: 'dark', width: 1440, rules: 'colours' },
+      { theme: 'light', width: 320, rules: 'none' },
+    ]
+  : [
+      { theme: 'light', width: 1440, rules: 'all' },
+      { theme: 'dark', width: 1440, rules: 'all' },
+      { theme: 'dark', width: 320, rules: 'all' },
+      { theme: 'light', width: 320, rules: 'all' },
+      { theme: 'light', width: 2560, rules: 'all' },
+      { theme: 'dark', width: 2560, rules: 'colours' },
+    ]
+
+let world: World
+let demo: DemoStore
+
+beforeAll(async () => {
+  world = await openWorld({
+    settings: {
+      SHOPWIRE_BANK_DETAILS: 'Beneficiary=Example Ltd; IBAN=GB33BUKB20201555555555; BIC=BUKBGB22',
+    },
+    async prepare(system) {
+      demo = await makeDemoStore(system)
+    },
+  })
+}, START_MS_MAX)
+afterAll(() => world?.stop())
+
+test.concurrent('a busy account', { timeout: WALK_MS_MAX }, async () => {
+  const { page } = await signInAs(world, demo, 'owner')
+  const walk = createWalk({ page, account: 'full', looks })
+  for (const screen of [...pages, ...openings]) await walk.visit(screen)
+  expect(walk.problems).toEqual([])
+  expect(walk.seen).toEqual([...pages, ...openings].map(({ name }) => name))
+})
+
+test.concurrent('a new account, from its invitation on', { timeout: WALK_MS_MAX }, async () => {
+  const name = 'Quiet Orchard'
+  const { id } = await world.system.admin('accounts', 'create', name)
+  const owner = await newPerson(world, 'mouse', 'New Owner')
+  const { page } = owner
+  const walk = createWalk({ page, account: 'new', looks })
+  await lookAtPublicPages(walk)
+  await world.system.admin('people', 'invite', id, '--email', owner.email, '--role', 'owner')
+  const link = linkIn(await world.mail.next(owner.email, /invit/i))
+  await page.goto(link)
+  await owner.heading(`Join ${name}`).waitFor()
+  await walk.look('invitation')
+  await acceptInvitation(owner, link, name)
+  await walk.look('second factor')
+  await owner.press(owner.button('Add a passkey'))
+  await waitForShell(page)
+  // Its dialogs are those of every account.
+  for (const screen of IS_SHORT ? pages : [...pages, ...openings]) await walk.visit(screen)
+  expect(walk.problems).toEqual([])
+
+  async function lookAtPublicPages({ look }: Walk) {
+    for (const path of ['invitation', 'forgot-password', 'reset-password', 'verify-email', 'sign-in']) {
+      await page.goto(`/${path}`)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await look(path === 'invitation' ? 'invitation without a link' : path)
+    }
+  }
+})
+
+test.concurrent('an account whose texts mean harm', { timeout: WALK_MS_MAX }, async () => {
+  const { page } = await makeHostileAccount(world)
+  // Texts change what is laid out, not how it is marked up.
+  const plain = looks.map((look) => ({ ...look, rules: 'none' as const }))
+  const walk = createWalk({ page, account: 'hostile', looks: IS_SHORT ? plain : looks, check: hostileFindings })
+  for (const screen of [...pages, ...openings]) await walk.visit(screen)
+  expect(walk.problems).toEqual([])
+})
+
+test('no page was stopped by its policy or complained', () => {
+  expect(world.complaints).toEqual([])
+})

@@ -1,0 +1,40 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { System } from '@shopwire/harness'
+import { totpCode } from './authenticator.ts'
+import { newPerson, type Person, signInWithPassword } from './person.ts'
+import type { World } from './world.ts'
+
+const PROGRAM = fileURLToPath(new URL('../../../tools/demo/make.ts', import.meta.url))
+/** A tenth of the orders tells the same story, in a tenth of the time. */
+const PACE = '0.1'
+const CODE_MS = 30_000
+
+/** What `npm run dev` shows: three accounts with their people. */
+export interface DemoStore {
+  readonly password: string
+  readonly people: readonly { readonly who: string; readonly email: string; readonly totp_secret: string }[]
+}
+
+/** Before a worker runs: it would do what the history has yet to tell. */
+export async function makeDemoStore({ settings, database }: System): Promise<DemoStore> {
+  const env = { ...process.env, ...settings, SHOPWIRE_DATABASE_OWNER_URL: database.ownerUrl }
+  const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, '--pace', PACE], { env })
+  return JSON.parse(stdout) as DemoStore
+}
+
+export async function signInAs(world: World, { people, password }: DemoStore, who: string): Promise<Person> {
+  const found = people.find((one) => one.who === who)
+  if (!found) throw new Error(`the demo has nobody called ${who}`)
+  const person: Person = {
+    ...(await newPerson(world, 'mouse', who)),
+    email: found.email,
+    password,
+    // The code of now may be the one that set up the app, and each works once.
+    newCode: () => totpCode(found.totp_secret, Date.now() + CODE_MS),
+  }
+  await person.page.goto('/')
+  await signInWithPassword(person)
+  return person
+}

@@ -1,0 +1,146 @@
+import { readFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import type { Page, Request } from 'playwright-core'
+
+/** How a screen is looked at. */
+export interface Look {
+  readonly theme: 'light' | 'dark'
+  readonly width: number
+  /** `colours`: of a screen whose other rules were checked in the other theme. */
+  readonly rules: 'all' | 'colours' | 'none'
+}
+
+export interface Screen {
+  readonly name: string
+  readonly path: string
+  /** Opens what is meant, on the screen that has been loaded; false when there is nothing to open. */
+  open?(page: Page): Promise<boolean>
+}
+
+export interface Walk {
+  /** What is wrong, of all screens together. */
+  readonly problems: readonly string[]
+  /** By name, in the order of the visits. */
+  readonly seen: readonly string[]
+  /** Goes to a screen inside the application and looks at it in every way. */
+  visit(screen: Screen): Promise<void>
+  /** Looks at what is there now. */
+  look(name: string): Promise<void>
+}
+
+export interface WalkOptions {
+  readonly page: Page
+  /** Of the account, for the names of pictures. */
+  readonly account: string
+  readonly looks: readonly Look[]
+  /** Looks for what else must hold on every screen. */
+  check?(page: Page): Promise<readonly string[]>
+}
+
+const PICTURES = process.env.SHOPWIRE_SHOTS
+const HEIGHTS = { narrow: 720, wide: 900 }
+const NARROW_MAX = 500
+const SETTLED_MS_MAX = 15_000
+/** Nothing is on the way for this long: what an answer asks for next was sent before. */
+const QUIET_MS = 120
+const COLOURS = ['color-contrast', 'link-in-text-block']
+const AXE = readFileSync(
+  createRequire(createRequire(import.meta.url).resolve('@axe-core/playwright')).resolve('axe-core'),
+  'utf8',
+)
+
+interface Finding {
+  readonly id: string
+  readonly impact: string
+  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[]
+}
+
+export function createWalk({ page, account, looks, check }: WalkOptions): Walk {
+  const problems: string[] = []
+  const seen: string[] = []
+  const settled = watchRequests(page)
+
+  async function look(name: string): Promise<void> {
+    seen.push(name)
+    await settled()
+    for (const { theme, width, rules } of looks) {
+      await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' })
+      await page.setViewportSize({ width, height: width < NARROW_MAX ? HEIGHTS.narrow : HEIGHTS.wide })
+      await page.locator(`html[data-mantine-color-scheme=${theme}]`).waitFor()
+      await settled()
+      const said = (problem: string) => problems.push(`${account}, ${name}, ${theme}, ${width} px: ${problem}`)
+      const wide = await page.evaluate<number>('document.documentElement.scrollWidth')
+      if (wide > width) said(`the page is ${wide} px wide`)
+      for (const problem of (await check?.(page)) ?? []) said(problem)
+      if (rules !== 'none') for (const found of await seriousOf(page, rules)) said(found)
+      if (PICTURES) await photograph(`${account}-${name}-${width}-${theme}`.replaceAll(/[ ,]+/g, '-'))
+    }
+  }
+
+  async function photograph(name: string): Promise<void> {
+    await mkdir(PICTURES as string, { recursive: true })
+    const isCovered = (await page.locator('[role=dialog]').count()) > 0
+    const path = join(PICTURES as string, `${name}.png`)
+    await page.screenshot({ path, fullPage: !isCovered, animations: 'disabled' })
+  }
+
+  return {
+    problems,
+    seen,
+    look,
+    async visit(screen) {
+      const [first] = looks
+      if (first) await page.setViewportSize({ width: first.width, height: HEIGHTS.wide })
+      // As a link does: loading the application anew would take longer than everything else.
+      await page.evaluate(`history.pushState({}, '', ${JSON.stringify(screen.path)})`)
+      await settled()
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      if (screen.open && !(await screen.open(page))) return
+      await look(screen.name)
+      await page.keyboard.press('Escape')
+    },
+  }
+}
+
+/** Resolves when all requests are answered and nothing is loading or moving any more. */
+function watchRequests(page: Page): () => Promise<void> {
+  let open = 0
+  let lastMs = performance.now()
+  const isCounted = (request: Request) => !request.url().endsWith('/api/live')
+  const change = (by: 1 | -1) => (request: Request) => {
+    if (!isCounted(request)) return
+    open += by
+    lastMs = performance.now()
+  }
+  page.on('request', change(1))
+  page.on('requestfinished', change(-1))
+  page.on('requestfailed', change(-1))
+  return async () => {
+    const startMs = performance.now()
+    while (open > 0 || performance.now() - lastMs < QUIET_MS) {
+      if (performance.now() - startMs > SETTLED_MS_MAX) throw new Error(`${page.url()} does not stop loading`)
+      await page.waitForTimeout(QUIET_MS / 4)
+    }
+    await page.locator('.mantine-Skeleton-root').first().waitFor({ state: 'detached' })
+    // Whatever fades in is half transparent until then, and has too little contrast.
+    await page.evaluate('Promise.all(document.getAnimations().map((one) => one.finished.catch(() => {})))')
+  }
+}
+
+async function seriousOf(page: Page, rules: 'all' | 'colours'): Promise<string[]> {
+  if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(AXE)
+  const options = {
+    resultTypes: ['violations'],
+    ...(rules === 'colours' && { runOnly: { type: 'rule', values: COLOURS } }),
+  }
+  // What a dialog covers was looked at without it.
+  const context = "document.querySelector('[role=dialog][aria-modal=true]') ?? document"
+  const findings = await page.evaluate<readonly Finding[]>(
+    `axe.run(${context}, ${JSON.stringify(options)}).then(({ violations }) => violations)`,
+  )
+  return findings
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`))
+}
