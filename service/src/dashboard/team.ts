@@ -5,6 +5,7 @@ import type { Db, Tx } from '../platform/db.ts'
 import type { Keyring } from '../platform/encryption.ts'
 import { refuse } from '../platform/trouble.ts'
 import {
+  assertMayInvite,
   createInvitation,
   type Invitation,
   selectOpenInvitations,
@@ -75,6 +76,7 @@ export function teamArea({
 
     invite: ({ member, body, nowMs }) =>
       act(member, 'team.invite', async (tx) => {
+        await assertMayInvite(tx, member.account_id, nowMs)
         const account = await getAccount(tx, member.account_id)
         const { invitation } = await createInvitation(
           tx,

@@ -18,7 +18,7 @@ import { invitationRoutes } from './invitation-routes.ts'
 import { resetMail } from './mails.ts'
 import { createPasswords, type PasswordCost } from './passwords.ts'
 import { securityRoutes } from './security-routes.ts'
-import { findSession, type OpenSession, type SessionLimits, stillSignedIn } from './session-store.ts'
+import { findSession, type SessionInAccount, type SessionLimits, stillSignedIn } from './session-store.ts'
 import { signInRoutes } from './sign-in-routes.ts'
 import type { SignedIn } from './signed-in.ts'
 
@@ -46,8 +46,8 @@ export interface Visitor {
 export interface Sessions {
   /** Reads the session, the membership and the role from the database, every time. */
   identify(cookie: string | undefined, nowMs: number): Promise<Visitor>
-  /** The ids of those sessions that have not ended and whose person is still in the account. For many open streams at a time. */
-  stillOpen(sessions: readonly OpenSession[], nowMs: number): Promise<ReadonlySet<string>>
+  /** Those of these sessions that have not ended and whose person is still in the account. For many open streams at a time. */
+  stillOpen<One extends SessionInAccount>(sessions: readonly One[], nowMs: number): Promise<ReadonlySet<One>>
   /** One handler for every route of identity. */
   readonly area: IdentityArea<typeof identityRoutes>
   /** Resolves when nothing is done after an answer any more. */

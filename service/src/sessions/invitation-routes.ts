@@ -32,6 +32,7 @@ import {
   insertPerson,
   markEmailVerified,
   type Person,
+  selectFactors,
   selectPerson,
   selectPersonByEmail,
 } from './people.ts'
@@ -79,6 +80,9 @@ export function invitationRoutes(context: IdentityContext): Pick<IdentityArea<Ro
         (await insertPerson(tx, { name, email, kind: 'operator', is_email_verified: false }, call.nowMs))
       return { id, name }
     })
+    // A link never stands in for a passkey. Who lost theirs has it reset on the server first.
+    const { has_passkey } = await selectFactors(db, person.id)
+    if (has_passkey) return { reply: { next: 'passkey' as const } }
     const setCookie = await startSession(context, call, person, { isSteppedUp: false, how: 'invitation' })
     return { reply: { next: 'enrol' as const }, setCookie }
   }
@@ -116,6 +120,11 @@ export function invitationRoutes(context: IdentityContext): Pick<IdentityArea<Ro
           throw refuse(
             'conflict',
             `This invitation is for ${invitation.email}, and you are signed in as ${caller.person.email}. Sign out, then open the link again.`,
+          )
+        if (caller.person.kind === 'operator')
+          throw refuse(
+            'conflict',
+            'Operators belong to no account. Ask for an invitation to another address of yours.',
           )
         await db.transaction(async (tx) => {
           await joinAccount(tx, call, caller.person, invitation)

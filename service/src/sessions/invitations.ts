@@ -61,7 +61,8 @@ export async function createInvitation(
      where p.email = ${email}`)
   if (known?.is_member)
     throw refuse('conflict', `${email} is a member of this account already. Change their role instead.`)
-  if (known?.kind === 'operator')
+  // A member is not told: it would say whose addresses operate the store. Nothing comes of the invitation.
+  if (known?.kind === 'operator' && inviter === null)
     throw refuse('conflict', `${email} cannot be invited. Use another address of this person.`)
   await tx.run(sql`
     update invitations
@@ -96,6 +97,23 @@ export async function createInvitation(
 }
 
 const accountOf = (token: string) => /^(acct_[0-9a-z]{26})-/.exec(token)?.[1]
+
+export const INVITATIONS_PER_DAY_MAX = 50
+const DAY_MS = 86_400_000
+
+/** Every invitation is a mail to an address that somebody chose: an account must not become a way to write to strangers. */
+export async function assertMayInvite(tx: Tx, account_id: string, nowMs: number): Promise<void> {
+  const { sent } = await tx.one<{ sent: number }>(sql`
+    select count(*) as sent
+      from invitations
+     where account_id = ${account_id}
+       and created_at > ${new Date(nowMs - DAY_MS)}`)
+  if (sent < INVITATIONS_PER_DAY_MAX) return
+  throw refuse(
+    'conflict',
+    `${INVITATIONS_PER_DAY_MAX} people were invited to this account in the last 24 hours, which is the most. Invite the others tomorrow.`,
+  )
+}
 
 /** The open invitation of a token; undefined when it was used, withdrawn, has expired or never was. */
 export async function findInvitation(

@@ -41,6 +41,9 @@ type Handled =
 
 const DONE = { ok: true } as const
 
+const passkeyFailed = () =>
+  refuse('sign_in_failed', 'This passkey is not one of yours, or too much time has passed. Try again.')
+
 /** A person's own sign-in: stepping up, sessions, the password, the name. */
 export function securityRoutes(context: IdentityContext): Pick<IdentityArea<Routes>, Handled> {
   const { db, authentication, passwords, limits, secret } = context
@@ -79,10 +82,10 @@ export function securityRoutes(context: IdentityContext): Pick<IdentityArea<Rout
     async stepUpWithPasskey(call) {
       const caller = await requireCaller(context, call)
       const response = call.body.response as { id?: unknown }
-      await checkCode(call, caller, async () => {
-        // Another person's passkey is a valid passkey, and no factor of this one.
-        return (await authentication.finishPasskey(challengeOf(call), response)) === caller.person.id
-      })
+      // Another person's passkey is a valid passkey, and no factor of this one. A passkey cannot be guessed, so none is counted: wrong
+      // codes of somebody who has the password do not hold it up.
+      if ((await authentication.finishPasskey(challengeOf(call), response)) !== caller.person.id)
+        throw passkeyFailed()
       const cookies = await db.transaction(async (tx) => {
         await markPasskeyUsed(tx, String(response.id), call.nowMs)
         return steppedUp(tx, call, caller, 'passkey')

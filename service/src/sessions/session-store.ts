@@ -117,24 +117,24 @@ export async function findSession(
   }
 }
 
-/** A session, and what somebody does with it. */
-export interface OpenSession {
+/** A session, whose it is and in which account something is done with it. */
+export interface SessionInAccount {
   readonly session_id: string
   readonly person_id: string
   readonly account_id: string
 }
 
 /** Which of these sessions still exist and whose people still belong to the account. For open streams, many at a time. */
-export async function stillSignedIn(
+export async function stillSignedIn<One extends SessionInAccount>(
   db: Queryable,
-  sessions: readonly OpenSession[],
+  sessions: readonly One[],
   limits: SessionLimits,
   nowMs: number,
-): Promise<ReadonlySet<string>> {
+): Promise<ReadonlySet<One>> {
   const people = sessions.map((one) => one.person_id)
   const accounts = sessions.map((one) => one.account_id)
-  const rows = await db.many<{ id: string }>(sql`
-    select s.id
+  const rows = await db.many<PageName>(sql`
+    select s.id as session_id, m.account_id
       from unnest(${sessions.map((one) => one.session_id)}::text[], ${people}::text[], ${accounts}::text[])
              as asked (session_id, person_id, account_id)
       join sessions s on s.id = asked.session_id and s.person_id = asked.person_id
@@ -142,8 +142,14 @@ export async function stillSignedIn(
         on m.person_id = asked.person_id and m.account_id = asked.account_id
      where s.expires_at > ${new Date(nowMs)}
        and s.last_seen_at > ${new Date(nowMs - limits.idleMs)}`)
-  return new Set(rows.map((row) => row.id))
+  const open = new Set(rows.map(nameOf))
+  return new Set(sessions.filter((one) => open.has(nameOf(one))))
 }
+
+type PageName = Pick<SessionInAccount, 'session_id' | 'account_id'>
+
+/** A session may have pages in two accounts open at a time. */
+export const nameOf = ({ session_id, account_id }: PageName) => `${session_id} ${account_id}`
 
 /**
  * The same session under a new token, at a change of what it may do: whoever had the old token is out. It does not last longer for

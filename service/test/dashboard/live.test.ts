@@ -130,6 +130,29 @@ test('somebody who leaves in the same process is out at once, on every page and 
   await expect.poll(() => live.open()).toBe(0)
 })
 
+test('with pages in two accounts, the one of the account that a person was removed from ends, and the other goes on', async () => {
+  const person = await dashboard.signIn(account.id)
+  const asOwner = (statement: string) => dashboard.database.asOwner(statement)
+  await asOwner(`insert into memberships (account_id, person_id, role, created_at)
+                 values ('${other.id}', '${person.person_id}', 'owner', now())`)
+  const moveTo = (id: string) =>
+    asOwner(`update sessions set account_id = '${id}' where id = '${person.session_id}'`)
+  const first = await listen(person)
+  await moveTo(other.id)
+  const second = await listen(person)
+  await expect.poll(() => [first.lastId(), second.lastId()]).not.toContain(undefined)
+  await asOwner(
+    `delete from memberships where person_id = '${person.person_id}' and account_id = '${account.id}'`,
+  )
+  await expect.poll(() => first.isEnded(), { timeout: 5_000 }).toBe(true)
+  expect(first.text()).toContain('event: ended\n')
+  await fund(other.id, 'both')
+  await expect.poll(() => second.hints(), { timeout: 5_000 }).toEqual([['balance']])
+  expect(second.isEnded()).toBe(false)
+  second.close()
+  await expect.poll(() => live.open()).toBe(0)
+})
+
 test('a person has twenty streams at most; closing one makes room', async () => {
   const person = await dashboard.signIn(account.id)
   const streams = await Promise.all(Array.from({ length: 20 }, () => listen(person)))

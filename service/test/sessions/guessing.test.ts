@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { statement } from '../../src/platform/db.ts'
 import { createAuthenticator } from '../../testing/authenticator.ts'
-import { ORIGIN, openIdentity, PASSWORD, type TestIdentity } from '../../testing/identity.ts'
+import { enrolTotp, ORIGIN, openIdentity, PASSWORD, type TestIdentity } from '../../testing/identity.ts'
 
 // Threat 66: brute force, and telling known addresses from unknown ones.
 
@@ -56,6 +56,26 @@ test('wrong codes stop after ten', async () => {
     types.push((await refusalOf(browser.call('beginPasskey', { password: `wrong ${n}` })))?.type)
   expect(types.slice(0, 10).every((type) => type === 'sign_in_failed')).toBe(true)
   expect(types.slice(10)).toEqual(['too_many_attempts', 'too_many_attempts'])
+})
+
+test('wrong codes of somebody who has the password do not hold up a passkey, neither at the sign-in nor later', async () => {
+  const { browser, email } = await identity.newMember(account_id, 'owner')
+  await enrolTotp(browser)
+  const authenticator = createAuthenticator()
+  const options = await browser.call('beginPasskey', {})
+  await browser.call('addPasskey', { name: 'Key', response: authenticator.create(options as never, ORIGIN) })
+  const thief = identity.browser('198.51.100.77')
+  const types: (string | undefined)[] = []
+  for (let n = 0; n < 12; n += 1) {
+    await thief.call('signInWithPassword', { email, password: PASSWORD })
+    types.push((await refusalOf(thief.call('signInWithRecoveryCode', { code: `wrong-code${n}` })))?.type)
+  }
+  expect(types.at(-1)).toBe('too_many_attempts')
+  const asked = await browser.call('beginPasskeyStepUp')
+  await browser.call('stepUpWithPasskey', { response: authenticator.get(asked as never, ORIGIN) })
+  const again = identity.browser()
+  const response = authenticator.get((await again.call('beginPasskeySignIn')) as never, ORIGIN)
+  expect(await again.call('signInWithPasskey', { response })).toEqual({ next: 'done' })
 })
 
 test('known, unknown and operators’ addresses get the same answer', async () => {

@@ -6,7 +6,11 @@ import type { Member } from '../../src/dashboard/member.ts'
 import { teamArea } from '../../src/dashboard/team.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { statement } from '../../src/platform/db.ts'
-import { createOperatorInvitation } from '../../src/sessions/invitations.ts'
+import {
+  createInvitation,
+  createOperatorInvitation,
+  INVITATIONS_PER_DAY_MAX,
+} from '../../src/sessions/invitations.ts'
 import { createAuthenticator } from '../../testing/authenticator.ts'
 import {
   ORIGIN,
@@ -202,6 +206,45 @@ test('an operator comes by invitation, sets up a passkey, has no password and be
     account: null,
     accounts: [],
   })
+
+  // Invited again, with a passkey: the link signs nobody in.
+  const invitedAgain = await identity.database.db.transaction((tx) =>
+    createOperatorInvitation(
+      tx,
+      { keyring: identity.keyring, origin: ORIGIN },
+      { email: 'root@example.com', name: 'Root' },
+      identity.nowMs(),
+    ),
+  )
+  const stranger = identity.browser()
+  const second = invitedAgain.link.split('#')[1] as string
+  expect(await stranger.call('acceptInvitation', { token: second })).toEqual({ next: 'passkey' })
+  expect((await stranger.call('getSession')).person).toBeNull()
+
+  // An owner is not told whose address this is, and nothing comes of it.
+  const { browser: owner } = await identity.newMember(account_id, 'owner')
+  const invited = await team.invite(await call(owner, { email: 'root@example.com', role: 'owner' }))
+  expect(invited).toMatchObject({ email: 'root@example.com', role: 'owner' })
+  const inviter = { id: (await memberOf(owner)).person_id, name: 'The owner' }
+  const third = await identity.database.db.transaction((tx) =>
+    createInvitation(
+      tx,
+      { keyring: identity.keyring, origin: ORIGIN },
+      {
+        account_id,
+        account_name: 'Acme',
+        email: 'root@example.com',
+        role: 'owner',
+        inviter,
+        is_mailed_only: true,
+      },
+      identity.nowMs(),
+    ),
+  )
+  await expect(again.call('acceptInvitation', { token: third.link.split('#')[1] as string })).rejects.toEqual(
+    refused('conflict'),
+  )
+  expect((await again.call('getSession')).accounts).toEqual([])
 })
 
 test('an owner renames the account: everybody sees it at once, and the log has both names', async () => {
@@ -246,4 +289,18 @@ test('the audit log is paged and filtered', async () => {
   expect(back.rows).toEqual(first.rows)
   expect(back.previous).toBeNull()
   expect((await audit.listAudit(await query({ target: first.rows[0]?.target }))).rows).toHaveLength(1)
+})
+
+// The last one: it moves the clock of the calls by a day.
+test('an account sends fifty invitations a day, and not one more', async () => {
+  const account = await identity.newAccount('Many')
+  const { browser: owner } = await identity.newMember(account, 'owner')
+  // The owner's own was one.
+  for (let n = 1; n < INVITATIONS_PER_DAY_MAX; n += 1)
+    await team.invite(await call(owner, { email: `again-${n % 3}@example.com`, role: 'viewer' }))
+  const next = () => call(owner, { email: 'one-more@example.com', role: 'viewer' })
+  await expect(team.invite(await next())).rejects.toEqual(refused('conflict'))
+  identity.passMs(25 * 3_600_000)
+  const { browser: back } = await identity.newMember(account, 'owner')
+  await team.invite(await call(back, { email: 'one-more@example.com', role: 'viewer' }))
 })
