@@ -2,14 +2,14 @@ import type { Role } from '@shopwire/contract/dashboard'
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { api, type Reply } from './client.ts'
 import { queryClient } from './query-client.ts'
-import { setCsrfToken } from './transport.ts'
+import { betweenActs, setCsrfToken } from './transport.ts'
 
 export type Session = Reply<'getSession'>
 
 export const sessionQuery = queryOptions({
   queryKey: ['getSession', {}],
   queryFn: async ({ signal }): Promise<Session> => {
-    const session = await api.read('getSession', undefined, signal)
+    const session = await betweenActs(() => api.read('getSession', undefined, signal))
     setCsrfToken(session.csrf_token)
     return session
   },

@@ -10,8 +10,8 @@ export interface Gates {
   /** Resolves to whether a second factor was given. */
   readonly stepUp: () => Promise<boolean>
   readonly signedOut: () => void
-  /** Reads the session again, and with it the CSRF token. */
-  readonly renew: () => Promise<unknown>
+  /** Reads the session again, and with it the CSRF token. Resolves to whether somebody is signed in. */
+  readonly renew: () => Promise<boolean>
 }
 
 const gates: { current: Gates | undefined } = { current: undefined }
@@ -32,27 +32,64 @@ export interface Request {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Sends a request. One that needs a second factor, or whose CSRF token another tab replaced, is repeated once. */
+/** Sends a request. What stands in its way, such as a missing second factor, is cleared once; then it is repeated. */
 export async function send(request: Request): Promise<unknown> {
-  try {
-    return await sendOnce(request)
-  } catch (error) {
-    if (!(error instanceof RequestError) || !gates.current) throw error
-    if (error.type === 'sign_in_required') gates.current.signedOut()
-    // The role was changed, or the reader was removed, since the page was loaded: it learns who it is for now.
-    if (error.type === 'role_missing') gates.current.renew().catch(() => {})
-    const mayRepeat = await clearTheWay(error, gates.current)
-    if (!mayRepeat) throw error
-    return sendOnce(request)
+  const cleared = new Set<string>()
+  for (;;) {
+    try {
+      return await (request.method === 'POST' ? act(request) : sendOnce(request))
+    } catch (error) {
+      if (!(error instanceof RequestError) || !gates.current || cleared.has(error.type)) throw error
+      cleared.add(error.type)
+      const mayRepeat = await clearTheWay(error, gates.current)
+      if (!mayRepeat) throw error
+    }
   }
 }
 
-async function clearTheWay(error: RequestError, { stepUp, renew }: Gates): Promise<boolean> {
-  if (error.type === 'step_up_required') return stepUp()
-  if (error.type !== 'request_forged') return false
-  await renew()
-  return true
+async function clearTheWay({ type }: RequestError, { stepUp, renew, signedOut }: Gates): Promise<boolean> {
+  switch (type) {
+    case 'step_up_required':
+      return stepUp()
+    case 'request_forged':
+      await renew()
+      return true
+    case 'sign_in_required': {
+      // A request with the cookie from before a second factor was given is refused, but nobody is signed out.
+      const isSignedIn = await renew().catch(() => false)
+      if (!isSignedIn) signedOut()
+      return isSignedIn
+    }
+    case 'role_missing':
+      // The role was changed, or the reader was removed, since the page was loaded: it learns who it is for now.
+      renew().catch(() => {})
+      return false
+    default:
+      return false
+  }
 }
+
+/** Actions under way, and how many there have been. */
+const acting = new Set<Promise<unknown>>()
+let acts = 0
+
+function act(request: Request): Promise<unknown> {
+  acts++
+  const done = sendOnce(request).finally(() => acting.delete(done))
+  acting.add(done)
+  return done
+}
+
+/** Reads while no action is under way: one may give the session another cookie, and a read with the one before finds nobody. */
+export async function betweenActs<Result>(read: () => Promise<Result>): Promise<Result> {
+  for (let reads = 1; ; reads++) {
+    await Promise.allSettled(acting)
+    const before = acts
+    const result = await read()
+    if (acts === before || reads === READS_MAX) return result
+  }
+}
+const READS_MAX = 5
 
 async function sendOnce({ method, path, body, signal }: Request): Promise<unknown> {
   const timeout = AbortSignal.timeout(TIMEOUT_MS)

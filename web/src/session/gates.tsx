@@ -29,7 +29,7 @@ export function Gates() {
         // For the CSRF token of the visitor. What fails here is shown by the sign-in page.
         renewSession().catch(() => {})
       },
-      renew: renewSession,
+      renew: async () => (await renewSession()).person !== null,
     })
   }, [])
   return <StepUpDialog isOpen={isAsking} onAnswer={answer} />
