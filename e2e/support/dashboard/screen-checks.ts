@@ -45,7 +45,7 @@ async function seriousOf(page: Page, rules: 'all' | 'of colours'): Promise<strin
   // Whatever fades in is half transparent until then, and has too little contrast.
   await page.evaluate('Promise.all(document.getAnimations().map((one) => one.finished.catch(() => {})))')
   const axe = new AxeBuilder({ page }).setLegacyMode()
-  if (rules === 'of colours') axe.withTags(['cat.color'])
+  if (rules === 'of colours') axe.withRules(['color-contrast', 'link-in-text-block'])
   const { violations } = await axe.analyze()
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
