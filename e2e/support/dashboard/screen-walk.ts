@@ -41,6 +41,7 @@ export interface WalkOptions {
 
 const PICTURES = process.env.SHOPWIRE_SHOTS
 const HEIGHTS = { narrow: 720, wide: 900 }
+const USUAL = { width: 1440, height: HEIGHTS.wide }
 const NARROW_MAX = 500
 const SETTLED_MS_MAX = 15_000
 /** Nothing is on the way for this long: what an answer asks for next was sent before. */
@@ -77,6 +78,8 @@ export function createWalk({ page, account, looks, check }: WalkOptions): Walk {
       if (rules !== 'none') for (const found of await seriousOf(page, rules)) said(found)
       if (PICTURES) await photograph(`${account}-${name}-${width}-${theme}`.replaceAll(/[ ,]+/g, '-'))
     }
+    // What is done next is done in a window where everything is visible.
+    await page.setViewportSize(USUAL)
   }
 
   async function photograph(name: string): Promise<void> {
@@ -91,8 +94,6 @@ export function createWalk({ page, account, looks, check }: WalkOptions): Walk {
     seen,
     look,
     async visit(screen) {
-      const [first] = looks
-      if (first) await page.setViewportSize({ width: first.width, height: HEIGHTS.wide })
       // As a link does: loading the application anew would take longer than everything else.
       await page.evaluate(`history.pushState({}, '', ${JSON.stringify(screen.path)})`)
       await settled()

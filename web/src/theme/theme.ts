@@ -198,7 +198,7 @@ export const theme = createTheme({
       styles: {
         content: floating,
         header: { background: css('raised') },
-        title: { fontSize: 16, lineHeight: '24px', fontWeight: 600 },
+        title: { minWidth: 0, fontSize: 16, lineHeight: '24px', fontWeight: 600, overflowWrap: 'anywhere' },
       },
     },
     SpotlightRoot: {

@@ -56,7 +56,7 @@ const columnsFor = (cart: Cart): readonly Column<Item>[] => [
   {
     id: 'collection',
     header: heads.collection,
-    width: '160px',
+    width: '18%',
     cell: ({ collection }) => collection,
     hideBelow: 'md',
   },
