@@ -86,7 +86,12 @@ test.concurrent('an account whose texts mean harm', { timeout: WALK_MS_MAX }, as
   const { page } = await makeHostileAccount(world)
   // Texts change what is laid out, not how it is marked up.
   const plain = looks.map((look) => ({ ...look, rules: 'none' as const }))
-  const walk = createWalk({ page, account: 'hostile', looks: IS_SHORT ? plain : looks, check: hostileFindings })
+  const walk = createWalk({
+    page,
+    account: 'hostile',
+    looks: IS_SHORT ? plain : looks,
+    check: hostileFindings,
+  })
   for (const screen of [...pages, ...openings]) await walk.visit(screen)
   expect(walk.problems).toEqual([])
 })

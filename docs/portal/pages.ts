@@ -15,6 +15,12 @@ export const DOWNLOADS: Readonly<Record<string, string>> = {
   'contract/vectors/request-signing.json': 'vectors/request-signing.json',
   'contract/vectors/webhook-signing.json': 'vectors/webhook-signing.json',
   'docs/growth.svg': 'growth.svg',
+  'docs/images/dashboard-balance-light.webp': 'dashboard-balance-light.webp',
+  'docs/images/dashboard-delivery-light.webp': 'dashboard-delivery-light.webp',
+  'docs/images/dashboard-home-dark.webp': 'dashboard-home-dark.webp',
+  'docs/images/dashboard-home-light.webp': 'dashboard-home-light.webp',
+  'docs/images/dashboard-keys-dark.webp': 'dashboard-keys-dark.webp',
+  'docs/images/dashboard-order-dark.webp': 'dashboard-order-dark.webp',
   'docs/images/emulator-page.png': 'emulator-page.png',
 }
 
@@ -41,6 +47,7 @@ export const SECTIONS: readonly { readonly text: string; readonly items: readonl
       { text: 'Buy exactly once', link: 'guides/buy-exactly-once' },
       { text: 'Sync the catalogue', link: 'guides/sync-the-catalogue' },
       { text: 'Receive webhooks', link: 'guides/receive-webhooks' },
+      { text: 'The dashboard', link: 'guides/dashboard' },
       { text: 'Keys and tokens', link: 'guides/keys-and-tokens' },
       { text: 'Rotate a key or a secret', link: 'guides/rotate' },
       { text: 'Recover after an outage', link: 'guides/recover-after-an-outage' },

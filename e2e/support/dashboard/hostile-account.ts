@@ -28,18 +28,36 @@ export async function makeHostileAccount(world: World): Promise<Person> {
   const { id: account_id } = await system.admin('accounts', 'create', ACCOUNT)
   const owner = await join(world, account_id, 'Hostile owner', 'owner')
   await join(world, account_id, 'Hostile viewer', 'viewer').then(({ context }) => context.close())
-  await system.admin('people', 'invite', account_id, '--email', `${'a'.repeat(60)}@${'b'.repeat(60)}.example`, '--role', 'finance')
+  await system.admin(
+    'people',
+    'invite',
+    account_id,
+    '--email',
+    `${'a'.repeat(60)}@${'b'.repeat(60)}.example`,
+    '--role',
+    'finance',
+  )
   await system.admin('accounts', 'fund', account_id, HUGE, '--reference', LONG, '--note', LONG)
 
   const items: readonly Item[] = [
     { ...newItem(PRICE_CENTS), name: LONG, collection: LONG },
-    { ...newItem(PRICE_CENTS), name: `${OVERRIDE} ${SCRIPT}`, collection: MIXED, image: 'https://images.example/x.png' },
+    {
+      ...newItem(PRICE_CENTS),
+      name: `${OVERRIDE} ${SCRIPT}`,
+      collection: MIXED,
+      image: 'https://images.example/x.png',
+    },
   ]
   await system.importItems(items)
   const scopes = ['account:read', 'catalogue:read', 'orders:read', 'orders:write']
   const { key, secret } = await act(owner.page, '/api/keys/create', { name: KEY, scopes })
   await act(owner.page, '/api/keys/rotate', { id: key.id })
-  await act(owner.page, '/api/tokens/create', { name: KEY, rights: ['events:listen'], with_links: false, days: 30 })
+  await act(owner.page, '/api/tokens/create', {
+    name: KEY,
+    rights: ['events:listen'],
+    with_links: false,
+    days: 30,
+  })
   await act(owner.page, '/api/webhook/set', { url: `https://93.184.216.34/${'long-path/'.repeat(40)}` })
 
   const shop = new Shopwire({ baseUrl: `http://127.0.0.1:${system.ports[0]}/v1`, keyId: key.id, secret })
@@ -67,7 +85,9 @@ export async function hostileFindings(page: Page): Promise<readonly string[]> {
   return [
     ...(isRun ? ['a text was run'] : []),
     ...(made > 0 ? [`a text made ${made} elements`] : []),
-    ...(text.includes('<script>window.hostile=1</script>') ? [] : ['the name of the account is not shown as it is']),
+    ...(text.includes('<script>window.hostile=1</script>')
+      ? []
+      : ['the name of the account is not shown as it is']),
   ]
 }
 

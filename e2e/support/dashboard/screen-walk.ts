@@ -71,7 +71,8 @@ export function createWalk({ page, account, looks, check }: WalkOptions): Walk {
       await page.setViewportSize({ width, height: width < NARROW_MAX ? HEIGHTS.narrow : HEIGHTS.wide })
       await page.locator(`html[data-mantine-color-scheme=${theme}]`).waitFor()
       await settled()
-      const said = (problem: string) => problems.push(`${account}, ${name}, ${theme}, ${width} px: ${problem}`)
+      const said = (problem: string) =>
+        problems.push(`${account}, ${name}, ${theme}, ${width} px: ${problem}`)
       const wide = await page.evaluate<number>('document.documentElement.scrollWidth')
       if (wide > width) said(`the page is ${wide} px wide`)
       for (const problem of (await check?.(page)) ?? []) said(problem)

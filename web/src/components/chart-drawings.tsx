@@ -79,7 +79,7 @@ export function StepAreaDrawing(props: DrawingProps) {
                 label: threshold.label,
                 color: css('warn'),
                 strokeDasharray: '3 3',
-                labelPosition: 'insideTopLeft' as const,
+                labelPosition: 'insideBottomLeft' as const,
               },
             ],
           }

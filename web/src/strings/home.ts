@@ -108,7 +108,7 @@ export const home = {
     },
     orders_waiting: {
       title: (count: number) => `${plural(count, 'order')} ${count === 1 ? 'waits' : 'wait'} unusually long`,
-      body: (time: string) => `The oldest since ${time}. They are paid and keep their place.`,
+      body: (time: string) => `The oldest since ${time}. What is paid keeps its place.`,
       action: 'Open the oldest',
     },
     second_factor_missing: {
