@@ -18,7 +18,7 @@ export function NoAccount({ lost, others, onSignOut }: NoAccountProps) {
   return (
     <Page title={title}>
       <p role="alert">{others.length === 0 ? said.lostBody : `${said.lostBody} ${said.lostOthers}`}</p>
-      <Group gap={8}>
+      <Group gap={8} mt="md">
         {others.map(({ id, name }, index) => (
           <Button
             key={id}
