@@ -248,6 +248,15 @@ const schema = z.object({
     .max(60)
     .optional()
     .describe('name of the company on the button of the sign-in page'),
+  SHOPWIRE_OIDC_EMAIL_DOMAINS: z
+    .string()
+    .transform((text) => text.split(',').map((domain) => domain.trim().toLowerCase()))
+    .refine(
+      (domains) => domains.every((domain) => /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(domain)),
+      'must be domains such as "example.com,example.org"',
+    )
+    .optional()
+    .describe('domains of the company: its issuer is believed about addresses there, and about no others'),
   SHOPWIRE_BANK_DETAILS: z
     .string()
     .transform((text) => text.split(';').map((line) => line.split('=').map((part) => part.trim())))
@@ -571,9 +580,11 @@ function checkTogether(given: Record<string, string>, problems: string[]) {
   }
 }
 
-/** All four or none: a half-configured sign-in would be a button that fails. */
+/** All of them or none: a half-configured sign-in would be a button that fails. */
 function checkOidc(given: Record<string, string>, problems: string[]) {
-  const names = ['ISSUER', 'CLIENT_ID', 'CLIENT_SECRET', 'NAME'].map((name) => `SHOPWIRE_OIDC_${name}`)
+  const names = ['ISSUER', 'CLIENT_ID', 'CLIENT_SECRET', 'NAME', 'EMAIL_DOMAINS'].map(
+    (name) => `SHOPWIRE_OIDC_${name}`,
+  )
   const missing = names.filter((name) => given[name] === undefined)
   if (missing.length > 0 && missing.length < names.length) {
     problems.push(`${missing.join(' and ')} must be set too, or none of SHOPWIRE_OIDC_*`)

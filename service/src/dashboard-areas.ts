@@ -127,8 +127,9 @@ function companyFrom(config: DashboardConfig) {
     SHOPWIRE_OIDC_CLIENT_ID: client_id,
     SHOPWIRE_OIDC_CLIENT_SECRET: client_secret,
     SHOPWIRE_OIDC_NAME: name,
+    SHOPWIRE_OIDC_EMAIL_DOMAINS: email_domains,
   } = config
-  if (!issuer || !client_id || !client_secret || !name) return {}
+  if (!issuer || !client_id || !client_secret || !name || !email_domains) return {}
   const isInsecureAllowed = config.SHOPWIRE_ENV === 'development'
-  return { company: { name, issuer, client_id, client_secret, isInsecureAllowed } }
+  return { company: { name, issuer, client_id, client_secret, email_domains, isInsecureAllowed } }
 }

@@ -71,7 +71,8 @@ export function companyRoutes(
 
 /**
  * The person behind a company's subject. The first time, a verified address links it: to the person who has that address, or to a
- * new one who is invited. An address that the company has not verified links nothing: anybody could have typed it there.
+ * new one who is invited. An address that the company has not verified links nothing: anybody could have typed it there. Neither
+ * does one at a domain that is not the company's.
  */
 async function personOf(
   context: IdentityContext,
@@ -84,6 +85,8 @@ async function personOf(
   if (linked) return linked.kind === 'customer' ? linked : undefined
   if (identity.email === undefined || !identity.is_email_verified) return undefined
   const email = tidyEmail(identity.email)
+  // One company's issuer could otherwise sign in as anybody of another.
+  if (!context.company?.isOwnAddress(email)) return undefined
   const known = await selectPersonByEmail(db, email)
   const link = { provider, subject: identity.subject, password_hash: null }
   if (known) {

@@ -17,6 +17,8 @@ export interface CompanySettings {
   readonly issuer: string
   readonly client_id: string
   readonly client_secret: string
+  /** Where the issuer is believed about addresses; lower case. */
+  readonly email_domains: readonly string[]
   /** For an issuer without TLS, in development and tests. */
   readonly isInsecureAllowed?: boolean
 }
@@ -39,6 +41,8 @@ export interface CompanyChecks {
 
 export interface Company {
   readonly name: string
+  /** Whether an address, as it is stored, is at a domain of the company. */
+  isOwnAddress(email: string): boolean
   begin(): Promise<{ url: string; checks: CompanyChecks }>
   /** Fails when anything about the answer is not as it was asked for. */
   finish(callback: URL, checks: CompanyChecks): Promise<CompanyIdentity>
@@ -66,6 +70,7 @@ export function createCompany(settings: CompanySettings, origin: string): Compan
   }
   return {
     name: settings.name,
+    isOwnAddress: (email) => settings.email_domains.includes(email.slice(email.lastIndexOf('@') + 1)),
     async begin() {
       const checks = { state: randomState(), nonce: randomNonce(), code_verifier: randomPKCECodeVerifier() }
       const url = buildAuthorizationUrl(await configuration(), {

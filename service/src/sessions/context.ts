@@ -112,6 +112,7 @@ export async function recordForPerson(
   action: string,
   target: string,
   after?: Record<string, unknown>,
+  before?: Record<string, unknown>,
 ): Promise<void> {
   const entry = {
     actor: `person:${person.id}`,
@@ -119,7 +120,7 @@ export async function recordForPerson(
     target,
     address: call.address,
     request_id: call.request_id,
-    details: { name: person.name, ...(after && { after }) },
+    details: { name: person.name, ...(before && { before }), ...(after && { after }) },
   }
   const accounts = await selectAccountsOf(tx, person.id)
   if (accounts.length === 0) await recordAction(tx, entry, call.nowMs)

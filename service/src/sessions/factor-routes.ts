@@ -126,8 +126,9 @@ export function factorRoutes(context: IdentityContext): Pick<IdentityArea<Routes
       const { id, name } = call.body
       assertPlain('A name', name, PASSKEY_NAME_LENGTH_MAX)
       await db.transaction(async (tx) => {
-        if ((await renamePasskey(tx, person.id, id, name)) === 0) throw noPasskey()
-        await recordForPerson(tx, call, person, 'passkey.rename', id, { name })
+        const renamed = await renamePasskey(tx, person.id, id, name)
+        if (!renamed) throw noPasskey()
+        await recordForPerson(tx, call, person, 'passkey.rename', id, { name }, { name: renamed.before })
       })
       return { reply: DONE }
     },
@@ -140,8 +141,9 @@ export function factorRoutes(context: IdentityContext): Pick<IdentityArea<Routes
       if (person.kind === 'operator' && passkeys.length === 1)
         throw refuse('conflict', 'An operator signs in by passkey alone. Add another passkey first.')
       await db.transaction(async (tx) => {
-        if ((await deletePasskey(tx, person.id, id)) === 0) throw noPasskey()
-        await recordForPerson(tx, call, person, 'passkey.remove', id)
+        const removed = await deletePasskey(tx, person.id, id)
+        if (!removed) throw noPasskey()
+        await recordForPerson(tx, call, person, 'passkey.remove', id, undefined, removed)
         await tellPerson(tx, context, call, person, 'A passkey was removed from your sign-in.')
       })
       return { reply: DONE }

@@ -150,11 +150,21 @@ export const selectPasskeys = (db: Queryable, person_id: string) =>
 export const markPasskeyUsed = (db: Queryable, credential_id: string, nowMs: number) =>
   db.run(sql`update passkeys set last_used_at = ${new Date(nowMs)} where credential_id = ${credential_id}`)
 
+/** Undefined: this person has no such passkey. */
 export const renamePasskey = (tx: Queryable, person_id: string, id: string, name: string) =>
-  tx.run(sql`update passkeys set name = ${name} where id = ${id} and person_id = ${person_id}`)
+  tx.maybeOne<{ before: string | null }>(sql`
+    update passkeys k
+       set name = ${name}
+      from (select id, name from passkeys where id = ${id} and person_id = ${person_id} for no key update) old
+     where k.id = old.id
+    returning old.name as before`)
 
 export const deletePasskey = (tx: Queryable, person_id: string, id: string) =>
-  tx.run(sql`delete from passkeys where id = ${id} and person_id = ${person_id}`)
+  tx.maybeOne<{ name: string | null }>(sql`
+    delete from passkeys
+     where id = ${id}
+       and person_id = ${person_id}
+    returning name`)
 
 export const selectRecoveryCodes = (db: Queryable, person_id: string) =>
   db.maybeOne<{ recovery_codes_encrypted: string }>(sql`

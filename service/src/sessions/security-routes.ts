@@ -172,7 +172,7 @@ export function securityRoutes(context: IdentityContext): Pick<IdentityArea<Rout
       assertPersonName(name)
       await db.transaction(async (tx) => {
         await updatePersonName(tx, person.id, name, call.nowMs)
-        await recordForPerson(tx, call, person, 'person.rename', person.id, { name })
+        await recordForPerson(tx, call, person, 'person.rename', person.id, { name }, { name: person.name })
       })
       return { reply: DONE }
     },

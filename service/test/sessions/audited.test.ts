@@ -97,6 +97,29 @@ test('nothing about a sign-in changes when its audit row cannot be written', asy
   expect((await browser.call('getSession')).person?.email).toBe(email)
 })
 
+test('a new name of a person and of a passkey, and a removed passkey, are recorded with what was before', async () => {
+  const { browser, email } = await identity.newMember(account_id, 'viewer')
+  const authenticator = createAuthenticator()
+  const options = await browser.call('beginPasskey', { password: PASSWORD })
+  const response = authenticator.create(options as never, ORIGIN)
+  const { id } = await browser.call('addPasskey', { name: 'Old key', response })
+  await browser.call('renamePasskey', { id, name: 'New key' })
+  await browser.call('removePasskey', { id })
+  await browser.call('renamePerson', { name: 'New name' })
+  const rows = await identity.database.db.many<{ action: string; details: object }>(
+    statement(
+      `select a.action, a.details from audit_log a join people p on a.actor = 'person:' || p.id
+        where p.email = $1 and (a.action like '%rename' or a.action like '%remove') order by a.id`,
+      [email],
+    ),
+  )
+  expect(rows.map(({ action, details }) => [action, details])).toMatchObject([
+    ['passkey.rename', { before: { name: 'Old key' }, after: { name: 'New key' } }],
+    ['passkey.remove', { before: { name: 'New key' } }],
+    ['person.rename', { before: { name: 'The viewer' }, after: { name: 'New name' } }],
+  ])
+})
+
 test('whoever began to sign in with the old password, or asked for another link, cannot go on after a reset', async () => {
   const { browser, email } = await identity.newMember(account_id, 'viewer')
   const { recovery_codes } = await enrolTotp(browser)

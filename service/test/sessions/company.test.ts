@@ -10,7 +10,14 @@ beforeAll(async () => {
   issuer = await startIssuer(`${ORIGIN}/api/sign-in/company/callback`)
   const { url, client_id, client_secret } = issuer
   identity = await openIdentity({
-    company: { name: 'Example AG', issuer: url, client_id, client_secret, isInsecureAllowed: true },
+    company: {
+      name: 'Example AG',
+      issuer: url,
+      client_id,
+      client_secret,
+      email_domains: ['company.example'],
+      isInsecureAllowed: true,
+    },
   })
   account_id = await identity.newAccount()
 })
@@ -62,6 +69,24 @@ test('an address that the company has not verified links to nobody', async () =>
     statement(`select subject from credentials where provider like 'oidc:%' and subject = 's2'`, []),
   )
   expect(links).toHaveLength(1)
+})
+
+test('the company is not believed about addresses that are not its own', async () => {
+  for (const [n, email] of [
+    'victim@other.example',
+    'victim@sub.company.example',
+    'victim@notcompany.example',
+    'company.example@other.example',
+  ].entries()) {
+    await identity.newMember(account_id, 'owner', email)
+    await identity.invite(account_id, `new-${email}`, 'owner')
+    for (const asserted of [email, `new-${email}`]) {
+      issuer.person = { sub: `foreign-${n}`, email: asserted, email_verified: true, name: 'Attacker' }
+      const browser = identity.browser()
+      expect([asserted, await signIn(browser)]).toEqual([asserted, `${ORIGIN}/sign-in?company=unknown`])
+      expect(await emailIn(browser)).toBeUndefined()
+    }
+  }
 })
 
 test('an operator does not come in by a company', async () => {
