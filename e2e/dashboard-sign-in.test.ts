@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { linkIn } from './support/dashboard/mail-sink.ts'
+import {
+  acceptInvitation,
+  newPerson,
+  type Person,
+  signOut,
+  waitForShell,
+} from './support/dashboard/person.ts'
+import { openWorld, type World } from './support/dashboard/world.ts'
+
+/** What pages and service agree on about second factors, in a browser against the whole store. */
+const START_MS_MAX = 120_000
+
+let world: World
+let owner: Person
+beforeAll(async () => {
+  world = await openWorld({})
+  const { id } = await world.system.admin('accounts', 'create', 'Acme')
+  owner = await newPerson(world, 'mouse', 'Olga Passkey')
+  await world.system.admin('people', 'invite', id, '--email', owner.email, '--role', 'owner')
+  await acceptInvitation(owner, linkIn(await world.mail.next(owner.email, /invit/i)), 'Acme')
+}, START_MS_MAX)
+afterAll(() => world?.stop())
+
+test('before the second factor is set up nothing opens, whatever a page asks for', async () => {
+  const statuses = await owner.page.evaluate(async () => {
+    const ask = (path: string) => fetch(path).then(({ status }) => status)
+    return [await ask('/api/home'), await ask('/api/security'), await ask('/api/session')]
+  })
+  expect(statuses).toEqual([403, 403, 200])
+})
+
+test('somebody whose only second factor is a passkey is asked for it after the password', async () => {
+  const { page, press, write, field, button, heading } = owner
+  await press(button('Add a passkey'))
+  await waitForShell(page)
+  await signOut(owner)
+  await write(field('E-mail'), owner.email)
+  await write(page.getByLabel('Password', { exact: true }), owner.password)
+  await press(button('Sign in'))
+  await heading('Second factor').waitFor()
+  expect(await page.getByRole('navigation', { name: 'Main' }).count()).toBe(0)
+  await press(button('Sign in with a passkey'))
+  await waitForShell(page)
+})
+
+test('an owner renames the account in Settings, and sees it at once', async () => {
+  const { page, press, write } = owner
+  await page.goto(new URL('/settings', page.url()).href)
+  const form = page.locator('form', { has: page.locator('#account-name') })
+  await write(form.getByRole('textbox'), 'Acme Renamed')
+  await press(form.getByRole('button', { name: 'Save name' }))
+  await page.getByText('Name saved').waitFor()
+  await page.getByRole('button', { name: /^Acme Renamed.*Switch account$/ }).waitFor()
+})
