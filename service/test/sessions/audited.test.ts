@@ -3,7 +3,7 @@ import { statement } from '../../src/platform/db.ts'
 import { createAuthenticator } from '../../testing/authenticator.ts'
 import { enrolTotp, ORIGIN, openIdentity, PASSWORD, type TestIdentity } from '../../testing/identity.ts'
 
-// What a person does to their sign-in and its audit row are stored together or not at all.
+// Threat 66: what a person does to their sign-in and its audit row are stored together or not at all.
 
 let identity: TestIdentity
 let account_id: string

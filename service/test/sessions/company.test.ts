@@ -3,6 +3,8 @@ import { statement } from '../../src/platform/db.ts'
 import { ORIGIN, openIdentity, type TestBrowser, type TestIdentity } from '../../testing/identity.ts'
 import { startIssuer, type TestIssuer } from '../../testing/issuer.ts'
 
+// Threat 66: an issuer, or whoever stands between it and the browser, that says who somebody is.
+
 let identity: TestIdentity
 let issuer: TestIssuer
 let account_id: string

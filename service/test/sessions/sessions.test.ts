@@ -125,6 +125,29 @@ test('another person’s passkey does not step up', async () => {
   await expect(browser.call('stepUpWithPasskey', { response })).rejects.toEqual(refused('sign_in_failed'))
 })
 
+test('a stolen session adds no passkey: neither by the challenge of a step-up, nor by one that another person was given', async () => {
+  const { browser } = await identity.newMember(account_id, 'developer')
+  await enrolTotp(browser)
+  identity.passMs(6 * MINUTE_MS)
+  const rp = { id: new URL(ORIGIN).hostname }
+  const add = (challenge: string) =>
+    browser.call('addPasskey', {
+      name: 'Mine',
+      response: createAuthenticator().create({ challenge, rp }, ORIGIN),
+    })
+  await expect(browser.call('beginPasskey', {})).rejects.toEqual(refused('step_up_required'))
+  for (const begin of ['beginPasskeyStepUp', 'beginPasskeySignIn'] as const) {
+    const { challenge } = (await browser.call(begin)) as { challenge: string }
+    await expect(add(challenge)).rejects.toEqual(refused('invalid_request'))
+  }
+  const { browser: attacker } = await identity.newMember(account_id, 'developer')
+  const { challenge } = (await attacker.call('beginPasskey', { password: PASSWORD })) as { challenge: string }
+  const name = '__Host-shopwire-challenge'
+  browser.cookies.set(name, attacker.cookies.get(name) ?? '')
+  await expect(add(challenge)).rejects.toEqual(refused('invalid_request'))
+  expect((await browser.call('getSecurity')).passkeys).toEqual([])
+})
+
 test('a recovery code works once', async () => {
   const { browser, email } = await identity.newMember(account_id, 'developer')
   const { recovery_codes } = await enrolTotp(browser)

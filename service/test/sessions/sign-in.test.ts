@@ -9,6 +9,8 @@ import {
   totpCode,
 } from '../../testing/identity.ts'
 
+// Threat 66: coming in with less than both factors.
+
 let identity: TestIdentity
 let account_id: string
 beforeAll(async () => {
