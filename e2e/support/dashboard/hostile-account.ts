@@ -45,7 +45,6 @@ export async function makeHostileAccount(world: World): Promise<Person> {
       ...newItem(PRICE_CENTS),
       name: `${OVERRIDE} ${SCRIPT}`,
       collection: MIXED,
-      image: 'https://images.example/x.png',
     },
   ]
   await system.importItems(items)
@@ -66,15 +65,12 @@ export async function makeHostileAccount(world: World): Promise<Person> {
       items: items.map(({ id }) => ({ id, qty: QTY })),
       idempotencyKey: `${n}-${'k'.repeat(90)}`.slice(0, 100),
     })
-  const [delivered, cancelled] = [await buy(1), await buy(2), await buy(3)]
-  await system.admin('orders', 'cancel', cancelled?.id ?? '', '--reason', LONG)
-  await deliver(delivered?.id ?? '')
+  // Before the others, which would take its links.
+  for (const { id } of items) await system.loadPool(id, newLinks(QTY))
+  await shop.orders.wait((await buy(1)).id)
+  await system.admin('orders', 'cancel', (await buy(2)).id, '--reason', LONG)
+  await buy(3)
   return owner
-
-  async function deliver(order_id: string) {
-    for (const { id } of items) await system.loadPool(id, newLinks(QTY))
-    await shop.orders.wait?.(order_id)
-  }
 }
 
 /** What is on the page of a hostile text: itself, and nothing that it made. */
