@@ -236,6 +236,80 @@ begin
 end
 $$;
 
+CREATE FUNCTION public.advance_supplier_request() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+  if tg_op = 'INSERT' then
+    if new.stage <> 'requested' then
+      raise exception 'a request to a supplier begins as "requested", not as "%"', new.stage
+        using errcode = 'check_violation';
+    end if;
+    new.state := 'asked';
+    return new;
+  end if;
+  if new.stage = old.stage and new.state <> old.state then
+    new.stage := case
+      when new.state = 'given' then 'fulfilled'
+      when new.state = 'unsent' then 'unsent'
+      when new.state = 'asked' then 'requested'
+      when new.error = 'given_up' then 'written_off'
+      else 'refused'
+    end;
+  end if;
+  new.state := case
+    when new.stage in ('fulfilled', 'collected') then 'given'
+    when new.stage in ('refused', 'written_off') then 'refused'
+    when new.stage = 'unsent' then 'unsent'
+    else 'asked'
+  end;
+  if new.stage <> old.stage and (old.stage, new.stage) not in (
+    ('requested', 'accepted'), ('requested', 'unknown'), ('requested', 'fulfilled'), ('requested', 'collected'),
+    ('requested', 'refused'), ('requested', 'unsent'), ('requested', 'written_off'),
+    ('accepted', 'fulfilled'), ('accepted', 'collected'), ('accepted', 'refused'), ('accepted', 'written_off'),
+    ('unknown', 'accepted'), ('unknown', 'fulfilled'), ('unknown', 'collected'), ('unknown', 'refused'),
+    ('unknown', 'written_off'),
+    ('unsent', 'requested'),
+    ('written_off', 'collected'), ('written_off', 'refused')
+  ) then
+    raise exception 'a request to a supplier that is "%" cannot become "%"', old.stage, new.stage
+      using errcode = 'check_violation';
+  end if;
+  -- A repeated request has to be the same request; what was booked stays as it was booked.
+  if (old.stage <> 'unsent'
+      and (new.sku, new.qty, new.unit_cost_cents) is distinct from (old.sku, old.qty, old.unit_cost_cents))
+     or (old.stage in ('fulfilled', 'collected')
+         and (new.links, new.said_cents, new.cost_cents) is distinct from (old.links, old.said_cents, old.cost_cents))
+  then
+    raise exception 'what a supplier was asked for and what was booked for it cannot be changed'
+      using errcode = 'check_violation';
+  end if;
+  if new.state = 'asked' then
+    new.ended_at := null;
+  elsif new.stage <> old.stage then
+    -- A program of the release before gives neither time nor cost.
+    new.ended_at := case when new.ended_at is distinct from old.ended_at then new.ended_at else clock_timestamp() end;
+    if new.stage = 'written_off' then
+      new.written_off_at := new.ended_at;
+    elsif new.state = 'given' then
+      new.cost_cents := coalesce(new.cost_cents, new.unit_cost_cents * new.qty);
+    end if;
+  end if;
+  return new;
+end
+$$;
+
+CREATE FUNCTION public.book_supplier_cost() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+  insert into supplier_transfers (supplier, kind, reference, debit, credit, amount_cents, booked_at)
+  values (new.supplier, 'cost', new.order_id || '-' || new.line || case when new.round > 1 then '-' || new.round else '' end,
+          'house:goods', 'supplier', new.cost_cents, new.ended_at);
+  return null;
+end
+$$;
+
 CREATE FUNCTION public.database_is_confirmed() RETURNS boolean
     LANGUAGE plpgsql
     AS $$
@@ -871,6 +945,8 @@ CREATE TABLE public.item_supply (
     sku text,
     warn_below integer DEFAULT 0 NOT NULL,
     pool_left integer DEFAULT 0 NOT NULL,
+    cost_cents bigint,
+    fallback_cost_cents bigint,
     CONSTRAINT item_supply_check CHECK (((source = 'supplier'::text) = (supplier IS NOT NULL))),
     CONSTRAINT item_supply_check1 CHECK (((fallback IS NULL) OR ((supplier IS NOT NULL) AND (fallback <> supplier)))),
     CONSTRAINT item_supply_pool_left_check CHECK ((pool_left >= 0)),
@@ -934,7 +1010,8 @@ CREATE TABLE public.key_usage (
 
 CREATE TABLE public.link_fingerprints (
     hash bytea NOT NULL,
-    seen_at timestamp with time zone NOT NULL
+    seen_at timestamp with time zone NOT NULL,
+    made_by text
 );
 
 CREATE TABLE public.link_reads (
@@ -1228,9 +1305,46 @@ CREATE TABLE public.supplier_requests (
     first_at timestamp with time zone NOT NULL,
     last_at timestamp with time zone NOT NULL,
     fencing_token integer DEFAULT 0 NOT NULL,
+    stage text DEFAULT 'requested'::text NOT NULL,
+    unit_cost_cents bigint,
+    said_cents bigint,
+    cost_cents bigint,
+    links smallint,
+    ended_at timestamp with time zone,
+    written_off_at timestamp with time zone,
     CONSTRAINT supplier_requests_error_check CHECK ((char_length(error) <= 200)),
     CONSTRAINT supplier_requests_qty_check CHECK (((qty >= 1) AND (qty <= 10))),
     CONSTRAINT supplier_requests_state_check CHECK ((state = ANY (ARRAY['asked'::text, 'given'::text, 'refused'::text, 'unsent'::text])))
+);
+
+CREATE TABLE public.supplier_spending (
+    supplier text NOT NULL COLLATE pg_catalog."C",
+    minute timestamp with time zone NOT NULL,
+    cents bigint NOT NULL,
+    CONSTRAINT supplier_spending_cents_check CHECK ((cents >= 0))
+);
+
+CREATE TABLE public.supplier_transfers (
+    supplier text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL,
+    reference text NOT NULL COLLATE pg_catalog."C",
+    debit text NOT NULL,
+    credit text NOT NULL,
+    amount_cents bigint NOT NULL,
+    note text,
+    booked_at timestamp with time zone NOT NULL,
+    CONSTRAINT supplier_transfers_amount_cents_check CHECK ((amount_cents > 0)),
+    CONSTRAINT supplier_transfers_check CHECK (
+CASE kind
+    WHEN 'cost'::text THEN ((debit = 'house:goods'::text) AND (credit = 'supplier'::text))
+    WHEN 'payment'::text THEN ((debit = 'supplier'::text) AND (credit = 'house:cash'::text))
+    ELSE NULL::boolean
+END),
+    CONSTRAINT supplier_transfers_credit_check CHECK ((credit = ANY (ARRAY['supplier'::text, 'house:cash'::text]))),
+    CONSTRAINT supplier_transfers_debit_check CHECK ((debit = ANY (ARRAY['house:goods'::text, 'supplier'::text]))),
+    CONSTRAINT supplier_transfers_kind_check CHECK ((kind = ANY (ARRAY['cost'::text, 'payment'::text]))),
+    CONSTRAINT supplier_transfers_note_check CHECK ((char_length(note) <= 500)),
+    CONSTRAINT supplier_transfers_reference_check CHECK (((char_length(reference) >= 1) AND (char_length(reference) <= 200)))
 );
 
 CREATE TABLE public.suppliers (
@@ -1241,6 +1355,7 @@ CREATE TABLE public.suppliers (
     timeout_ms integer NOT NULL,
     is_paused boolean DEFAULT false NOT NULL,
     created_at timestamp with time zone NOT NULL,
+    hourly_limit_cents bigint,
     CONSTRAINT suppliers_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9-]{0,39}$'::text)),
     CONSTRAINT suppliers_timeout_ms_check CHECK (((timeout_ms >= 100) AND (timeout_ms <= 60000))),
     CONSTRAINT suppliers_url_check CHECK ((char_length(url) <= 2000))
@@ -1589,7 +1704,13 @@ ALTER TABLE ONLY public.store_windows
     ADD CONSTRAINT store_windows_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.supplier_requests
-    ADD CONSTRAINT supplier_requests_pkey PRIMARY KEY (account_id, order_id, line, supplier);
+    ADD CONSTRAINT supplier_requests_pkey PRIMARY KEY (account_id, order_id, line, supplier, round);
+
+ALTER TABLE ONLY public.supplier_spending
+    ADD CONSTRAINT supplier_spending_pkey PRIMARY KEY (supplier, minute);
+
+ALTER TABLE ONLY public.supplier_transfers
+    ADD CONSTRAINT supplier_transfers_pkey PRIMARY KEY (supplier, kind, reference);
 
 ALTER TABLE ONLY public.suppliers
     ADD CONSTRAINT suppliers_pkey PRIMARY KEY (name);
@@ -1709,7 +1830,11 @@ CREATE INDEX spent_nonces_signed_at ON public.spent_nonces USING btree (signed_a
 
 CREATE INDEX store_windows_ahead ON public.store_windows USING btree (opens_at) WHERE (cancelled_at IS NULL);
 
+CREATE INDEX supplier_requests_by_supplier ON public.supplier_requests USING btree (supplier, COALESCE(ended_at, first_at));
+
 CREATE INDEX supplier_requests_open ON public.supplier_requests USING btree (last_at) WHERE (state = 'asked'::text);
+
+CREATE INDEX supplier_transfers_booked ON public.supplier_transfers USING btree (supplier, booked_at);
 
 CREATE UNIQUE INDEX top_up_reversals_once ON public.top_up_reversals USING btree (account_id, provider_reference);
 
@@ -1748,6 +1873,10 @@ CREATE TRIGGER accounts_access_version_changed AFTER UPDATE OF access_version ON
 CREATE TRIGGER jobs_taken_only_if_confirmed BEFORE UPDATE ON public.jobs FOR EACH ROW WHEN ((new.attempts > old.attempts)) EXECUTE FUNCTION public.skip_if_unconfirmed();
 
 CREATE TRIGGER orders_end_only_if_confirmed BEFORE UPDATE ON public.orders FOR EACH ROW WHEN (((old.status = 'paid'::text) AND (new.status <> 'paid'::text))) EXECUTE FUNCTION public.refuse_if_unconfirmed();
+
+CREATE TRIGGER supplier_requests_advance BEFORE INSERT OR UPDATE ON public.supplier_requests FOR EACH ROW EXECUTE FUNCTION public.advance_supplier_request();
+
+CREATE TRIGGER supplier_requests_book_cost AFTER UPDATE ON public.supplier_requests FOR EACH ROW WHEN (((old.stage <> new.stage) AND (new.stage = ANY (ARRAY['fulfilled'::text, 'collected'::text])) AND (new.cost_cents > 0))) EXECUTE FUNCTION public.book_supplier_cost();
 
 CREATE TRIGGER suppliers_asked_only_if_confirmed BEFORE INSERT OR UPDATE ON public.supplier_requests FOR EACH ROW WHEN ((new.state = 'asked'::text)) EXECUTE FUNCTION public.refuse_if_unconfirmed();
 
@@ -2049,6 +2178,10 @@ GRANT ALL ON FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purg
 
 REVOKE ALL ON FUNCTION public.admit(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_access_version bigint, p_is_order boolean, p_requests_max integer, p_orders_max integer, OUT verdict text, OUT requests_used integer, OUT requests_oldest_ms integer, OUT orders_used integer, OUT orders_oldest_ms integer, OUT wait_ms integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.admit(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_access_version bigint, p_is_order boolean, p_requests_max integer, p_orders_max integer, OUT verdict text, OUT requests_used integer, OUT requests_oldest_ms integer, OUT orders_used integer, OUT orders_oldest_ms integer, OUT wait_ms integer) TO shopwire_app;
+
+REVOKE ALL ON FUNCTION public.advance_supplier_request() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION public.book_supplier_cost() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.database_is_confirmed() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_app;
@@ -2387,6 +2520,10 @@ GRANT SELECT,INSERT,UPDATE ON TABLE public.store_windows TO shopwire_app;
 GRANT SELECT ON TABLE public.store_windows TO shopwire_dashboard;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.supplier_requests TO shopwire_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.supplier_spending TO shopwire_app;
+
+GRANT SELECT,INSERT ON TABLE public.supplier_transfers TO shopwire_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.suppliers TO shopwire_app;
 

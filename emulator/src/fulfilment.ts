@@ -28,6 +28,8 @@ export const SUPPLIER = 'emulator'
 export const endlessSupply: ObtainFromSuppliers = async ({ missing }) => ({
   kind: 'given',
   supplier: SUPPLIER,
+  round: null,
+  said_cents: null,
   links: Array.from({ length: missing }, madeUpLink),
 })
 

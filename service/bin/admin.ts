@@ -12,6 +12,7 @@ import { systemClock } from '../src/platform/clock.ts'
 import { verifiedKeyring } from '../src/platform/key-checks.ts'
 import { createLog } from '../src/platform/log.ts'
 import { migrate } from '../src/platform/migrate.ts'
+import { operatorFetch } from '../src/platform/operator-fetch.ts'
 import { schemaMismatch, schemaMismatchAt } from '../src/platform/schema-version.ts'
 import {
   INVARIANTS,
@@ -45,6 +46,7 @@ const deps = once((): OperatorDeps => {
     cell: config().SHOPWIRE_CELL,
     admission,
     dashboardOrigin: config().SHOPWIRE_DASHBOARD_ORIGIN,
+    fetch: operatorFetch(config().SHOPWIRE_EGRESS_PROXY),
   }
 })
 

@@ -1,12 +1,13 @@
 import type { Command } from 'commander'
-import { SUPPLIER_TIMEOUT_MS_DEFAULT } from '../operations/supply-actions.ts'
 import { refuse } from '../platform/trouble.ts'
+import type { Chosen } from '../supply/item-supply.ts'
 import type { Loaded } from '../supply/pool.ts'
 import type { ItemSupply } from '../supply/queries.ts'
 import type { CommandContext } from './command-context.ts'
-import { parseCount, parseDuration, parseLimit, parseText } from './parse.ts'
-import { day, NotDoneError, print, table } from './print.ts'
+import { parseCount, parseLimit, parseText } from './parse.ts'
+import { day, dollars, NotDoneError, print, table } from './print.ts'
 import { readLines } from './read-input.ts'
+import { supplierCommands } from './suppliers.ts'
 
 export function supplyCommands(program: Command, context: CommandContext): void {
   poolCommands(program, context)
@@ -35,11 +36,21 @@ export function supplyCommands(program: Command, context: CommandContext): void 
     )
     .option('--sku <text>', 'what the suppliers call the item; its id by default', parseText)
     .option('--warn-below <n>', 'warn when fewer links are left in the pool', parseCount)
+    .option('--cost <cents>', 'what one link costs at the supplier', parseCount)
+    .option('--fallback-cost <cents>', 'what one link costs at the fallback', parseCount)
     .description('choose where the links of an item come from')
     .action(
       async (
         item: string,
-        options: { source?: string; supplier?: string; fallback?: string; sku?: string; warnBelow?: number },
+        options: {
+          source?: string
+          supplier?: string
+          fallback?: string
+          sku?: string
+          warnBelow?: number
+          cost?: number
+          fallbackCost?: number
+        },
         command: Command,
       ) => {
         const after = await context.operator().chooseSource(item, {
@@ -48,8 +59,14 @@ export function supplyCommands(program: Command, context: CommandContext): void 
           fallback: options.fallback === 'none' ? null : options.fallback,
           sku: options.sku,
           warn_below: options.warnBelow,
+          cost_cents: options.cost,
+          fallback_cost_cents: options.fallbackCost,
         })
-        print(command, context, after, () => `${item} comes from ${describeSource(after)}.`)
+        print(command, context, after, () =>
+          [`${item} comes from ${describeSource(after)}.`, ...after.open_requests.map(describeOpen)].join(
+            '\n',
+          ),
+        )
       },
     )
 }
@@ -141,95 +158,6 @@ function poolCommands(program: Command, context: CommandContext) {
 
 const PROGRESS_FROM = 5_000
 
-function supplierCommands(program: Command, context: CommandContext) {
-  const suppliers = program
-    .command('suppliers')
-    .description('servers that make links when an order needs them')
-
-  suppliers
-    .command('create')
-    .argument('<name>', 'lower-case letters, digits and dashes')
-    .argument('<url>', 'where requests for links are sent; see "Suppliers" in the documentation')
-    .option('--timeout <duration>', 'longest wait for an answer', parseDuration, SUPPLIER_TIMEOUT_MS_DEFAULT)
-    .description('add a supplier; prints the secret that signs our requests, once')
-    .action(async (name: string, url: string, { timeout }: { timeout: number }, command: Command) => {
-      const made = await context
-        .operator()
-        .createSupplier({ name, url, timeout_ms: timeout, allowHttp: context.isDevelopment() })
-      print(command, context, made, () =>
-        [
-          `Created supplier "${name}".`,
-          `Secret  ${made.secret}`,
-          'Give it to the supplier now: it is not shown again.',
-          `Next: shopwire-admin supply set <item> --supplier ${name}`,
-        ].join('\n'),
-      )
-    })
-
-  suppliers
-    .command('list')
-    .description('all suppliers')
-    .action(async (_options, command: Command) => {
-      const rows = await context.reads().listSuppliers()
-      print(command, context, { suppliers: rows }, () =>
-        table(
-          ['SUPPLIER', 'STATE', 'TIMEOUT', 'URL'],
-          rows.map((row) => [row.name, row.is_paused ? 'paused' : 'asked', `${row.timeout_ms} ms`, row.url]),
-          'No suppliers. Add one: shopwire-admin suppliers create <name> <url>',
-        ),
-      )
-    })
-
-  for (const [name, isPaused, description] of [
-    ['pause', true, 'ask nothing new of it for now; its fallback takes over'],
-    ['resume', false, 'ask it again'],
-  ] as const) {
-    suppliers
-      .command(name)
-      .argument('<name>')
-      .description(description)
-      .action(async (supplier: string, _options, command: Command) => {
-        const row = await context.operator().pauseSupplier(supplier, isPaused)
-        print(
-          command,
-          context,
-          row,
-          () => `Supplier "${row.name}" is ${isPaused ? 'paused' : 'asked again'}.`,
-        )
-      })
-  }
-
-  suppliers
-    .command('unsettled')
-    .option('--limit <n>', 'how many', parseLimit, 50)
-    .description('requests that were sent and whose links never came: compare them with the supplier’s bill')
-    .action(async ({ limit }: { limit: number }, command: Command) => {
-      const rows = await context.reads().listOpenRequests(limit)
-      print(command, context, { requests: rows }, () =>
-        table(
-          ['REQUEST', 'SUPPLIER', 'QTY', 'ASKED', 'LAST (UTC)', 'ERROR'],
-          rows.map((r) => [r.id, r.supplier, String(r.qty), `${r.attempts}×`, day(r.last_at), r.error ?? '']),
-          'Every request was answered with links or refused.',
-        ),
-      )
-    })
-
-  suppliers
-    .command('give-up')
-    .argument('<order>')
-    .argument('<line>', 'of the order, from 1', parseCount)
-    .description('stop waiting for a supplier that will never answer; the other one may be asked then')
-    .action(async (order: string, line: number, _options, command: Command) => {
-      const requests = await context.operator().giveUpRequests(order, line)
-      print(command, context, { requests }, () =>
-        [
-          ...requests.map(({ id, supplier, qty }) => `Gave up ${id} at "${supplier}" (${qty} links).`),
-          'If the supplier made the links after all, the store does not have them: settle that with the supplier.',
-        ].join('\n'),
-      )
-    })
-}
-
 function parseSource(text: string | undefined): ItemSupply['source'] | undefined {
   if (text === undefined || text === 'pool' || text === 'supplier' || text === 'hand') return text
   throw refuse('invalid_request', `"${text}" is not a source: choose pool, supplier or hand.`)
@@ -246,10 +174,21 @@ function describeLoaded(item: string, { loaded, known, pool_left }: Loaded): str
   return lines.join('\n')
 }
 
-function describeSource({ source, supplier, fallback, pool_left }: ItemSupply): string {
+const costing = (cents: number | null) => (cents === null ? '' : ` at ${dollars(cents)} a link`)
+
+function describeSource(supply: ItemSupply): string {
+  const { source, supplier, fallback, cost_cents, fallback_cost_cents, pool_left } = supply
   if (source === 'hand') return 'no automatic source: an operator delivers it'
   if (source === 'pool') return `its pool (${pool_left} links left)`
-  return `supplier "${supplier}"${fallback ? `, then "${fallback}"` : ''}`
+  const first = `supplier "${supplier}"${costing(cost_cents)}`
+  return fallback ? `${first}, then "${fallback}"${costing(fallback_cost_cents)}` : first
+}
+
+function describeOpen({ supplier, requests, links }: Chosen['open_requests'][number]): string {
+  return (
+    `${requests} requests for ${links} links are open at "${supplier}": they are settled with it first, and nothing new is asked for ` +
+    'their orders until then. "suppliers unsettled" lists them.'
+  )
 }
 
 function stateOf({ source, pool_left, warn_below }: ItemSupply): string {

@@ -2,6 +2,7 @@ import type { Notify } from '../funding/notify.ts'
 import { recordAction } from '../platform/audit.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
+import { operatorFetch } from '../platform/operator-fetch.ts'
 import { type RewrapReport, rewrapColumn } from '../platform/rewrap.ts'
 import { createLinkVault } from '../supply/gift-link.ts'
 import { type AccountActionDeps, accountActions } from './account-actions.ts'
@@ -14,6 +15,7 @@ import { orderActions } from './order-actions.ts'
 import { type PeopleActionDeps, peopleActions } from './people-actions.ts'
 import { createReads } from './reads.ts'
 import { SEALED_COLUMNS } from './sealed-columns.ts'
+import { supplierActions } from './supplier-actions.ts'
 import { supplyActions } from './supply-actions.ts'
 import { webhookActions } from './webhook-actions.ts'
 
@@ -25,6 +27,8 @@ export interface OperatorDeps extends AccountActionDeps, PeopleActionDeps {
   readonly clock: Clock
   /** Instead of mail to the people of an account. */
   readonly notify?: Notify
+  /** How suppliers are reached; directly, without an egress proxy, when absent. */
+  readonly fetch?: typeof globalThis.fetch
 }
 
 export type Operator = ReturnType<typeof createOperator>
@@ -50,7 +54,8 @@ export function createOperator(deps: OperatorDeps, actor: string) {
     ...fundingActions(deps.notify ?? notifyPeople(keyring, clock), act),
     ...orderActions(vault, act),
     ...peopleActions(deps, act),
-    ...supplyActions(db, keyring, vault, clock, act),
+    ...supplierActions({ db, keyring, vault, clock, fetch: deps.fetch ?? operatorFetch() }, act),
+    ...supplyActions(db, vault, clock, act),
     ...webhookActions(keyring, act),
 
     /** Continues past rows that cannot be decrypted; the report names each of them. */

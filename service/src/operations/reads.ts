@@ -13,8 +13,11 @@ import { readRefundRule } from '../orders/refund-rule.ts'
 import { listWaiting } from '../orders/waiting.ts'
 import { listActions } from '../platform/audit.ts'
 import { readDatabaseState } from '../platform/database-identity.ts'
-import type { Db } from '../platform/db.ts'
-import { requestId, selectOpenRequests, selectSetAside, selectSupplies } from '../supply/queries.ts'
+import { type Db, sql } from '../platform/db.ts'
+import { readSupplierStatement, selectBalances } from '../supply/house-ledger.ts'
+import { requestId } from '../supply/obligation.ts'
+import { selectSetAside, selectSupplies } from '../supply/queries.ts'
+import { selectOpenRequests } from '../supply/request-queries.ts'
 import { listSuppliers } from '../supply/suppliers.ts'
 import { listAttempts, listDeliveries } from '../webhooks/delivery-log.ts'
 import { readHealth } from '../webhooks/endpoint.ts'
@@ -87,6 +90,15 @@ export function createReads(db: Db) {
       const requests = await selectOpenRequests(db, limit)
       return requests.map((request) => ({ id: requestId(request), ...request }))
     },
+
+    /** What we owe to whom. */
+    listSupplierBalances: () => selectBalances(db, null),
+    /** In one snapshot, so that the sums are those of the rows. */
+    readSupplierStatement: (name: string, month: string) =>
+      db.transaction(async (tx) => {
+        await tx.run(sql`set transaction isolation level repeatable read, read only`)
+        return readSupplierStatement(tx, name, month)
+      }),
 
     async listOrders(account_id: string, paging: { limit: number; offset: number }) {
       await getAccount(db, account_id)

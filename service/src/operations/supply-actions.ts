@@ -1,21 +1,13 @@
-import { findOrder } from '../orders/find-order.ts'
-import { lockOrder } from '../orders/queries.ts'
-import { retryOrder, wakeOrdersOf } from '../orders/waiting.ts'
+import { wakeOrdersOf } from '../orders/waiting.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
-import type { Keyring } from '../platform/encryption.ts'
-import { refuse } from '../platform/trouble.ts'
 import { checkLink, type LinkVault } from '../supply/gift-link.ts'
-import { type Choice, chooseSource } from '../supply/item-supply.ts'
+import { type Choice, type Chosen, chooseSource } from '../supply/item-supply.ts'
 import { examinePool, type Loaded, loadPool, type PoolChange, preparePool, setAside } from '../supply/pool.ts'
-import { giveUpRequests, type ItemSupply, requestId } from '../supply/queries.ts'
-import { createSupplier, pauseSupplier, type Supplier } from '../supply/suppliers.ts'
 import type { Act } from './act.ts'
 
-export { SUPPLIER_TIMEOUT_MS_DEFAULT } from '../supply/suppliers.ts'
-
-/** What an operator may do to pools, suppliers and the source of an item's links. */
-export function supplyActions(db: Db, keyring: Keyring, vault: LinkVault, clock: Clock, act: Act) {
+/** What an operator may do to pools and to the source of an item's links. */
+export function supplyActions(db: Db, vault: LinkVault, clock: Clock, act: Act) {
   return {
     async loadPool(
       item_id: string,
@@ -54,49 +46,11 @@ export function supplyActions(db: Db, keyring: Keyring, vault: LinkVault, clock:
       })
     },
 
-    chooseSource: (item_id: string, choice: Choice): Promise<ItemSupply> =>
+    chooseSource: (item_id: string, choice: Choice): Promise<Chosen> =>
       act('supply.set', async (tx, nowMs) => {
         const result = await chooseSource(tx, item_id, choice, nowMs)
         await wakeOrdersOf(tx, [item_id])
         return { result, target: item_id, details: { ...choice } }
-      }),
-
-    createSupplier: (wanted: {
-      name: string
-      url: string
-      timeout_ms: number
-      allowHttp: boolean
-    }): Promise<{ supplier: Supplier; secret: string }> =>
-      act('supplier.create', async (tx, nowMs) => {
-        const result = await createSupplier(tx, keyring, wanted, nowMs)
-        return { result, target: wanted.name, details: { url: result.supplier.url } }
-      }),
-
-    pauseSupplier: (name: string, is_paused: boolean): Promise<Supplier> =>
-      act(is_paused ? 'supplier.pause' : 'supplier.resume', async (tx) => ({
-        result: await pauseSupplier(tx, name, is_paused),
-        target: name,
-      })),
-
-    /** Ends a line's open requests: their suppliers are not waited for any more, and others may be asked. */
-    giveUpRequests: (order_id: string, line: number) =>
-      act('supplier.give_up', async (tx) => {
-        const { account_id } = await findOrder(tx, order_id)
-        await lockOrder(tx, account_id, order_id)
-        const given = await giveUpRequests(tx, account_id, order_id, line)
-        if (given.length === 0) {
-          throw refuse(
-            'not_found',
-            `Order ${order_id} has no open request for line ${line}. "suppliers unsettled" lists all there are.`,
-          )
-        }
-        await retryOrder(tx, account_id, order_id)
-        const result = given.map((request) => ({
-          id: requestId(request),
-          supplier: request.supplier,
-          qty: request.qty,
-        }))
-        return { result, target: order_id, details: { account_id, line, requests: result } }
       }),
   }
 }

@@ -7,16 +7,9 @@ import type { Metrics } from '../platform/metrics.ts'
 import type { LinkVault, PoolPlace } from '../supply/gift-link.ts'
 import type { ObtainFromSuppliers } from '../supply/obtain.ts'
 import { markPools, PoolUnreadable, returnToPool, takeFromPool } from '../supply/pool.ts'
-import {
-  type ItemSupply,
-  lockItemSupply,
-  type OrderRequestRow,
-  recordEnd,
-  SOLD_BEFORE,
-  selectItemSupply,
-  takeOverRequests,
-} from '../supply/queries.ts'
-import { recordLinks } from '../supply/record-links.ts'
+import { type ItemSupply, lockItemSupply, selectItemSupply } from '../supply/queries.ts'
+import { endRequest, type OverCost, recordReceived } from '../supply/receive.ts'
+import { type OrderRequestRow, takeOverRequests } from '../supply/request-queries.ts'
 import { finishDelivery, keepLinks } from './delivery.ts'
 import { lockOrder, type OpenLine, selectOpenLines } from './queries.ts'
 import { finishOrderJob, wakeOrdersOf } from './waiting.ts'
@@ -40,7 +33,10 @@ interface Received {
   readonly line: number
   readonly item_id: string
   readonly links: readonly string[]
+  /** What the supplier says that they cost. */
+  readonly said_cents: number | null
   readonly supplier: string
+  readonly round: number | null
 }
 
 interface Settled {
@@ -50,6 +46,8 @@ interface Settled {
   readonly requests: readonly OrderRequestRow[]
   /** Of the received links, how many this store had held before. */
   readonly soldBefore: number
+  /** The supplier asked more for them than was expected. */
+  readonly overCost: OverCost | undefined
   /** Pools that fell below their threshold. */
   readonly low: readonly { readonly item_id: string; readonly pool_left: number }[]
   /** Time from paid to delivered, when this transaction delivered the order. */
@@ -115,14 +113,22 @@ export function createFulfilment(deps: FulfilDeps): (job: Job) => Promise<JobEnd
         supply,
         missing: line?.missing ?? 0,
         fencing_token,
+        assertLease: (tx: Tx) => assertLease(tx, job),
       }
       const obtained = await deps.obtain(need)
       if (obtained.kind === 'not yet') {
         notes.push(`item ${item_id}: ${obtained.note}`)
         return false
       }
-      const { links, supplier } = obtained
-      await settleAgain({ line: n, item_id, links, supplier })
+      const { links, said_cents, supplier, round } = obtained
+      await settleAgain({ line: n, item_id, links, said_cents, supplier, round })
+      if (state.overCost) {
+        metrics.supplierOverCost.inc()
+        log.warn(
+          { account_id, order_id, line: n, supplier, ...state.overCost },
+          'a supplier asks more than the cost that is configured',
+        )
+      }
       if (state.soldBefore > 0) {
         const what = `gave ${state.soldBefore} links that this store has held before`
         log.error({ account_id, order_id, supplier }, `a supplier ${what}`)
@@ -215,21 +221,27 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, received?: Received): 
   const isPaid = locked?.status === 'paid'
   // The worker that has the job now sends the same request and gets the same links; ours would look like links sold before.
   const isJobThere = await assertLease(tx, job)
-  const asked = await takeOverRequests(tx, order.account_id, order.order_id, job.attempts)
-  const isReceived = (line: number, supplier: string) =>
-    received?.line === line && received.supplier === supplier
+  const owed = await takeOverRequests(tx, order.account_id, order.order_id, job.attempts)
+  const answered =
+    received &&
+    owed.find(
+      ({ line, supplier, round }) =>
+        line === received.line && supplier === received.supplier && round === received.round,
+    )
   // The worker that took the job over has stored these links already, and may have removed the job with it.
-  if (asked.some(({ state, line, supplier }) => state === 'given' && isReceived(line, supplier)))
+  if (received && received.round !== null && !answered)
     throw new LeaseLostError(`${job.queue} ${job.subject}`)
-  const requests = asked.filter(
-    ({ state, line, supplier }) => state === 'asked' && !isReceived(line, supplier),
-  )
+  const requests = owed.filter((request) => request !== answered && request.stage !== 'written_off')
   const open = isPaid ? await selectOpenLines(tx, order.account_id, order.order_id) : []
   const items = [...open, ...(received ? [received] : [])].map(({ item_id }) => item_id)
   // All of them at once and sorted: two orders with the same items do not deadlock.
   const supplies = await lockItemSupply(tx, items)
-  let fresh = received ? await storeReceived(tx, vault, job, received, nowMs) : []
+  const request = received && answered && { ...order, ...received, ...answered, fencing_token: job.attempts }
+  const isNew = received ? await recordReceived(tx, vault, request, received.links, nowMs) : []
+  let fresh = isNew
   const soldBefore = (received?.links.length ?? 0) - fresh.length
+  // Another supplier may have been asked since an operator wrote the request off: the pool decides who needs its links.
+  const forLine = answered?.stage === 'written_off' ? undefined : received?.line
 
   const still: OpenLine[] = []
   const changedPools: string[] = []
@@ -238,7 +250,7 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, received?: Received): 
   for (const line of open) {
     let { held, missing } = line
     const place = { ...order, line: line.n }
-    if (received?.line === line.n) {
+    if (received && forLine === line.n) {
       const kept = fresh.slice(0, missing)
       await keepLinks(tx, vault, place, held, kept, received.supplier, nowMs)
       fresh = fresh.slice(kept.length)
@@ -260,6 +272,8 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, received?: Received): 
   // The line was filled, or the order has ended, while the supplier was at work. The links it made go to the pool.
   const refilled = received && fresh.length > 0 ? [received.item_id] : []
   if (received) await returnToPool(tx, vault, received.item_id, fresh, nowMs)
+  const stored = { isNew: isNew.length, pooled: fresh.length }
+  const overCost = request && (await endRequest(tx, request, stored, nowMs))
   await markPools(tx, [...changedPools, ...refilled], nowMs)
   const isDelivered = isPaid && still.length === 0
   if (isDelivered) await finishDelivery(tx, order, nowMs)
@@ -269,24 +283,7 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, received?: Received): 
   else await wakeOrdersOf(tx, refilled)
   const deliveredAfterMs =
     isDelivered && locked ? Math.max(0, nowMs - locked.created_at.getTime()) : undefined
-  return { open: still, requests, soldBefore, setAside, low, deliveredAfterMs }
-}
-
-/** Of what a supplier gave, the links that are new to this store. Ends the request. */
-async function storeReceived(
-  tx: Tx,
-  vault: LinkVault,
-  { account_id, subject: order_id, attempts: fencing_token }: Job,
-  { line, links, supplier }: Received,
-  nowMs: number,
-): Promise<string[]> {
-  const hashes = links.map((link) => vault.fingerprint(link))
-  const isNew = await recordLinks(tx, hashes, nowMs)
-  const fresh = links.filter((_, n) => isNew[n])
-  const isWhole = fresh.length === links.length
-  const request = { account_id, order_id, line, supplier, fencing_token }
-  await recordEnd(tx, request, isWhole ? 'given' : 'refused', isWhole ? null : SOLD_BEFORE)
-  return fresh
+  return { open: still, requests, soldBefore, overCost, setAside, low, deliveredAfterMs }
 }
 
 async function suppliesOf(db: Db, open: readonly OpenLine[]): Promise<Map<string, ItemSupply>> {

@@ -448,6 +448,18 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
       action: 'As for shopwire_supplier_requests_unsettled.',
       labels: { supplier: 'as observed' },
     }),
+    supplierLimitWaits: counter(WORKER, {
+      name: 'shopwire_supplier_limit_waits_total',
+      help: 'Times a line was not requested because its supplier had reached its hourly limit.',
+      action:
+        'suppliers list shows the limits. Is it a run on one item, or an error? Raise it with suppliers set.',
+      labels: { supplier: 'as observed' },
+    }),
+    supplierOverCost: counter(WORKER, {
+      name: 'shopwire_supplier_over_cost_total',
+      help: 'Deliveries for which the supplier asked more than the configured cost; they were accepted and booked as asked.',
+      action: 'suppliers statement marks them. Ask the supplier, or correct the cost with supply set --cost.',
+    }),
     poolsLow: counter(WORKER, {
       name: 'shopwire_pool_low_warnings_total',
       help: 'Times a pool of links fell below its threshold.',

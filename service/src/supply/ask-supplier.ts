@@ -16,7 +16,8 @@ export interface SupplierAddress {
 }
 
 export type SupplierReply =
-  | { readonly kind: 'given'; readonly links: readonly string[] }
+  /** With what the supplier says that all of them cost, if it does. */
+  | { readonly kind: 'given'; readonly links: readonly string[]; readonly said_cents: number | null }
   /** It refused. */
   | { readonly kind: 'refused'; readonly error: string }
   /** It accepted and has not finished; the same id is to be sent again. */
@@ -27,6 +28,8 @@ export type SupplierReply =
   | { readonly kind: 'unsent'; readonly error: string }
 
 const REPLY_BYTES_MAX = 64 * 1024
+/** A request is for at most ten links. */
+const COST_CENTS_MAX = 100_000_000
 
 /** One request, one reply, within the time limit. The protocol is described in docs/suppliers.md. */
 export async function askSupplier(
@@ -89,14 +92,18 @@ async function readCapped(response: Response): Promise<string> {
 
 function readLinks(text: string, qty: number): SupplierReply {
   try {
-    const { links } = JSON.parse(text) as { links?: unknown }
+    const { links, cost_cents: said = null } = JSON.parse(text) as { links?: unknown; cost_cents?: unknown }
     const isList = Array.isArray(links) && links.length === qty && new Set(links).size === qty
-    if (!isList) return { kind: 'failed', error: 'bad_reply' }
-    return { kind: 'given', links: links.map((link) => checkLink(String(link), 'A link of the supplier')) }
+    if (!isList || !isCost(said)) return { kind: 'failed', error: 'bad_reply' }
+    const checked = links.map((link) => checkLink(String(link), 'A link of the supplier'))
+    return { kind: 'given', links: checked, said_cents: said }
   } catch {
     return { kind: 'failed', error: 'bad_reply' }
   }
 }
+
+const isCost = (cents: unknown): cents is number | null =>
+  cents === null || (Number.isSafeInteger(cents) && Number(cents) >= 0 && Number(cents) <= COST_CENTS_MAX)
 
 /** A fixed list of words: what the supplier's server writes does not get into our records. */
 function failureOf(error: unknown): string {

@@ -9,6 +9,7 @@ import {
   type Source,
   updateItemSupply,
 } from './queries.ts'
+import { type OpenAt, selectOpenOfItem } from './request-queries.ts'
 import { getSupplier } from './suppliers.ts'
 
 /** Where an item's links are to come from; omitted members stay unchanged. */
@@ -18,14 +19,18 @@ export interface Choice {
   readonly fallback?: string | null | undefined
   readonly sku?: string | null | undefined
   readonly warn_below?: number | undefined
+  /** What one link costs at the supplier, and at the fallback. */
+  readonly cost_cents?: number | undefined
+  readonly fallback_cost_cents?: number | undefined
 }
 
-export async function chooseSource(
-  tx: Tx,
-  item_id: string,
-  choice: Choice,
-  nowMs: number,
-): Promise<ItemSupply> {
+/** An item's source after a change, with the requests that its orders made before and that have no final answer. */
+export interface Chosen extends ItemSupply {
+  /** They are settled first, with their own suppliers; until then nothing new is asked for their lines. */
+  readonly open_requests: readonly OpenAt[]
+}
+
+export async function chooseSource(tx: Tx, item_id: string, choice: Choice, nowMs: number): Promise<Chosen> {
   if (!(await selectItem(tx, item_id))) throw refuse('not_found', `There is no item ${item_id}.`)
   await ensureItemSupply(tx, item_id, 'hand')
   const [before] = (await lockItemSupply(tx, [item_id])) as [ItemSupply]
@@ -42,7 +47,22 @@ export async function chooseSource(
   if (supplier !== null && supplier === fallback) {
     throw refuse('invalid_request', 'The fallback has to be another supplier than the first.')
   }
-  for (const name of [supplier, fallback]) if (name !== null) await getSupplier(tx, name)
+  const cost_cents = choice.cost_cents ?? (supplier === before.supplier ? before.cost_cents : null)
+  const fallback_cost_cents =
+    choice.fallback_cost_cents ?? (fallback === before.fallback ? before.fallback_cost_cents : null)
+  for (const [name, cost, option] of [
+    [supplier, cost_cents, '--cost'],
+    [fallback, fallback_cost_cents, '--fallback-cost'],
+  ] as const) {
+    if (name === null) continue
+    const { hourly_limit_cents } = await getSupplier(tx, name)
+    if (hourly_limit_cents !== null && cost === null) {
+      throw refuse(
+        'invalid_request',
+        `Supplier "${name}" has an hourly limit, so the cost of a link has to be known: give ${option} <cents>.`,
+      )
+    }
+  }
   const after = await updateItemSupply(tx, {
     item_id,
     source,
@@ -50,7 +70,9 @@ export async function chooseSource(
     fallback,
     sku: choice.sku === undefined ? before.sku : choice.sku,
     warn_below: choice.warn_below ?? before.warn_below,
+    cost_cents: supplier === null ? null : cost_cents,
+    fallback_cost_cents: fallback === null ? null : fallback_cost_cents,
   })
   await markSupply(tx, item_id, source !== 'pool' || after.pool_left > 0, nowMs)
-  return after
+  return { ...after, open_requests: await selectOpenOfItem(tx, item_id) }
 }

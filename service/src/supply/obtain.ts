@@ -1,5 +1,5 @@
 import type { Clock } from '../platform/clock.ts'
-import type { Db } from '../platform/db.ts'
+import type { Db, Tx } from '../platform/db.ts'
 import type { Keyring } from '../platform/encryption.ts'
 import { LeaseLostError } from '../platform/jobs.ts'
 import type { Log } from '../platform/log.ts'
@@ -11,21 +11,24 @@ import {
 } from '../platform/metrics.ts'
 import { askSupplier, type SupplierAsk, type SupplierReply } from './ask-supplier.ts'
 import { createBreaker } from './breaker.ts'
+import { expectedCost, requestId } from './obligation.ts'
+import type { ItemSupply, SupplierRow } from './queries.ts'
 import {
   type Asking,
   type FencedRequest,
   GIVEN_UP,
-  type ItemSupply,
-  recordAsking,
+  insertRequest,
+  lockPaidOrder,
+  type OrderRequestRow,
   recordAskingAgain,
-  recordEnd,
   recordFailure,
-  requestId,
+  recordRefusal,
+  reviveRequest,
   SOLD_BEFORE,
   type SupplierRequest,
-  type SupplierRow,
-  selectRequest,
-} from './queries.ts'
+  selectRequestsOfLine,
+} from './request-queries.ts'
+import { countSpending, LimitReached } from './spending.ts'
 import { getSupplier, openSupplierSecret } from './suppliers.ts'
 
 /** What one line of an order still needs from suppliers. */
@@ -34,17 +37,29 @@ export interface Need {
   readonly order_id: string
   readonly line: number
   /** Requests of the line that were sent and have no final answer yet. */
-  readonly open: readonly Pick<SupplierRequest, 'supplier'>[]
+  readonly open: readonly Pick<OrderRequestRow, 'supplier' | 'round'>[]
   /** Which suppliers to ask for what is missing; none when undefined. */
   readonly supply: ItemSupply | undefined
   readonly missing: number
   /** The number of the lease under which suppliers are asked. */
   readonly fencing_token: number
+  /** Throws when another worker has the order's job now. The order must be locked. */
+  assertLease(tx: Tx): Promise<unknown>
 }
 
 export type Obtained =
-  | { readonly kind: 'given'; readonly links: readonly string[]; readonly supplier: string }
+  | {
+      readonly kind: 'given'
+      readonly links: readonly string[]
+      readonly said_cents: number | null
+      readonly supplier: string
+      /** Of the request; null when none was recorded, because nobody is owed anything. */
+      readonly round: number | null
+    }
   | { readonly kind: 'not yet'; readonly note: string }
+
+/** What came of asking one supplier; with the number of the request if links came. */
+type Reply = Exclude<SupplierReply, { kind: 'given' }> | Extract<Obtained, { kind: 'given' }>
 
 /** The caller stores the links and records the request as given, in one transaction. */
 export type ObtainFromSuppliers = (need: Need) => Promise<Obtained>
@@ -63,41 +78,55 @@ export function createObtainer(deps: {
   /** How suppliers are reached. */
   fetch: typeof globalThis.fetch
   log: Log
-  metrics: Pick<Metrics, 'supplierCalls' | 'supplierCallDuration'>
+  metrics: Pick<Metrics, 'supplierCalls' | 'supplierCallDuration' | 'supplierLimitWaits'>
 }): ObtainFromSuppliers {
-  const { db, keyring, clock, asksMax } = deps
+  const { db, keyring, clock, asksMax, log, metrics } = deps
   const breaker = createBreaker()
-  const observe = callObserver(deps)
+  const labelOf = boundedLabels(metrics)
+  const observe = callObserver(log, metrics, labelOf)
   const running = new Map<string, number>()
 
   /** Also while the supplier is paused: a pause stops new requests, and this one may have been charged. */
-  async function askAgain(need: Need, name: string): Promise<SupplierReply> {
-    if (!breaker.allows(name, clock.nowMs())) return { kind: 'later', error: KEEPS_FAILING }
-    return send(need, await getSupplier(db, name), (request, at) => recordAskingAgain(db, request, at))
+  async function askAgain(need: Need, { supplier, round }: Need['open'][number]): Promise<Reply> {
+    if (!breaker.allows(supplier, clock.nowMs())) return { kind: 'later', error: KEEPS_FAILING }
+    const { account_id, order_id, line, fencing_token } = need
+    const request = { account_id, order_id, line, supplier, round, fencing_token }
+    return send(need, await getSupplier(db, supplier), (at) => recordAskingAgain(db, request, at))
   }
 
-  async function askFirst(need: Need, supply: ItemSupply, name: string): Promise<SupplierReply> {
+  async function askFirst(need: Need, supply: ItemSupply, name: string): Promise<Reply> {
     const row = await getSupplier(db, name)
     if (row.is_paused) return { kind: 'unsent', error: 'paused' }
     if (!breaker.allows(name, clock.nowMs())) return { kind: 'unsent', error: KEEPS_FAILING }
-    const before = await selectRequest(db, { ...need, supplier: name })
+    const before = (await selectRequestsOfLine(db, need)).findLast(({ supplier }) => supplier === name)
     if (isPassedOver(before, supply, name)) return { kind: 'refused', error: String(before?.error) }
-    const wanted = { sku: supply.sku ?? supply.item_id, qty: need.missing }
-    return send(need, row, (request, at) => recordAsking(db, { ...request, ...wanted }, at))
+    try {
+      return await send(need, row, (at) => recordAsking(db, need, supply, name, at))
+    } catch (error) {
+      if (!(error instanceof LimitReached)) throw error
+      metrics.supplierLimitWaits.inc({ supplier: labelOf(name) })
+      const { account_id, order_id, line } = need
+      log.warn(
+        { account_id, order_id, line, supplier: name },
+        `a line waits for a supplier: ${error.message}`,
+      )
+      // Not final, so that the fallback is not asked: a limit that only moves the spending elsewhere limits nothing.
+      return { kind: 'later', error: error.message }
+    }
   }
 
   async function send(
     need: Need,
     row: SupplierRow,
-    record: (request: FencedRequest, at: Date) => Promise<Asking | undefined>,
-  ): Promise<SupplierReply> {
+    record: (at: Date) => Promise<Asking | undefined>,
+  ): Promise<Reply> {
     const { account_id, order_id, line, fencing_token } = need
     const { name, url, timeout_ms } = row
-    const request = { account_id, order_id, line, supplier: name, fencing_token }
     const secret = await openSupplierSecret(keyring, row)
-    const asking = await record(request, new Date(clock.nowMs()))
+    const asking = await record(new Date(clock.nowMs()))
     if (!asking) throw new LeaseLostError(`request to ${name} for ${order_id}`)
-    const { sku, qty, attempts } = asking
+    const { sku, qty, attempts, round } = asking
+    const request: FencedRequest = { account_id, order_id, line, supplier: name, round, fencing_token }
     const ask = { id: requestId(asking), sku, qty }
     const startedMs = performance.now()
     const answer = await askSupplier({ url, secret, timeout_ms }, ask, clock.nowMs(), deps.fetch)
@@ -106,17 +135,18 @@ export function createObtainer(deps: {
     observe(need, name, ask, attempts, reply, (performance.now() - startedMs) / 1000)
     if (reply.kind === 'failed' || reply.kind === 'unsent') breaker.failed(name, clock.nowMs())
     else breaker.succeeded(name)
-    if (reply.kind === 'given') return reply
+    if (reply.kind === 'given') return { ...reply, supplier: name, round }
+    const { kind: stage, error } = reply
     const written =
-      reply.kind === 'refused' || reply.kind === 'unsent'
-        ? await recordEnd(db, request, reply.kind, reply.error)
-        : await recordFailure(db, request, reply.error, reply.kind === 'failed')
+      stage === 'refused' || stage === 'unsent'
+        ? await recordRefusal(db, request, { stage, error }, new Date(clock.nowMs()))
+        : await recordFailure(db, request, { stage: stage === 'later' ? 'accepted' : 'unknown', error })
     // Another worker asks with the same id now, and the answer it gets counts.
     if (written === 0) throw new LeaseLostError(`request to ${name} for ${order_id}`)
     return reply
   }
 
-  async function withinShare(name: string, ask: () => Promise<SupplierReply>): Promise<SupplierReply> {
+  async function withinShare(name: string, ask: () => Promise<Reply>): Promise<Reply> {
     const before = running.get(name) ?? 0
     if (before >= asksMax) return { kind: 'later', error: 'busy with other orders' }
     running.set(name, before + 1)
@@ -131,8 +161,8 @@ export function createObtainer(deps: {
     const notes: string[] = []
     let isOpen = false
     for (const open of need.open) {
-      const reply = await withinShare(open.supplier, () => askAgain(need, open.supplier))
-      if (reply.kind === 'given') return { kind: 'given', links: reply.links, supplier: open.supplier }
+      const reply = await withinShare(open.supplier, () => askAgain(need, open))
+      if (reply.kind === 'given') return reply
       notes.push(`supplier ${open.supplier}: ${reply.error}`)
       isOpen ||= !isFinal(reply)
     }
@@ -141,7 +171,7 @@ export function createObtainer(deps: {
     for (const name of isOpen || !supply ? [] : [supply.supplier, supply.fallback]) {
       if (!supply || name === null || refusers.includes(name)) continue
       const reply = await withinShare(name, () => askFirst(need, supply, name))
-      if (reply.kind === 'given') return { kind: 'given', links: reply.links, supplier: name }
+      if (reply.kind === 'given') return reply
       notes.push(`supplier ${name}: ${reply.error}`)
       if (!isFinal(reply)) break
     }
@@ -151,19 +181,54 @@ export function createObtainer(deps: {
 
 const KEEPS_FAILING = 'keeps failing'
 
-const isFinal = ({ kind }: SupplierReply) => kind === 'refused' || kind === 'unsent'
+const isFinal = ({ kind }: SupplierReply | Reply) => kind === 'refused' || kind === 'unsent'
 
-/** Counts and logs every call. Never the URL, the secret or the links. */
-function callObserver({ log, metrics }: Parameters<typeof createObtainer>[0]) {
+/**
+ * A new request, recorded before anything is sent: under a new id, unless the supplier never got the last one. Only for a paid order, whose
+ * lock makes it wait for whoever changes the order; then only if no other worker has the job, and no request of the line is open.
+ */
+function recordAsking(
+  db: Db,
+  need: Need,
+  supply: ItemSupply,
+  name: string,
+  at: Date,
+): Promise<Asking | undefined> {
+  const { account_id, order_id, line, fencing_token, missing: qty } = need
+  const unit_cost_cents = name === supply.supplier ? supply.cost_cents : supply.fallback_cost_cents
+  return db.transaction(async (tx) => {
+    if (!(await lockPaidOrder(tx, account_id, order_id))) return undefined
+    await need.assertLease(tx)
+    const before = await selectRequestsOfLine(tx, need)
+    if (before.some(({ is_open }) => is_open)) return undefined
+    const unsent = before.findLast(({ supplier, stage }) => supplier === name && stage === 'unsent')
+    const round = unsent?.round ?? Math.max(0, ...before.map((request) => request.round)) + 1
+    const place = { account_id, order_id, line, supplier: name, round, fencing_token }
+    const wanted = { ...place, sku: supply.sku ?? supply.item_id, qty, unit_cost_cents }
+    const asking = await (unsent ? reviveRequest : insertRequest)(tx, wanted, at)
+    await countSpending(tx, name, expectedCost(wanted), at)
+    return asking
+  })
+}
+
+/** Operators choose the names, so there may be any number of them; a label must stay bounded. */
+function boundedLabels(metrics: Pick<Metrics, 'supplierCalls'>) {
   const labels = new Set<string>()
-  /** Operators choose the names, so there may be any number of them; a label must stay bounded. */
-  const labelOf = (name: string) => {
+  return (name: string) => {
     if (labels.has(name)) return name
     if (labels.size >= SUPPLIER_NAMES_MAX) return 'other'
     labels.add(name)
     for (const outcome of SUPPLIER_OUTCOMES) metrics.supplierCalls.inc({ supplier: name, outcome }, 0)
     return name
   }
+}
+
+/** Counts and logs every call. Never the URL, the secret or the links. */
+function callObserver(
+  log: Log,
+  metrics: Pick<Metrics, 'supplierCalls' | 'supplierCallDuration'>,
+  labelOf: (name: string) => string,
+) {
   return (
     need: Need,
     name: string,
@@ -210,6 +275,6 @@ function nextOf({ supply, open }: Need, name: string, reply: SupplierReply): str
 
 /** It would refuse again, or is gone for good. Without a fallback it is asked all the same. */
 function isPassedOver(before: SupplierRequest | undefined, supply: ItemSupply, name: string): boolean {
-  if (supply.fallback === null || before?.state !== 'refused') return false
+  if (supply.fallback === null || before === undefined) return false
   return before.error === GIVEN_UP || (before.error === SOLD_BEFORE && name !== supply.fallback)
 }

@@ -6,10 +6,13 @@ import { refuse } from '../platform/trouble.ts'
 import {
   insertSupplier,
   type SupplierRow,
+  selectItemsWithoutCost,
   selectSupplier,
   selectSuppliers,
+  updateSupplierLimit,
   updateSupplierPaused,
 } from './queries.ts'
+import { recountSpending } from './spending.ts'
 
 export type Supplier = Omit<SupplierRow, 'secret_sealed'>
 
@@ -17,12 +20,24 @@ const NAME_FORM = /^[a-z0-9][a-z0-9-]{0,39}$/
 export const SUPPLIER_TIMEOUT_MS_DEFAULT = 10_000
 const TIMEOUT_MS_MIN = 100
 const TIMEOUT_MS_MAX = 60_000
+const ITEMS_NAMED_MAX = 10
+
+/** More than any hour's purchases: a larger number is a slip of the keyboard. */
+const LIMIT_CENTS_MAX = 1_000_000_000
+
+export interface NewSupplier {
+  readonly name: string
+  readonly url: string
+  readonly timeout_ms: number
+  readonly hourly_limit_cents?: number | null | undefined
+  readonly allowHttp: boolean
+}
 
 /** The only place where the secret that signs our requests is returned. */
 export async function createSupplier(
   tx: Tx,
   keyring: Keyring,
-  wanted: { name: string; url: string; timeout_ms: number; allowHttp: boolean },
+  wanted: NewSupplier,
   nowMs: number,
 ): Promise<{ supplier: Supplier; secret: string }> {
   const { name, timeout_ms } = wanted
@@ -35,6 +50,7 @@ export async function createSupplier(
       `A supplier’s time limit is ${TIMEOUT_MS_MIN} ms to ${TIMEOUT_MS_MAX / 1000} s.`,
     )
   }
+  const hourly_limit_cents = checkLimit(wanted.hourly_limit_cents ?? null)
   const url = checkUrl(wanted.url, wanted.allowHttp)
   const secret = newSecret('sup')
   const sealed = await keyring.seal(secret, secretBinding(name))
@@ -44,6 +60,7 @@ export async function createSupplier(
     secret_sealed: sealed.bytes,
     timeout_ms,
     is_paused: false,
+    hourly_limit_cents,
     created_at: new Date(nowMs),
   }
   const inserted = await insertSupplier(tx, { ...row, secret_kek_id: sealed.kek_id })
@@ -67,6 +84,37 @@ export async function pauseSupplier(tx: Tx, name: string, is_paused: boolean): P
   return publicPart(await getSupplier(tx, name))
 }
 
+/**
+ * Limits what is requested of a supplier within an hour; null removes the limit. Items without a cost could not be counted, so there
+ * must be none. The last hour's requests count at once.
+ */
+export async function limitSupplier(
+  tx: Tx,
+  name: string,
+  hourly_limit_cents: number | null,
+  nowMs: number,
+): Promise<Supplier> {
+  checkLimit(hourly_limit_cents)
+  await updateSupplierLimit(tx, name, hourly_limit_cents)
+  const supplier = publicPart(await getSupplier(tx, name))
+  if (hourly_limit_cents === null) return supplier
+  const uncounted = await selectItemsWithoutCost(tx, name, ITEMS_NAMED_MAX)
+  if (uncounted.length > 0) {
+    throw refuse(
+      'invalid_request',
+      `Without a cost, requests for an item cannot be counted towards a limit: ${uncounted.map(({ item_id }) => item_id).join(', ')}` +
+        `${uncounted.length === ITEMS_NAMED_MAX ? ' …' : ''}. Set it first: supply set <item> --cost <cents>, or --fallback-cost <cents>.`,
+    )
+  }
+  await recountSpending(tx, name, nowMs)
+  return supplier
+}
+
+function checkLimit(cents: number | null): number | null {
+  if (cents === null || (Number.isSafeInteger(cents) && cents > 0 && cents <= LIMIT_CENTS_MAX)) return cents
+  throw refuse('invalid_request', `An hourly limit is 1 to ${LIMIT_CENTS_MAX} cents, or "none".`)
+}
+
 export function openSupplierSecret(keyring: Keyring, { name, secret_sealed }: SupplierRow): Promise<string> {
   return keyring.open(secret_sealed, secretBinding(name))
 }
@@ -82,8 +130,9 @@ function secretBinding(name: string): RowBinding {
   return { column: 'suppliers.secret', account_id: '', row_id: name }
 }
 
-function publicPart({ name, url, timeout_ms, is_paused, created_at }: SupplierRow): Supplier {
-  return { name, url, timeout_ms, is_paused, created_at }
+function publicPart(row: SupplierRow): Supplier {
+  const { name, url, timeout_ms, is_paused, hourly_limit_cents, created_at } = row
+  return { name, url, timeout_ms, is_paused, hourly_limit_cents, created_at }
 }
 
 /** The operator chose it, so it may be in our own network. It carries bearer links, so it has to be encrypted. */

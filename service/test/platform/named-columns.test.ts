@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { startSupplier } from '@shopwire/harness'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { selectOpenRequests } from '../../src/supply/queries.ts'
+import { selectOpenRequests } from '../../src/supply/request-queries.ts'
 import { asSuperuser } from '../../testing/database.ts'
 import { itemOf, putItems } from '../../testing/items.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'

@@ -9,7 +9,7 @@ import { claimJobs, type Job, LeaseLostError, postponeJob } from '../../src/plat
 import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { createObtainer } from '../../src/supply/obtain.ts'
-import type { SupplierRequest } from '../../src/supply/queries.ts'
+import type { SupplierRequest } from '../../src/supply/request-queries.ts'
 import { runAdminOn } from '../../testing/admin.ts'
 import { itemOf, putItems } from '../../testing/items.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
@@ -75,8 +75,8 @@ function newWorker() {
 }
 
 const requestsOf = (order: string) =>
-  shop.db.many<Pick<SupplierRequest, 'supplier' | 'state' | 'round'>>(
-    sql`select supplier, state, round from supplier_requests where order_id = ${order} order by first_at`,
+  shop.db.many<Pick<SupplierRequest, 'supplier' | 'stage' | 'round'>>(
+    sql`select supplier, stage, round from supplier_requests where order_id = ${order} order by round, first_at`,
   )
 const statusOf = async (order: string) =>
   (await shop.db.one<{ status: string }>(sql`select status from orders where id = ${order}`)).status
@@ -100,7 +100,7 @@ test('a refusal that arrives after the lease was taken over changes nothing: the
   expect(await current.run(order)).toMatchObject({ kind: 'again', note: expect.stringMatching(/being_made/) })
   refuse.resolve()
   await expect(late).rejects.toBeInstanceOf(LeaseLostError)
-  expect(await requestsOf(order)).toEqual([{ supplier: first.name, state: 'asked', round: 1 }])
+  expect(await requestsOf(order)).toEqual([{ supplier: first.name, stage: 'accepted', round: 1 }])
 
   first.answers(undefined)
   expect(await current.run(order)).toEqual({ kind: 'done' })
@@ -130,7 +130,7 @@ test('links that arrive after another worker has delivered them change nothing: 
   expect(await current.run(order)).toEqual({ kind: 'done' })
   answer.resolve()
   await expect(late).rejects.toBeInstanceOf(LeaseLostError)
-  expect(await requestsOf(order)).toEqual([{ supplier: first.name, state: 'given', round: 1 }])
+  expect(await requestsOf(order)).toEqual([{ supplier: first.name, stage: 'fulfilled', round: 1 }])
   await close()
 })
 
@@ -225,8 +225,8 @@ test('when no connection to a supplier can be made, it has received nothing: the
   const order = await buy(item)
   expect(await newWorker().run(order)).toEqual({ kind: 'done' })
   expect(await requestsOf(order)).toEqual([
-    { supplier: first.name, state: 'unsent', round: 1 },
-    { supplier: second.name, state: 'given', round: 1 },
+    { supplier: first.name, stage: 'unsent', round: 1 },
+    { supplier: second.name, stage: 'fulfilled', round: 2 },
   ])
   await second.close()
 })
@@ -239,7 +239,7 @@ test('a supplier that may have received an earlier request is waited for when no
   await worker.run(order)
   await first.close()
   expect(await worker.run(order)).toMatchObject({ kind: 'again', note: expect.stringMatching(/connect/) })
-  expect(await requestsOf(order)).toEqual([{ supplier: first.name, state: 'asked', round: 1 }])
+  expect(await requestsOf(order)).toEqual([{ supplier: first.name, stage: 'unknown', round: 1 }])
   expect(second.asked).toEqual([])
   await second.close()
 })
@@ -284,7 +284,7 @@ test.each([
     first.answers(undefined)
     expect(await worker.run(order)).toEqual({ kind: 'done' })
     expect([await poolLeft(item), await noteOf(order), second.asked]).toEqual([1, undefined, []])
-    expect(await requestsOf(order)).toEqual([{ supplier: first.name, state: 'given', round: 1 }])
+    expect(await requestsOf(order)).toEqual([{ supplier: first.name, stage: 'collected', round: 1 }])
     await close()
   },
 )

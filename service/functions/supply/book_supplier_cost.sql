@@ -1,0 +1,21 @@
+-- Books what a request cost in the transaction that stores its links, whatever program stores them. The request's id is the reference, so
+-- it is booked once.
+create or replace function book_supplier_cost()
+returns trigger
+language plpgsql as $$
+begin
+  insert into supplier_transfers (supplier, kind, reference, debit, credit, amount_cents, booked_at)
+  values (new.supplier, 'cost', new.order_id || '-' || new.line || case when new.round > 1 then '-' || new.round else '' end,
+          'house:goods', 'supplier', new.cost_cents, new.ended_at);
+  return null;
+end
+$$;
+
+-- Nobody may call it: it runs as a trigger only.
+revoke execute on function book_supplier_cost from public;
+
+create or replace trigger supplier_requests_book_cost
+  after update on supplier_requests
+  for each row
+  when (old.stage <> new.stage and new.stage in ('fulfilled', 'collected') and new.cost_cents > 0)
+  execute function book_supplier_cost();
