@@ -47,6 +47,18 @@ const EVENT = `(select min(id) from events where account_id = ${ACCOUNT})`
 const SECRET = 'whsec_planted'
 const DONE = `state = 'delivered', done_at = now(), attempts = 2`
 
+const REQUEST = `(select 'acme/' || ${PAID} || '-1')`
+/** Requests for the first line of a paid order, in states that the lifecycle would not allow: supplier, round, stage, state, links, cost, end. */
+const plantRequests = (...requests: string[]) =>
+  `set local session_replication_role = replica; ${requests
+    .map(
+      (values) => `
+        insert into supplier_requests (account_id, order_id, line, sku, qty, attempts, first_at, last_at,
+                                       supplier, round, stage, state, links, cost_cents, ended_at)
+        select account_id, id, 1, 'x', 1, 1, now(), now(), ${values} from orders where id = ${PAID}`,
+    )
+    .join(';')}`
+
 const plants: readonly Plant[] = [
   {
     rule: 'M01',
@@ -299,6 +311,55 @@ const plants: readonly Plant[] = [
           insert into top_up_reversals (account_id, id, top_up_id, kind, provider_reference, amount_cents, taken_cents, owed_cents, created_at)
           values (${ACCOUNT}, 'rev_planted', 'top_planted', 'dispute', 'du_planted', 1, 1, 0, now())`,
     id: ACCOUNT,
+  },
+  {
+    rule: 'M25',
+    wrong: 'a link of a request that nobody made',
+    sql: `update link_fingerprints set made_by = 'acme/ord_none-1'
+           where hash = (select link_hash from order_links where order_id = ${DELIVERED} and unit = 1)`,
+    id: `'acme/ord_none-1'`,
+  },
+  {
+    rule: 'M25',
+    wrong: 'a request that brought a link which is nowhere',
+    sql: plantRequests(`'acme', 1, 'fulfilled', 'given', 1, null, now()`),
+    id: REQUEST,
+  },
+  {
+    rule: 'M26',
+    wrong: 'a cost without a request',
+    sql: `insert into supplier_transfers (supplier, kind, reference, debit, credit, amount_cents, booked_at)
+          values ('acme', 'cost', 'ord_none-1', 'house:goods', 'supplier', 5, now())`,
+    id: `'acme/ord_none-1'`,
+  },
+  {
+    rule: 'M26',
+    wrong: 'a request that brought links, and its cost is not booked',
+    sql: plantRequests(`'acme', 1, 'fulfilled', 'given', null, 5, now()`),
+    id: REQUEST,
+  },
+  {
+    rule: 'M27',
+    wrong: 'a line with open requests at two suppliers',
+    sql: plantRequests(
+      `'acme', 1, 'accepted', 'asked', null, null, null`,
+      `'other', 2, 'unknown', 'asked', null, null, null`,
+    ),
+    id: PAID,
+  },
+  {
+    rule: 'M27',
+    wrong: 'a line that was bought from two suppliers',
+    sql: plantRequests(
+      ...[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11].map((n) => `'acme-${n}', ${n}, 'fulfilled', 'given', null, null, now()`),
+    ),
+    id: PAID,
+  },
+  {
+    rule: 'M28',
+    wrong: 'a refused request that counts as open',
+    sql: plantRequests(`'acme', 1, 'refused', 'asked', null, null, now()`),
+    id: REQUEST,
   },
   {
     rule: 'W01',

@@ -66,7 +66,8 @@ test('every transaction locks rows in the documented order, and every locking st
     })
   const log = createLog('silent')
   const metrics = createMetrics('test')
-  const obtain = createObtainer({ db, keyring, clock, asksMax: 4, fetch, log, metrics })
+  const network = { fetch: globalThis.fetch }
+  const obtain = createObtainer({ db, keyring, clock, asksMax: 4, fetch: (url, init) => network.fetch(url, init), log, metrics })
   const fulfil = createFulfilment({ db, vault, clock, log, metrics, obtain })
   /** Claims every order that is due, once. */
   async function fulfilAll() {
@@ -134,7 +135,9 @@ test('every transaction locks rows in the documented order, and every locking st
   supplier.setSecret(secret)
   await operator.pauseSupplier(supplier.name, true)
   await operator.pauseSupplier(supplier.name, false)
-  await operator.chooseSource(supplied, { supplier: supplier.name })
+  await operator.chooseSource(supplied, { supplier: supplier.name, cost_cents: 100 })
+  await operator.limitSupplier(supplier.name, 100_000)
+  await operator.paySupplier(supplier.name, { cents: 5, reference: 'transfer 1' })
   await operator.loadPool(first, links(1))
   await operator.loadPool(second, links(1))
 
@@ -176,7 +179,9 @@ test('every transaction locks rows in the documented order, and every locking st
   await fulfilAll()
   await fulfilAll()
   await operator.giveUpRequests(slow, 1)
+  await operator.collectRequest(`${slow}-1`)
   supplier.answers(() => ({ status: 409 }))
+  await operator.collectRequest(`${slow}-1`)
   await operator.retryOrder(slow)
   await fulfilAll()
   // A load fills the line while the supplier is asked for it: its links go to the pool and wake waiting orders.
@@ -185,6 +190,21 @@ test('every transaction locks rows in the documented order, and every locking st
     return supplier.give(ask)
   })
   await operator.retryOrder(slow)
+  await fulfilAll()
+  // No connection: nothing was received, and the request is made again under its id.
+  const unreached = await buy({ id: supplied, qty: 5 })
+  const { fetch: reached } = network
+  network.fetch = async () => {
+    throw new TypeError('fetch failed', { cause: { syscall: 'connect' } })
+  }
+  await fulfilAll()
+  network.fetch = reached
+  supplier.answers(() => ({ status: 202 }))
+  await operator.retryOrder(unreached)
+  await fulfilAll()
+  await operator.giveUpRequests(unreached, 1)
+  supplier.answers(undefined)
+  await operator.collectRequest(`${unreached}-1`)
   await fulfilAll()
   await operator.chooseSource(supplied, { source: 'hand' })
   const { result: byHand } = await operator

@@ -18,6 +18,8 @@ export const LOCK_ORDER = [
   'link_fingerprints',
   'pool_links',
   'suppliers',
+  'supplier_spending',
+  'supplier_transfers',
   'catalogue_state',
   'items',
   'store_state',
