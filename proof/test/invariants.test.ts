@@ -351,7 +351,9 @@ const plants: readonly Plant[] = [
     rule: 'M27',
     wrong: 'a line that was bought from two suppliers',
     sql: plantRequests(
-      ...[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11].map((n) => `'acme-${n}', ${n}, 'fulfilled', 'given', null, null, now()`),
+      ...[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11].map(
+        (n) => `'acme-${n}', ${n}, 'fulfilled', 'given', null, null, now()`,
+      ),
     ),
     id: PAID,
   },

@@ -67,7 +67,15 @@ test('every transaction locks rows in the documented order, and every locking st
   const log = createLog('silent')
   const metrics = createMetrics('test')
   const network = { fetch: globalThis.fetch }
-  const obtain = createObtainer({ db, keyring, clock, asksMax: 4, fetch: (url, init) => network.fetch(url, init), log, metrics })
+  const obtain = createObtainer({
+    db,
+    keyring,
+    clock,
+    asksMax: 4,
+    fetch: (url, init) => network.fetch(url, init),
+    log,
+    metrics,
+  })
   const fulfil = createFulfilment({ db, vault, clock, log, metrics, obtain })
   /** Claims every order that is due, once. */
   async function fulfilAll() {

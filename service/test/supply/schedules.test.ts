@@ -15,24 +15,23 @@ async function newDatabase() {
   url.pathname = `/${name}`
   return {
     url: url.href,
-    drop: () => asSuperuser(async (client) => void (await client.query(`drop database ${name} with (force)`))),
+    drop: () =>
+      asSuperuser(async (client) => void (await client.query(`drop database ${name} with (force)`))),
   }
 }
 
-test(
-  `${SCHEDULES} seeded schedules of faulty suppliers: every link and every cent is accounted for, no order is bought twice`,
-  { timeout: 600_000 },
-  async () => {
-    let done = 0
-    await runSchedules({
-      schedules: SCHEDULES,
-      seed: SEED,
-      lanes: 3,
-      newDatabase,
-      onProgress(n) {
-        done = n
-      },
-    })
-    expect(done).toBe(SCHEDULES)
-  },
-)
+test(`${SCHEDULES} seeded schedules of faulty suppliers: every link and every cent is accounted for, no order is bought twice`, {
+  timeout: 600_000,
+}, async () => {
+  let done = 0
+  await runSchedules({
+    schedules: SCHEDULES,
+    seed: SEED,
+    lanes: 3,
+    newDatabase,
+    onProgress(n) {
+      done = n
+    },
+  })
+  expect(done).toBe(SCHEDULES)
+})

@@ -21,8 +21,10 @@ export interface ScheduleRun {
   onProgress?(done: number): void
 }
 
-/** Between two checks of all rules, which read whole tables. What breaks a rule stays, so the check at the end of a batch finds it. */
-const BATCH = 25
+/** Schedules in one database. */
+const BATCH = 100
+/** Between two checks of all rules, which read whole tables. What breaks a rule stays, so the next check finds it. */
+const CHECK_EVERY = 20
 const BALANCE_CENTS = 100_000_000
 
 /**
@@ -58,7 +60,9 @@ export async function runSchedules(run: ScheduleRun): Promise<void> {
     const violated = findings.filter(({ violations }) => violations > 0)
     if (violated.length === 0) return
     const named = violated.map(({ rule, what, ids }) => `${rule} (${what}): ${ids.join(', ')}`)
-    throw new RuleViolated(`seed ${run.seed + n}, or one of the batch before it: ${named.join('; ')}`)
+    throw new RuleViolated(
+      `seed ${run.seed + n}, or one of the ${CHECK_EVERY} before it: ${named.join('; ')}`,
+    )
   }
 
   async function work(): Promise<void> {
@@ -66,7 +70,7 @@ export async function runSchedules(run: ScheduleRun): Promise<void> {
       const [from, until] = [next, Math.min(next + BATCH, run.schedules)]
       next = until
       try {
-        await runBatch(from, until, BATCH)
+        await runBatch(from, until, CHECK_EVERY)
       } catch (error) {
         next = run.schedules
         if (!(error instanceof RuleViolated)) throw error
@@ -107,7 +111,10 @@ async function openLane(url: string): Promise<{ lane: Lane; close(): Promise<voi
   const vault = createLinkVault(db, keyring)
   await vault.open()
   const silent = { announce: async () => {} } as never
-  const operator = createOperator({ db, keyring, clock, cell: 'c1', admission: async () => silent }, 'schedules')
+  const operator = createOperator(
+    { db, keyring, clock, cell: 'c1', admission: async () => silent },
+    'schedules',
+  )
   const { id: account_id } = await operator.createAccount('Schedules')
   await operator.fundAccount(account_id, { amount_cents: BALANCE_CENTS, reference: 'opening' })
   const suppliers = await startSimulatedSuppliers()

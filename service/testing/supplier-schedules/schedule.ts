@@ -78,10 +78,15 @@ export async function runSchedule(lane: Lane, n: number, random: Random): Promis
     })
 
   async function choose() {
-    const [first, second] = [...suppliers].sort(() => random.below(3) - 1) as [SimulatedSupplier, SimulatedSupplier]
+    const [first, second] = [...suppliers].sort(() => random.below(3) - 1) as [
+      SimulatedSupplier,
+      SimulatedSupplier,
+    ]
     const hasFallback = random.chance(0.8)
     const source = random.weighted({ supplier: 8, pool: 1, hand: 1 })
-    note(`source: ${source} ${source === 'supplier' ? `${first.name}, ${hasFallback ? second.name : 'none'}` : ''}`)
+    note(
+      `source: ${source} ${source === 'supplier' ? `${first.name}, ${hasFallback ? second.name : 'none'}` : ''}`,
+    )
     if (source !== 'supplier') return void (await operator.chooseSource(item, { source }))
     await operator.chooseSource(item, {
       source,
@@ -123,7 +128,9 @@ export async function runSchedule(lane: Lane, n: number, random: Random): Promis
     if (what === 'cut off or reconnect') {
       const isCut = !cut.delete(supplier.name)
       if (isCut) cut.add(supplier.name)
-      await db.run(sql`update suppliers set url = ${isCut ? UNREACHABLE : supplier.url} where name = ${supplier.name}`)
+      await db.run(
+        sql`update suppliers set url = ${isCut ? UNREACHABLE : supplier.url} where name = ${supplier.name}`,
+      )
       return
     }
     if (what === 'limit') {
@@ -167,19 +174,20 @@ export async function runSchedule(lane: Lane, n: number, random: Random): Promis
          and supplier = any(${suppliers.map(({ name }) => name)})
        order by first_at, order_id, round`)
 
-  /** A worker has a supplier's answer in hand when its lease ends and another one works on the order. */
+  /** A worker stops anywhere in its work, its lease ends, another one works on the order, and then the first goes on. */
   async function stalled(order: string): Promise<void> {
     const [first, second] = workers as [(typeof workers)[number], (typeof workers)[number]]
     const reached = Promise.withResolvers<void>()
     const goOn = Promise.withResolvers<void>()
-    const late = first.work(order, {
-      stall() {
-        reached.resolve()
-        return goOn.promise
-      },
-    })
+    const at = random.chance(0.4) ? 'answer' : 1 + random.below(7)
+    const wait = () => {
+      reached.resolve()
+      return goOn.promise
+    }
+    const late = first.work(order, { stall: { at, wait } })
     await Promise.race([reached.promise, late])
-    note(`  the other worker: ${await second.work(order)}`)
+    note(`  at ${at}; the other worker: ${await second.work(order)}`)
+    if (random.chance(0.5)) note(`  again: ${await second.work(order)}`)
     if (random.chance(0.3)) await tryStep(random.pick(['cancel', 'give up', 'change the supplier'] as const))
     goOn.resolve()
     note(`  the late one: ${await late}`)
@@ -199,7 +207,8 @@ export async function runSchedule(lane: Lane, n: number, random: Random): Promis
   try {
     await choose()
     await tryStep('buy')
-    for (let left = 4 + random.below(STEPS_MAX - 4); left > 0; left -= 1) await tryStep(random.weighted(STEPS))
+    for (let left = 4 + random.below(STEPS_MAX - 4); left > 0; left -= 1)
+      await tryStep(random.weighted(STEPS))
     note('everything settles')
     for (const supplier of suppliers) {
       supplier.becomeHonest()
@@ -220,7 +229,7 @@ export async function runSchedule(lane: Lane, n: number, random: Random): Promis
   }
   for (const supplier of suppliers)
     for (const wrong of await compare(lane, supplier, orders, givenUp)) fail(wrong)
-  await compareSellers(lane, suppliers, orders, givenUp, fail)
+  for (const wrong of boughtTwice(suppliers, orders, givenUp)) fail(wrong)
 }
 
 interface Row {
@@ -254,13 +263,15 @@ async function compare(
        and r.supplier = ${supplier.name}`)
   const wrong: string[] = []
   for (const id of supplier.sales.keys())
-    if (!rows.some((row) => row.id === id)) wrong.push(`${supplier.name} made links for ${id}, which was never recorded`)
+    if (!rows.some((row) => row.id === id))
+      wrong.push(`${supplier.name} made links for ${id}, which was never recorded`)
   for (const { id, order_id, qty, stage, stored, booked } of rows) {
     const sale = supplier.sales.get(id)
     const about = `${supplier.name} ${id} is ${stage}, ${stored} links stored, ${booked} cents booked`
     if (['requested', 'accepted', 'unknown'].includes(stage)) wrong.push(`${about}: still open`)
     const cameIn = stage === 'fulfilled' || stage === 'collected'
-    if (cameIn && (!sale || (stored !== qty && !sale.isDuplicate))) wrong.push(`${about}: made ${sale?.links.length}`)
+    if (cameIn && (!sale || (stored !== qty && !sale.isDuplicate)))
+      wrong.push(`${about}: made ${sale?.links.length}`)
     if (!cameIn && (stored > 0 || booked > 0)) wrong.push(about)
     if (cameIn && !sale?.isDuplicate && booked !== (sale?.cost_cents ?? supplier.unit_cost_cents * qty))
       wrong.push(`${about}: asked ${sale?.cost_cents}`)
@@ -271,19 +282,16 @@ async function compare(
   return wrong
 }
 
-/** By the suppliers' own records, no order was bought from two of them unless an operator gave one up. */
-async function compareSellers(
-  _lane: Lane,
+/** By the suppliers' own records: orders that were bought from two of them although no operator gave one up. */
+const boughtTwice = (
   suppliers: readonly SimulatedSupplier[],
   orders: readonly string[],
   givenUp: ReadonlySet<string>,
-  fail: (what: string) => void,
-): Promise<void> {
-  for (const order of orders) {
+): string[] =>
+  orders.flatMap((order) => {
     const sellers = suppliers.filter(({ sales }) =>
       [...sales].some(([id, { isDuplicate }]) => id.startsWith(`${order}-`) && !isDuplicate),
     )
-    if (sellers.length > 1 && !givenUp.has(order))
-      fail(`${order} was bought from ${sellers.map(({ name }) => name).join(' and ')}`)
-  }
-}
+    const isTwice = sellers.length > 1 && !givenUp.has(order)
+    return isTwice ? [`${order} was bought from ${sellers.map(({ name }) => name).join(' and ')}`] : []
+  })

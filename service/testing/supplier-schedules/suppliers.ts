@@ -68,7 +68,8 @@ export async function startSimulatedSuppliers() {
         if (refused.has(ask.id)) return 'refuses'
         const isSold = sales.has(ask.id)
         if (isHonest) return isSold || random.chance(0.85) ? 'gives' : 'refuses'
-        if (isSold) return random.weighted({ gives: 4, accepts: 2, fails: 1, loses: 2, garbles: 1, refuses: 0 })
+        if (isSold)
+          return random.weighted({ gives: 4, accepts: 2, fails: 1, loses: 2, garbles: 1, refuses: 0 })
         const how = random.weighted({ gives: 5, refuses: 2, accepts: 3, fails: 2, loses: 2, garbles: 1 })
         // It may or may not have made the links when its answer does not say so.
         if (how !== 'refuses' && how !== 'gives' && random.chance(0.5)) sell(ask)

@@ -23,6 +23,12 @@ export type Death =
   | { readonly at: 'database'; readonly n: number; readonly when: 'before' | 'after' }
   | { readonly at: 'answer' }
 
+/** A worker that stops for a while: before its n-th use of the database, or with a supplier's answer in hand. */
+export interface Stall {
+  readonly at: 'answer' | number
+  wait(): Promise<void>
+}
+
 class Killed extends Error {
   override readonly name = 'Killed'
 }
@@ -32,10 +38,11 @@ export function startSimulatedWorker(deps: WorkerDeps) {
   let death: Death | undefined
   let isDead = false
   let uses = 0
-  let stall: (() => Promise<void>) | undefined
+  let stall: Stall | undefined
 
   async function use<Result>(run: () => Promise<Result>): Promise<Result> {
     uses += 1
+    if (stall?.at === uses) await stall.wait()
     const isLast = death?.at === 'database' && death.n === uses
     if (isDead || (isLast && death?.at === 'database' && death.when === 'before')) throw new Killed()
     const result = await run()
@@ -59,7 +66,7 @@ export function startSimulatedWorker(deps: WorkerDeps) {
       // The whole answer has arrived: a stalled worker has it in hand when it goes on.
       const body = await answer.arrayBuffer()
       if (death?.at === 'answer') isDead = true
-      await stall?.()
+      if (stall?.at === 'answer') await stall.wait()
       return new Response(body, { status: answer.status })
     },
   })
@@ -67,7 +74,7 @@ export function startSimulatedWorker(deps: WorkerDeps) {
 
   return {
     /** Works on an order once, due or not, and takes its job from whoever has it. How it ended, in a word. */
-    async work(order_id: string, how: { death?: Death; stall?: () => Promise<void> } = {}): Promise<string> {
+    async work(order_id: string, how: { death?: Death; stall?: Stall } = {}): Promise<string> {
       const job = await deps.db.maybeOne<Job>(sql`
         update jobs
            set leased_until = clock_timestamp() + interval '1 minute',

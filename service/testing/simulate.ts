@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto'
+import { parseArgs } from 'node:util'
+import { provisionDatabase, startPostgres } from '@shopwire/engines'
+import pg from 'pg'
+import { migrate } from '../src/platform/migrate.ts'
+import { SCHEMA } from '../src/wiring.ts'
+import { runSchedules } from './supplier-schedules/run.ts'
+
+const TEMPLATE = 'schedules_template'
+const USAGE = 'usage: npm run simulate -- suppliers [--schedules 10000] [--seed 1] [--lanes 4]\n'
+const REPORT_EVERY = 500
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    schedules: { type: 'string', default: '10000' },
+    seed: { type: 'string', default: '1' },
+    lanes: { type: 'string', default: '4' },
+  },
+})
+const [schedules, seed, lanes] = [Number(values.schedules), Number(values.seed), Number(values.lanes)]
+const isUsable =
+  positionals[0] === 'suppliers' && [schedules, seed, lanes].every((n) => Number.isInteger(n) && n > 0)
+if (!isUsable) {
+  process.stderr.write(USAGE)
+  process.exit(2)
+}
+
+/** On a private PostgreSQL, which is removed at the end. */
+const postgres = await startPostgres()
+try {
+  const { ownerUrl, appUrl } = await provisionDatabase(postgres, TEMPLATE)
+  await migrate(ownerUrl, SCHEMA)
+  const asSuperuser = async (text: string) => {
+    const client = new pg.Client({ connectionString: postgres.superuserUrl })
+    await client.connect()
+    await client.query(text).finally(() => client.end())
+  }
+  const startedMs = performance.now()
+  await runSchedules({
+    schedules,
+    seed,
+    lanes,
+    async newDatabase() {
+      const name = `schedules_${randomBytes(6).toString('hex')}`
+      await asSuperuser(`create database ${name} owner shopwire_owner template ${TEMPLATE}`)
+      const url = new URL(appUrl)
+      url.pathname = `/${name}`
+      return { url: url.href, drop: () => asSuperuser(`drop database ${name} with (force)`) }
+    },
+    onProgress(done) {
+      if (done % REPORT_EVERY === 0) process.stderr.write(`${done} schedules\n`)
+    },
+  })
+  const seconds = Math.round((performance.now() - startedMs) / 1000)
+  process.stdout.write(
+    `${JSON.stringify({ simulation: 'suppliers', schedules, seed, failed: 0, seconds })}\n`,
+  )
+} catch (error) {
+  process.stderr.write(`${(error as Error).message}\n`)
+  process.exitCode = 1
+} finally {
+  await postgres.stop()
+}
