@@ -12,7 +12,6 @@ import { systemClock } from '../src/platform/clock.ts'
 import { verifiedKeyring } from '../src/platform/key-checks.ts'
 import { createLog } from '../src/platform/log.ts'
 import { migrate } from '../src/platform/migrate.ts'
-import { operatorFetch } from '../src/platform/operator-fetch.ts'
 import { schemaMismatch, schemaMismatchAt } from '../src/platform/schema-version.ts'
 import {
   INVARIANTS,
@@ -46,7 +45,11 @@ const deps = once((): OperatorDeps => {
     cell: config().SHOPWIRE_CELL,
     admission,
     dashboardOrigin: config().SHOPWIRE_DASHBOARD_ORIGIN,
-    fetch: operatorFetch(config().SHOPWIRE_EGRESS_PROXY),
+    // Loaded only where it is used: one command asks a supplier.
+    fetch: async (...asked: Parameters<typeof fetch>) => {
+      const { operatorFetch } = await import('../src/platform/operator-fetch.ts')
+      return operatorFetch(config().SHOPWIRE_EGRESS_PROXY)(...asked)
+    },
   }
 })
 

@@ -2,7 +2,6 @@ import type { Notify } from '../funding/notify.ts'
 import { recordAction } from '../platform/audit.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
-import { operatorFetch } from '../platform/operator-fetch.ts'
 import { type RewrapReport, rewrapColumn } from '../platform/rewrap.ts'
 import { createLinkVault } from '../supply/gift-link.ts'
 import { type AccountActionDeps, accountActions } from './account-actions.ts'
@@ -27,7 +26,7 @@ export interface OperatorDeps extends AccountActionDeps, PeopleActionDeps {
   readonly clock: Clock
   /** Instead of mail to the people of an account. */
   readonly notify?: Notify
-  /** How suppliers are reached; directly, without an egress proxy, when absent. */
+  /** How suppliers are reached; by the built-in fetch, without an egress proxy, when absent. */
   readonly fetch?: typeof globalThis.fetch
 }
 
@@ -54,7 +53,7 @@ export function createOperator(deps: OperatorDeps, actor: string) {
     ...fundingActions(deps.notify ?? notifyPeople(keyring, clock), act),
     ...orderActions(vault, act),
     ...peopleActions(deps, act),
-    ...supplierActions({ db, keyring, vault, clock, fetch: deps.fetch ?? operatorFetch() }, act),
+    ...supplierActions({ db, keyring, vault, clock, fetch: deps.fetch ?? fetch }, act),
     ...supplyActions(db, vault, clock, act),
     ...webhookActions(keyring, act),
 

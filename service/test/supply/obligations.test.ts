@@ -4,8 +4,8 @@ import { EXIT } from '../../src/admin/program.ts'
 import { createFulfilment } from '../../src/orders/fulfil.ts'
 import { FULFIL_QUEUE } from '../../src/orders/waiting.ts'
 import { systemClock } from '../../src/platform/clock.ts'
-import { sql } from '../../src/platform/db.ts'
-import type { Job } from '../../src/platform/jobs.ts'
+import { type Db, sql } from '../../src/platform/db.ts'
+import { type Job, LeaseLostError } from '../../src/platform/jobs.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { type Stage, TRANSITIONS } from '../../src/supply/obligation.ts'
@@ -56,8 +56,8 @@ async function buy(id: string, qty = 1) {
 
 const lines: string[] = []
 const metrics = createMetrics('test')
-function newWorker() {
-  const { db, keyring, vault } = shop
+function newWorker(db: Db = shop.db) {
+  const { keyring, vault } = shop
   const log = createLog('info', { write: (line) => void lines.push(line) })
   const obtain = createObtainer({ db, keyring, clock, asksMax: 4, fetch, log, metrics })
   const fulfil = createFulfilment({ db, vault, clock, log, metrics, obtain })
@@ -175,6 +175,34 @@ test('every request has its own row: refusals stay in the history, and only what
       amount_cents: 2 * FALLBACK_COST,
     },
   ])
+  await close()
+})
+
+test('a worker whose lease ended before it recorded its first request makes none: the next worker has one open', async () => {
+  const { item, first, close } = await suppliedItem()
+  first.answers(() => ({ status: 202 }))
+  const order = await buy(item)
+  const reached = Promise.withResolvers<void>()
+  const goOn = Promise.withResolvers<void>()
+  // Its first transaction looks what is missing, its second records the request.
+  let transactions = 0
+  const late = newWorker({
+    ...shop.db,
+    async transaction(work) {
+      transactions += 1
+      if (transactions === 2) {
+        reached.resolve()
+        await goOn.promise
+      }
+      return shop.db.transaction(work)
+    },
+  })(order)
+  await reached.promise
+  await newWorker()(order)
+  goOn.resolve()
+  await expect(late).rejects.toBeInstanceOf(LeaseLostError)
+  expect(await requestsOf(order)).toMatchObject([{ round: 1, stage: 'accepted' }])
+  expect(first.asked).toHaveLength(1)
   await close()
 })
 

@@ -47,7 +47,9 @@ export async function runSchedules(run: ScheduleRun): Promise<void> {
           throw new ScheduleFailed(`seed ${run.seed + n}: ${(error as Error).message}`)
         }
         if ((n + 1 - from) % checkEvery === 0 || n + 1 === until) await check(lane.db, n)
-        if (checkEvery > 1) run.onProgress?.((done += 1))
+        if (checkEvery === 1) continue
+        done += 1
+        run.onProgress?.(done)
       }
     } finally {
       await close()
