@@ -89,6 +89,9 @@ class RuleViolated extends Error {
   override readonly name = 'RuleViolated'
 }
 
+const log = createLog('silent')
+const metrics = createMetrics('test')
+
 async function openLane(url: string): Promise<{ lane: Lane; close(): Promise<void> }> {
   const db = openDatabase(
     {
@@ -120,7 +123,6 @@ async function openLane(url: string): Promise<{ lane: Lane; close(): Promise<voi
   const { id: account_id } = await operator.createAccount('Schedules')
   await operator.fundAccount(account_id, { amount_cents: BALANCE_CENTS, reference: 'opening' })
   const suppliers = await startSimulatedSuppliers()
-  const [log, metrics] = [createLog('silent'), createMetrics('test')]
   return {
     lane: { db, keyring, vault, clock, log, metrics, operator, account_id, suppliers },
     async close() {
