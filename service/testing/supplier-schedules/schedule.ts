@@ -274,13 +274,13 @@ async function compare(
     const about = `${supplier.name} ${id} is ${stage}, ${stored} links stored, ${booked} cents booked`
     if (['requested', 'accepted', 'unknown'].includes(stage)) wrong.push(`${about}: still open`)
     const cameIn = stage === 'fulfilled' || stage === 'collected'
-    if (cameIn && (!sale || (stored !== qty && !sale.isDuplicate)))
+    if (cameIn && (!sale || (stored !== qty && !sale.isShared)))
       wrong.push(`${about}: made ${sale?.links.length}`)
     if (!cameIn && (stored > 0 || booked > 0)) wrong.push(about)
-    if (cameIn && !sale?.isDuplicate && booked !== (sale?.cost_cents ?? supplier.unit_cost_cents * qty))
+    if (cameIn && !sale?.isShared && booked !== (sale?.cost_cents ?? supplier.unit_cost_cents * qty))
       wrong.push(`${about}: asked ${sale?.cost_cents}`)
     // It made links that we do not have: they must be visible as unsettled, and only an operator's decision does that here.
-    if (sale && !sale.isDuplicate && !cameIn && !(stage === 'written_off' && givenUp.has(order_id)))
+    if (sale && !sale.isShared && !cameIn && !(stage === 'written_off' && givenUp.has(order_id)))
       wrong.push(`${about}: it made ${sale.links.length} links that count as not owed`)
   }
   return wrong
@@ -294,8 +294,8 @@ const boughtTwice = (
 ): string[] =>
   [...orders].flatMap(([order, qty]) => {
     const sales = suppliers.flatMap(({ name, sales }) =>
-      [...sales].flatMap(([id, { links, isDuplicate }]) =>
-        id.startsWith(`${order}-`) && !isDuplicate ? [{ name, links: links.length }] : [],
+      [...sales].flatMap(([id, { links, isShared }]) =>
+        id.startsWith(`${order}-`) && !isShared ? [{ name, links: links.length }] : [],
       ),
     )
     const made = sales.reduce((sum, { links }) => sum + links, 0)

@@ -14,8 +14,8 @@ export interface Sale {
   readonly links: readonly string[]
   /** What it says that they cost; undefined when it says nothing. */
   readonly cost_cents: number | undefined
-  /** It gave links that it had given for another request. */
-  readonly isDuplicate: boolean
+  /** Another request got the same links, by an error of the supplier: whichever comes second is not new to the store. */
+  readonly isShared: boolean
 }
 
 /** A supplier as the simulation sees it: it keeps its own records, which our tables are compared with. */
@@ -50,16 +50,18 @@ export async function startSimulatedSuppliers() {
         const links = Array.from({ length: qty }, (_, n) => `https://gift.example/${name}/${id}/${n}`)
         const whole = unit_cost_cents * qty
         const cost_cents = random.pick([undefined, whole, whole, whole + 1 + random.below(50), 0])
-        const sale = { links, cost_cents, isDuplicate: false }
+        const sale = { links, cost_cents, isShared: false }
         sales.set(id, sale)
         return sale
       }
 
       /** The same links for another request: an error of the supplier. */
       function sellAgain({ id, qty }: Ask): Sale | undefined {
-        const old = [...sales.values()].find(({ links, isDuplicate }) => links.length >= qty && !isDuplicate)
+        const old = [...sales].find(([, { links, isShared }]) => links.length >= qty && !isShared)
         if (!old) return undefined
-        const sale = { links: old.links.slice(0, qty), cost_cents: undefined, isDuplicate: true }
+        const [oldId, { links, cost_cents }] = old
+        sales.set(oldId, { links, cost_cents, isShared: true })
+        const sale = { links: links.slice(0, qty), cost_cents: undefined, isShared: true }
         sales.set(id, sale)
         return sale
       }
