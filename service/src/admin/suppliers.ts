@@ -177,7 +177,7 @@ function moneyCommands(suppliers: Command, context: CommandContext): void {
     .command('owed')
     .description('what we owe to whom, and what may come on top: open requests and those given up')
     .action(async (_options, command: Command) => {
-      const rows = await context.reads().listSupplierBalances()
+      const rows = await context.longRunningReads().listSupplierBalances()
       print(command, context, { suppliers: rows }, () =>
         table(
           ['SUPPLIER', 'BOOKED', 'PAID', 'OWED', 'OPEN', 'GIVEN UP', 'COST UNKNOWN'],

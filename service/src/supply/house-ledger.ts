@@ -20,7 +20,7 @@ export interface SupplierBalance {
   readonly without_cost: number
 }
 
-/** What do we owe to whom. Without a name, all suppliers. */
+/** What do we owe to whom. Without a name, all suppliers. Reads every request: give it a long-running connection. */
 export const selectBalances = (db: Queryable, name: string | null) =>
   db.many<SupplierBalance>(sql`
     select s.name as supplier, coalesce(t.booked, 0)::bigint as booked_cents, coalesce(t.paid, 0)::bigint as paid_cents,
@@ -32,6 +32,7 @@ export const selectBalances = (db: Queryable, name: string | null) =>
                         coalesce(sum(amount_cents) filter (where kind = 'cost'), 0) as booked,
                         coalesce(sum(amount_cents) filter (where kind = 'payment'), 0) as paid
                    from supplier_transfers
+                  where supplier = coalesce(${name}, supplier)
                   group by supplier) t on t.supplier = s.name
       left join (select supplier,
                         count(*) filter (where state = 'asked') as open_requests,
@@ -40,6 +41,7 @@ export const selectBalances = (db: Queryable, name: string | null) =>
                         sum(unit_cost_cents * qty) filter (where stage = 'written_off') as written_off_cents,
                         count(*) filter (where state = 'given' and cost_cents is null) as without_cost
                    from supplier_requests
+                  where supplier = coalesce(${name}, supplier)
                   group by supplier) r on r.supplier = s.name
      where s.name = coalesce(${name}, s.name)
      order by s.name`)

@@ -47,9 +47,8 @@ export async function chooseSource(tx: Tx, item_id: string, choice: Choice, nowM
   if (supplier !== null && supplier === fallback) {
     throw refuse('invalid_request', 'The fallback has to be another supplier than the first.')
   }
-  const cost_cents = choice.cost_cents ?? (supplier === before.supplier ? before.cost_cents : null)
-  const fallback_cost_cents =
-    choice.fallback_cost_cents ?? (fallback === before.fallback ? before.fallback_cost_cents : null)
+  const cost_cents = choice.cost_cents ?? costAt(before, supplier)
+  const fallback_cost_cents = choice.fallback_cost_cents ?? costAt(before, fallback)
   for (const [name, cost, option] of [
     [supplier, cost_cents, '--cost'],
     [fallback, fallback_cost_cents, '--fallback-cost'],
@@ -75,4 +74,11 @@ export async function chooseSource(tx: Tx, item_id: string, choice: Choice, nowM
   })
   await markSupply(tx, item_id, source !== 'pool' || after.pool_left > 0, nowMs)
   return { ...after, open_requests: await selectOpenOfItem(tx, item_id) }
+}
+
+/** A cost stays with its supplier, also when first and fallback change places. */
+function costAt({ supplier, fallback, cost_cents, fallback_cost_cents }: ItemSupply, name: string | null) {
+  if (name === null) return null
+  if (name === supplier) return cost_cents
+  return name === fallback ? fallback_cost_cents : null
 }

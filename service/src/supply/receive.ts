@@ -1,4 +1,5 @@
 import type { Tx } from '../platform/db.ts'
+import { assert } from '../platform/trouble.ts'
 import type { LinkVault } from './gift-link.ts'
 import { costOf, expectedCost, makerOf, type Price, type RequestName } from './obligation.ts'
 import { recordLinks } from './record-links.ts'
@@ -36,13 +37,15 @@ export async function endRequest(
   const { said_cents } = request
   const at = new Date(nowMs)
   if (isNew === 0) {
-    await recordRefusal(tx, request, { stage: 'refused', error: SOLD_BEFORE }, at)
+    const refused = await recordRefusal(tx, request, { stage: 'refused', error: SOLD_BEFORE }, at)
+    assert(refused === 1, 'a request whose links arrived was open or written off')
     return undefined
   }
   const error = isNew < request.qty ? SOLD_BEFORE : null
   const cost_cents = costOf(request, said_cents, isNew)
   const stage = pooled < isNew ? 'fulfilled' : 'collected'
-  await recordDelivery(tx, request, stage, { links: isNew, said_cents, cost_cents, error }, at)
+  const ended = await recordDelivery(tx, request, stage, { links: isNew, said_cents, cost_cents, error }, at)
+  assert(ended === 1, 'a request whose links arrived was open or written off')
   const expected_cents = expectedCost(request)
   const isOver = said_cents !== null && expected_cents !== null && said_cents > expected_cents
   return isOver ? { said_cents, expected_cents } : undefined

@@ -307,6 +307,10 @@ test('changing the supplier says what is open and with whom, and nothing new is 
   const changed = await runAdminOn(shop, 'supply', 'set', item, ...args)
   expect(changed.out).toContain(`2 requests for 3 links are open at "${first.name}"`)
   expect(changed.out).toContain('at $0.60 a link')
+  // A cost stays with its supplier.
+  const swapped = await shop.operator.chooseSource(item, { supplier: first.name, fallback: second.name })
+  expect(swapped).toMatchObject({ cost_cents: null, fallback_cost_cents: 60 })
+  await shop.operator.chooseSource(item, { supplier: second.name, fallback: null })
   for (const order of orders) await work(order)
   expect(second.asked).toEqual([])
   first.answers(() => ({ status: 409 }))
