@@ -39,15 +39,13 @@ export async function makeHostileAccount(world: World): Promise<Person> {
   )
   await system.admin('accounts', 'fund', account_id, HUGE, '--reference', LONG, '--note', LONG)
 
-  const items: readonly Item[] = [
+  const pooled: readonly Item[] = [
     { ...newItem(PRICE_CENTS), name: LONG, collection: LONG },
-    {
-      ...newItem(PRICE_CENTS),
-      name: `${OVERRIDE} ${SCRIPT}`,
-      collection: MIXED,
-    },
+    { ...newItem(PRICE_CENTS), name: `${OVERRIDE} ${SCRIPT}`, collection: MIXED },
   ]
-  await system.importItems(items)
+  /** Delivered by hand, so its orders stay paid. */
+  const handmade: Item = { ...newItem(PRICE_CENTS), name: `${MIXED} ${LONG}`.slice(0, 200), collection: LONG }
+  await system.importItems([...pooled, handmade])
   const scopes = ['account:read', 'catalogue:read', 'orders:read', 'orders:write']
   const { key, secret } = await act(owner.page, '/api/keys/create', { name: KEY, scopes })
   await act(owner.page, '/api/keys/rotate', { id: key.id })
@@ -60,16 +58,15 @@ export async function makeHostileAccount(world: World): Promise<Person> {
   await act(owner.page, '/api/webhook/set', { url: `https://93.184.216.34/${'long-path/'.repeat(40)}` })
 
   const shop = new Shopwire({ baseUrl: `http://127.0.0.1:${system.ports[0]}/v1`, keyId: key.id, secret })
-  const buy = (n: number) =>
+  const buy = (n: number, items: readonly Item[]) =>
     shop.orders.create({
       items: items.map(({ id }) => ({ id, qty: QTY })),
-      idempotencyKey: `${n}-${'k'.repeat(90)}`.slice(0, 100),
+      idempotencyKey: `${n}-${'k'.repeat(90)}`,
     })
-  // Before the others, which would take its links.
-  for (const { id } of items) await system.loadPool(id, newLinks(QTY))
-  await shop.orders.wait((await buy(1)).id)
-  await system.admin('orders', 'cancel', (await buy(2)).id, '--reason', LONG)
-  await buy(3)
+  for (const { id } of pooled) await system.loadPool(id, newLinks(QTY))
+  await shop.orders.wait((await buy(1, pooled)).id)
+  await system.admin('orders', 'cancel', (await buy(2, [handmade])).id, '--reason', LONG)
+  await buy(3, [handmade])
   return owner
 }
 

@@ -97,6 +97,8 @@ export function createWalk({ page, account, looks, check }: WalkOptions): Walk {
     async visit(screen) {
       // As a link does: loading the application anew would take longer than everything else.
       await page.evaluate(`history.pushState({}, '', ${JSON.stringify(screen.path)})`)
+      // Its requests are sent when it is drawn, which takes a moment on a busy machine.
+      await page.evaluate('new Promise((drawn) => requestIdleCallback(drawn, { timeout: 2000 }))')
       await settled()
       await page.getByRole('heading', { level: 1 }).waitFor()
       if (screen.open && !(await screen.open(page))) return
