@@ -28,6 +28,8 @@ export interface Column<Row> {
   readonly align?: 'left' | 'right'
   /** A CSS width. Without one, columns share what is left. */
   readonly width?: string
+  /** Without a width: takes what is left and never more, so that a long text ends in an ellipsis. */
+  readonly isBounded?: boolean
   /** Makes the header a button that sorts what is loaded. Only for lists that are loaded whole. */
   readonly sortBy?: (row: Row) => string | number
   /** Left out on narrower screens, or while a panel is open beside the table. */
@@ -318,6 +320,7 @@ function cellProps<Row>(column: Column<Row> | undefined): {
           style: { width: column.width, ...(column.width.endsWith('%') ? { maxWidth: 0 } : {}) },
         }
       : {}),
+    ...(column?.isBounded ? { style: { maxWidth: 0 } } : {}),
     ...(column?.align === 'right' ? { 'data-align': 'right' as const } : {}),
     ...(column?.hideBelow ? { 'data-hide': column.hideBelow } : {}),
   }

@@ -18,7 +18,7 @@ const base: readonly Column<OrderRow>[] = [
   { id: 'status', header: columns.status, width: '112px', cell: ({ status }) => <Status kind={status} /> },
   {
     id: 'lines',
-    width: '36%',
+    isBounded: true,
     header: columns.lines,
     cell: ({ lines }) => (
       <span className={classes.lines} title={lines}>
