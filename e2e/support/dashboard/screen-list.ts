@@ -86,7 +86,7 @@ export const openings: readonly Screen[] = [
   { name: 'invite', path: '/team', open: dialogBy('Invite…') },
   { name: 'change role', path: '/team', open: byMenu('Change role…') },
   { name: 'new recovery codes', path: '/security', open: dialogBy('New codes…') },
-  { name: 'change password', path: '/security', open: dialogBy('Change…') },
+  { name: 'change password', path: '/security', open: dialogBy('Change your password') },
   { name: 'sign out everywhere', path: '/security', open: dialogBy('Sign out everywhere…') },
   { name: 'audit row', path: '/audit', open: opens(rowLink, panel) },
   { name: 'palette', path: '/settings', open: byKey('ControlOrMeta+k') },
