@@ -380,6 +380,32 @@ CREATE FUNCTION public.find_personal_tokens(p_hashes bytea[]) RETURNS TABLE(toke
      and m.role in ('owner', 'developer')
 $$;
 
+CREATE FUNCTION public.forget_old_refusals(p_account_id text, p_order_id text, p_line integer, p_kept integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  v_newest integer;
+  v_deleted integer;
+begin
+  select max(r.round)
+    into v_newest
+    from supplier_requests r
+   where r.account_id = p_account_id
+     and r.order_id = p_order_id
+     and r.line = p_line;
+  delete from supplier_requests r
+   where r.account_id = p_account_id
+     and r.order_id = p_order_id
+     and r.line = p_line
+     and r.stage = 'refused'
+     and r.written_off_at is null
+     and r.round <= v_newest - greatest(p_kept, 20);
+  get diagnostics v_deleted = row_count;
+  return v_deleted;
+end
+$$;
+
 CREATE FUNCTION public.note_access_change() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -2192,6 +2218,9 @@ GRANT ALL ON FUNCTION public.delete_old_evidence(p_before timestamp with time zo
 
 REVOKE ALL ON FUNCTION public.find_personal_tokens(p_hashes bytea[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.find_personal_tokens(p_hashes bytea[]) TO shopwire_dashboard;
+
+REVOKE ALL ON FUNCTION public.forget_old_refusals(p_account_id text, p_order_id text, p_line integer, p_kept integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.forget_old_refusals(p_account_id text, p_order_id text, p_line integer, p_kept integer) TO shopwire_app;
 
 REVOKE ALL ON FUNCTION public.note_access_change() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.note_access_change() TO shopwire_app;

@@ -39,7 +39,7 @@ export const requestId = ({ order_id, line, round }: Pick<RequestName, 'order_id
 
 /** Undefined when the text is no id of a request. */
 export function parseRequestId(text: string): Pick<RequestName, 'order_id' | 'line' | 'round'> | undefined {
-  const [, order_id, line, round = '1'] = /^(ord_[a-z0-9]+)-(\d{1,2})(?:-(\d{1,4}))?$/.exec(text) ?? []
+  const [, order_id, line, round = '1'] = /^(ord_[a-z0-9]+)-(\d{1,2})(?:-(\d{1,5}))?$/.exec(text) ?? []
   return order_id === undefined ? undefined : { order_id, line: Number(line), round: Number(round) }
 }
 

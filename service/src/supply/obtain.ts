@@ -16,6 +16,7 @@ import type { ItemSupply, SupplierRow } from './queries.ts'
 import {
   type Asking,
   type FencedRequest,
+  forgetRefusals,
   GIVEN_UP,
   insertRequest,
   lockPaidOrder,
@@ -205,6 +206,7 @@ function recordAsking(
     const round = unsent?.round ?? Math.max(0, ...before.map((request) => request.round)) + 1
     const place = { account_id, order_id, line, supplier: name, round, fencing_token }
     const wanted = { ...place, sku: supply.sku ?? supply.item_id, qty, unit_cost_cents }
+    await forgetRefusals(tx, wanted, before.length)
     const asking = await (unsent ? reviveRequest : insertRequest)(tx, wanted, at)
     await countSpending(tx, name, expectedCost(wanted), at)
     return asking

@@ -106,6 +106,16 @@ export const insertRequest = (tx: Tx, ask: NewRequest, at: Date) =>
             ${ask.unit_cost_cents}, 'requested', 1, ${at}, ${at}, ${ask.fencing_token})
     returning order_id, line, round, sku, qty, attempts`)
 
+/** Of a line that is refused again and again, how many refusals are kept. */
+const REFUSALS_KEPT = 20
+
+/** Forgets a line's older refusals, for which nothing is owed, once there are twice as many as are kept. */
+export async function forgetRefusals(tx: Tx, { account_id, order_id, line }: RequestName, count: number) {
+  if (count < 2 * REFUSALS_KEPT) return
+  await tx.run(sql`
+    select forget_old_refusals(${account_id}, ${order_id}, ${line}, ${REFUSALS_KEPT})`)
+}
+
 /** A request that never reached the supplier is made again under its id. */
 export const reviveRequest = (tx: Tx, ask: NewRequest, at: Date) =>
   tx.one<Asking>(sql`

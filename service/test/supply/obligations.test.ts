@@ -206,6 +206,20 @@ test('a worker whose lease ended before it recorded its first request makes none
   await close()
 })
 
+test('of a line that is refused again and again only the newest refusals are kept, and its ids go on', async () => {
+  const { item, first, second, close } = await suppliedItem()
+  const work = newWorker()
+  for (const supplier of [first, second]) supplier.answers(() => ({ status: 409 }))
+  const order = await buy(item)
+  for (let n = 0; n < 22; n += 1) await work(order)
+  const kept = (await requestsOf(order)) as { round: number }[]
+  expect(kept.map(({ round }) => round)).toEqual(Array.from({ length: 24 }, (_, n) => n + 21))
+  first.answers(undefined)
+  expect(await work(order)).toEqual({ kind: 'done' })
+  expect(first.sold()).toEqual([`${order}-1-45`])
+  await close()
+})
+
 test('a supplier may say what its links cost: it is booked as said, and more than configured is flagged', async () => {
   const { item, first, close } = await suppliedItem()
   const work = newWorker()
