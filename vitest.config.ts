@@ -6,6 +6,8 @@ const UNHURRIED = [
   'admin',
   'ci-verdict',
   'conformance',
+  'dashboard-screens',
+  'dashboard-sign-in',
   'dev',
   'disk-full',
   'disputes',

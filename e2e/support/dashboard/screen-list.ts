@@ -4,9 +4,10 @@ import type { Screen } from './screen-walk.ts'
 /** Presses what is named, unless this account has no such thing or it cannot be pressed, and waits for what opens. */
 const opens =
   (pressed: (page: Page) => Locator, opened: (page: Page) => Locator) =>
-  async (page: Page): Promise<boolean> => {
+  async (page: Page, mustOpen: boolean): Promise<boolean> => {
     const target = pressed(page).first()
-    if (!(await target.isVisible()) || !(await target.isEnabled())) return false
+    // A click waits until there is something to click.
+    if (!mustOpen && !((await target.isVisible()) && (await target.isEnabled()))) return false
     await target.click()
     await opened(page).first().waitFor()
     return true
@@ -16,11 +17,11 @@ const dialog = (page: Page) => page.getByRole('dialog')
 const dialogBy = (name: string | RegExp) => opens(button(name), dialog)
 const rowLink = (page: Page) => page.locator('[data-row-link]')
 const panel = (page: Page) => page.locator('html[data-panel]')
-const byMenu = (item: string) => async (page: Page) => {
+const byMenu = (item: string) => async (page: Page, mustOpen: boolean) => {
   const menu = page.getByRole('menuitem', { name: item, exact: true })
   return (
-    (await opens(button(/^Actions for /), () => page.getByRole('menu'))(page)) &&
-    (await opens(() => menu, dialog)(page))
+    (await opens(button(/^Actions for /), () => page.getByRole('menu'))(page, mustOpen)) &&
+    (await opens(() => menu, dialog)(page, mustOpen))
   )
 }
 const byKey = (key: string) => async (page: Page) => {
@@ -67,8 +68,12 @@ export const openings: readonly Screen[] = [
   {
     name: 'quote',
     path: '/catalogue',
-    open: async (page) =>
-      (await opens(button(/^Add /), button(/^Quote/))(page)) && opens(button(/^Quote/), panel)(page),
+    open: async (page, mustOpen) =>
+      (await opens(
+        // Items that are sold out cannot be added.
+        (shown) => shown.getByRole('button', { name: /^Add /, disabled: false }),
+        button(/^Quote/),
+      )(page, mustOpen)) && opens(button(/^Quote/), panel)(page, mustOpen),
   },
   { name: 'catalogue, grid', path: '/catalogue?view=grid' },
   { name: 'key', path: '/keys', open: opens(rowLink, panel) },

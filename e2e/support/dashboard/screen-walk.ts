@@ -15,8 +15,8 @@ export interface Look {
 export interface Screen {
   readonly name: string
   readonly path: string
-  /** Opens what is meant, on the screen that has been loaded; false when there is nothing to open. */
-  open?(page: Page): Promise<boolean>
+  /** Opens what is meant, on the screen that has been loaded; false when there is nothing to open, unless there must be. */
+  open?(page: Page, mustOpen: boolean): Promise<boolean>
 }
 
 export interface Walk {
@@ -25,7 +25,7 @@ export interface Walk {
   /** By name, in the order of the visits. */
   readonly seen: readonly string[]
   /** Goes to a screen inside the application and looks at it in every way. */
-  visit(screen: Screen): Promise<void>
+  visit(screen: Screen, looks?: readonly Look[]): Promise<void>
   /** Looks at what is there now. */
   look(name: string): Promise<void>
 }
@@ -35,6 +35,8 @@ export interface WalkOptions {
   /** Of the account, for the names of pictures. */
   readonly account: string
   readonly looks: readonly Look[]
+  /** Everything that can be opened is there. */
+  readonly mustOpen?: boolean
   /** Looks for what else must hold on every screen. */
   check?(page: Page): Promise<readonly string[]>
 }
@@ -58,12 +60,12 @@ interface Finding {
   readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[]
 }
 
-export function createWalk({ page, account, looks, check }: WalkOptions): Walk {
+export function createWalk({ page, account, looks: usual, mustOpen = false, check }: WalkOptions): Walk {
   const problems: string[] = []
   const seen: string[] = []
   const settled = watchRequests(page)
 
-  async function look(name: string): Promise<void> {
+  async function look(name: string, looks = usual): Promise<void> {
     seen.push(name)
     await settled()
     for (const { theme, width, rules } of looks) {
@@ -94,15 +96,15 @@ export function createWalk({ page, account, looks, check }: WalkOptions): Walk {
     problems,
     seen,
     look,
-    async visit(screen) {
+    async visit(screen, looks) {
       // As a link does: loading the application anew would take longer than everything else.
       await page.evaluate(`history.pushState({}, '', ${JSON.stringify(screen.path)})`)
       // Its requests are sent when it is drawn, which takes a moment on a busy machine.
       await page.evaluate('new Promise((drawn) => requestIdleCallback(drawn, { timeout: 2000 }))')
       await settled()
       await page.getByRole('heading', { level: 1 }).waitFor()
-      if (screen.open && !(await screen.open(page))) return
-      await look(screen.name)
+      if (screen.open && !(await screen.open(page, mustOpen))) return
+      await look(screen.name, looks)
       await page.keyboard.press('Escape')
     },
   }
