@@ -1,4 +1,5 @@
 import { START_MS_MAX } from '@shopwire/harness'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type DemoStore, makeDemoStore, signInAs } from './support/dashboard/demo-store.ts'
 import { hostileFindings, makeHostileAccount } from './support/dashboard/hostile-account.ts'
@@ -51,11 +52,29 @@ afterAll(() => world?.stop())
 test.concurrent('a busy account', { timeout: WALK_MS_MAX }, async () => {
   const { page } = await signInAs(world, demo, 'owner')
   const walk = createWalk({ page, account: 'full', looks, mustOpen: true })
+  await expectOwnRows(page)
   for (const screen of pages) await walk.visit(screen)
   for (const screen of openings) await walk.visit(screen, IS_SHORT ? looksAtDialogs : looks)
   expect(walk.problems).toEqual([])
   expect(walk.seen).toEqual([...pages, ...openings].map(({ name }) => name))
 })
+
+/** Of every page and filter, although the rows before stay on the screen until the answer is there. */
+async function expectOwnRows(page: Page) {
+  await page.goto('/orders')
+  const rows = page.getByRole('row').filter({ has: page.locator('[data-row-link]') })
+  const newest = await rows.first().textContent()
+  await page.getByRole('button', { name: 'Older' }).click()
+  await expect.poll(() => rows.first().textContent()).not.toBe(newest)
+  await page.getByRole('tab', { name: /^Cancelled/ }).click()
+  await expect
+    .poll(async () => (await rows.allTextContents()).every((row) => row.includes('Cancelled')))
+    .toBe(true)
+  await page.goto('/deliveries?state=accepted')
+  await rows.first().waitFor()
+  await page.evaluate("history.pushState({}, '', '/deliveries?state=failed')")
+  await expect.poll(() => rows.filter({ hasText: 'Accepted' }).count()).toBe(0)
+}
 
 test.concurrent('a new account, from its invitation on', { timeout: WALK_MS_MAX }, async () => {
   const name = 'Quiet Orchard'

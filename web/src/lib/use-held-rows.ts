@@ -7,35 +7,58 @@ interface Held<Row> {
   readonly show: () => void
 }
 
+/** What a list showed last, and what had been asked for. */
+export interface Shown<Row> {
+  readonly key: string
+  readonly rows: readonly Row[]
+}
+
+/** An answer, and what was asked for. */
+interface Answer<Row> extends Shown<Row> {
+  /** The answer to the question before, until this one is answered. */
+  readonly isStale: boolean
+}
+
 /**
  * Keeps a live list still: rows that are on the screen change in place, rows that came since wait until `show`. `key` is what the reader
  * asked for (filters, cursor): when it changes, the new answer is shown whole.
  */
 export function useHeldRows<Row>(
   key: string,
-  rows: readonly Row[] | undefined,
+  { rows, isStale }: { readonly rows: readonly Row[] | undefined; readonly isStale: boolean },
   rowId: (row: Row) => string,
 ): Held<Row> {
-  const held = useRef<{ key: string; shown: readonly Row[] } | undefined>(undefined)
+  const held = useRef<Shown<Row> | undefined>(undefined)
   const [, redraw] = useState(0)
-  if (rows === undefined)
-    return { rows: held.current?.key === key ? held.current.shown : undefined, fresh: 0, show: () => {} }
-  if (held.current?.key !== key || held.current.shown.length === 0) {
-    held.current = { key, shown: rows }
-    return { rows, fresh: 0, show: () => {} }
+  if (rows === undefined) {
+    const same = held.current?.key === key ? held.current.rows : undefined
+    return { rows: same, fresh: 0, show: () => {} }
   }
+  const next = hold(held.current, { key, rows, isStale }, rowId)
+  held.current = next.held
+  const show = () => {
+    held.current = { key, rows }
+    redraw((count) => count + 1)
+  }
+  return { rows: next.shown, fresh: next.fresh, show }
+}
+
+/** What to show of an answer, and what to remember of it. */
+export function hold<Row>(
+  held: Shown<Row> | undefined,
+  { key, rows, isStale }: Answer<Row>,
+  rowId: (row: Row) => string,
+): { readonly held: Shown<Row> | undefined; readonly shown: readonly Row[]; readonly fresh: number } {
+  // Rows of the question before are not the answer to this one.
+  if (isStale) return { held, shown: rows, fresh: 0 }
+  if (held?.key !== key || held.rows.length === 0) return { held: { key, rows }, shown: rows, fresh: 0 }
   const latest = new Map(rows.map((row) => [rowId(row), row]))
-  const known = new Set(held.current.shown.map(rowId))
+  const known = new Set(held.rows.map(rowId))
   // A row pushed off the end of the page by newer ones stays where it is.
-  const shown = held.current.shown.map((row) => latest.get(rowId(row)) ?? row)
-  held.current = { key, shown }
+  const shown = held.rows.map((row) => latest.get(rowId(row)) ?? row)
   const first = rows.findIndex((row) => known.has(rowId(row)))
   const fresh = rows
     .slice(0, first === -1 ? rows.length : first)
     .filter((row) => !known.has(rowId(row))).length
-  const show = () => {
-    held.current = { key, shown: rows }
-    redraw((count) => count + 1)
-  }
-  return { rows: shown, fresh, show }
+  return { held: { key, rows: shown }, shown, fresh }
 }

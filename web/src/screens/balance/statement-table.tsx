@@ -105,12 +105,17 @@ export function StatementTable({ month, hasMoney, onAdd }: StatementTableProps) 
   const [url, set] = useUrlState()
   const named = month === undefined ? '' : monthName(month)
   const query = { ...statementQuery(url, month), limit: ROWS, before: url.before, after: url.after }
-  const { data, error, refetch } = useRead(
+  const {
+    data,
+    error,
+    refetch,
+    isPlaceholderData: isStale,
+  } = useRead(
     'listTransfers',
     { query },
     { live: ['balance'], keepPrevious: true, enabled: month !== undefined },
   )
-  const held = useHeldRows(JSON.stringify(query), data?.transfers, (row) => row.id)
+  const held = useHeldRows(JSON.stringify(query), { rows: data?.transfers, isStale }, (row) => row.id)
   const paging = usePaging(
     data,
     data?.searched_back_to ? statement.searchedTo(utcDay(data.searched_back_to)) : undefined,

@@ -122,12 +122,13 @@ export function DeliveriesScreen() {
   const [isRecovering, setRecovering] = useState(false)
   const { data: webhook } = useRead('getWebhook', undefined, { live: ['webhook', 'deliveries'] })
   const query = queryOf(url)
-  const { data, error, refetch } = useRead(
-    'listDeliveries',
-    { query },
-    { live: ['deliveries'], keepPrevious: true },
-  )
-  const held = useHeldRows(JSON.stringify(query), data?.deliveries, keyOf)
+  const {
+    data,
+    error,
+    refetch,
+    isPlaceholderData: isStale,
+  } = useRead('listDeliveries', { query }, { live: ['deliveries'], keepPrevious: true })
+  const held = useHeldRows(JSON.stringify(query), { rows: data?.deliveries, isStale }, keyOf)
   const paging = usePaging(data)
   const test = useAct('testWebhook', {
     refresh: ['listDeliveries', 'getWebhook', 'deliveryHours'],

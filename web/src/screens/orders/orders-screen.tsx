@@ -31,12 +31,21 @@ export function OrdersScreen() {
   const filters = useOrderFilters()
   const query = orderFilters(url)
   const page = { before: url.before, after: url.after }
-  const { data, error, refetch } = useRead(
+  const {
+    data,
+    error,
+    refetch,
+    isPlaceholderData: isStale,
+  } = useRead(
     'listOrders',
     { query: { ...query, ...page, limit: LIMIT } },
     { live: ['orders'], keepPrevious: true },
   )
-  const held = useHeldRows(JSON.stringify({ ...url, open: undefined }), data?.orders, ({ id }) => id)
+  const held = useHeldRows(
+    JSON.stringify({ ...url, open: undefined }),
+    { rows: data?.orders, isStale },
+    ({ id }) => id,
+  )
   const paging = usePaging(data, data && rangeOf(data, held.rows?.length ?? 0, url))
   return (
     <Page
