@@ -98,6 +98,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.png': 'image/png',
   '.svg': 'image/svg+xml',
   '.txt': 'text/plain',
+  '.webp': 'image/webp',
   '.woff2': 'font/woff2',
 }
 
