@@ -1,11 +1,12 @@
 import { defineConfig } from 'vitest/config'
 
 const SECOND = 1_000
-/** Of e2e: no clock decides in these, or they mostly wait, so two of them run side by side. */
+/** Of e2e: no clock decides in these, or its bounds leave room for a neighbour, so two of them run side by side. */
 const UNHURRIED = [
   'admin',
   'ci-verdict',
   'conformance',
+  'dashboard',
   'dashboard-screens',
   'dashboard-sign-in',
   'dev',
@@ -26,15 +27,19 @@ const UNHURRIED = [
   'kill-points',
   'lifecycle',
   'listen',
+  'observability',
   'orders-races',
   'rate',
   'replay',
   'restores',
   'revoke',
+  'revoke-crash',
   'schema',
   'sdk',
   'secrets',
+  'webhooks',
   'worker',
+  'worker-kills',
 ].map((name) => `${name}.test.ts`)
 /** Bundles the service's programs, of which these tests start about a thousand. */
 const globalSetup = [new URL('./e2e/global-setup.ts', import.meta.url).pathname]

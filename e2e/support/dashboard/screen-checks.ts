@@ -4,7 +4,8 @@ import { nextFrame } from './actor.ts'
 
 const NARROW = { width: 320, height: 720 }
 const FIT_MS_MAX = 5_000
-/** The themes differ in colours only. */
+/** The themes differ in colours only. The short form leaves the second to dashboard-screens.test.ts. */
+const THEMES = process.env.SHOPWIRE_E2E_SHORT === '1' ? (['dark'] as const) : (['dark', 'light'] as const)
 const RULES = { dark: 'all', light: 'of colours' } as const
 
 /** Looks at each screen once: what it is for people who cannot see it, in both themes, and whether it fits into a narrow window. */
@@ -26,7 +27,7 @@ export function createScreenChecks(): ScreenChecks {
       if (checked.includes(name)) return
       checked.push(name)
       const size = page.viewportSize()
-      for (const colorScheme of ['dark', 'light'] as const) {
+      for (const colorScheme of THEMES) {
         await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
         await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor()
         for (const found of await seriousOf(page, RULES[colorScheme]))

@@ -1,13 +1,8 @@
-import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { type ApiProcess, type System, startSystem, startTlsProxy, type TlsProxy } from '@shopwire/harness'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { type MailSink, startMailSink } from './mail-sink.ts'
 
 const CHROMIUM = process.env.SHOPWIRE_CHROMIUM ?? '/usr/bin/chromium'
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const WAIT_MS_MAX = 30_000
 
 /** A whole store with its dashboard behind TLS, a mail server, and a browser. */
@@ -36,7 +31,7 @@ export interface WorldOptions {
 }
 
 export async function openWorld({ settings = {}, prepare }: WorldOptions = {}): Promise<World> {
-  const [mail, proxy] = await Promise.all([startMailSink(), startTlsProxy(), buildWeb()])
+  const [mail, proxy] = await Promise.all([startMailSink(), startTlsProxy()])
   const system = await startSystem({
     admission: 'postgres',
     settings: {
@@ -91,10 +86,4 @@ async function stopAll(browser: Browser, system: System, proxy: TlsProxy, mail: 
   await browser.close()
   await system.stop()
   await Promise.all([proxy.close(), mail.stop()])
-}
-
-/** Once per clone: the pages are built as they are shipped. */
-async function buildWeb(): Promise<void> {
-  if (existsSync(`${ROOT}web/dist/index.html.br`)) return
-  await promisify(execFile)('npm', ['run', '--silent', '-w', 'web', 'build'], { cwd: ROOT })
 }
