@@ -37,7 +37,6 @@ const UNHURRIED = [
   'schema',
   'sdk',
   'secrets',
-  'webhooks',
   'worker',
   'worker-kills',
 ].map((name) => `${name}.test.ts`)
