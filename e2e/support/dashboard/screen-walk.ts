@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Page, Request } from 'playwright-core'
+import { seriousFindings } from '../axe.ts'
+import { settledWidth } from './settled-width.ts'
 
 /** How a screen is looked at. */
 export interface Look {
@@ -50,17 +50,8 @@ const NARROW_MAX = 500
 const SETTLED_MS_MAX = 15_000
 /** Nothing is on the way for this long: what an answer asks for next was sent before. */
 const QUIET_MS = 120
-const COLOURS = ['color-contrast', 'link-in-text-block']
-const AXE = readFileSync(
-  createRequire(createRequire(import.meta.url).resolve('@axe-core/playwright')).resolve('axe-core'),
-  'utf8',
-)
-
-interface Finding {
-  readonly id: string
-  readonly impact: string
-  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[]
-}
+/** What a dialog covers was looked at without it. */
+const TOP_LAYER = '[role=dialog][aria-modal=true]'
 
 export function createWalk({ page, account, looks: usual, mustOpen = false, check }: WalkOptions): Walk {
   const problems: string[] = []
@@ -77,10 +68,10 @@ export function createWalk({ page, account, looks: usual, mustOpen = false, chec
       await settled()
       const said = (problem: string) =>
         problems.push(`${account}, ${name}, ${theme}, ${width} px: ${problem}`)
-      const wide = await page.evaluate<number>('document.documentElement.scrollWidth')
+      const wide = await settledWidth(page, width)
       if (wide > width) said(`the page is ${wide} px wide`)
       for (const problem of (await check?.(page)) ?? []) said(problem)
-      if (rules !== 'none') for (const found of await seriousOf(page, rules)) said(found)
+      if (rules !== 'none') for (const found of await seriousFindings(page, rules, TOP_LAYER)) said(found)
       if (PICTURES) await photograph(`${account}-${name}-${width}-${theme}`.replaceAll(/[ ,]+/g, '-'))
     }
     // What is done next is done in a window where everything is visible.
@@ -135,20 +126,4 @@ function watchRequests(page: Page): () => Promise<void> {
     // Whatever fades in is half transparent until then, and has too little contrast.
     await page.evaluate('Promise.all(document.getAnimations().map((one) => one.finished.catch(() => {})))')
   }
-}
-
-async function seriousOf(page: Page, rules: 'all' | 'colours'): Promise<string[]> {
-  if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(AXE)
-  const options = {
-    resultTypes: ['violations'],
-    ...(rules === 'colours' && { runOnly: { type: 'rule', values: COLOURS } }),
-  }
-  // What a dialog covers was looked at without it.
-  const context = "document.querySelector('[role=dialog][aria-modal=true]') ?? document"
-  const findings = await page.evaluate<readonly Finding[]>(
-    `axe.run(${context}, ${JSON.stringify(options)}).then(({ violations }) => violations)`,
-  )
-  return findings
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`))
 }

@@ -1,3 +1,4 @@
+import { csvText } from '../platform/csv.ts'
 import type { SupplierStatement } from '../supply/house-ledger.ts'
 import { day, dollars, table } from './print.ts'
 
@@ -56,12 +57,12 @@ function costText({
 const HEAD =
   'request_id,sku,qty,links,state,requested_at,ended_at,expected_cents,said_cents,cost_cents,more_than_configured'
 
-/** For a spreadsheet. A sku that begins like a formula is kept from being one. */
+/** For a spreadsheet. */
 export function statementCsv({ obligations }: SupplierStatement): string {
   const lines = obligations.map((one) =>
     [
       one.id,
-      quoted(one.sku),
+      csvText(one.sku),
       one.qty,
       one.links ?? '',
       one.stage,
@@ -75,5 +76,3 @@ export function statementCsv({ obligations }: SupplierStatement): string {
   )
   return [HEAD, ...lines].map((line) => `${line}\r\n`).join('')
 }
-
-const quoted = (text: string) => `"${(/^[=+\-@]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`

@@ -6,7 +6,7 @@ import type { Db } from '../platform/db.ts'
 import { every } from '../platform/every.ts'
 import { Refusal } from '../platform/trouble.ts'
 import type { Sessions } from '../sessions/index.ts'
-import { nameOf } from '../sessions/session-store.ts'
+import { keyOfPage } from '../sessions/session-store.ts'
 import type { Area } from './area.ts'
 import { type AccountVersions, readVersions } from './live-queries.ts'
 import type { Member } from './member.ts'
@@ -105,10 +105,10 @@ export function createLive({ db, clock, sessions, onError }: LiveDeps): Live {
 
   async function endClosedSessions() {
     const nowMs = clock.nowMs()
-    const distinct = new Map([...streams].map(({ member }) => [nameOf(member), member]))
+    const distinct = new Map([...streams].map(({ member }) => [keyOfPage(member), member]))
     const stillOpen = await sessions.stillOpen([...distinct.values()], nowMs)
     for (const stream of streams) {
-      const asked = distinct.get(nameOf(stream.member))
+      const asked = distinct.get(keyOfPage(stream.member))
       if (!asked || stillOpen.has(asked)) continue
       end(stream, ENDED)
     }

@@ -1,14 +1,5 @@
+import { monthOf } from '../platform/months.ts'
 import { refuse } from '../platform/trouble.ts'
-
-/** `2026-11`. Months begin and end at 00:00 UTC, whatever the reader's zone: a statement has to be the same for everybody. */
-export function monthOf(at: Date): string {
-  return at.toISOString().slice(0, 7)
-}
-
-export function monthRange(month: string): { readonly from: Date; readonly to: Date } {
-  const [year = 0, number = 1] = month.split('-').map(Number)
-  return { from: new Date(Date.UTC(year, number - 1)), to: new Date(Date.UTC(year, number)) }
-}
 
 /** A month from the account's first one to the present one. */
 export function knownMonth(month: string | undefined, account_created_at: Date, nowMs: number): string {

@@ -1,5 +1,6 @@
 import { ORDER_EXPORT_MAX, type OrderFilters } from '@shopwire/contract/dashboard'
 import { inAccount } from '../platform/account-scope.ts'
+import { csvLine } from '../platform/csv.ts'
 import type { Db } from '../platform/db.ts'
 import { timeInId } from '../platform/ids.ts'
 import { type ListedOrder, resolveSearch, searchOrders } from './order-list-queries.ts'
@@ -70,13 +71,4 @@ function orderLine(order: ListedOrder): string {
     order.idempotency_key,
     order.key_id,
   ])
-}
-
-/** A cell that a spreadsheet would take for a formula begins with an apostrophe instead. */
-export function csvLine(cells: readonly string[]): string {
-  const safe = cells.map((cell) => {
-    const text = /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell
-    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
-  })
-  return `${safe.join(',')}\r\n`
 }

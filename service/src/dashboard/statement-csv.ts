@@ -1,6 +1,7 @@
 import { readTransfers, type TransferFilter } from '../ledger/statement.ts'
 import type { Transfer } from '../ledger/transfer.ts'
 import { inAccount } from '../platform/account-scope.ts'
+import { csvText } from '../platform/csv.ts'
 import type { Db } from '../platform/db.ts'
 
 const CHUNK = 2_000
@@ -54,21 +55,14 @@ function csvLine(transfer: Transfer): string {
     decimal(transfer.balance_after_cents - change),
     decimal(transfer.balance_after_cents),
     'USD',
-    text(transfer.order_id),
-    text(transfer.reference),
-    text(transfer.note),
-    text(transfer.id),
+    csvText(transfer.order_id),
+    csvText(transfer.reference),
+    csvText(transfer.note),
+    csvText(transfer.id),
   ].join(',')}\r\n`
 }
 
 export function decimal(cents: number): string {
   const digits = String(Math.abs(cents)).padStart(3, '0')
   return `${cents < 0 ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`
-}
-
-/** Always quoted. A spreadsheet runs what begins with one of these characters; with an apostrophe in front it shows it. */
-function text(value: string | null): string {
-  if (value === null) return ''
-  const inert = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
-  return `"${inert.replaceAll('"', '""')}"`
 }

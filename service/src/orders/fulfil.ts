@@ -273,7 +273,7 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, received?: Received): 
   const refilled = received && fresh.length > 0 ? [received.item_id] : []
   if (received) await returnToPool(tx, vault, received.item_id, fresh, nowMs)
   const stored = { isNew: isNew.length, pooled: fresh.length }
-  const overCost = request && (await endRequest(tx, request, stored, nowMs))
+  const ended = request && (await endRequest(tx, request, stored, nowMs))
   await markPools(tx, [...changedPools, ...refilled], nowMs)
   const isDelivered = isPaid && still.length === 0
   if (isDelivered) await finishDelivery(tx, order, nowMs)
@@ -283,7 +283,7 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, received?: Received): 
   else await wakeOrdersOf(tx, refilled)
   const deliveredAfterMs =
     isDelivered && locked ? Math.max(0, nowMs - locked.created_at.getTime()) : undefined
-  return { open: still, requests, soldBefore, overCost, setAside, low, deliveredAfterMs }
+  return { open: still, requests, soldBefore, overCost: ended?.overCost, setAside, low, deliveredAfterMs }
 }
 
 async function suppliesOf(db: Db, open: readonly OpenLine[]): Promise<Map<string, ItemSupply>> {

@@ -108,8 +108,8 @@ export async function putPassword(tx: Tx, person_id: string, hash: string, nowMs
   await insertCredential(tx, credential, nowMs)
 }
 
-/** Sign-ins that wait for their second half, and links to choose a new password. */
-export const forgetHalves = (tx: Tx, person_id: string) =>
+/** Sign-ins that wait for the second factor, and links to choose a new password. */
+export const forgetPending = (tx: Tx, person_id: string) =>
   tx.run(sql`delete from verifications where value = ${person_id}`)
 
 export const selectPasswordHash = (db: Queryable, person_id: string) =>

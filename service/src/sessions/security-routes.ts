@@ -15,7 +15,7 @@ import { shownPasskey } from './factor-routes.ts'
 import type { IdentityArea } from './identity-call.ts'
 import {
   assertPersonName,
-  forgetHalves,
+  forgetPending,
   markPasskeyUsed,
   selectAccountsOf,
   selectFactors,
@@ -149,7 +149,7 @@ export function securityRoutes(context: IdentityContext): Pick<IdentityArea<Rout
       const hash = await passwords.hash(call.body.new)
       const token = await db.transaction(async (tx) => {
         await updatePasswordHash(tx, person.id, hash, call.nowMs)
-        await forgetHalves(tx, person.id)
+        await forgetPending(tx, person.id)
         // Whoever else knew the old one is out; this browser stays, under a new token.
         await endSessionsOf(tx, person.id, session_id)
         const renewed = await rotateSession(tx, session_id, { isSteppedUp: false }, call.nowMs)

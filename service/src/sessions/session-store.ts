@@ -142,14 +142,14 @@ export async function stillSignedIn<One extends SessionInAccount>(
         on m.person_id = asked.person_id and m.account_id = asked.account_id
      where s.expires_at > ${new Date(nowMs)}
        and s.last_seen_at > ${new Date(nowMs - limits.idleMs)}`)
-  const open = new Set(rows.map(nameOf))
-  return new Set(sessions.filter((one) => open.has(nameOf(one))))
+  const open = new Set(rows.map(keyOfPage))
+  return new Set(sessions.filter((one) => open.has(keyOfPage(one))))
 }
 
 type PageName = Pick<SessionInAccount, 'session_id' | 'account_id'>
 
 /** A session may have pages in two accounts open at a time. */
-export const nameOf = ({ session_id, account_id }: PageName) => `${session_id} ${account_id}`
+export const keyOfPage = ({ session_id, account_id }: PageName) => `${session_id} ${account_id}`
 
 /**
  * The same session under a new token, at a change of what it may do: whoever had the old token is out. It does not last longer for

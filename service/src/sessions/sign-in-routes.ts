@@ -20,7 +20,7 @@ import {
 import { COOKIES, clearCookie, csrfTokenOf, readCookie, setCookie } from './cookies.ts'
 import type { IdentityArea } from './identity-call.ts'
 import {
-  forgetHalves,
+  forgetPending,
   markEmailVerified,
   markPasskeyUsed,
   type Person,
@@ -235,7 +235,7 @@ export function signInRoutes(context: IdentityContext): Pick<IdentityArea<Routes
       await db.transaction(async (tx) => {
         await markEmailVerified(tx, person.id, call.nowMs)
         await putPassword(tx, person.id, hash, call.nowMs)
-        await forgetHalves(tx, person.id)
+        await forgetPending(tx, person.id)
         await endSessionsOf(tx, person.id, null)
         await recordForPerson(tx, call, person, 'password.reset', person.id)
         await tellPerson(

@@ -4,17 +4,11 @@ import type { Keyring } from '../platform/encryption.ts'
 import { refuse } from '../platform/trouble.ts'
 import { askSupplier, type SupplierReply } from './ask-supplier.ts'
 import type { LinkVault } from './gift-link.ts'
-import { costOf, requestId } from './obligation.ts'
+import { requestId } from './obligation.ts'
 import { markPools, returnToPool } from './pool.ts'
 import { lockItemSupply } from './queries.ts'
 import { endRequest, recordReceived } from './receive.ts'
-import {
-  lockWrittenOff,
-  recordCollecting,
-  recordRefusal,
-  SOLD_BEFORE,
-  type SupplierRequest,
-} from './request-queries.ts'
+import { lockWrittenOff, recordCollecting, recordRefusal, type SupplierRequest } from './request-queries.ts'
 import { getSupplier, openSupplierSecret } from './suppliers.ts'
 
 /** Sends a written-off request once more. No transaction is open while the supplier answers. */
@@ -71,9 +65,8 @@ export async function recordCollected(
   const fresh = await recordReceived(tx, vault, request, reply.links, nowMs)
   const links = fresh.length
   await returnToPool(tx, vault, item_id, fresh, nowMs)
-  await endRequest(tx, { ...request, said_cents }, { isNew: links, pooled: links }, nowMs)
+  const ended = await endRequest(tx, { ...request, said_cents }, { isNew: links, pooled: links }, nowMs)
   await markPools(tx, [item_id], nowMs)
-  if (links === 0) return { ...nothing, outcome: 'refused', error: SOLD_BEFORE }
-  const error = links < request.qty ? SOLD_BEFORE : null
-  return { outcome: 'collected', item_id, links, cost_cents: costOf(request, said_cents, links), error }
+  const { cost_cents, error } = ended
+  return { outcome: ended.stage === 'refused' ? 'refused' : 'collected', item_id, links, cost_cents, error }
 }

@@ -1,4 +1,5 @@
 import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import { monthRange } from '../platform/months.ts'
 import { refuse } from '../platform/trouble.ts'
 import { requestId } from './obligation.ts'
 import type { SupplierRequest } from './request-queries.ts'
@@ -145,7 +146,7 @@ export interface SupplierStatement {
   readonly now: SupplierBalance
 }
 
-const MONTH_FORM = /^(\d{4})-(0[1-9]|1[0-2])$/
+const MONTH_FORM = /^\d{4}-(0[1-9]|1[0-2])$/
 
 /** One month of a supplier, in UTC, to compare with its invoice. Run it in one snapshot. */
 export async function readSupplierStatement(
@@ -153,11 +154,9 @@ export async function readSupplierStatement(
   supplier: string,
   month: string,
 ): Promise<SupplierStatement> {
-  const [, year, number] = MONTH_FORM.exec(month) ?? []
-  if (year === undefined)
+  if (!MONTH_FORM.test(month))
     throw refuse('invalid_request', `"${month}" is not a month: write it as year and month, such as 2026-11.`)
-  const from = new Date(Date.UTC(Number(year), Number(number) - 1))
-  const until = new Date(Date.UTC(Number(year), Number(number)))
+  const { from, to: until } = monthRange(month)
   const [now] = await selectBalances(tx, supplier)
   if (!now) {
     throw refuse('not_found', `There is no supplier "${supplier}". "suppliers list" shows all there are.`)

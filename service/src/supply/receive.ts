@@ -18,6 +18,15 @@ export async function recordReceived(
   return links.filter((_, n) => isNew[n])
 }
 
+/** How a request ended. */
+export interface Ended {
+  readonly stage: 'fulfilled' | 'collected' | 'refused'
+  /** What was booked; null when nothing was, or nobody knew the cost. */
+  readonly cost_cents: number | null
+  readonly error: string | null
+  readonly overCost: OverCost | undefined
+}
+
 /** The supplier asked more than was expected. It is booked all the same, and the statement marks it. */
 export interface OverCost {
   readonly said_cents: number
@@ -33,13 +42,13 @@ export async function endRequest(
   request: FencedRequest & Price & { readonly said_cents: number | null },
   { isNew, pooled }: { readonly isNew: number; readonly pooled: number },
   nowMs: number,
-): Promise<OverCost | undefined> {
+): Promise<Ended> {
   const { said_cents } = request
   const at = new Date(nowMs)
   if (isNew === 0) {
     const refused = await recordRefusal(tx, request, { stage: 'refused', error: SOLD_BEFORE }, at)
     assert(refused === 1, 'a request whose links arrived was open or written off')
-    return undefined
+    return { stage: 'refused', cost_cents: null, error: SOLD_BEFORE, overCost: undefined }
   }
   const error = isNew < request.qty ? SOLD_BEFORE : null
   const cost_cents = costOf(request, said_cents, isNew)
@@ -48,5 +57,5 @@ export async function endRequest(
   assert(ended === 1, 'a request whose links arrived was open or written off')
   const expected_cents = expectedCost(request)
   const isOver = said_cents !== null && expected_cents !== null && said_cents > expected_cents
-  return isOver ? { said_cents, expected_cents } : undefined
+  return { stage, cost_cents, error, overCost: isOver ? { said_cents, expected_cents } : undefined }
 }

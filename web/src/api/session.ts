@@ -1,5 +1,5 @@
 import type { Role } from '@shopwire/contract/dashboard'
-import { queryOptions, useQuery } from '@tanstack/react-query'
+import { type QueryFilters, queryOptions, useQuery } from '@tanstack/react-query'
 import { api, type Reply } from './client.ts'
 import { queryClient } from './query-client.ts'
 import { betweenActs, setCsrfToken } from './transport.ts'
@@ -18,6 +18,11 @@ export const sessionQuery = queryOptions({
 
 /** Reads the session again: after signing in, stepping up, switching accounts, and when a CSRF token was refused. */
 export const renewSession = (): Promise<Session> => queryClient.fetchQuery({ ...sessionQuery, staleTime: 0 })
+
+/** What was read as a member of an account: everything but the session. */
+export const readsOfAccount: QueryFilters = {
+  predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0],
+}
 
 export function useSession(): Session | undefined {
   return useQuery(sessionQuery).data

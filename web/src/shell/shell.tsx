@@ -6,7 +6,7 @@ import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useRouter } from '@tanstack/react-router'
 import { type MouseEvent, type ReactNode, useEffect, useRef } from 'react'
 import { openLive } from '../api/live.ts'
-import { renewSession, type Session, sessionQuery } from '../api/session.ts'
+import { readsOfAccount, renewSession, type Session } from '../api/session.ts'
 import { Time } from '../components/time.tsx'
 import { useKeys } from '../lib/keyboard.ts'
 import { shell } from '../strings/shell.ts'
@@ -112,7 +112,7 @@ function StoreBanner({ store }: { readonly store: StoreState | undefined }) {
 /** The stream was ended: the session is over, or the reader was removed. Nothing of the account may stay. */
 async function leaveAccount(client: QueryClient): Promise<void> {
   await renewSession()
-  client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] })
+  client.removeQueries(readsOfAccount)
 }
 
 function useGoToKeys(): void {

@@ -1,6 +1,6 @@
 import { api } from '../api/client.ts'
 import { queryClient } from '../api/query-client.ts'
-import { renewSession } from '../api/session.ts'
+import { readsOfAccount, renewSession } from '../api/session.ts'
 import { showFailure, showNote } from '../components/toasts.tsx'
 import { shell } from '../strings/shell.ts'
 
@@ -10,8 +10,8 @@ export async function switchAccount(account_id: string, name: string): Promise<v
     await api.act('switchAccount', { account_id })
     await renewSession()
     // Nothing of the other account may stay on the screen.
-    queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'getSession' })
-    await queryClient.resetQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'getSession' })
+    queryClient.removeQueries(readsOfAccount)
+    await queryClient.resetQueries(readsOfAccount)
     showNote(shell.account.switched(name))
   } catch (error) {
     showFailure(shell.account.notSwitched, error)
