@@ -420,6 +420,30 @@ begin
 end
 $$;
 
+CREATE FUNCTION public.oldest_snapshot() RETURNS TABLE(kind text, name text, application_name text, role text, state text, horizon text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+  select h.kind, h.name, h.application_name, h.role, h.state, h.horizon::text
+    from (select 'session' as kind, pid::text as name, application_name, usename::text as role, state, backend_xmin as horizon
+            from pg_stat_activity
+           where backend_xmin is not null
+             -- Those of other databases do not matter; a standby that reports its own has none.
+             and coalesce(datname, current_database()) = current_database()
+             and pid <> pg_backend_pid()
+             and backend_type <> 'autovacuum worker'
+           union all
+          select 'prepared transaction', gid, null, owner::text, 'prepared', transaction
+            from pg_prepared_xacts
+           where database = current_database()
+           union all
+          select 'replication slot', slot_name::text, null, null, case when active then 'active' else 'inactive' end, xmin
+            from pg_replication_slots
+           where xmin is not null) h
+   order by age(h.horizon) desc, h.kind, h.name
+   limit 1
+$$;
+
 CREATE FUNCTION public.open_invitations_for(p_email text, p_now timestamp with time zone) RETURNS TABLE(account_id text, id text)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'public', 'pg_temp'
@@ -611,7 +635,9 @@ begin
     values (p_account_id, 'deliver', v_endpoint_id, clock_timestamp(), p_created_at)
         on conflict (account_id, queue, subject) do update
        set run_at = least(j.run_at, excluded.run_at),
-           is_woken = true;
+           is_woken = true,
+           -- It may wait among many with a change of the catalogue; an event of its own is not one of many.
+           is_backlog = false;
   end if;
 end
 $$;
@@ -973,6 +999,7 @@ CREATE TABLE public.item_supply (
     pool_left integer DEFAULT 0 NOT NULL,
     cost_cents bigint,
     fallback_cost_cents bigint,
+    pool_from text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
     CONSTRAINT item_supply_check CHECK (((source = 'supplier'::text) = (supplier IS NOT NULL))),
     CONSTRAINT item_supply_check1 CHECK (((fallback IS NULL) OR ((supplier IS NOT NULL) AND (fallback <> supplier)))),
     CONSTRAINT item_supply_pool_left_check CHECK ((pool_left >= 0)),
@@ -1012,6 +1039,9 @@ CREATE TABLE public.jobs (
     is_failing boolean DEFAULT false NOT NULL,
     note text,
     created_at timestamp with time zone NOT NULL,
+    is_backlog boolean DEFAULT false NOT NULL,
+    failures integer DEFAULT 0 NOT NULL,
+    dead_at timestamp with time zone,
     CONSTRAINT jobs_note_check CHECK ((char_length(note) <= 500))
 )
 WITH (autovacuum_vacuum_scale_factor='0.0', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0');
@@ -1091,6 +1121,14 @@ CREATE TABLE public.order_attempts (
     status smallint NOT NULL,
     outcome text NOT NULL,
     is_sent boolean NOT NULL
+);
+
+CREATE TABLE public.order_backlog (
+    is_single boolean DEFAULT true NOT NULL,
+    waiting bigint NOT NULL,
+    oldest_due_at timestamp with time zone,
+    valid_until timestamp with time zone NOT NULL,
+    CONSTRAINT order_backlog_is_single_check CHECK (is_single)
 );
 
 CREATE TABLE public.order_lines (
@@ -1253,6 +1291,12 @@ CREATE TABLE public.refund_rule (
     CONSTRAINT refund_rule_only_row_check CHECK (only_row),
     CONSTRAINT refund_rule_per_hour_max_check CHECK ((per_hour_max > 0)),
     CONSTRAINT refund_rule_window_count_check CHECK ((window_count >= 0))
+);
+
+CREATE TABLE public.restocked_items (
+    item_id text NOT NULL,
+    restocked_at timestamp with time zone NOT NULL,
+    is_source_changed boolean DEFAULT false NOT NULL
 );
 
 CREATE TABLE public.schema_functions (
@@ -1493,6 +1537,16 @@ CREATE TABLE public.verify_runs (
     CONSTRAINT verify_runs_rules_check CHECK ((rules > 0))
 );
 
+CREATE TABLE public.waiting_lines (
+    account_id text NOT NULL,
+    order_id text NOT NULL COLLATE pg_catalog."C",
+    line integer NOT NULL,
+    item_id text NOT NULL,
+    missing integer NOT NULL,
+    CONSTRAINT waiting_lines_missing_check CHECK ((missing > 0))
+)
+WITH (autovacuum_vacuum_scale_factor='0.0', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0');
+
 CREATE TABLE public.webhook_endpoints (
     account_id text NOT NULL,
     id text NOT NULL COLLATE pg_catalog."C",
@@ -1657,6 +1711,9 @@ ALTER TABLE ONLY public.operator_invitations
 ALTER TABLE ONLY public.order_attempts
     ADD CONSTRAINT order_attempts_pkey PRIMARY KEY (account_id, idempotency_key, request_id);
 
+ALTER TABLE ONLY public.order_backlog
+    ADD CONSTRAINT order_backlog_pkey PRIMARY KEY (is_single);
+
 ALTER TABLE ONLY public.order_lines
     ADD CONSTRAINT order_lines_pkey PRIMARY KEY (account_id, order_id, n);
 
@@ -1704,6 +1761,9 @@ ALTER TABLE ONLY public.pool_links
 
 ALTER TABLE ONLY public.refund_rule
     ADD CONSTRAINT refund_rule_pkey PRIMARY KEY (only_row);
+
+ALTER TABLE ONLY public.restocked_items
+    ADD CONSTRAINT restocked_items_pkey PRIMARY KEY (item_id);
 
 ALTER TABLE ONLY public.schema_functions
     ADD CONSTRAINT schema_functions_pkey PRIMARY KEY (path);
@@ -1759,6 +1819,9 @@ ALTER TABLE ONLY public.verifications
 ALTER TABLE ONLY public.verify_runs
     ADD CONSTRAINT verify_runs_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.waiting_lines
+    ADD CONSTRAINT waiting_lines_pkey PRIMARY KEY (account_id, order_id, line);
+
 ALTER TABLE ONLY public.webhook_endpoints
     ADD CONSTRAINT webhook_endpoints_pkey PRIMARY KEY (account_id, id);
 
@@ -1812,7 +1875,7 @@ CREATE UNIQUE INDEX invitations_open ON public.invitations USING btree (account_
 
 CREATE UNIQUE INDEX items_revision ON public.items USING btree (revision, id);
 
-CREATE INDEX jobs_due ON public.jobs USING btree (queue, is_failing, run_at);
+CREATE INDEX jobs_due_by_lane ON public.jobs USING btree (queue, is_failing, is_backlog, run_at);
 
 CREATE INDEX key_usage_hour ON public.key_usage USING btree (hour);
 
@@ -1826,7 +1889,7 @@ CREATE INDEX order_links_kek ON public.order_links USING btree (link_kek_id);
 
 CREATE INDEX orders_awaiting ON public.orders USING btree (created_at, account_id, id) WHERE (status = 'paid'::text);
 
-CREATE INDEX orders_created ON public.orders USING brin (created_at) WITH (autosummarize='on');
+CREATE INDEX orders_by_time ON public.orders USING btree (created_at);
 
 CREATE INDEX orders_not_delivered ON public.orders USING btree (account_id, status, id) WHERE (status <> 'delivered'::text);
 
@@ -1885,6 +1948,8 @@ CREATE INDEX used_codes_expires ON public.used_codes USING btree (expires_at);
 CREATE INDEX verifications_expires ON public.verifications USING btree (expires_at);
 
 CREATE INDEX verifications_identifier ON public.verifications USING btree (identifier);
+
+CREATE INDEX waiting_lines_item ON public.waiting_lines USING btree (item_id, order_id, account_id, line);
 
 CREATE UNIQUE INDEX webhook_endpoints_live ON public.webhook_endpoints USING btree (account_id) WHERE (ended_at IS NULL);
 
@@ -2005,6 +2070,9 @@ ALTER TABLE ONLY public.transfers
 ALTER TABLE ONLY public.used_codes
     ADD CONSTRAINT used_codes_person_id_fkey FOREIGN KEY (person_id) REFERENCES public.people(id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.waiting_lines
+    ADD CONSTRAINT waiting_lines_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
 ALTER TABLE ONLY public.webhook_endpoints
     ADD CONSTRAINT webhook_endpoints_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
 
@@ -2068,6 +2136,8 @@ CREATE POLICY all_accounts ON public.top_up_reversals TO shopwire_app USING (tru
 CREATE POLICY all_accounts ON public.top_ups TO shopwire_app USING (true) WITH CHECK (true);
 
 CREATE POLICY all_accounts ON public.transfers TO shopwire_app USING (true) WITH CHECK (true);
+
+CREATE POLICY all_accounts ON public.waiting_lines TO shopwire_app USING (true) WITH CHECK (true);
 
 CREATE POLICY all_accounts ON public.webhook_endpoints TO shopwire_app USING (true) WITH CHECK (true);
 
@@ -2183,6 +2253,8 @@ ALTER TABLE public.top_ups ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.transfers ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE public.waiting_lines ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE public.webhook_endpoints ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.webhook_secrets ENABLE ROW LEVEL SECURITY;
@@ -2224,6 +2296,9 @@ GRANT ALL ON FUNCTION public.forget_old_refusals(p_account_id text, p_order_id t
 
 REVOKE ALL ON FUNCTION public.note_access_change() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.note_access_change() TO shopwire_app;
+
+REVOKE ALL ON FUNCTION public.oldest_snapshot() FROM PUBLIC;
+GRANT ALL ON FUNCTION public.oldest_snapshot() TO shopwire_app;
 
 REVOKE ALL ON FUNCTION public.open_invitations_for(p_email text, p_now timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.open_invitations_for(p_email text, p_now timestamp with time zone) TO shopwire_app;
@@ -2436,6 +2511,8 @@ GRANT SELECT,UPDATE ON TABLE public.operator_invitations TO shopwire_dashboard;
 GRANT SELECT,INSERT ON TABLE public.order_attempts TO shopwire_app;
 GRANT SELECT ON TABLE public.order_attempts TO shopwire_dashboard;
 
+GRANT SELECT,INSERT,UPDATE ON TABLE public.order_backlog TO shopwire_app;
+
 GRANT SELECT,INSERT ON TABLE public.order_lines TO shopwire_app;
 GRANT SELECT ON TABLE public.order_lines TO shopwire_dashboard;
 
@@ -2528,6 +2605,8 @@ GRANT UPDATE(set_aside_at) ON TABLE public.pool_links TO shopwire_app;
 
 GRANT SELECT,UPDATE ON TABLE public.refund_rule TO shopwire_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.restocked_items TO shopwire_app;
+
 GRANT SELECT ON TABLE public.schema_functions TO shopwire_app;
 GRANT SELECT ON TABLE public.schema_functions TO shopwire_dashboard;
 
@@ -2590,6 +2669,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.verifications TO shopwire_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.verifications TO shopwire_dashboard;
 
 GRANT SELECT,INSERT ON TABLE public.verify_runs TO shopwire_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.waiting_lines TO shopwire_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_endpoints TO shopwire_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_endpoints TO shopwire_dashboard;

@@ -25,6 +25,7 @@ export async function provisionDatabase(postgres: Postgres, name: string): Promi
     select 'create role shopwire_app nologin' where to_regrole('shopwire_app') is null \\gexec
     select 'create role shopwire_dashboard nologin' where to_regrole('shopwire_dashboard') is null \\gexec
     select 'create role ${owner.role} login createrole' where to_regrole('${owner.role}') is null \\gexec
+    grant pg_read_all_stats to ${owner.role};
     select 'create role ${app.role} login in role shopwire_app' where to_regrole('${app.role}') is null \\gexec
     select 'create role ${dashboard.role} login in role shopwire_dashboard' where to_regrole('${dashboard.role}') is null \\gexec
     alter role ${owner.role} password '${owner.password}';

@@ -14,8 +14,8 @@ import { createOperator } from '../src/operations/operator.ts'
 import { composeEvent } from '../src/orders/compose-event.ts'
 import { createEvidenceWriter } from '../src/orders/evidence.ts'
 import { createFulfilment } from '../src/orders/fulfil.ts'
+import { FULFIL_QUEUE } from '../src/orders/fulfil-queue.ts'
 import { hashCart, type Outcome, placeOrder } from '../src/orders/place-order.ts'
-import { FULFIL_QUEUE } from '../src/orders/waiting.ts'
 import { type Db, type Queryable, sql, type Tx } from '../src/platform/db.ts'
 import type { GuardedClient } from '../src/platform/guarded-client.ts'
 import { newId } from '../src/platform/ids.ts'
@@ -107,6 +107,8 @@ export async function openPastStore({ env, actor, openClient, random }: PastStor
     attempts: 0,
     created_at: new Date(nowMs),
     is_failing: false,
+    is_backlog: false,
+    failures: 0,
   })
 
   return {

@@ -4,9 +4,11 @@ import { selectRevision } from './catalogue/queries.ts'
 import type { Config } from './config.ts'
 import { closeAccountDays } from './ledger/account-days.ts'
 import { moneyLoops } from './money-wiring.ts'
+import { createBacklogCounter } from './orders/backlog.ts'
 import { deleteOldEvidence } from './orders/evidence.ts'
 import { createRefundRule } from './orders/refund-rule.ts'
 import { restoreOwedJobs } from './orders/waiting.ts'
+import { markOverlooked, wakeOrdersParkedBefore, wakeRestocked } from './orders/wake-waiting.ts'
 import type { Clock } from './platform/clock.ts'
 import { createClockWatch } from './platform/clock-watch.ts'
 import type { Db } from './platform/db.ts'
@@ -15,6 +17,7 @@ import { every, type Repeating } from './platform/every.ts'
 import type { Log } from './platform/log.ts'
 import { createMailSender, deleteOldMail, smtpSender } from './platform/mail.ts'
 import type { Metrics } from './platform/metrics.ts'
+import { createSnapshotWatch } from './platform/snapshot-watch.ts'
 import { deleteExpired } from './sessions/session-store.ts'
 import type { LinkVault } from './supply/gift-link.ts'
 import { ANNOUNCE_CHUNK, announceCatalogue } from './webhooks/announce.ts'
@@ -25,6 +28,10 @@ const REFUND_RULE_EVERY_MS = 5_000
 const RETENTION_EVERY_MS = 60_000
 const OPEN_REQUESTS_EVERY_MS = 60_000
 const RETENTION_PAUSE_MS = 100
+const WAKE_EVERY_MS = 100
+const OVERLOOKED_EVERY_MS = 10_000
+const COUNT_LOOK_EVERY_MS = 250
+const SNAPSHOT_EVERY_MS = 10_000
 const CLOSE_DAYS_EVERY_MS = 60_000
 const DAY_MS = 86_400_000
 const MAIL_EVERY_MS = 1_000
@@ -42,11 +49,13 @@ export interface RepeatedWorkDeps {
   readonly metrics: Metrics
   /** False while nobody has confirmed the database: nothing is sent, refunded or removed. */
   mayWork(): boolean
+  /** One worker counts and warns for all. */
+  isLeader(): boolean
 }
 
 /** What a worker does again and again besides its jobs. Every worker does all of it; each piece tolerates the others. */
 export function repeatedWork(config: Config, deps: RepeatedWorkDeps): Repeating {
-  const { db, keyring, vault, clock, log, metrics, mayWork } = deps
+  const { db, keyring, vault, clock, log, metrics, mayWork, isLeader } = deps
   const applyRefundRule = createRefundRule({ db, vault, clock, log, metrics })
   const refunds = every(
     REFUND_RULE_EVERY_MS,
@@ -84,8 +93,30 @@ export function repeatedWork(config: Config, deps: RepeatedWorkDeps): Repeating 
       const restored = await restoreOwedJobs(db)
       if (restored > 0)
         log.warn({ restored }, 'orders with open supplier requests had no job; it was created again')
+      await wakeOrdersParkedBefore(db)
     },
     (error) => log.warn({ err: error }, 'open supplier requests could not be checked'),
+  )
+  const wakeUps = every(
+    WAKE_EVERY_MS,
+    async (isStopped) => {
+      while (!isStopped() && mayWork() && (await wakeRestocked(db)));
+    },
+    (error) => log.warn({ err: error }, 'orders that wait for restocked items could not be woken'),
+  )
+  const overlooked = every(
+    OVERLOOKED_EVERY_MS,
+    async () => {
+      const items = await markOverlooked(db)
+      if (items > 0) log.debug({ items }, 'items with links had waiting orders that nobody was about to wake')
+    },
+    (error) => log.warn({ err: error }, 'items with waiting orders could not be checked'),
+  )
+  const backlog = every(COUNT_LOOK_EVERY_MS, createBacklogCounter(db, isLeader), (error) =>
+    log.warn({ err: error }, 'the waiting orders could not be counted'),
+  )
+  const snapshots = every(SNAPSHOT_EVERY_MS, createSnapshotWatch({ db, log, metrics, isLeader }), (error) =>
+    log.warn({ err: error }, 'the sessions of the database could not be read'),
   )
   /** Removes one chunk after the other until none is left. What has piled up may take minutes, which a stop does not wait for. */
   const retain = (days: number, removeChunk: (before: Date) => Promise<boolean>, onError: string) =>
@@ -147,6 +178,10 @@ export function repeatedWork(config: Config, deps: RepeatedWorkDeps): Repeating 
     announcements,
     clockWatch,
     openRequests,
+    wakeUps,
+    overlooked,
+    backlog,
+    snapshots,
     eventRetention,
     evidenceRetention,
     mail,

@@ -3,7 +3,7 @@ import type { Config } from './config.ts'
 import { exposeStoreFigures, FIGURES_EVERY_MS } from './operations/store-figures.ts'
 import { composeEvent } from './orders/compose-event.ts'
 import { createFulfilment } from './orders/fulfil.ts'
-import { FULFIL_QUEUE } from './orders/waiting.ts'
+import { FULFIL_QUEUE } from './orders/fulfil-queue.ts'
 import { systemClock } from './platform/clock.ts'
 import { watchDatabaseIdentity } from './platform/database-identity.ts'
 import { every } from './platform/every.ts'
@@ -27,7 +27,7 @@ import { repeatedWork } from './worker-loops.ts'
 
 /** The share of the shutdown time that running jobs get to end. */
 const PATIENCE = 0.5
-/** The share of the slots that requests to one supplier may use, and the share of all jobs whose last run failed. */
+/** The share of the slots that requests to one supplier may use, that of what became due in large numbers, and that of failing jobs. */
 const SHARE = 0.5
 
 /** Parts that the emulator replaces. `bin/worker.ts` replaces none, whatever its settings say. */
@@ -54,6 +54,7 @@ export function createWorker(
   const vault = createLinkVault(db, keyring)
   const clock = systemClock
   const asksMax = Math.max(1, Math.floor(config.SHOPWIRE_WORKER_ORDERS * SHARE))
+  const endpointsMax = Math.max(1, Math.floor(config.SHOPWIRE_WORKER_ENDPOINTS * SHARE))
   const fetch = operatorFetch(config.SHOPWIRE_EGRESS_PROXY)
   const obtain = parts.obtain ?? createObtainer({ db, keyring, clock, asksMax, fetch, log, metrics })
   const identity = watchDatabaseIdentity(db, log, metrics)
@@ -64,7 +65,7 @@ export function createWorker(
     queue: FULFIL_QUEUE,
     subjectName: 'order_id',
     concurrency: config.SHOPWIRE_WORKER_ORDERS,
-    failingMax: asksMax,
+    backlogMax: asksMax,
     log,
     metrics,
     work: parts.fulfil?.(fulfil) ?? fulfil,
@@ -73,7 +74,8 @@ export function createWorker(
     queue: DELIVER_QUEUE,
     subjectName: 'endpoint_id',
     concurrency: config.SHOPWIRE_WORKER_ENDPOINTS,
-    failingMax: Math.max(1, Math.floor(config.SHOPWIRE_WORKER_ENDPOINTS * SHARE)),
+    backlogMax: endpointsMax,
+    failingMax: endpointsMax,
     log,
     metrics,
     work: createDelivery({
@@ -97,6 +99,7 @@ export function createWorker(
       random: Math.random,
     }),
   })
+  let isLeader = false
   const repeated = repeatedWork(config, {
     db,
     keyring,
@@ -105,10 +108,14 @@ export function createWorker(
     log,
     metrics,
     mayWork: () => identity.problem() === undefined,
+    isLeader: () => isLeader,
   })
   const worker_id = newId('wrk', clock.nowMs())
   const figures = exposeStoreFigures({ db, log, metrics })
-  const beat = async () => figures.lead((await recordHeartbeat(db, worker_id)).is_leader)
+  const beat = async () => {
+    isLeader = (await recordHeartbeat(db, worker_id)).is_leader
+    figures.lead(isLeader)
+  }
   const heartbeats = every(HEARTBEAT_EVERY_MS, beat, (error) =>
     log.warn({ err: error }, 'the heartbeat of this worker could not be written'),
   )

@@ -15,28 +15,33 @@ import { newReference } from '../src/funding/reference.ts'
 import { closeAccountDays } from '../src/ledger/account-days.ts'
 import { createOperator, type Operator } from '../src/operations/operator.ts'
 import { SEALED_COLUMNS } from '../src/operations/sealed-columns.ts'
+import { createBacklogCounter } from '../src/orders/backlog.ts'
 import { composeEvent } from '../src/orders/compose-event.ts'
 import { createEvidenceWriter, deleteOldEvidence } from '../src/orders/evidence.ts'
 import { createFulfilment } from '../src/orders/fulfil.ts'
+import { FULFIL_QUEUE } from '../src/orders/fulfil-queue.ts'
 import { hashCart, placeOrder } from '../src/orders/place-order.ts'
 import { createRefundRule } from '../src/orders/refund-rule.ts'
-import { FULFIL_QUEUE, restoreOwedJobs } from '../src/orders/waiting.ts'
+import { restoreOwedJobs } from '../src/orders/waiting.ts'
+import { markOverlooked, wakeOrdersParkedBefore, wakeRestocked } from '../src/orders/wake-waiting.ts'
 import { systemClock as clock } from '../src/platform/clock.ts'
 import { nameIdentity, readDatabaseState } from '../src/platform/database-identity.ts'
 import type { Db } from '../src/platform/db.ts'
 import { type Keyring, localKeks, openKeyring } from '../src/platform/encryption.ts'
 import type { Sent } from '../src/platform/guarded-client.ts'
-import { claimJobs, extendLeases, postponeJob, releaseFrozenJobs } from '../src/platform/jobs.ts'
+import { extendLeases, failJob, postponeJob, releaseFrozenJobs, wakeJob } from '../src/platform/jobs.ts'
 import { verifyEncryptionKeys } from '../src/platform/key-checks.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
 import { deleteOldHeartbeats, recordHeartbeat, recordWorkerStop } from '../src/platform/worker-heartbeats.ts'
 import { createLinkVault } from '../src/supply/gift-link.ts'
 import { createObtainer } from '../src/supply/obtain.ts'
+import { lockRestocked, markRestocked, moveBack } from '../src/supply/restocked.ts'
 import { announceCatalogue } from '../src/webhooks/announce.ts'
 import { createDelivery } from '../src/webhooks/deliver.ts'
 import { DELIVER_QUEUE, queueTest, setEndpoint, stopEndpoint } from '../src/webhooks/endpoint.ts'
 import { deleteOldEvents } from '../src/webhooks/retention.ts'
+import { claimFromAllLanes } from '../testing/claim.ts'
 import { openTestDatabase, type TestDatabase } from '../testing/database.ts'
 import { walkIdentity } from '../testing/identity-walk.ts'
 import { itemOf } from '../testing/items.ts'
@@ -79,7 +84,8 @@ test('every transaction locks rows in the documented order, and every locking st
   const fulfil = createFulfilment({ db, vault, clock, log, metrics, obtain })
   /** Claims every order that is due, once. */
   async function fulfilAll() {
-    const jobs = await claimJobs(db, FULFIL_QUEUE, false, 50, LEASE_MS)
+    while (await wakeRestocked(db));
+    const jobs = await claimFromAllLanes(db, FULFIL_QUEUE, { limit: 50, leaseMs: LEASE_MS })
     await extendLeases(db, FULFIL_QUEUE, jobs, LEASE_MS)
     for (const job of jobs) {
       const end = await fulfil(job)
@@ -99,11 +105,9 @@ test('every transaction locks rows in the documented order, and every locking st
       random: Math.random,
     })
     await database.asOwner(`update jobs set run_at = now() where queue = '${DELIVER_QUEUE}'`)
-    for (const isFailing of [false, true]) {
-      for (const job of await claimJobs(db, DELIVER_QUEUE, isFailing, 50, LEASE_MS)) {
-        const end = await deliver(job)
-        if (end.kind !== 'done') await postponeJob(db, job, end)
-      }
+    for (const job of await claimFromAllLanes(db, DELIVER_QUEUE, { limit: 50, leaseMs: LEASE_MS })) {
+      const end = await deliver(job)
+      if (end.kind !== 'done') await postponeJob(db, job, end)
     }
   }
 
@@ -282,6 +286,18 @@ test('every transaction locks rows in the documented order, and every locking st
   await deleteOldHeartbeats(db)
   await releaseFrozenJobs(db, 100)
   await restoreOwedJobs(db)
+  await markOverlooked(db)
+  await wakeOrdersParkedBefore(db)
+  await createBacklogCounter(db, () => true)()
+  await db.transaction(async (tx) => {
+    await markRestocked(tx, ['1'])
+    await lockRestocked(tx, new Date(Date.now() + 1_000))
+    await moveBack(tx, '1')
+  })
+  await wakeJob(db, account_id, DELIVER_QUEUE, 'whe_dead')
+  for (const job of await claimFromAllLanes(db, DELIVER_QUEUE, { limit: 50, leaseMs: 0 }))
+    await failJob(db, job, { waitMs: 0, note: 'test', failuresMax: 1 })
+  await operator.retryDeadLetters(null)
   await verifyEncryptionKeys(db, keyring, SEALED_COLUMNS)
   await database.asOwner('update database_identity set timeline = timeline + 1')
   await operator.confirmDatabase(nameIdentity((await readDatabaseState(db)).present))

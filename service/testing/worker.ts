@@ -1,6 +1,8 @@
 import { createFulfilment } from '../src/orders/fulfil.ts'
-import { FULFIL_QUEUE } from '../src/orders/waiting.ts'
+import { FULFIL_QUEUE } from '../src/orders/fulfil-queue.ts'
+import { wakeRestocked } from '../src/orders/wake-waiting.ts'
 import { systemClock } from '../src/platform/clock.ts'
+import { every } from '../src/platform/every.ts'
 import { createJobRunner } from '../src/platform/job-runner.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
@@ -19,11 +21,25 @@ export function startWorker({ db, keyring, vault }: Shop, logTo?: { write(line: 
     queue: FULFIL_QUEUE,
     subjectName: 'order_id',
     concurrency: 4,
-    failingMax: 2,
+    backlogMax: 2,
     log,
     metrics,
     work,
   })
+  const wakeUps = every(
+    10,
+    async () => {
+      while (await wakeRestocked(db));
+    },
+    () => {},
+  )
   runner.start()
-  return { metrics, stop: () => runner.stop(2_000) }
+  wakeUps.start()
+  return {
+    metrics,
+    async stop() {
+      await wakeUps.stop()
+      await runner.stop(2_000)
+    },
+  }
 }

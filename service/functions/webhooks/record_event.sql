@@ -23,7 +23,9 @@ begin
     values (p_account_id, 'deliver', v_endpoint_id, clock_timestamp(), p_created_at)
         on conflict (account_id, queue, subject) do update
        set run_at = least(j.run_at, excluded.run_at),
-           is_woken = true;
+           is_woken = true,
+           -- It may wait among many with a change of the catalogue; an event of its own is not one of many.
+           is_backlog = false;
   end if;
 end
 $$;

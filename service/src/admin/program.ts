@@ -6,6 +6,7 @@ import { accountCommands } from './accounts.ts'
 import { catalogueCommands } from './catalogue.ts'
 import type { CommandContext } from './command-context.ts'
 import { databaseCommands } from './database.ts'
+import { jobCommands } from './jobs.ts'
 import { keyCommands } from './keys.ts'
 import { maintenanceCommands } from './maintenance.ts'
 import { orderCommands } from './orders.ts'
@@ -49,6 +50,7 @@ export async function runAdmin(outer: CommandContext, argv: readonly string[]): 
   }
   accountCommands(program, context)
   topUpCommands(program, context)
+  jobCommands(program, context)
   keyCommands(program, context)
   peopleCommands(program, context)
   catalogueCommands(program, context)

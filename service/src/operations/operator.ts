@@ -9,6 +9,7 @@ import type { Act } from './act.ts'
 import { catalogueActions } from './catalogue-actions.ts'
 import { databaseActions } from './database-actions.ts'
 import { fundingActions } from './funding-actions.ts'
+import { jobActions } from './job-actions.ts'
 import { notifyPeople } from './notify-people.ts'
 import { orderActions } from './order-actions.ts'
 import { type PeopleActionDeps, peopleActions } from './people-actions.ts'
@@ -51,6 +52,7 @@ export function createOperator(deps: OperatorDeps, actor: string) {
     ...catalogueActions(act),
     ...databaseActions(db, actor, act),
     ...fundingActions(deps.notify ?? notifyPeople(keyring, clock), act),
+    ...jobActions(act),
     ...orderActions(vault, act),
     ...peopleActions(deps, act),
     ...supplierActions({ db, keyring, vault, clock, fetch: deps.fetch ?? fetch }, act),

@@ -14,6 +14,7 @@ import { listWaiting } from '../orders/waiting.ts'
 import { listActions } from '../platform/audit.ts'
 import { readDatabaseState } from '../platform/database-identity.ts'
 import { type Db, sql } from '../platform/db.ts'
+import { selectDeadLetters } from '../platform/jobs.ts'
 import { readSupplierStatement, selectBalances } from '../supply/house-ledger.ts'
 import { requestId } from '../supply/obligation.ts'
 import { selectSetAside, selectSupplies } from '../supply/queries.ts'
@@ -109,6 +110,8 @@ export function createReads(db: Db) {
       const [orders, refund_rule] = await Promise.all([listWaiting(db, limit), readRefundRule(db)])
       return { orders, refund_rule }
     },
+
+    listDeadLetters: (limit: number) => selectDeadLetters(db, limit),
 
     showOrder: async (order_id: string) => readWholeOrder(db, await findOrder(db, order_id)),
     readOrderEvidence: async (order_id: string) => readOrderEvidence(db, await findOrder(db, order_id)),

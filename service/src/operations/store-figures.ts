@@ -184,6 +184,7 @@ const readFigures = (db: Queryable) =>
                      case
                        when leased_until > (select now from clock) then 'leased'
                        when run_at <= (select now from clock) then 'due'
+                       when run_at = 'infinity' and dead_at is not null then 'dead'
                        when run_at = 'infinity' then 'parked'
                        else 'scheduled'
                      end as state

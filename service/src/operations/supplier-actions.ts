@@ -1,6 +1,6 @@
 import { findOrder } from '../orders/find-order.ts'
 import { lockOrder } from '../orders/queries.ts'
-import { retryOrder, wakeOrdersOf } from '../orders/waiting.ts'
+import { retryOrder } from '../orders/waiting.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import type { Keyring } from '../platform/encryption.ts'
@@ -107,7 +107,6 @@ export function supplierActions(deps: SupplierActionDeps, act: Act) {
       return act('supplier.collect', async (tx, nowMs) => {
         await lockOrder(tx, account_id, named.order_id)
         const collected = await recordCollected(tx, vault, request, reply, nowMs)
-        if (collected.links > 0) await wakeOrdersOf(tx, [collected.item_id])
         const result = { id, supplier: request.supplier, ...collected }
         return { result, target: named.order_id, details: { account_id, ...result } }
       })

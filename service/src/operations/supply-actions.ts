@@ -1,4 +1,3 @@
-import { wakeOrdersOf } from '../orders/waiting.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import { checkLink, type LinkVault } from '../supply/gift-link.ts'
@@ -19,7 +18,6 @@ export function supplyActions(db: Db, vault: LinkVault, clock: Clock, act: Act) 
       const rows = await preparePool(vault, item_id, checked, clock.nowMs(), progress)
       return act('pool.load', async (tx, nowMs) => {
         const result = await loadPool(tx, item_id, rows, nowMs)
-        await wakeOrdersOf(tx, [item_id])
         return { result, target: item_id, details: { loaded: result.loaded, known: result.known.length } }
       })
     },
@@ -29,7 +27,6 @@ export function supplyActions(db: Db, vault: LinkVault, clock: Clock, act: Act) 
       const { readable, unreadable } = await examinePool(db, vault, item_id, true)
       return act('pool.restore', async (tx, nowMs) => {
         const change = await setAside(tx, item_id, readable, false, nowMs)
-        await wakeOrdersOf(tx, [item_id])
         const result = { ...change, still_unreadable: unreadable.length }
         return { result, target: item_id, details: { restored: change.changed } }
       })
@@ -40,7 +37,6 @@ export function supplyActions(db: Db, vault: LinkVault, clock: Clock, act: Act) 
       const { readable, unreadable } = await examinePool(db, vault, item_id, false)
       return act('pool.check', async (tx, nowMs) => {
         const change = await setAside(tx, item_id, unreadable, true, nowMs)
-        await wakeOrdersOf(tx, [item_id])
         const result = { ...change, readable: readable.length }
         return { result, target: item_id, details: { set_aside: change.changed } }
       })
@@ -49,7 +45,6 @@ export function supplyActions(db: Db, vault: LinkVault, clock: Clock, act: Act) 
     chooseSource: (item_id: string, choice: Choice): Promise<Chosen> =>
       act('supply.set', async (tx, nowMs) => {
         const result = await chooseSource(tx, item_id, choice, nowMs)
-        await wakeOrdersOf(tx, [item_id])
         return { result, target: item_id, details: { ...choice } }
       }),
   }

@@ -31,9 +31,9 @@ export async function cancelOrder(
   await updateCancelled(tx, account_id, order_id, new Date(nowMs), reason)
   await refund(tx, account_id, { order_id, amount_cents: locked.total_cents }, nowMs)
   const { is_owed } = await selectIsOwed(tx, account_id, order_id)
-  const refilled = await giveBackLinks(tx, vault, order, nowMs)
+  await giveBackLinks(tx, vault, order, nowMs)
   await recordEvent(tx, { type: 'order.cancelled', account_id, order_id }, nowMs)
-  await endOrderJob(tx, order, refilled, is_owed)
+  await endOrderJob(tx, order, is_owed)
   return { order: await finalOrder(tx, order, 'cancelled'), isNew: true }
 }
 
@@ -81,7 +81,7 @@ export async function deliverByHand(
     at += line.missing
   }
   await finishDelivery(tx, order, nowMs)
-  await endOrderJob(tx, order, [], is_owed)
+  await endOrderJob(tx, order, is_owed)
   return { order: await finalOrder(tx, order, 'delivered'), isNew: true }
 }
 
@@ -119,10 +119,9 @@ async function finalOrder(
   return row
 }
 
-/** Returns the items whose pools got links back. */
-async function giveBackLinks(tx: Tx, vault: LinkVault, order: OrderName, nowMs: number): Promise<string[]> {
+async function giveBackLinks(tx: Tx, vault: LinkVault, order: OrderName, nowMs: number): Promise<void> {
   const held = await deleteOrderLinks(tx, order.account_id, order.order_id)
-  if (held.length === 0) return []
+  if (held.length === 0) return
   const row = await selectOrder(tx, order.account_id, order.order_id)
   assert(row, 'a locked order exists')
   const lines = row.lines.filter(({ n }) => held.some(({ line }) => line === n))
@@ -139,5 +138,4 @@ async function giveBackLinks(tx: Tx, vault: LinkVault, order: OrderName, nowMs: 
     await returnToPool(tx, vault, line.id, links, nowMs)
   }
   await markPools(tx, items, nowMs)
-  return items
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import type { JobEnd } from '../platform/job-runner.ts'
-import { assertLease, type Job, LeaseLostError } from '../platform/jobs.ts'
+import { assertLease, finishJob, type Job, LeaseLostError } from '../platform/jobs.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { LinkVault, PoolPlace } from '../supply/gift-link.ts'
@@ -12,7 +12,7 @@ import { endRequest, type OverCost, recordReceived } from '../supply/receive.ts'
 import { type OrderRequestRow, takeOverRequests } from '../supply/request-queries.ts'
 import { finishDelivery, keepLinks } from './delivery.ts'
 import { lockOrder, type OpenLine, selectOpenLines } from './queries.ts'
-import { finishOrderJob, wakeOrdersOf } from './waiting.ts'
+import { startWaiting, stopWaiting } from './waiting-lines.ts'
 
 export interface FulfilDeps {
   readonly db: Db
@@ -279,8 +279,10 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, received?: Received): 
   if (isDelivered) await finishDelivery(tx, order, nowMs)
   // The transaction that ended the order may have removed the job already.
   const isDone = still.length === 0 && requests.length === 0 && (isPaid || isJobThere)
-  if (isDone) await finishOrderJob(tx, job, refilled)
-  else await wakeOrdersOf(tx, refilled)
+  // A job in its first run has not waited for anything before.
+  if (job.attempts > 1) await stopWaiting(tx, order)
+  await startWaiting(tx, order, still)
+  if (isDone) await finishJob(tx, job)
   const deliveredAfterMs =
     isDelivered && locked ? Math.max(0, nowMs - locked.created_at.getTime()) : undefined
   return { open: still, requests, soldBefore, overCost: ended?.overCost, setAside, low, deliveredAfterMs }

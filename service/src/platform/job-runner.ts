@@ -1,5 +1,6 @@
+import { createClaimWindow } from './claim-window.ts'
 import type { Db } from './db.ts'
-import { claimJobs, extendLeases, type Job, LEASE_MS, LeaseLostError, postponeJob } from './jobs.ts'
+import { extendLeases, failJob, type Job, type Lane, LEASE_MS, LeaseLostError, postponeJob } from './jobs.ts'
 import type { Log } from './log.ts'
 import type { JobOutcome, Metrics } from './metrics.ts'
 import { Unavailable } from './trouble.ts'
@@ -22,10 +23,12 @@ export interface JobRunnerOptions {
   readonly subjectName: string
   /** Slots: how many jobs run at a time. */
   readonly concurrency: number
-  /** Of the slots, how many jobs may have whose last run failed: they may take long and fail again. */
-  readonly failingMax: number
+  /** Of the slots, how many the jobs may have that became due in large numbers: nothing else waits for them. Without it, there are none. */
+  readonly backlogMax?: number
+  /** Of the slots, how many jobs may have whose last run failed: they may take long and fail again. Without it, there are none. */
+  readonly failingMax?: number
   readonly log: Log
-  readonly metrics: Pick<Metrics, 'jobsClaimed' | 'jobsEnded'>
+  readonly metrics: Pick<Metrics, 'jobsClaimed' | 'jobsEnded' | 'deadLetters'>
   work(job: Job): Promise<JobEnd>
 }
 
@@ -44,12 +47,20 @@ const EXTEND_EVERY_MS = 3_000
  */
 const POLL_MS = 100
 const UNAVAILABLE_WAIT_MS = 1_000
-const FAILED_WAIT_MS = 60_000
+/** Doubled with every failure in a row. All of them together leave more than an hour to correct what is wrong. */
+const FAILED_WAIT_MS_MIN = 5_000
+const FAILED_WAIT_MS_MAX = 600_000
+const FAILURES_MAX = 15
 const ENDED = { done: 'done', again: 'postponed', parked: 'parked' } as const
 
 export function createJobRunner(db: Db, options: JobRunnerOptions): JobRunner {
-  const { queue, subjectName, concurrency, failingMax, log, metrics, work } = options
+  const { queue, subjectName, concurrency, backlogMax = 0, failingMax = 0, log, metrics, work } = options
   const running = new Map<Job, Promise<void>>()
+  const claimFrom: Readonly<Record<Lane, ReturnType<typeof createClaimWindow>>> = {
+    usual: createClaimWindow(db, queue, 'usual'),
+    backlog: createClaimWindow(db, queue, 'backlog'),
+    failing: createClaimWindow(db, queue, 'failing'),
+  }
   let isStopping = false
   let looping: Promise<void> | undefined
   let extending: NodeJS.Timeout | undefined
@@ -80,20 +91,31 @@ export function createJobRunner(db: Db, options: JobRunnerOptions): JobRunner {
     }
     if (error instanceof LeaseLostError)
       return log.warn({ ...line, next: 'done_by_other_worker' }, 'job lost its lease')
-    const isOurs = outcome === 'failed'
-    const waitMs = isOurs ? FAILED_WAIT_MS : UNAVAILABLE_WAIT_MS
-    const facts = { ...line, next: 'retry', retry_in_s: waitMs / 1_000, err: error }
-    if (isOurs) log.error(facts, 'job failed')
-    else log.warn(facts, 'job interrupted')
-    const note = isOurs ? 'failed on our side; see the log' : `interrupted: ${(error as Error).message}`
+    if (outcome === 'failed') return endWithFailure(job, error, line)
+    const waitMs = UNAVAILABLE_WAIT_MS
+    log.warn({ ...line, next: 'retry', retry_in_s: waitMs / 1_000, err: error }, 'job interrupted')
+    const note = `interrupted: ${(error as Error).message}`
     // The database may be unreachable; then the lease expires.
     await postponeJob(db, job, { waitMs, note }).catch(() => {})
+  }
+
+  async function endWithFailure(job: Job, error: unknown, line: object) {
+    const waitMs = Math.min(FAILED_WAIT_MS_MAX, FAILED_WAIT_MS_MIN * 2 ** job.failures)
+    const note = `failed on our side (${nameError(error)}); see the log`
+    const failed = await failJob(db, job, { waitMs, note, failuresMax: FAILURES_MAX }).catch(() => undefined)
+    if (failed?.is_dead) {
+      metrics.deadLetters.inc({ queue })
+      const facts = { ...line, next: 'dead_letter', failures: job.failures + 1, err: error }
+      log.error(facts, 'job failed too often and is a dead letter: see "shopwire-admin jobs dead"')
+    } else {
+      log.error({ ...line, next: 'retry', retry_in_s: waitMs / 1_000, err: error }, 'job failed')
+    }
   }
 
   async function loop() {
     while (!isStopping) {
       const free = concurrency - running.size
-      let claimed: Job[] = []
+      let claimed: readonly Job[] = []
       let pauseMs = POLL_MS
       try {
         if (free > 0) claimed = await claim(free)
@@ -115,12 +137,23 @@ export function createJobRunner(db: Db, options: JobRunnerOptions): JobRunner {
     }
   }
 
-  /** Failing jobs get the slots that are left, within their share: no other job waits because of them. */
-  async function claim(free: number): Promise<Job[]> {
-    const claimed = await claimJobs(db, queue, false, free, LEASE_MS)
-    const failingNow = [...running.keys()].filter(({ is_failing }) => is_failing).length
-    const left = Math.min(free - claimed.length, failingMax - failingNow)
-    return left > 0 ? [...claimed, ...(await claimJobs(db, queue, true, left, LEASE_MS))] : claimed
+  /**
+   * The backlog is claimed first, up to its share, so that it moves however much else is due; the other slots are never its own. Failing
+   * jobs get what is left, within their share: no other job waits because of them.
+   */
+  async function claim(free: number): Promise<readonly Job[]> {
+    const holding = (is: (job: Job) => boolean) => [...running.keys()].filter(is).length
+    const claimed: Job[] = []
+    const take = async (lane: Lane, limit: number) => {
+      if (limit > 0) claimed.push(...(await claimFrom[lane](limit)))
+    }
+    await take('backlog', Math.min(free, backlogMax - holding(({ is_backlog }) => is_backlog)))
+    await take('usual', free - claimed.length)
+    await take(
+      'failing',
+      Math.min(free - claimed.length, failingMax - holding(({ is_failing }) => is_failing)),
+    )
+    return claimed
   }
 
   function pause(ms: number, untilJobEnds: boolean): Promise<void> {
@@ -162,4 +195,10 @@ export function createJobRunner(db: Db, options: JobRunnerOptions): JobRunner {
 function outcomeOf(error: unknown): JobOutcome {
   if (error instanceof LeaseLostError) return 'lease_lost'
   return error instanceof Unavailable ? 'interrupted' : 'failed'
+}
+
+/** For an operator's list. Never the message of an unknown error: it may hold values. */
+function nameError(error: unknown): string {
+  const { name, code, constraint } = error as { name?: unknown; code?: unknown; constraint?: unknown }
+  return [name, code, constraint].filter((part) => typeof part === 'string').join(' ')
 }

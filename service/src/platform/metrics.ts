@@ -51,7 +51,7 @@ export type StatementLabel = (typeof TIMED_STATEMENTS)[number]
 export const JOB_OUTCOMES = ['done', 'postponed', 'parked', 'interrupted', 'failed', 'lease_lost'] as const
 export type JobOutcome = (typeof JOB_OUTCOMES)[number]
 
-export const JOB_STATES = ['due', 'leased', 'scheduled', 'parked'] as const
+export const JOB_STATES = ['due', 'leased', 'scheduled', 'parked', 'dead'] as const
 
 /** A 3xx, 4xx or 5xx is counted by its class: receivers choose their status, and a label must stay bounded. */
 export const WEBHOOK_OUTCOMES = [
@@ -351,6 +351,12 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
         '"failed" is a fault of ours: look at the error lines. "lease_lost": the worker did not run for ten seconds (suspended or overloaded).',
       labels: { queue: QUEUES, outcome: JOB_OUTCOMES },
     }),
+    deadLetters: counter(WORKER, {
+      name: 'shopwire_dead_letters_total',
+      help: 'Jobs that failed too often on our side and are not tried again.',
+      action: 'shopwire-admin jobs dead lists them with the reason; jobs retry makes them due again.',
+      labels: { queue: QUEUES },
+    }),
     workerSlots: readings(WORKER, {
       name: 'shopwire_worker_slots',
       help: 'How many jobs of a queue this worker takes at a time.',
@@ -365,9 +371,9 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
     }),
     queueJobs: readings(WORKER, {
       name: 'shopwire_queue_jobs',
-      help: 'Jobs in the database: due, leased by a worker, scheduled for later, or parked until something changes.',
+      help: 'Jobs in the database: due, leased by a worker, scheduled for later, parked until something changes, or dead letters.',
       action:
-        '"due" that grows: start workers, or look at what they do. "parked" orders wait for stock or for a person.',
+        '"due" that grows: start workers, or look at what they do. "parked" orders wait for stock or for a person. "dead": shopwire-admin jobs dead.',
       labels: { queue: QUEUES, state: JOB_STATES },
     }),
     queueOldestDue: readings(WORKER, {
@@ -375,6 +381,13 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
       help: 'For how long the oldest due job of a queue has been waiting for a worker; 0 when none is due.',
       action: 'More than a few seconds: too few workers or slots, or a database that is slow.',
       labels: { queue: QUEUES },
+    }),
+
+    oldestSnapshot: reading(WORKER, {
+      name: 'shopwire_oldest_snapshot_seconds',
+      help: 'For how long at least the oldest snapshot of the database has been held; 0 when none is older than a minute.',
+      action:
+        'Dead rows pile up until it ends. The log of the worker names the session ("a session holds an old snapshot"): end a forgotten one.',
     }),
 
     // Mail.

@@ -5,11 +5,13 @@ import { refuse } from '../platform/trouble.ts'
 import {
   ensureItemSupply,
   type ItemSupply,
+  type LockedSupply,
   lockItemSupply,
   type Source,
   updateItemSupply,
 } from './queries.ts'
 import { type OpenAt, selectOpenOfItem } from './request-queries.ts'
+import { markSourceChanged } from './restocked.ts'
 import { getSupplier } from './suppliers.ts'
 
 /** Where an item's links are to come from; omitted members stay unchanged. */
@@ -33,7 +35,7 @@ export interface Chosen extends ItemSupply {
 export async function chooseSource(tx: Tx, item_id: string, choice: Choice, nowMs: number): Promise<Chosen> {
   if (!(await selectItem(tx, item_id))) throw refuse('not_found', `There is no item ${item_id}.`)
   await ensureItemSupply(tx, item_id, 'hand')
-  const [before] = (await lockItemSupply(tx, [item_id])) as [ItemSupply]
+  const [before] = (await lockItemSupply(tx, [item_id])) as [LockedSupply]
   const source = choice.source ?? (choice.supplier ? 'supplier' : before.source)
   const isSupplied = source === 'supplier'
   const supplier = isSupplied ? (choice.supplier ?? before.supplier) : null
@@ -72,6 +74,7 @@ export async function chooseSource(tx: Tx, item_id: string, choice: Choice, nowM
     cost_cents: supplier === null ? null : cost_cents,
     fallback_cost_cents: fallback === null ? null : fallback_cost_cents,
   })
+  await markSourceChanged(tx, item_id)
   await markSupply(tx, item_id, source !== 'pool' || after.pool_left > 0, nowMs)
   return { ...after, open_requests: await selectOpenOfItem(tx, item_id) }
 }

@@ -6,11 +6,11 @@ import { newId } from '../platform/ids.ts'
 import { refuse } from '../platform/trouble.ts'
 import type { LinkVault, PoolPlace } from './gift-link.ts'
 import {
-  addToPoolLeft,
+  changePoolLeft,
   ensureItemSupply,
-  type ItemSupply,
   insertPoolLinks,
   insertSetAside,
+  type LockedSupply,
   lockItemSupply,
   type PoolLinkRow,
   type SealedPoolLink,
@@ -20,6 +20,7 @@ import {
   updateSetAside,
 } from './queries.ts'
 import { recordLinks } from './record-links.ts'
+import { markRestocked } from './restocked.ts'
 
 const BATCH = 1_000
 const POSITION_DIGITS = 7
@@ -69,7 +70,8 @@ export async function loadPool(
   const fresh = rows.filter((_, n) => isNew[n])
   for (let from = 0; from < fresh.length; from += BATCH)
     await insertPoolLinks(tx, fresh.slice(from, from + BATCH), new Date(nowMs))
-  const { pool_left } = await addToPoolLeft(tx, item_id, fresh.length)
+  const { pool_left } = await changePoolLeft(tx, item_id, fresh.length)
+  await markRestocked(tx, [item_id])
   await markPools(tx, [item_id], nowMs)
   const known = isNew.flatMap((wasNew, n) => (wasNew ? [] : [n + 1]))
   return { loaded: fresh.length, known, pool_left }
@@ -85,7 +87,8 @@ export async function returnToPool(
 ): Promise<void> {
   if (links.length === 0) return
   await insertPoolLinks(tx, await preparePool(vault, item_id, links, nowMs), new Date(nowMs))
-  await addToPoolLeft(tx, item_id, links.length)
+  await changePoolLeft(tx, item_id, links.length)
+  await markRestocked(tx, [item_id])
 }
 
 export interface Taken {
@@ -117,18 +120,24 @@ export class PoolUnreadable extends Error {
 export async function takeFromPool(
   tx: Tx,
   vault: LinkVault,
-  supply: ItemSupply,
+  supply: LockedSupply,
   wanted: number,
   nowMs: number,
 ): Promise<Taken> {
   const { item_id, warn_below, pool_left } = supply
+  let { pool_from } = supply
   if (pool_left === 0) return { links: [], setAside: [], isLow: false, pool_left }
   const links: string[] = []
   const setAside: PoolPlace[] = []
   let inARow = 0
   for (;;) {
-    const rows = await takePoolLinks(tx, item_id, wanted - links.length)
+    const lacking = Math.min(wanted, pool_left - setAside.length) - links.length
+    const rows = await takePoolLinks(tx, item_id, pool_from, lacking)
+    // A worker of another release may have added links without saying so.
+    if (rows.length < lacking && pool_from !== '')
+      rows.push(...(await takePoolLinks(tx, item_id, '', lacking - rows.length)))
     rows.sort((a, b) => (a.id < b.id ? -1 : 1))
+    pool_from = rows.at(-1)?.id ?? pool_from
     const opened = await Promise.all(rows.map((row) => openOrUndefined(vault, row)))
     const unreadable = rows.filter((_, n) => opened[n] === undefined)
     links.push(...opened.filter((link) => link !== undefined))
@@ -141,7 +150,7 @@ export async function takeFromPool(
     for (const row of unreadable) await insertSetAside(tx, row, new Date(nowMs))
     if (unreadable.length === 0) break
   }
-  const { pool_left: left } = await addToPoolLeft(tx, item_id, -(links.length + setAside.length))
+  const { pool_left: left } = await changePoolLeft(tx, item_id, -(links.length + setAside.length), pool_from)
   return { links, setAside, isLow: pool_left >= warn_below && left < warn_below, pool_left: left }
 }
 
@@ -184,7 +193,8 @@ export async function setAside(
   const [supply] = await lockItemSupply(tx, [item_id])
   if (!supply) throw refuse('not_found', `Item ${item_id} has no pool.`)
   const changed = await updateSetAside(tx, item_id, ids, isSetAside ? new Date(nowMs) : null)
-  const { pool_left } = await addToPoolLeft(tx, item_id, isSetAside ? -changed : changed)
+  const { pool_left } = await changePoolLeft(tx, item_id, isSetAside ? -changed : changed)
+  await markRestocked(tx, [item_id])
   await markPools(tx, [item_id], nowMs)
   return { changed, pool_left }
 }

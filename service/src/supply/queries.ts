@@ -23,10 +23,15 @@ export const ensureItemSupply = (tx: Tx, item_id: string, source: Source) =>
     values (${item_id}, ${source})
         on conflict (item_id) do nothing`)
 
+export interface LockedSupply extends ItemSupply {
+  /** Everything in the pool up to this id was taken. */
+  readonly pool_from: string
+}
+
 /** Held while adding to or taking from a pool. Locked in the order of the ids, to avoid deadlocks. */
 export const lockItemSupply = (tx: Tx, item_ids: readonly string[]) =>
-  tx.many<ItemSupply>(sql`
-    select item_id, source, supplier, fallback, sku, warn_below, cost_cents, fallback_cost_cents, pool_left
+  tx.many<LockedSupply>(sql`
+    select item_id, source, supplier, fallback, sku, warn_below, cost_cents, fallback_cost_cents, pool_left, pool_from
       from item_supply
      where item_id = any(${item_ids})
      order by item_id
@@ -61,10 +66,12 @@ export const updateItemSupply = (tx: Tx, supply: Omit<ItemSupply, 'pool_left'>) 
      where item_id = ${supply.item_id}
     returning item_id, source, supplier, fallback, sku, warn_below, cost_cents, fallback_cost_cents, pool_left`)
 
-export const addToPoolLeft = (tx: Tx, item_id: string, change: number) =>
+/** Whoever takes says up to where the pool is empty now; what is added may lie before that. */
+export const changePoolLeft = (tx: Tx, item_id: string, change: number, pool_from = '') =>
   tx.one<{ pool_left: number; warn_below: number; source: Source }>(sql`
     update item_supply
-       set pool_left = pool_left + ${change}
+       set pool_left = pool_left + ${change},
+           pool_from = ${pool_from}
      where item_id = ${item_id}
     returning pool_left, warn_below, source`)
 
@@ -107,13 +114,14 @@ export const insertPoolLinks = (tx: Tx, links: readonly PoolLinkRow[], loaded_at
 
 export type TakenPoolLink = PoolLinkRow & { readonly loaded_at: Date }
 
-/** Oldest first, without links that are set aside. The item's supply row must be locked. */
-export const takePoolLinks = (tx: Tx, item_id: string, limit: number) =>
+/** Those after an id, oldest first, without links that are set aside. The item's supply row must be locked. */
+export const takePoolLinks = (tx: Tx, item_id: string, after: string, limit: number) =>
   tx.many<TakenPoolLink>(sql`
     with held as materialized (
       select item_id, id
         from pool_links
        where item_id = ${item_id}
+         and id > ${after}
          and set_aside_at is null
        order by item_id, id
        limit ${limit}

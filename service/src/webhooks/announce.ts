@@ -63,8 +63,8 @@ async function announceChunk(tx: Tx, after: string, revision: number, nowMs: num
       insert into deliveries (account_id, endpoint_id, event_id, created_at, next_at)
       select account_id, endpoint_id, event_id, ${now}::timestamptz, ${now}::timestamptz from announced
     )
-    insert into jobs as j (account_id, queue, subject, run_at, created_at)
-    select account_id, ${DELIVER_QUEUE}, endpoint_id, clock_timestamp(), ${now}::timestamptz
+    insert into jobs as j (account_id, queue, subject, run_at, is_backlog, created_at)
+    select account_id, ${DELIVER_QUEUE}, endpoint_id, clock_timestamp(), true, ${now}::timestamptz
       from announced
      -- The order of everyone who locks several jobs.
      order by account_id, endpoint_id collate "C"

@@ -127,7 +127,7 @@ test('a running worker detects the step without a restart', async () => {
 })
 
 const wake = (subject: string) => wakeJob(database.db, account_id, QUEUE, subject)
-const take = () => claimJobs(database.db, QUEUE, false, 10, LEASE_MS)
+const take = async () => (await claimJobs(database.db, QUEUE, 'usual', { limit: 10, leaseMs: LEASE_MS })).jobs
 const errors = () => lines.filter(({ level }) => level === 'error').map(({ msg }) => msg)
 const logTo = { write: (line: string) => void lines.push(JSON.parse(line)) }
 const monotonicMs = () => performance.now() + passedMs

@@ -5,10 +5,13 @@ import { createJobRunner, type JobEnd } from '../../src/platform/job-runner.ts'
 import {
   claimJobs,
   extendLeases,
+  failJob,
   finishJob,
   type Job,
   LeaseLostError,
   postponeJob,
+  retryDeadLetters,
+  selectDeadLetters,
   wakeJob,
 } from '../../src/platform/jobs.ts'
 import { createLog } from '../../src/platform/log.ts'
@@ -28,17 +31,17 @@ afterAll(() => database.close())
 beforeEach(() => database.asOwner('delete from jobs'))
 
 const add = (subject: string) => wakeJob(database.db, account_id, QUEUE, subject)
-const take = (limit = 10, leaseMs = LEASE_MS, isFailing = false) =>
-  claimJobs(database.db, QUEUE, isFailing, limit, leaseMs)
+const take = async (limit = 10, leaseMs = LEASE_MS) =>
+  (await claimJobs(database.db, QUEUE, 'usual', { limit, leaseMs })).jobs
 const finish = (job: Job) => database.db.transaction((tx) => finishJob(tx, job))
 const left = () =>
   database.db.many<{ subject: string; note: string | null; due: boolean }>(
     sql`select subject, note, run_at <= clock_timestamp() as due from jobs order by subject`,
   )
-const addMany = (count: number) =>
+const addMany = (count: number, isBacklog = false) =>
   database.asOwner(
-    `insert into jobs (account_id, queue, subject, run_at, created_at)
-     select '${account_id}', '${QUEUE}', 'job ' || n, now(), now() from generate_series(1, ${count}) n`,
+    `insert into jobs (account_id, queue, subject, run_at, is_backlog, created_at)
+     select '${account_id}', '${QUEUE}', 'job ' || n, now(), ${isBacklog}, now() from generate_series(1, ${count}) n`,
   )
 /** Pages without rows: the planner then expects one due job, however many are inserted afterwards. */
 const analyseEmptyTable = async () => {
@@ -62,10 +65,12 @@ const takeJobsStatement = () => {
       return []
     },
   }
-  void claimJobs(catcher as unknown as Queryable, QUEUE, false, 10, LEASE_MS)
+  void claimJobs(catcher as unknown as Queryable, QUEUE, 'usual', { limit: 10, leaseMs: LEASE_MS }).catch(
+    () => {},
+  )
   return caught as unknown as { text: string; values: unknown[] }
 }
-const only = (jobs: Job[]) => {
+const only = (jobs: readonly Job[]) => {
   expect(jobs.length).toBe(1)
   return jobs[0] as Job
 }
@@ -145,13 +150,60 @@ describe('a lease', () => {
   })
 })
 
+describe('a dead letter', () => {
+  const dead = () => selectDeadLetters(database.db, 10)
+  const failOnce = async () =>
+    failJob(database.db, only(await take()), { waitMs: 0, note: 'a bug', failuresMax: 3 })
+
+  test('is what a job becomes that failed too often in a row; it is listed with the reason and not claimed again', async () => {
+    await add('a')
+    expect([await failOnce(), await failOnce()]).toEqual([{ is_dead: false }, { is_dead: false }])
+    expect(await dead()).toEqual([])
+    expect(await failOnce()).toEqual({ is_dead: true })
+    expect(await dead()).toMatchObject([{ subject: 'a', failures: 3, note: 'a bug' }])
+    expect(await take()).toEqual([])
+  })
+
+  test('is due again when an operator retries it, with all its attempts', async () => {
+    await add('a')
+    for (let n = 0; n < 3; n += 1) await failOnce()
+    expect(await database.db.transaction((tx) => retryDeadLetters(tx, QUEUE, 'another'))).toEqual([])
+    expect(await database.db.transaction((tx) => retryDeadLetters(tx, QUEUE, null))).toHaveLength(1)
+    expect(await dead()).toEqual([])
+    const [job] = (await claimJobs(database.db, QUEUE, 'backlog', { limit: 1, leaseMs: LEASE_MS })).jobs
+    expect(job).toMatchObject({ subject: 'a', failures: 0 })
+  })
+
+  test('is due again when there is something new to do', async () => {
+    await add('a')
+    for (let n = 0; n < 3; n += 1) await failOnce()
+    await add('a')
+    expect(only(await take()).failures).toBe(3)
+    expect(await dead()).toEqual([])
+  })
+
+  test('is not made of a job that was woken while it failed, or that had succeeded in between', async () => {
+    await add('a')
+    await failOnce()
+    await failOnce()
+    const job = only(await take())
+    await add('a')
+    expect(await failJob(database.db, job, { waitMs: 0, note: 'a bug', failuresMax: 3 })).toEqual({
+      is_dead: false,
+    })
+    await postponeJob(database.db, only(await take()), { waitMs: 0, note: 'worked' })
+    expect(only(await take()).failures).toBe(0)
+  })
+})
+
 describe('a runner', () => {
   const log = createLog('silent')
-  const run = (work: (job: Job) => Promise<JobEnd>, concurrency = 4) => {
+  const run = (work: (job: Job) => Promise<JobEnd>, concurrency = 4, backlogMax = 0) => {
     const runner = createJobRunner(database.db, {
       queue: QUEUE,
       subjectName: 'subject',
       concurrency,
+      backlogMax,
       failingMax: 1,
       log,
       metrics: createMetrics('test'),
@@ -263,6 +315,32 @@ describe('a runner', () => {
     await expect.poll(() => done.length).toBe(10)
     expect(begun.length).toBe(1)
     hanging.resolve({ kind: 'parked', note: 'enough' })
+    await runner.stop(1_000)
+  })
+
+  test('jobs that became due in large numbers get only their share of the slots, and all of it however much else is due', async () => {
+    const released = Promise.withResolvers<void>()
+    const begun: string[] = []
+    const done: string[] = []
+    const runner = run(
+      async (job) => {
+        begun.push(job.subject)
+        if (job.is_backlog) await released.promise
+        await finish(job)
+        done.push(job.subject)
+        return { kind: 'done' }
+      },
+      4,
+      2,
+    )
+    await addMany(50, true)
+    const ofBacklog = () => begun.filter((subject) => subject.startsWith('job ')).length
+    await expect.poll(ofBacklog).toBe(2)
+    for (let n = 0; n < 10; n += 1) await add(`own ${n}`)
+    await expect.poll(() => done.length).toBe(10)
+    expect(ofBacklog()).toBe(2)
+    released.resolve()
+    await expect.poll(() => done.length, { timeout: 5_000 }).toBe(60)
     await runner.stop(1_000)
   })
 

@@ -2,7 +2,8 @@ import { startSupplier } from '@shopwire/harness'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { EXIT } from '../../src/admin/program.ts'
 import { createFulfilment } from '../../src/orders/fulfil.ts'
-import { FULFIL_QUEUE, restoreOwedJobs } from '../../src/orders/waiting.ts'
+import { FULFIL_QUEUE } from '../../src/orders/fulfil-queue.ts'
+import { restoreOwedJobs } from '../../src/orders/waiting.ts'
 import { systemClock as clock } from '../../src/platform/clock.ts'
 import { sql } from '../../src/platform/db.ts'
 import { claimJobs, type Job, LeaseLostError, postponeJob } from '../../src/platform/jobs.ts'
@@ -67,7 +68,7 @@ function newWorker() {
     await shop.database.asOwner(
       `update jobs set run_at = case when subject = '${order}' then now() else 'infinity' end`,
     )
-    for (const job of await claimJobs(db, FULFIL_QUEUE, false, 10, leaseMs))
+    for (const job of (await claimJobs(db, FULFIL_QUEUE, 'usual', { limit: 10, leaseMs })).jobs)
       if (job.subject === order) return job
     throw new Error(`${order} is not due`)
   }

@@ -4,12 +4,12 @@ import { EXIT } from '../../src/admin/program.ts'
 import { composeEvent } from '../../src/orders/compose-event.ts'
 import { sql } from '../../src/platform/db.ts'
 import type { Sent } from '../../src/platform/guarded-client.ts'
-import { claimJobs } from '../../src/platform/jobs.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { ANNOUNCE_CHUNK, announceCatalogue } from '../../src/webhooks/announce.ts'
 import { createDelivery } from '../../src/webhooks/deliver.ts'
 import { DELIVER_QUEUE } from '../../src/webhooks/endpoint.ts'
 import { runAdminOn } from '../../testing/admin.ts'
+import { claimFromAllLanes } from '../../testing/claim.ts'
 import { itemOf, putItems } from '../../testing/items.ts'
 import { openShop, type Shop, type TestKey } from '../../testing/shop.ts'
 
@@ -61,11 +61,7 @@ async function work(laterMs = 1_000) {
     metrics: shop.metrics,
     random: () => 0,
   })
-  const jobs = (
-    await Promise.all(
-      [false, true].map((isFailing) => claimJobs(shop.db, DELIVER_QUEUE, isFailing, 1_000, 0)),
-    )
-  ).flat()
+  const jobs = await claimFromAllLanes(shop.db, DELIVER_QUEUE, { limit: 1_000, leaseMs: 0 })
   const mine = jobs.filter((job) => job.account_id === account_id)
   for (const job of mine) await deliver(job)
 }

@@ -4,10 +4,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { composeEvent } from '../../src/orders/compose-event.ts'
 import { sql } from '../../src/platform/db.ts'
 import type { OpenGuardedClient, Sent } from '../../src/platform/guarded-client.ts'
-import { claimJobs, type Job } from '../../src/platform/jobs.ts'
+import type { Job } from '../../src/platform/jobs.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createDelivery } from '../../src/webhooks/deliver.ts'
 import { DELIVER_QUEUE } from '../../src/webhooks/endpoint.ts'
+import { claimFromAllLanes } from '../../testing/claim.ts'
 import { itemOf, putItems } from '../../testing/items.ts'
 import { openShop, type Shop, type TestKey } from '../../testing/shop.ts'
 
@@ -86,11 +87,7 @@ const work = (job: Job) =>
 
 /** Claims the job of this account's endpoint for the rest of the test. */
 async function takeJob(): Promise<Job> {
-  const jobs = (
-    await Promise.all(
-      [false, true].map((isFailing) => claimJobs(shop.db, DELIVER_QUEUE, isFailing, 1_000, 3_600_000)),
-    )
-  ).flat()
+  const jobs = await claimFromAllLanes(shop.db, DELIVER_QUEUE, { limit: 1_000, leaseMs: 3_600_000 })
   return jobs.find((job) => job.account_id === account_id) as Job
 }
 const isGenuine = ({ headers, body, atMs }: Got, secrets = [secret]) =>

@@ -1,5 +1,5 @@
 import { createFulfilment } from '../../src/orders/fulfil.ts'
-import { FULFIL_QUEUE } from '../../src/orders/waiting.ts'
+import { FULFIL_QUEUE } from '../../src/orders/fulfil-queue.ts'
 import type { Clock } from '../../src/platform/clock.ts'
 import { type Db, sql } from '../../src/platform/db.ts'
 import type { Keyring } from '../../src/platform/encryption.ts'
@@ -82,7 +82,7 @@ export function startSimulatedWorker(deps: WorkerDeps) {
                is_woken = false
          where queue = ${FULFIL_QUEUE}
            and subject = ${order_id}
-        returning account_id, queue, subject, attempts, created_at, is_failing`)
+        returning account_id, queue, subject, attempts, created_at, is_failing, is_backlog, failures`)
       if (!job) return 'no job'
       death = how.death
       stall = how.stall
