@@ -4,6 +4,7 @@ import { growth } from './growth.ts'
 import { type BenchOptions, scales, webhookParts } from './options.ts'
 import { orders } from './orders.ts'
 import { reads } from './reads.ts'
+import { restock } from './restock.ts'
 import { webhooks } from './webhooks.ts'
 
 const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<void>>> = {
@@ -12,6 +13,7 @@ const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<void>>
   growth,
   webhooks,
   dashboard,
+  restock,
 }
 /** A signature lives for a minute, and signing comes before the run. */
 const SECONDS_MAX = 30
