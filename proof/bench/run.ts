@@ -3,6 +3,7 @@ import { dashboard } from './dashboard.ts'
 import { growth } from './growth.ts'
 import { type BenchOptions, scales, webhookParts } from './options.ts'
 import { orders } from './orders.ts'
+import { queue } from './queue.ts'
 import { reads } from './reads.ts'
 import { restock } from './restock.ts'
 import { webhooks } from './webhooks.ts'
@@ -14,6 +15,7 @@ const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<void>>
   webhooks,
   dashboard,
   restock,
+  queue,
 }
 /** A signature lives for a minute, and signing comes before the run. */
 const SECONDS_MAX = 30
