@@ -36,7 +36,7 @@ export function refuse(type: RefusalType, message: string, facts?: Record<string
 
 export class Unavailable extends Error {
   override readonly name = 'Unavailable'
-  /** Which part did not answer: `database`, `admission` or `catalogue`. */
+  /** Which part did not answer: `database`, `admission`, `catalogue` or `journal`. */
   readonly part: string
 
   constructor(part: string, cause: unknown) {

@@ -1,0 +1,75 @@
+import { type Queryable, sql } from './db.ts'
+
+/**
+ * How far a store has come: a counter that workers advance about once a second in the database and then write outside of it. A
+ * database that is behind what is outside was restored to an earlier state, whatever its identity.
+ */
+export interface StorePosition {
+  /** Counts before the position: a database of an earlier generation is obsolete, however far it has come. */
+  readonly generation: number
+  readonly position: number
+  /** By the clock of the database. */
+  readonly at: Date
+}
+
+export function isBehind(
+  a: Pick<StorePosition, 'generation' | 'position'>,
+  b: Pick<StorePosition, 'generation' | 'position'>,
+): boolean {
+  return a.generation < b.generation || (a.generation === b.generation && a.position < b.position)
+}
+
+/** The one that has come furthest. */
+export function newestOf(positions: readonly StorePosition[]): StorePosition | undefined {
+  return positions.reduce<StorePosition | undefined>(
+    (newest, one) => (newest === undefined || isBehind(newest, one) ? one : newest),
+    undefined,
+  )
+}
+
+/**
+ * Advances the position unless another worker has just done so, and returns it. Undefined when the store is closed on this
+ * database: its position has to stay where it was found.
+ */
+export async function advancePosition(db: Queryable): Promise<StorePosition | undefined> {
+  // A position in the future comes from a clock that was set back; the counter must not wait for it.
+  const advanced = await db.maybeOne<StorePosition>(sql`
+    update store_position p
+       set position = p.position + 1,
+           at = clock_timestamp()
+      from database_identity i
+     where database_is_confirmed()
+       and (p.at < clock_timestamp() - interval '900 milliseconds' or p.at > clock_timestamp())
+    returning i.generation, p.position, p.at`)
+  return (
+    advanced ??
+    db.maybeOne<StorePosition>(sql`
+    select i.generation, p.position, p.at
+      from store_position p, database_identity i
+     where database_is_confirmed()`)
+  )
+}
+
+/** Closes the store on a database that lacks what the journal has seen, until an operator opens it. */
+export const markBehind = (db: Queryable, why: string) =>
+  db.run(sql`
+    update database_identity
+       set behind_since = clock_timestamp(),
+           behind_why = ${why}
+     where behind_since is null`)
+
+/** A worker has found nothing missing since this start of the server. Does nothing if it was restarted meanwhile. */
+export const markCompared = (db: Queryable, start: string) =>
+  db.run(sql`
+    update database_identity
+       set compared_start = ${start}
+     where database_start() = ${start}`)
+
+/** From now on no order is delivered whose links are not in the journal. It was compared just now. */
+export const attachJournal = (db: Queryable, journal_id: string, start: string) =>
+  db.run(sql`
+    update database_identity
+       set journal_id = ${journal_id},
+           compared_start = ${start}
+     where journal_id is null
+       and database_start() = ${start}`)
