@@ -325,7 +325,19 @@ begin
     select from database_identity i
      where i.system_identifier = v_system
        and i.timeline = present_timeline()
+       and i.behind_since is null
+       and (i.journal_id is null or i.compared_start = database_start())
   );
+end
+$$;
+
+CREATE FUNCTION public.database_start() RETURNS text
+    LANGUAGE plpgsql STABLE
+    AS $$
+begin
+  return extract(epoch from pg_postmaster_start_time())::text || '/' ||
+         (select d.oid::text from pg_database d where d.datname = current_database()) || '/' ||
+         pg_relation_filenode('database_identity')::text;
 end
 $$;
 
@@ -649,9 +661,23 @@ begin
   if database_is_confirmed() then
     return new;
   end if;
-  raise exception 'this database is not the one the store last ran on'
+  raise exception 'this database was restored or failed over, and no operator has opened the store on it'
     using errcode = 'operator_intervention',
-          hint = 'Compare with "shopwire-admin database status", then confirm it.';
+          hint = 'See "shopwire-admin recover status".';
+end
+$$;
+
+CREATE FUNCTION public.refuse_unless_journalled() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+  if current_setting('shopwire.journalled', true) = new.id
+     or not exists (select from database_identity i where i.journal_id is not null) then
+    return new;
+  end if;
+  raise exception 'this store keeps a journal of sold links, and this program does not write it'
+    using errcode = '57S01',
+          hint = 'Set SHOPWIRE_JOURNAL to the folder of the journal, as for the workers.';
 end
 $$;
 
@@ -893,6 +919,11 @@ CREATE TABLE public.database_identity (
     timeline bigint NOT NULL,
     confirmed_at timestamp with time zone NOT NULL,
     confirmed_by text NOT NULL,
+    generation bigint DEFAULT 1 NOT NULL,
+    behind_since timestamp with time zone,
+    behind_why text,
+    journal_id text,
+    compared_start text,
     CONSTRAINT database_identity_only_row_check CHECK (only_row)
 );
 
@@ -1046,6 +1077,20 @@ CREATE TABLE public.jobs (
 )
 WITH (autovacuum_vacuum_scale_factor='0.0', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0');
 
+CREATE TABLE public.journal_comparisons (
+    id text NOT NULL COLLATE pg_catalog."C",
+    at timestamp with time zone NOT NULL,
+    actor text NOT NULL,
+    generation bigint NOT NULL,
+    identity text NOT NULL,
+    journal_id text NOT NULL,
+    read_from timestamp with time zone NOT NULL,
+    links bigint NOT NULL,
+    outside_generation bigint,
+    outside_position bigint,
+    is_complete boolean NOT NULL
+);
+
 CREATE TABLE public.key_last_uses (
     account_id text NOT NULL,
     key_id text NOT NULL,
@@ -1079,6 +1124,15 @@ CREATE TABLE public.link_reads (
     client_address text NOT NULL,
     links smallint NOT NULL,
     is_sent boolean NOT NULL
+);
+
+CREATE TABLE public.lost_links (
+    hash bytea NOT NULL,
+    account_id text,
+    order_id text COLLATE pg_catalog."C",
+    sold_at timestamp with time zone NOT NULL,
+    found_at timestamp with time zone NOT NULL,
+    CONSTRAINT lost_links_check CHECK (((account_id IS NULL) = (order_id IS NULL)))
 );
 
 CREATE TABLE public.memberships (
@@ -1338,6 +1392,13 @@ CREATE UNLOGGED TABLE public.spent_nonces (
     key_id text NOT NULL,
     nonce text NOT NULL,
     signed_at bigint NOT NULL
+);
+
+CREATE TABLE public.store_position (
+    only_row boolean DEFAULT true NOT NULL,
+    "position" bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT store_position_only_row_check CHECK (only_row)
 );
 
 CREATE TABLE public.store_state (
@@ -1684,6 +1745,9 @@ ALTER TABLE ONLY public.items
 ALTER TABLE ONLY public.jobs
     ADD CONSTRAINT jobs_pkey PRIMARY KEY (account_id, queue, subject);
 
+ALTER TABLE ONLY public.journal_comparisons
+    ADD CONSTRAINT journal_comparisons_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.key_last_uses
     ADD CONSTRAINT key_last_uses_pkey PRIMARY KEY (account_id, key_id);
 
@@ -1695,6 +1759,9 @@ ALTER TABLE ONLY public.link_fingerprints
 
 ALTER TABLE ONLY public.link_reads
     ADD CONSTRAINT link_reads_pkey PRIMARY KEY (account_id, order_id, request_id);
+
+ALTER TABLE ONLY public.lost_links
+    ADD CONSTRAINT lost_links_pkey PRIMARY KEY (hash);
 
 ALTER TABLE ONLY public.memberships
     ADD CONSTRAINT memberships_pkey PRIMARY KEY (account_id, person_id);
@@ -1782,6 +1849,9 @@ ALTER TABLE ONLY public.sign_in_attempts
 
 ALTER TABLE ONLY public.spent_nonces
     ADD CONSTRAINT spent_nonces_pkey PRIMARY KEY (account_id, key_id, nonce);
+
+ALTER TABLE ONLY public.store_position
+    ADD CONSTRAINT store_position_pkey PRIMARY KEY (only_row);
 
 ALTER TABLE ONLY public.store_state
     ADD CONSTRAINT store_state_pkey PRIMARY KEY (only_row);
@@ -1962,6 +2032,8 @@ CREATE INDEX witnessed_refusals_refused_to ON public.witnessed_refusals USING bt
 CREATE TRIGGER accounts_access_version_changed AFTER UPDATE OF access_version ON public.accounts FOR EACH ROW WHEN ((new.access_version <> old.access_version)) EXECUTE FUNCTION public.note_access_change();
 
 CREATE TRIGGER jobs_taken_only_if_confirmed BEFORE UPDATE ON public.jobs FOR EACH ROW WHEN ((new.attempts > old.attempts)) EXECUTE FUNCTION public.skip_if_unconfirmed();
+
+CREATE TRIGGER orders_delivered_only_if_journalled BEFORE UPDATE ON public.orders FOR EACH ROW WHEN (((old.status = 'paid'::text) AND (new.status = 'delivered'::text))) EXECUTE FUNCTION public.refuse_unless_journalled();
 
 CREATE TRIGGER orders_end_only_if_confirmed BEFORE UPDATE ON public.orders FOR EACH ROW WHEN (((old.status = 'paid'::text) AND (new.status <> 'paid'::text))) EXECUTE FUNCTION public.refuse_if_unconfirmed();
 
@@ -2285,6 +2357,10 @@ REVOKE ALL ON FUNCTION public.database_is_confirmed() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_app;
 GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_dashboard;
 
+REVOKE ALL ON FUNCTION public.database_start() FROM PUBLIC;
+GRANT ALL ON FUNCTION public.database_start() TO shopwire_app;
+GRANT ALL ON FUNCTION public.database_start() TO shopwire_dashboard;
+
 REVOKE ALL ON FUNCTION public.delete_old_evidence(p_before timestamp with time zone, p_chunk integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.delete_old_evidence(p_before timestamp with time zone, p_chunk integer) TO shopwire_app;
 
@@ -2327,6 +2403,8 @@ GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_
 GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_dashboard;
 
 REVOKE ALL ON FUNCTION public.refuse_if_unconfirmed() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION public.refuse_unless_journalled() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.skip_if_unconfirmed() FROM PUBLIC;
 
@@ -2488,6 +2566,8 @@ GRANT SELECT ON TABLE public.items TO shopwire_dashboard;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.jobs TO shopwire_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.jobs TO shopwire_dashboard;
 
+GRANT SELECT,INSERT ON TABLE public.journal_comparisons TO shopwire_app;
+
 GRANT SELECT,INSERT,UPDATE ON TABLE public.key_last_uses TO shopwire_app;
 GRANT SELECT ON TABLE public.key_last_uses TO shopwire_dashboard;
 
@@ -2498,6 +2578,8 @@ GRANT SELECT,INSERT ON TABLE public.link_fingerprints TO shopwire_app;
 
 GRANT SELECT,INSERT ON TABLE public.link_reads TO shopwire_app;
 GRANT SELECT ON TABLE public.link_reads TO shopwire_dashboard;
+
+GRANT SELECT,INSERT ON TABLE public.lost_links TO shopwire_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memberships TO shopwire_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memberships TO shopwire_dashboard;
@@ -2620,6 +2702,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sign_in_attempts TO shopwire_a
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sign_in_attempts TO shopwire_dashboard;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.spent_nonces TO shopwire_app;
+
+GRANT SELECT,UPDATE ON TABLE public.store_position TO shopwire_app;
 
 GRANT SELECT,UPDATE ON TABLE public.store_state TO shopwire_app;
 GRANT SELECT ON TABLE public.store_state TO shopwire_dashboard;

@@ -364,6 +364,13 @@ const plants: readonly Plant[] = [
     id: REQUEST,
   },
   {
+    rule: 'M29',
+    wrong: 'a link that another order had got in a time that a restore lost',
+    sql: `insert into lost_links (hash, account_id, order_id, sold_at, found_at)
+          select link_hash, account_id, 'ord_none', now(), now() from order_links where order_id = ${DELIVERED} and unit = 1`,
+    id: DELIVERED,
+  },
+  {
     rule: 'W01',
     wrong: 'a delivered order without an event',
     sql: `delete from events where type = 'order.delivered' and order_id = ${DELIVERED}`,

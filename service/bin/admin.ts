@@ -4,6 +4,7 @@ import type { Admission } from '../src/access/admission.ts'
 import { withMismatchCheck } from '../src/access/admission-in-use.ts'
 import { runAdmin } from '../src/admin/program.ts'
 import { configReference, describeConfig, loadConfig, loadSchemaUrl } from '../src/config.ts'
+import { openJournalFrom } from '../src/journal-wiring.ts'
 import { actorOf, currentLogin } from '../src/operations/actor.ts'
 import { createOperator, type OperatorDeps } from '../src/operations/operator.ts'
 import { createReads } from '../src/operations/reads.ts'
@@ -43,6 +44,7 @@ const deps = once((): OperatorDeps => {
     keyring: checkedKeyring(),
     clock: systemClock,
     cell: config().SHOPWIRE_CELL,
+    journal: journal(),
     admission,
     dashboardOrigin: config().SHOPWIRE_DASHBOARD_ORIGIN,
     // Loaded only where it is used: one command asks a supplier.
@@ -52,6 +54,13 @@ const deps = once((): OperatorDeps => {
     },
   }
 })
+
+const openJournal = (dir: string | undefined) => {
+  const opened = openJournalFrom({ SHOPWIRE_JOURNAL: dir }, () => {})
+  if (opened) closing.unshift(() => opened.close())
+  return opened
+}
+const journal = once(() => openJournal(config().SHOPWIRE_JOURNAL))
 
 /** Verified over a separate connection: the caller that seals may hold the only other one. */
 const checkedKeyring = () => {
@@ -82,6 +91,7 @@ process.exitCode = await runAdmin(
     // Loaded only where it is used: most commands have no metrics.
     metricsReference: async () => (await import('../src/platform/metrics.ts')).describeMetrics(),
     isDevelopment,
+    journal: (dir) => (dir === undefined ? journal() : openJournal(dir)),
     encryptionKeys: () => config().encryption,
     nowMs: systemClock.nowMs,
     pause: (ms) => sleep(ms),

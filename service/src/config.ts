@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { z } from 'zod'
 import { clusterUrlsProblem } from './access/redis-urls.ts'
 import { isServiceLink, OTHER_SETTINGS } from './other-settings.ts'
@@ -199,6 +199,20 @@ const schema = z.object({
     .max(36_500)
     .default(400)
     .describe('how long attempts to buy and reads of links are kept as evidence for disputes'),
+  SHOPWIRE_JOURNAL: z
+    .string()
+    .refine(isAbsolute, 'must be the absolute path of a folder')
+    .optional()
+    .describe(
+      'for workers and shopwire-admin: folder of the journal of sold links, on another disk than the database; without it a restored store cannot know what it had sold',
+    ),
+  SHOPWIRE_JOURNAL_DAYS: z.coerce
+    .number()
+    .int()
+    .min(2)
+    .max(3_650)
+    .default(35)
+    .describe('how long the journal of sold links is kept; longer than the oldest backup you would restore'),
   SHOPWIRE_EGRESS_PROXY: z
     .string()
     .regex(

@@ -7,6 +7,7 @@ import { postgresAdmission } from './access/admission-postgres.ts'
 import { type Config, ConfigError, configWarnings, type DashboardConfig, loadConfig } from './config.ts'
 import { createHealthServer } from './edge/health-server.ts'
 import { SEALED_COLUMNS } from './operations/sealed-columns.ts'
+import { JournalMismatch } from './orders/keep-position.ts'
 import { type Db, openDatabase, sql } from './platform/db.ts'
 import type { Timer } from './platform/durations.ts'
 import { type Keyring, localKeks, openKeyring, WrongEncryptionKey } from './platform/encryption.ts'
@@ -148,6 +149,10 @@ export async function untilAnswered(
     } catch (error) {
       if (error instanceof WrongEncryptionKey) {
         log.fatal({ kek_id: error.kek_id }, error.message)
+        process.exit(2)
+      }
+      if (error instanceof JournalMismatch) {
+        log.fatal(error.message)
         process.exit(2)
       }
       if (!(error instanceof Unavailable)) {

@@ -1,5 +1,6 @@
 import type { ProgramDeps } from './api-program.ts'
 import type { Config } from './config.ts'
+import { keepJournal } from './journal-wiring.ts'
 import { exposeStoreFigures, FIGURES_EVERY_MS } from './operations/store-figures.ts'
 import { composeEvent } from './orders/compose-event.ts'
 import { createFulfilment } from './orders/fulfil.ts'
@@ -59,7 +60,8 @@ export function createWorker(
   const obtain = parts.obtain ?? createObtainer({ db, keyring, clock, asksMax, fetch, log, metrics })
   const identity = watchDatabaseIdentity(db, log, metrics)
   const openClient = parts.openClient ?? guardedClients(config.SHOPWIRE_EGRESS_PROXY)
-  const fulfil = createFulfilment({ db, vault, clock, log, metrics, obtain })
+  const journal = keepJournal(config, { db, vault, log, metrics })
+  const fulfil = createFulfilment({ db, vault, clock, log, metrics, obtain, journal: journal.journal })
 
   const orders = createJobRunner(db, {
     queue: FULFIL_QUEUE,
@@ -138,6 +140,7 @@ export function createWorker(
       await until('database', () => verifyKeysOf(db, keyring))
       await until('database', () => identity.start())
       await until('database', () => vault.open())
+      await journal.open(until)
       await until('database', beat)
       await until('database', async () => void (await deleteOldHeartbeats(db)))
       orders.start()
@@ -146,7 +149,7 @@ export function createWorker(
       heartbeats.start()
       figuresRefresh.start()
     },
-    notReady: () => identity.problem(),
+    notReady: () => identity.problem() ?? journal.problem(),
     stops: [
       {
         name: 'finish jobs',
@@ -166,6 +169,7 @@ export function createWorker(
         },
       },
       { name: 'stop repeated work', run: () => repeated.stop() },
+      { name: 'close the journal of sold links', run: () => journal.stop() },
       { name: 'stop watching the identity of the database', run: () => identity.stop() },
       { name: 'stop reading figures', run: () => figuresRefresh.stop() },
     ],

@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startSupplier } from '@shopwire/harness'
 import { expect, test } from 'vitest'
@@ -17,9 +20,11 @@ import { createOperator, type Operator } from '../src/operations/operator.ts'
 import { SEALED_COLUMNS } from '../src/operations/sealed-columns.ts'
 import { createBacklogCounter } from '../src/orders/backlog.ts'
 import { composeEvent } from '../src/orders/compose-event.ts'
+import { keepLinks } from '../src/orders/delivery.ts'
 import { createEvidenceWriter, deleteOldEvidence } from '../src/orders/evidence.ts'
 import { createFulfilment } from '../src/orders/fulfil.ts'
 import { FULFIL_QUEUE } from '../src/orders/fulfil-queue.ts'
+import { createPositionKeeper } from '../src/orders/keep-position.ts'
 import { hashCart, placeOrder } from '../src/orders/place-order.ts'
 import { createRefundRule } from '../src/orders/refund-rule.ts'
 import { restoreOwedJobs } from '../src/orders/waiting.ts'
@@ -33,9 +38,12 @@ import { extendLeases, failJob, postponeJob, releaseFrozenJobs, wakeJob } from '
 import { verifyEncryptionKeys } from '../src/platform/key-checks.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
+import { markBehind } from '../src/platform/store-position.ts'
 import { deleteOldHeartbeats, recordHeartbeat, recordWorkerStop } from '../src/platform/worker-heartbeats.ts'
 import { createLinkVault } from '../src/supply/gift-link.ts'
+import { openJournalFolder } from '../src/supply/journal-files.ts'
 import { createObtainer } from '../src/supply/obtain.ts'
+import { recordLinks } from '../src/supply/record-links.ts'
 import { lockRestocked, markRestocked, moveBack } from '../src/supply/restocked.ts'
 import { announceCatalogue } from '../src/webhooks/announce.ts'
 import { createDelivery } from '../src/webhooks/deliver.ts'
@@ -299,8 +307,7 @@ test('every transaction locks rows in the documented order, and every locking st
     await failJob(db, job, { waitMs: 0, note: 'test', failuresMax: 1 })
   await operator.retryDeadLetters(null)
   await verifyEncryptionKeys(db, keyring, SEALED_COLUMNS)
-  await database.asOwner('update database_identity set timeline = timeline + 1')
-  await operator.confirmDatabase(nameIdentity((await readDatabaseState(db)).present))
+  await recoverFromLoss(db, database, keyring, [first, second])
   await operatorWith(
     openKeyring(
       localKeks(
@@ -318,6 +325,62 @@ test('every transaction locks rows in the documented order, and every locking st
   expect(violations).toEqual([])
   expect(lockingStatements().filter(({ text }) => !ran.has(text))).toEqual([])
 })
+
+/**
+ * A store with a journal, one of whose deliveries is undone as by a restore: the link of one order is in the pool again, that of another is
+ * with an order that waits.
+ */
+async function recoverFromLoss(
+  db: Db,
+  database: TestDatabase,
+  keyring: Keyring,
+  [first, second]: readonly [string, string],
+) {
+  const dir = await mkdtemp(join(tmpdir(), 'shopwire-locks-'))
+  const journal = openJournalFolder(dir, { nowMs: clock.nowMs, onError() {} })
+  const vault = createLinkVault(db, keyring)
+  await vault.open()
+  const keep = createPositionKeeper({ db, vault, journal, log: createLog('silent'), nowMs: clock.nowMs })
+  await keep()
+  const admission = async () => ({ announce: async () => {} }) as never
+  const operator = createOperator({ db, keyring, clock, cell: 'c1', admission, journal }, 'test')
+  const account = await operator.createAccount('Lost')
+  await operator.fundAccount(account.id, { amount_cents: 10_000, reference: 'lost' })
+  const buy = async (id: string) => {
+    count += 1
+    const placed = await operator.placeOrder(account.id, {
+      items: [{ id }],
+      idempotency_key: `lost-${count}`,
+    })
+    return placed.kind === 'bought' ? placed.order.id : placed.order_id
+  }
+  let count = 0
+  const links = ['https://gift.example/lost-1', 'https://gift.example/lost-2'] as const
+  const [pooled, held, waiting] = [await buy(first), await buy(second), await buy(second)]
+  const hash = (link: string) => vault.fingerprint(link)
+  const sold = (order_id: string, item_id: string, link: string) => ({
+    ...{ at: new Date(), account_id: account.id, order_id, line: 1, unit: 1, item_id, source: 'pool' },
+    hash: hash(link),
+  })
+  await journal.append([sold(pooled, first, links[0]), sold(held, second, links[1])])
+  await operator.loadPool(first, [links[0]])
+  await db.transaction(async (tx) => {
+    await recordLinks(tx, [hash(links[1])], clock.nowMs())
+    const place = { account_id: account.id, order_id: waiting, line: 1 }
+    await keepLinks(tx, vault, place, 0, [links[1]], 'pool', clock.nowMs())
+  })
+  await database.asOwner('update database_identity set compared_start = null')
+  await keep()
+  await markBehind(db, 'test')
+  const { kept } = await operator.compareWithJournal(journal, { from: undefined, apply: true })
+  expect(kept).toEqual({ recorded: 2, set_aside: 1, given_back: 2, taken_back: 1 })
+  const identity = nameIdentity((await readDatabaseState(db)).present)
+  await operator.openStore(journal, { identity, withoutJournal: false })
+  await keep()
+  await operator.openStore(undefined, { identity, withoutJournal: true })
+  await journal.close()
+  await rm(dir, { recursive: true })
+}
 
 /** Top-ups that are credited, taken back, disputed, won, owed and written off, and an alert about it. */
 async function moneyInAndBack(db: Db, operator: Operator, account_id: string) {

@@ -8,7 +8,7 @@ import { SCHEMA } from '../src/wiring.ts'
 import type { Shop } from './shop.ts'
 
 /** Runs an operator's command line on this shop, inside this process. */
-export async function runAdminOn({ db, operator }: Shop, ...args: string[]) {
+export async function runAdminOn({ db, operator, journal }: Shop, ...args: string[]) {
   let out = ''
   let err = ''
   const context = {
@@ -18,6 +18,7 @@ export async function runAdminOn({ db, operator }: Shop, ...args: string[]) {
     schemaMismatch: () =>
       schemaMismatch((text) => db.many({ text, values: [], name: 'schema_version' }), SCHEMA),
     isDevelopment: () => false,
+    journal: () => journal,
     nowMs: systemClock.nowMs,
     pause: (ms: number) => sleep(ms),
     out: (text: string) => {

@@ -25,6 +25,7 @@ import { type Keyring, localKeks, openKeyring } from '../src/platform/encryption
 import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
 import { createLinkVault } from '../src/supply/gift-link.ts'
+import type { Journal } from '../src/supply/journal.ts'
 import { openTestDatabase } from './database.ts'
 
 export const admissionKinds = ['postgres', 'redis', 'redis-cluster'] as const
@@ -42,6 +43,8 @@ export interface ShopOptions {
   /** Served beside the real families. */
   readonly families?: readonly RouteFamily[]
   readonly around?: EdgeDeps['around']
+  /** Of sold links; for deliveries by hand and by the worker of testing/worker.ts. */
+  readonly journal?: Journal
   readonly log?: { write(line: string): void }
 }
 
@@ -73,7 +76,7 @@ export async function openShop(options: ShopOptions = {}) {
   await vault.open()
   const parts = { db, keyring, admission, catalogue, vault, clock, options }
   const operator = createOperator(
-    { db, keyring, clock, cell: 'c1', admission: async () => admission },
+    { db, keyring, clock, cell: 'c1', admission: async () => admission, journal: options.journal },
     'test',
   )
   const account = await operator.createAccount('Test Shop')
@@ -92,6 +95,7 @@ export async function openShop(options: ShopOptions = {}) {
     admission,
     catalogue,
     vault,
+    journal: options.journal,
     account,
     key,
     port: api.port,

@@ -11,12 +11,12 @@ import { createObtainer } from '../src/supply/obtain.ts'
 import type { Shop } from './shop.ts'
 
 /** Runs a worker inside this process. */
-export function startWorker({ db, keyring, vault }: Shop, logTo?: { write(line: string): void }) {
+export function startWorker({ db, keyring, vault, journal }: Shop, logTo?: { write(line: string): void }) {
   const log = logTo ? createLog('debug', logTo) : createLog('silent')
   const metrics = createMetrics('test')
   const clock = systemClock
   const obtain = createObtainer({ db, keyring, clock, asksMax: 4, fetch: operatorFetch(), log, metrics })
-  const work = createFulfilment({ db, vault, clock, log, metrics, obtain })
+  const work = createFulfilment({ db, vault, clock, log, metrics, obtain, journal })
   const runner = createJobRunner(db, {
     queue: FULFIL_QUEUE,
     subjectName: 'order_id',

@@ -1,5 +1,6 @@
--- Whether this database is the one an operator confirmed last (see database_identity). Called by the very statements that sell,
--- deliver and buy, so no process can act on an outdated answer.
+-- Whether the store may sell, deliver and buy on this database: it is the one an operator confirmed last (see database_identity), it was not
+-- found behind what the store had seen, and, if the store keeps a journal, a worker has compared it since the server was started. Called by
+-- the very statements that sell, deliver and buy, so no process can act on an outdated answer.
 create or replace function database_is_confirmed()
 returns boolean
 language plpgsql as $$
@@ -15,6 +16,8 @@ begin
     select from database_identity i
      where i.system_identifier = v_system
        and i.timeline = present_timeline()
+       and i.behind_since is null
+       and (i.journal_id is null or i.compared_start = database_start())
   );
 end
 $$;

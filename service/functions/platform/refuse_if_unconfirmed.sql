@@ -7,9 +7,9 @@ begin
   if database_is_confirmed() then
     return new;
   end if;
-  raise exception 'this database is not the one the store last ran on'
+  raise exception 'this database was restored or failed over, and no operator has opened the store on it'
     using errcode = 'operator_intervention',
-          hint = 'Compare with "shopwire-admin database status", then confirm it.';
+          hint = 'See "shopwire-admin recover status".';
 end
 $$;
 

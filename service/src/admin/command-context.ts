@@ -4,6 +4,7 @@ import type { OperatorReads } from '../operations/reads.ts'
 import type { Rule } from '../operations/verify.ts'
 import type { describeMetrics } from '../platform/metrics.ts'
 import type { MigrationReport } from '../platform/migrate.ts'
+import type { Journal } from '../supply/journal.ts'
 
 /** What the commands need from the process; opened when a command first uses it. */
 export interface CommandContext {
@@ -26,6 +27,8 @@ export interface CommandContext {
   metricsReference(): Promise<ReturnType<typeof describeMetrics>>
   /** Whether to allow what production refuses, such as a supplier without TLS. */
   isDevelopment(): boolean
+  /** Of sold links: in the folder given, or the configured one. Undefined when there is none. */
+  journal(dir?: string): Journal | undefined
   encryptionKeys(): EncryptionKeys
   nowMs(): number
   pause(ms: number): Promise<void>

@@ -1,17 +1,17 @@
 import { Command, CommanderError, Option } from 'commander'
 import { AdmissionMismatchError } from '../operations/operator.ts'
-import { UNCONFIRMED_CODE } from '../platform/database-identity.ts'
+import { UNCONFIRMED_CODE, UNJOURNALLED_CODE } from '../platform/database-identity.ts'
 import { Refusal, Unavailable } from '../platform/trouble.ts'
 import { accountCommands } from './accounts.ts'
 import { catalogueCommands } from './catalogue.ts'
 import type { CommandContext } from './command-context.ts'
-import { databaseCommands } from './database.ts'
 import { jobCommands } from './jobs.ts'
 import { keyCommands } from './keys.ts'
 import { maintenanceCommands } from './maintenance.ts'
 import { orderCommands } from './orders.ts'
 import { peopleCommands } from './people.ts'
 import { NotDoneError, printableLines } from './print.ts'
+import { recoverCommands } from './recover.ts'
 import { checkSchemaFirst, SchemaMismatchError } from './schema-check.ts'
 import { storeCommands } from './store.ts'
 import { supplyCommands } from './supply.ts'
@@ -58,7 +58,7 @@ export async function runAdmin(outer: CommandContext, argv: readonly string[]): 
   orderCommands(program, context)
   webhookCommands(program, context)
   storeCommands(program, context)
-  databaseCommands(program, context)
+  recoverCommands(program, context)
   maintenanceCommands(program, context)
   verifyCommand(program, context)
   checkSchemaFirst(program, context)
@@ -108,15 +108,25 @@ function describe(error: unknown): { code: number; type: string; message: string
     (error.cause as { code?: string } | undefined)?.code === UNCONFIRMED_CODE
   ) {
     const message =
-      'Refused: this database is not the one the store last ran on, and no operator has confirmed it. Run "shopwire-admin database status".'
+      'Refused: this database was restored or failed over, and no operator has opened the store on it. Run "shopwire-admin recover status".'
     return { code: EXIT.conflict, type: 'store_closed', message }
+  }
+  if (
+    error instanceof Unavailable &&
+    (error.cause as { code?: string } | undefined)?.code === UNJOURNALLED_CODE
+  ) {
+    const message =
+      'Refused: this store keeps a journal of sold links, and SHOPWIRE_JOURNAL is not set for this command. Set it to the folder of the workers.'
+    return { code: EXIT.conflict, type: 'not_journalled', message }
   }
   if (error instanceof Unavailable) {
     const reason = (error.cause as Error | undefined)?.message ?? ''
     const message =
       error.part === 'admission'
         ? `Redis did not answer (${reason}). If this was a revocation or suspension, it is saved but may not hold yet: run it again.`
-        : `The database did not answer (${reason}). Check SHOPWIRE_DATABASE_URL and whether the server runs.`
+        : error.part === 'journal'
+          ? `The journal of sold links cannot be read or written (${reason}). Check SHOPWIRE_JOURNAL and its disk; nothing was changed.`
+          : `The database did not answer (${reason}). Check SHOPWIRE_DATABASE_URL and whether the server runs.`
     return { code: EXIT.unavailable, type: 'service_unavailable', message }
   }
   if (error instanceof SchemaMismatchError) {

@@ -14,9 +14,10 @@ export function storeCommands(program: Command, context: CommandContext): void {
     .command('show')
     .description('open or closed, since when and why')
     .action(async (_options, command: Command) => {
-      const { state, windows } = await context.reads().showStore()
-      print(command, context, { ...state, windows }, () =>
-        [describeStore(state), ...whyClosedNow(state), windowTable(windows)].join('\n'),
+      const { state, windows, journal_id } = await context.reads().showStore()
+      const warning = journal_id === null && !context.isDevelopment() ? [NO_JOURNAL] : []
+      print(command, context, { ...state, windows, journal_id }, () =>
+        [describeStore(state), ...whyClosedNow(state), windowTable(windows), ...warning].join('\n'),
       )
     })
 
@@ -76,6 +77,9 @@ export function storeCommands(program: Command, context: CommandContext): void {
     })
 }
 
+const NO_JOURNAL =
+  'Warning: it keeps no journal of sold links. After a restore of its database nobody could tell which links it had sold: set SHOPWIRE_JOURNAL for the workers.'
+
 function describeClosing(closing: readonly StoreWindow[], until: Date): string {
   const names = closing.map(({ id, reason }) => `${id} (${printable(reason)})`).join(', ')
   return [
@@ -106,7 +110,9 @@ type StoreNow = Awaited<ReturnType<OperatorReads['showStore']>>['state']
 
 function whyClosedNow(state: StoreNow): string[] {
   if (!state.is_database_confirmed)
-    return ['It takes no orders: this database is not confirmed. See "shopwire-admin database status".']
+    return [
+      'It takes no orders: the database was restored or failed over, or was not compared since its start. See "shopwire-admin recover status".',
+    ]
   return state.is_open && !state.is_open_now ? ['A planned window keeps it closed right now.'] : []
 }
 

@@ -109,13 +109,22 @@ function poolCommands(program: Command, context: CommandContext) {
   pool
     .command('set-aside')
     .option('--limit <n>', 'how many', parseLimit, 200)
-    .description('links that could not be decrypted when they were to be sold')
+    .description(
+      'links that are not sold: they could not be decrypted, or were sold in a time that a restore lost',
+    )
     .action(async ({ limit }: { limit: number }, command: Command) => {
       const rows = await context.reads().listSetAside(limit)
       print(command, context, { links: rows }, () =>
         table(
-          ['ITEM', 'POOL LINK', 'ENCRYPTION KEY', 'LOADED (UTC)', 'SET ASIDE (UTC)'],
-          rows.map((r) => [r.item_id, r.id, r.link_kek_id, day(r.loaded_at), day(r.set_aside_at)]),
+          ['ITEM', 'POOL LINK', 'ENCRYPTION KEY', 'LOADED (UTC)', 'SET ASIDE (UTC)', 'WHY'],
+          rows.map((r) => [
+            r.item_id,
+            r.id,
+            r.link_kek_id,
+            day(r.loaded_at),
+            day(r.set_aside_at),
+            r.is_lost ? `sold to ${r.sold_to ?? 'one of several orders'}, then lost` : 'cannot be decrypted',
+          ]),
           'No link is set aside.',
         ),
       )
@@ -131,7 +140,11 @@ function poolCommands(program: Command, context: CommandContext) {
         command,
         context,
         done,
-        () => `Put ${done.changed} links back; the pool of ${item} holds ${done.pool_left}.`,
+        () =>
+          `Put ${done.changed} links back; the pool of ${item} holds ${done.pool_left}.` +
+          (done.sold > 0
+            ? ` ${done.sold} stay set aside: they were sold in a time that a restore lost.`
+            : ''),
       )
       if (done.still_unreadable > 0) {
         throw new NotDoneError(

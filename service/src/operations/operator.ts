@@ -4,16 +4,17 @@ import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import { type RewrapReport, rewrapColumn } from '../platform/rewrap.ts'
 import { createLinkVault } from '../supply/gift-link.ts'
+import type { Journal } from '../supply/journal.ts'
 import { type AccountActionDeps, accountActions } from './account-actions.ts'
 import type { Act } from './act.ts'
 import { catalogueActions } from './catalogue-actions.ts'
-import { databaseActions } from './database-actions.ts'
 import { fundingActions } from './funding-actions.ts'
 import { jobActions } from './job-actions.ts'
 import { notifyPeople } from './notify-people.ts'
 import { orderActions } from './order-actions.ts'
 import { type PeopleActionDeps, peopleActions } from './people-actions.ts'
 import { createReads } from './reads.ts'
+import { recoveryActions } from './recovery-actions.ts'
 import { SEALED_COLUMNS } from './sealed-columns.ts'
 import { supplierActions } from './supplier-actions.ts'
 import { supplyActions } from './supply-actions.ts'
@@ -29,6 +30,8 @@ export interface OperatorDeps extends AccountActionDeps, PeopleActionDeps {
   readonly notify?: Notify
   /** How suppliers are reached; by the built-in fetch, without an egress proxy, when absent. */
   readonly fetch?: typeof globalThis.fetch
+  /** Of sold links, if the store keeps one. */
+  readonly journal?: Journal | undefined
 }
 
 export type Operator = ReturnType<typeof createOperator>
@@ -50,11 +53,11 @@ export function createOperator(deps: OperatorDeps, actor: string) {
     ...createReads(db),
     ...accountActions(deps, act),
     ...catalogueActions(act),
-    ...databaseActions(db, actor, act),
     ...fundingActions(deps.notify ?? notifyPeople(keyring, clock), act),
     ...jobActions(act),
-    ...orderActions(vault, act),
+    ...orderActions(db, vault, deps.journal, act),
     ...peopleActions(deps, act),
+    ...recoveryActions(db, vault, actor, act),
     ...supplierActions({ db, keyring, vault, clock, fetch: deps.fetch ?? fetch }, act),
     ...supplyActions(db, vault, clock, act),
     ...webhookActions(keyring, act),

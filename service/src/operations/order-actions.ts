@@ -2,19 +2,22 @@ import type { OrderRequest } from '@shopwire/contract'
 import { getAccount } from '../accounts/account.ts'
 import { findOrder, readWholeOrder, revealLinks } from '../orders/find-order.ts'
 import { cancelOrder, deliverByHand } from '../orders/finish.ts'
+import { assertOwnJournal } from '../orders/keep-position.ts'
 import { hashCart, type Outcome, placeOrder } from '../orders/place-order.ts'
 import { lockOrder } from '../orders/queries.ts'
 import { type RefundRule, releaseRefundRule, setRefundRule } from '../orders/refund-rule.ts'
 import { retryOrder } from '../orders/waiting.ts'
+import type { Db } from '../platform/db.ts'
 import { refuse } from '../platform/trouble.ts'
 import type { LinkVault } from '../supply/gift-link.ts'
+import type { Journal } from '../supply/journal.ts'
 import type { Act } from './act.ts'
 
 /** Recorded in place of the id of the buying key. */
 const OPERATOR = 'operator'
 
 /** What an operator may do to orders. The audit log records the number of links, never a link. */
-export function orderActions(vault: LinkVault, act: Act) {
+export function orderActions(db: Db, vault: LinkVault, journal: Journal | undefined, act: Act) {
   return {
     /** Buys for an account, by the same rules and with the same statement as a caller. */
     placeOrder: (account_id: string, request: OrderRequest): Promise<Outcome> =>
@@ -57,9 +60,10 @@ export function orderActions(vault: LinkVault, act: Act) {
 
     async deliverOrder(id: string, links: readonly string[]) {
       await vault.open()
+      await assertOwnJournal(db, journal)
       return act('order.deliver', async (tx, nowMs) => {
         const order = await findOrder(tx, id)
-        const result = await deliverByHand(tx, vault, order, links, nowMs)
+        const result = await deliverByHand(tx, { vault, journal }, order, links, nowMs)
         const details = { account_id: order.account_id, links: links.length, isNew: result.isNew }
         return { result, target: id, details }
       })

@@ -16,6 +16,7 @@ import { readDatabaseState } from '../platform/database-identity.ts'
 import { type Db, sql } from '../platform/db.ts'
 import { selectDeadLetters } from '../platform/jobs.ts'
 import { readSupplierStatement, selectBalances } from '../supply/house-ledger.ts'
+import type { Journal } from '../supply/journal.ts'
 import { requestId } from '../supply/obligation.ts'
 import { selectSetAside, selectSupplies } from '../supply/queries.ts'
 import { selectOpenRequests } from '../supply/request-queries.ts'
@@ -26,6 +27,7 @@ import { listNotices } from '../webhooks/notices.ts'
 import { countRecoverable } from '../webhooks/recover.ts'
 import { findKey, readOrderEvidence } from './order-evidence.ts'
 import { listPeople } from './people-actions.ts'
+import { readRecovery } from './recovery-actions.ts'
 import { countSealed } from './sealed-columns.ts'
 import { type Finding, type Rule, recordVerifyRun, verifyData } from './verify.ts'
 
@@ -78,8 +80,12 @@ export function createReads(db: Db) {
     showItem: (item_id: string) => showItem(db, item_id),
 
     async showStore() {
-      const [state, windows] = await Promise.all([readStoreState(db), listStoreWindows(db)])
-      return { state, windows }
+      const [state, windows, { journal_id }] = await Promise.all([
+        readStoreState(db),
+        listStoreWindows(db),
+        readDatabaseState(db),
+      ])
+      return { state, windows, journal_id }
     },
 
     listSupplies: (limit: number, after: string) => selectSupplies(db, after, limit),
@@ -138,7 +144,8 @@ export function createReads(db: Db) {
       return countRecoverable(db, account_id, { from, until })
     },
 
-    showDatabase: () => readDatabaseState(db),
+    /** With the journal of sold links, if there is one. */
+    showRecovery: (journal: Journal | undefined) => readRecovery(db, journal),
     listActions: (target: string | undefined, limit: number) => listActions(db, target, limit),
     countSealed: () => countSealed(db),
     /** Kept for the metrics of workers; it changes nothing that an audit would ask about. */

@@ -23,11 +23,13 @@ export function supplyActions(db: Db, vault: LinkVault, clock: Clock, act: Act) 
     },
 
     /** Puts back on sale what was set aside and can be decrypted again. */
-    async restorePool(item_id: string): Promise<PoolChange & { still_unreadable: number }> {
+    async restorePool(item_id: string): Promise<PoolChange & { still_unreadable: number; sold: number }> {
       const { readable, unreadable } = await examinePool(db, vault, item_id, true)
       return act('pool.restore', async (tx, nowMs) => {
         const change = await setAside(tx, item_id, readable, false, nowMs)
-        const result = { ...change, still_unreadable: unreadable.length }
+        // Links that were sold in a time that a restore lost stay where they are.
+        const sold = readable.length - change.changed
+        const result = { ...change, still_unreadable: unreadable.length, sold }
         return { result, target: item_id, details: { restored: change.changed } }
       })
     },

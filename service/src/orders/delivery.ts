@@ -1,8 +1,9 @@
 import type { Tx } from '../platform/db.ts'
 import { assert } from '../platform/trouble.ts'
 import type { LinkVault } from '../supply/gift-link.ts'
+import type { Journal } from '../supply/journal.ts'
 import { recordEvent } from '../webhooks/events.ts'
-import { insertOrderLinks, type OrderLineName } from './link-queries.ts'
+import { insertOrderLinks, type OrderLineName, selectForJournal } from './link-queries.ts'
 import { updateDelivered } from './queries.ts'
 
 export interface OrderName {
@@ -31,9 +32,27 @@ export async function keepLinks(
   await insertOrderLinks(tx, line, sealed, { source, obtained_at: new Date(nowMs) })
 }
 
-/** paid → delivered, with its event. Every unit must have its link; the order's row must be locked and paid. */
-export async function finishDelivery(tx: Tx, order: OrderName, nowMs: number): Promise<void> {
+/**
+ * paid → delivered, with its event. Every unit must have its link; the order's row must be locked and paid. From the commit on callers see
+ * the links, so they are in the journal before this resolves; the disk writes while the database works.
+ */
+export async function finishDelivery(
+  tx: Tx,
+  journal: Journal | undefined,
+  order: OrderName,
+  nowMs: number,
+): Promise<void> {
+  const journalled = journal && (await beginJournalling(tx, journal, order, nowMs))
   const changed = await updateDelivered(tx, order.account_id, order.order_id, new Date(nowMs))
   assert(changed === 1, `order ${order.order_id} was paid when it was delivered`)
   await recordEvent(tx, { type: 'order.delivered', ...order }, nowMs)
+  await journalled?.written
+}
+
+async function beginJournalling(tx: Tx, journal: Journal, order: OrderName, nowMs: number) {
+  const links = await selectForJournal(tx, order.account_id, order.order_id)
+  const written = journal.append(links.map((link) => ({ ...order, ...link, at: new Date(nowMs) })))
+  // It is awaited after statements that may fail first; nobody would listen to it then.
+  written.catch(() => {})
+  return { written }
 }

@@ -2,6 +2,7 @@ import { lockMoney, refund } from '../ledger/transfer.ts'
 import type { Tx } from '../platform/db.ts'
 import { assert, refuse } from '../platform/trouble.ts'
 import { checkLink, type LinkVault } from '../supply/gift-link.ts'
+import type { Journal } from '../supply/journal.ts'
 import { markPools, returnToPool } from '../supply/pool.ts'
 import { lockItemSupply } from '../supply/queries.ts'
 import { recordLinks } from '../supply/record-links.ts'
@@ -43,7 +44,7 @@ export async function cancelOrder(
  */
 export async function deliverByHand(
   tx: Tx,
-  vault: LinkVault,
+  { vault, journal }: { vault: LinkVault; journal?: Journal | undefined },
   order: OrderName,
   links: readonly string[],
   nowMs: number,
@@ -66,7 +67,7 @@ export async function deliverByHand(
   }
   const checked = checkLinks(links)
   const hashes = checked.map((link) => vault.fingerprint(link))
-  const isNew = await recordLinks(tx, hashes, nowMs)
+  const isNew = await recordLinks(tx, hashes, nowMs, { order })
   if (isNew.includes(false)) {
     throw refuse(
       'invalid_request',
@@ -80,7 +81,7 @@ export async function deliverByHand(
     await keepLinks(tx, vault, { ...order, line: line.n }, line.held, given, 'hand', nowMs)
     at += line.missing
   }
-  await finishDelivery(tx, order, nowMs)
+  await finishDelivery(tx, journal, order, nowMs)
   await endOrderJob(tx, order, is_owed)
   return { order: await finalOrder(tx, order, 'delivered'), isNew: true }
 }

@@ -5,6 +5,7 @@ import { assertLease, finishJob, type Job, LeaseLostError } from '../platform/jo
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { LinkVault, PoolPlace } from '../supply/gift-link.ts'
+import type { Journal } from '../supply/journal.ts'
 import type { ObtainFromSuppliers } from '../supply/obtain.ts'
 import { markPools, PoolUnreadable, returnToPool, takeFromPool } from '../supply/pool.ts'
 import { type ItemSupply, lockItemSupply, selectItemSupply } from '../supply/queries.ts'
@@ -21,6 +22,7 @@ export interface FulfilDeps {
   readonly log: Log
   readonly metrics: Metrics
   readonly obtain: ObtainFromSuppliers
+  readonly journal?: Journal | undefined
 }
 
 const WAIT_MS_MIN = 1_000
@@ -68,6 +70,8 @@ export function createFulfilment(deps: FulfilDeps): (job: Job) => Promise<JobEnd
   async function settleNow(job: Job, received?: Received): Promise<Settled> {
     const settled = await db.transaction((tx) => settle(deps, tx, job, received))
     if (settled.deliveredAfterMs !== undefined) {
+      const { account_id, subject: order_id } = job
+      deps.journal?.acknowledge({ account_id, order_id, at: new Date(deps.clock.nowMs()) })
       metrics.ordersDelivered.inc()
       metrics.orderDelivery.observe(settled.deliveredAfterMs / 1000)
     }
@@ -276,7 +280,7 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, received?: Received): 
   const ended = request && (await endRequest(tx, request, stored, nowMs))
   await markPools(tx, [...changedPools, ...refilled], nowMs)
   const isDelivered = isPaid && still.length === 0
-  if (isDelivered) await finishDelivery(tx, order, nowMs)
+  if (isDelivered) await finishDelivery(tx, deps.journal, order, nowMs)
   // The transaction that ended the order may have removed the job already.
   const isDone = still.length === 0 && requests.length === 0 && (isPaid || isJobThere)
   // A job in its first run has not waited for anything before.

@@ -25,6 +25,19 @@ export const selectOrderLinkHashes = (db: Queryable, account_id: string, order_i
        and order_id = ${order_id}
      order by line, unit`)
 
+/**
+ * What the journal gets of an order's links. Also tells the database, for this transaction, that the journal gets them; see
+ * functions/orders/refuse_unless_journalled.sql.
+ */
+export const selectForJournal = (tx: Tx, account_id: string, order_id: string) =>
+  tx.many<{ line: number; unit: number; item_id: string; source: string; hash: Buffer }>(sql`
+    select k.line, k.unit, l.item_id, k.source, k.link_hash as hash, set_config('shopwire.journalled', k.order_id, true)
+      from order_links k
+      join order_lines l on l.account_id = k.account_id and l.order_id = k.order_id and l.n = k.line
+     where k.account_id = ${account_id}
+       and k.order_id = ${order_id}
+     order by k.line, k.unit`)
+
 export type OrderLineName = Omit<OrderPlace, 'unit'>
 
 export type NewOrderLink = Pick<OrderPlace, 'unit'> & SealedLink

@@ -19,50 +19,75 @@ export interface DatabaseState {
   /** As an operator last confirmed it, or as the migration recorded it. */
   readonly recorded: DatabaseIdentity
   readonly present: DatabaseIdentity
+  /** Whether the store sells, delivers and buys on it: the answer of the database itself. */
   readonly is_confirmed: boolean
   readonly confirmed_at: Date
   readonly confirmed_by: string
+  /** Rises each time an operator opens the store on another database, or on an earlier state of this one. */
+  readonly generation: number
+  /** Not null: it was found to be an earlier state of the store than the journal has seen. */
+  readonly behind_since: Date | null
+  readonly behind_why: string | null
+  /** The journal of sold links that workers write; null: none. */
+  readonly journal_id: string | null
+  /** Whether it was compared with the journal since the server was started. */
+  readonly is_compared: boolean
+  /** Names this start of the server; see functions/platform/database_start.sql. */
+  readonly start: string
+  /** The last position that workers wrote to it, and when: the last moment that this database certainly has. */
+  readonly position: number
+  readonly position_at: Date
 }
 
 /** SQLSTATE operator_intervention, raised by the triggers of an unconfirmed database. */
 export const UNCONFIRMED_CODE = '57000'
+/** Raised for a delivery that is not in the journal of a store that keeps one. */
+export const UNJOURNALLED_CODE = '57S01'
+
+type StateRow = Omit<DatabaseState, 'recorded' | 'present'> & {
+  recorded_system: string
+  recorded_timeline: number
+  present_system: string
+  present_timeline: number | null
+}
 
 export async function readDatabaseState(db: Queryable): Promise<DatabaseState> {
-  const row = await db.one<{
-    recorded_system: string
-    recorded_timeline: number
-    present_system: string
-    present_timeline: number | null
-    confirmed_at: Date
-    confirmed_by: string
-  }>(sql`
+  const { recorded_system, recorded_timeline, present_system, present_timeline, ...rest } =
+    await db.one<StateRow>(sql`
     select i.system_identifier as recorded_system, i.timeline as recorded_timeline, i.confirmed_at, i.confirmed_by,
-           c.system_identifier::text as present_system, present_timeline() as present_timeline
-      from database_identity i, pg_control_system() c`)
-  const { confirmed_at, confirmed_by } = row
-  const recorded = { system_identifier: row.recorded_system, timeline: row.recorded_timeline }
-  const present = { system_identifier: row.present_system, timeline: row.present_timeline }
+           c.system_identifier::text as present_system, present_timeline() as present_timeline,
+           database_is_confirmed() as is_confirmed, i.generation, i.behind_since, i.behind_why, i.journal_id,
+           i.compared_start is not distinct from database_start() as is_compared, database_start() as start,
+           p.position, p.at as position_at
+      from database_identity i, store_position p, pg_control_system() c`)
   return {
-    recorded,
-    present,
-    is_confirmed: nameIdentity(recorded) === nameIdentity(present),
-    confirmed_at,
-    confirmed_by,
+    recorded: { system_identifier: recorded_system, timeline: recorded_timeline },
+    present: { system_identifier: present_system, timeline: present_timeline },
+    ...rest,
   }
 }
 
+/** Whether it is the server and the timeline that were confirmed, whatever state the data are in. */
+export const isSameServer = ({ recorded, present }: DatabaseState) =>
+  nameIdentity(recorded) === nameIdentity(present)
+
+/** Opens the store on this database. */
 export const confirmDatabase = (
   tx: Tx,
   { system_identifier, timeline }: DatabaseIdentity,
-  confirmed_by: string,
-  nowMs: number,
+  opened: { generation: number; journal_id: string | null; confirmed_by: string; at: Date },
 ) =>
   tx.run(sql`
     update database_identity
        set system_identifier = ${system_identifier},
            timeline = ${timeline},
-           confirmed_at = ${new Date(nowMs)},
-           confirmed_by = ${confirmed_by}`)
+           confirmed_at = ${opened.at},
+           confirmed_by = ${opened.confirmed_by},
+           generation = ${opened.generation},
+           behind_since = null,
+           behind_why = null,
+           journal_id = ${opened.journal_id},
+           compared_start = database_start()`)
 
 /** In the form an operator types: `7708505150732488277/2`. */
 export function nameIdentity({ system_identifier, timeline }: DatabaseIdentity): string {
@@ -97,13 +122,17 @@ export function watchDatabaseIdentity(db: Db, log: Log, metrics: Metrics): Ident
     problem = state.is_confirmed ? undefined : describeProblem(state)
     metrics.databaseUnconfirmed.set(problem === undefined ? 0 : 1)
     if (problem === undefined) {
-      if (before !== undefined) log.info('the database was confirmed: deliveries, refunds and orders resume')
+      if (before !== undefined)
+        log.info('the store is open on this database: deliveries, refunds and orders resume')
       return
     }
     if (problem === before && performance.now() - loggedMs < REMIND_EVERY_MS) return
     loggedMs = performance.now()
     const { recorded, present } = state
-    log.error({ recorded: nameIdentity(recorded), present: nameIdentity(present) }, problem)
+    const facts = { recorded: nameIdentity(recorded), present: nameIdentity(present) }
+    // A worker does this within a second or two of every start of the server.
+    if (isAwaitingComparison(state)) log.warn(facts, problem)
+    else log.error(facts, problem)
   }
 
   const looking = every(LOOK_EVERY_MS, look, (error) =>
@@ -127,10 +156,25 @@ export function watchDatabaseIdentity(db: Db, log: Log, metrics: Metrics): Ident
   }
 }
 
-function describeProblem({ recorded, present }: DatabaseState): string {
+/** It was restarted, and no worker has compared it with the journal yet. */
+function isAwaitingComparison(state: DatabaseState): boolean {
+  return isSameServer(state) && state.behind_since === null && state.journal_id !== null && !state.is_compared
+}
+
+function describeProblem(state: DatabaseState): string {
+  const { recorded, present, behind_why } = state
+  if (isAwaitingComparison(state)) {
+    return (
+      'the database server was started and no worker has compared it with the journal of sold links yet. Nothing is sold, ' +
+      'delivered or bought until a worker with SHOPWIRE_JOURNAL has: see "shopwire-admin recover status"'
+    )
+  }
+  const what = isSameServer(state)
+    ? `this database (${nameIdentity(present)}) is an earlier state of the store than its journal has seen: ${behind_why}. It was restored`
+    : `this database (${nameIdentity(present)}) is not the one the store last ran on (${nameIdentity(recorded)}): it was restored, ` +
+      'failed over or upgraded'
   return (
-    `this database (${nameIdentity(present)}) is not the one the store last ran on (${nameIdentity(recorded)}): it was restored, ` +
-    'failed over or upgraded. Nothing is delivered, sent, refunded or bought until an operator has compared it with what ' +
-    'callers were given and has confirmed it: see "shopwire-admin database status"'
+    `${what}. Nothing is delivered, sent, refunded or bought until an operator has compared it with what ` +
+    'was sold and has opened the store: see "shopwire-admin recover status"'
   )
 }

@@ -314,6 +314,17 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
       action:
         'Look at stock (shopwire_pools_empty), at suppliers, and at shopwire_queue_oldest_due_seconds{queue="fulfil"}.',
     }).labels({}),
+    journalWrites: histogram(WORKER, MILLISECONDS, {
+      name: 'shopwire_journal_write_seconds',
+      help: 'Time until the links of an order were on the disk of the journal of sold links.',
+      action: 'Look at the disk of SHOPWIRE_JOURNAL: every delivery waits for it.',
+    }).labels({}),
+    journalFailures: counter(WORKER, {
+      name: 'shopwire_journal_failures_total',
+      help: 'Times links could not be written to the journal of sold links; the orders were not delivered then and are tried again.',
+      action:
+        'Free or repair the disk of SHOPWIRE_JOURNAL; the err field of "job interrupted" has the reason.',
+    }),
     refunds: counter(WORKER, {
       name: 'shopwire_refunds_total',
       help: 'Orders that were cancelled and refunded, by cause. Those of operators are read from the audit log by one worker.',
@@ -523,7 +534,7 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
       name: 'shopwire_database_unconfirmed',
       help: '1 while the database is not the one an operator confirmed: nothing is delivered, sent or bought.',
       action:
-        'Restored or failed over: see "Restores and failover" in the documentation, then database confirm.',
+        'Restored or failed over: see "Restores and failover" in the documentation, and recover status.',
     }),
     databaseClockOffset: reading(CLOCKED, {
       name: 'shopwire_database_clock_offset_seconds',

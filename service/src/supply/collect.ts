@@ -22,7 +22,7 @@ export async function askWrittenOff(
   if (!asking) {
     throw refuse(
       'idempotency_conflict',
-      `Request ${requestId(request)} was not sent: it has ended meanwhile, or the database is not confirmed ("database status").`,
+      `Request ${requestId(request)} was not sent: it has ended meanwhile, or the store is closed on this database ("recover status").`,
     )
   }
   const { url, timeout_ms } = row

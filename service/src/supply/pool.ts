@@ -68,9 +68,10 @@ export async function loadPool(
     nowMs,
   )
   const fresh = rows.filter((_, n) => isNew[n])
+  let forSale = 0
   for (let from = 0; from < fresh.length; from += BATCH)
-    await insertPoolLinks(tx, fresh.slice(from, from + BATCH), new Date(nowMs))
-  const { pool_left } = await changePoolLeft(tx, item_id, fresh.length)
+    forSale += (await insertPoolLinks(tx, fresh.slice(from, from + BATCH), new Date(nowMs))).for_sale
+  const { pool_left } = await changePoolLeft(tx, item_id, forSale)
   await markRestocked(tx, [item_id])
   await markPools(tx, [item_id], nowMs)
   const known = isNew.flatMap((wasNew, n) => (wasNew ? [] : [n + 1]))
@@ -86,8 +87,9 @@ export async function returnToPool(
   nowMs: number,
 ): Promise<void> {
   if (links.length === 0) return
-  await insertPoolLinks(tx, await preparePool(vault, item_id, links, nowMs), new Date(nowMs))
-  await changePoolLeft(tx, item_id, links.length)
+  const rows = await preparePool(vault, item_id, links, nowMs)
+  const { for_sale } = await insertPoolLinks(tx, rows, new Date(nowMs))
+  await changePoolLeft(tx, item_id, for_sale)
   await markRestocked(tx, [item_id])
 }
 

@@ -85,32 +85,54 @@ export const selectWronglyMarked = (tx: Tx, item_ids: readonly string[]) =>
        and i.has_supply <> (s.source <> 'pool' or s.pool_left > 0)
      order by s.item_id`)
 
-/** Records fingerprints permanently, in the order given; returns those that were new. */
+/** What links come from and are for. */
+export interface LinkUse {
+  /** The request to a supplier that brought them. */
+  readonly made_by?: string | null
+  /** The order they are for. A link that was sold to it in a time that a restore lost is new once more, for this order only. */
+  readonly order?: { readonly account_id: string; readonly order_id: string } | undefined
+}
+
+/**
+ * Records fingerprints permanently, in the order given; returns those that were new. One that was sold in a time that a restore lost is
+ * new only for the order it was sold to.
+ */
 export const insertFingerprints = (
   tx: Tx,
   hashes: readonly Buffer[],
   seen_at: Date,
-  made_by: string | null,
+  { made_by = null, order }: LinkUse,
 ) =>
   tx.many<{ hash: Buffer }>(sql`
     insert into link_fingerprints (hash, seen_at, made_by)
-    select hash, ${seen_at}, ${made_by}::text
+    select h.hash, ${seen_at}, ${made_by}::text
       from unnest(${hashes}::bytea[]) with ordinality as h (hash, place)
+     where not exists (
+       select from lost_links l
+        where l.hash = h.hash
+          and (l.account_id = ${order?.account_id ?? null} and l.order_id = ${order?.order_id ?? null}) is not true
+     )
      order by place
         on conflict do nothing
     returning hash`)
 
 export type PoolLinkRow = PoolPlace & SealedLink
 
+/** A link that was sold in a time that a restore lost is set aside at once. Returns how many are for sale. */
 export const insertPoolLinks = (tx: Tx, links: readonly PoolLinkRow[], loaded_at: Date) =>
-  tx.run(sql`
-    insert into pool_links (item_id, id, link_sealed, link_kek_id, link_hash, loaded_at)
-    select item_id, id, link_sealed, link_kek_id, link_hash, ${loaded_at}
-      from unnest(${links.map(({ item_id }) => item_id)}::text[], ${links.map(({ id }) => id)}::text[],
-                  ${links.map(({ link_sealed }) => link_sealed)}::bytea[],
-                  ${links.map(({ link_kek_id }) => link_kek_id)}::text[],
-                  ${links.map(({ link_hash }) => link_hash)}::bytea[])
-        as l (item_id, id, link_sealed, link_kek_id, link_hash)`)
+  tx.one<{ for_sale: number }>(sql`
+    with inserted as (
+      insert into pool_links (item_id, id, link_sealed, link_kek_id, link_hash, loaded_at, set_aside_at)
+      select item_id, id, link_sealed, link_kek_id, link_hash, ${loaded_at},
+             case when exists (select from lost_links t where t.hash = l.link_hash) then ${loaded_at}::timestamptz end
+        from unnest(${links.map(({ item_id }) => item_id)}::text[], ${links.map(({ id }) => id)}::text[],
+                    ${links.map(({ link_sealed }) => link_sealed)}::bytea[],
+                    ${links.map(({ link_kek_id }) => link_kek_id)}::text[],
+                    ${links.map(({ link_hash }) => link_hash)}::bytea[])
+          as l (item_id, id, link_sealed, link_kek_id, link_hash)
+      returning set_aside_at
+    )
+    select count(*) filter (where set_aside_at is null) as for_sale from inserted`)
 
 export type TakenPoolLink = PoolLinkRow & { readonly loaded_at: Date }
 
@@ -143,14 +165,18 @@ export interface SetAsideLink extends PoolPlace {
   readonly link_kek_id: string
   readonly loaded_at: Date
   readonly set_aside_at: Date
+  /** The order it was sold to in a time that a restore lost; null for a link that could not be decrypted, and when several are named. */
+  readonly sold_to: string | null
+  readonly is_lost: boolean
 }
 
 export const selectSetAside = (db: Queryable, limit: number) =>
   db.many<SetAsideLink>(sql`
-    select item_id, id, link_kek_id, loaded_at, set_aside_at
-      from pool_links
-     where set_aside_at is not null
-     order by item_id, id
+    select p.item_id, p.id, p.link_kek_id, p.loaded_at, p.set_aside_at, l.order_id as sold_to, l.hash is not null as is_lost
+      from pool_links p
+      left join lost_links l on l.hash = p.link_hash
+     where p.set_aside_at is not null
+     order by p.item_id, p.id
      limit ${limit}`)
 
 export type SealedPoolLink = PoolPlace & Pick<PoolLinkRow, 'link_sealed' | 'link_kek_id'>
@@ -171,14 +197,18 @@ export const selectPoolLinks = (
      order by item_id, id
      limit ${limit}`)
 
-/** Sets links aside, or puts them back on sale when the time is null. The item's supply row must be locked. */
+/**
+ * Sets links aside, or puts them back on sale when the time is null; never one that was sold in a time that a restore lost. The item's
+ * supply row must be locked.
+ */
 export const updateSetAside = (tx: Tx, item_id: string, ids: readonly string[], at: Date | null) =>
   tx.run(sql`
     update pool_links
        set set_aside_at = ${at}
      where item_id = ${item_id}
        and id = any(${ids})
-       and (set_aside_at is null) = (${at}::timestamptz is not null)`)
+       and (set_aside_at is null) = (${at}::timestamptz is not null)
+       and (${at}::timestamptz is not null or not exists (select from lost_links l where l.hash = link_hash))`)
 
 export interface SupplierRow {
   readonly name: string

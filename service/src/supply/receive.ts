@@ -14,7 +14,10 @@ export async function recordReceived(
   nowMs: number,
 ): Promise<string[]> {
   const hashes = links.map((link) => vault.fingerprint(link))
-  const isNew = await recordLinks(tx, hashes, nowMs, request ? makerOf(request) : null)
+  const isNew = await recordLinks(tx, hashes, nowMs, {
+    made_by: request ? makerOf(request) : null,
+    order: request,
+  })
   return links.filter((_, n) => isNew[n])
 }
 

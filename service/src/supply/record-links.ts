@@ -1,5 +1,5 @@
 import type { Tx } from '../platform/db.ts'
-import { insertFingerprints } from './queries.ts'
+import { insertFingerprints, type LinkUse } from './queries.ts'
 
 const BATCH = 1_000
 
@@ -8,14 +8,13 @@ export async function recordLinks(
   tx: Tx,
   hashes: readonly Buffer[],
   nowMs: number,
-  /** The request to a supplier that brought them. */
-  made_by: string | null = null,
+  use: LinkUse = {},
 ): Promise<boolean[]> {
   // Sorted over all batches, so that transactions that bring the same links wait for each other instead of deadlocking.
   const sorted = hashes.toSorted(Buffer.compare)
   const unseen = new Set<string>()
   for (let from = 0; from < sorted.length; from += BATCH) {
-    const inserted = await insertFingerprints(tx, sorted.slice(from, from + BATCH), new Date(nowMs), made_by)
+    const inserted = await insertFingerprints(tx, sorted.slice(from, from + BATCH), new Date(nowMs), use)
     for (const { hash } of inserted) unseen.add(hash.toString('hex'))
   }
   // Deleting from the set makes the second of two equal links a known one.

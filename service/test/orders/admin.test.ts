@@ -288,7 +288,7 @@ describe('suppliers, windows, rules', () => {
     const refused = await admin('store', 'open')
     await shop.database.asOwner('update database_identity set timeline = timeline - 1')
     expect(refused).toMatchObject({ code: EXIT.conflict, out: expect.not.stringMatching(/is open/) })
-    expect(refused.err).toContain('not confirmed')
+    expect(refused.err).toContain('recover status')
   })
 
   test('calling off a window that has ended exits 5', async () => {

@@ -122,21 +122,26 @@ test('a dump restored into another server delivers, sends and sells nothing unti
       api: 'up',
       store: 'closed',
     })
-    expect(restored.worker.notReady()).toMatch(/is not the one the store last ran on .* database status/s)
+    expect(restored.worker.notReady()).toMatch(/is not the one the store last ran on .* recover status/s)
     expect(restored.logged()).toContain('Nothing is delivered, sent, refunded or bought')
     expect(await restored.metrics.registry.metrics()).toContain('shopwire_database_unconfirmed 1')
     const byHand = await restored.admin('orders', 'cancel', bought.body.id, '--reason', 'too early')
-    expect(byHand).toMatchObject({ code: 5, err: expect.stringContaining('database status') })
-    expect((await restored.admin('store', 'show')).out).toContain('this database is not confirmed')
+    expect(byHand).toMatchObject({ code: 5, err: expect.stringContaining('recover status') })
+    expect((await restored.admin('store', 'show')).out).toContain('the database was restored or failed over')
 
-    const status = await restored.admin('database', 'status')
+    const status = await restored.admin('recover', 'status')
     expect(status.out).toContain('The system identifier differs')
-    const [, identity = ''] = /confirm --identity (\S+)/.exec(status.out) ?? []
-    const recorded = (await restored.admin('database', 'status', '--json')).json().recorded
+    const [, identity = ''] = /open --identity (\S+) --without-journal/.exec(status.out) ?? []
+    const { recorded } = (await restored.admin('recover', 'status', '--json')).json().database
     const old = `${recorded.system_identifier}/${recorded.timeline}`
-    expect((await restored.admin('database', 'confirm')).code).toBe(2)
-    expect((await restored.admin('database', 'confirm', '--identity', old)).code).toBe(2)
-    expect((await restored.admin('database', 'confirm', '--identity', identity)).code).toBe(0)
+    const open = (...args: string[]) => restored.admin('recover', 'open', ...args)
+    expect((await open()).code).toBe(2)
+    expect((await open('--identity', old, '--without-journal')).code).toBe(2)
+    expect(await open('--identity', identity)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('was not compared with the journal'),
+    })
+    expect((await open('--identity', identity, '--without-journal')).code).toBe(0)
     await expect.poll(orderStatus, CALMLY).toBe('delivered')
     await expect
       .poll(() => restored.received, { timeout: 5_000 })
@@ -145,9 +150,15 @@ test('a dump restored into another server delivers, sends and sells nothing unti
     expect((await ask('POST', '/v1/orders', cart(pooled, 'after-the-restore'))).status).toBe(201)
     const { json } = await restored.admin('audit', '--target', 'database', '--json')
     expect(json().actions).toMatchObject([
-      { action: 'database.confirm', details: { before: old, after: identity } },
+      {
+        action: 'recover.open',
+        details: { before: old, after: identity, generation: 2, without_journal: true },
+      },
     ])
-    expect((await restored.admin('database', 'confirm', '--identity', identity)).out).toContain('already')
+    expect(await open('--identity', identity)).toMatchObject({
+      code: 5,
+      err: expect.stringContaining('already'),
+    })
   } finally {
     await restored.stop()
     await other.stop()
@@ -155,8 +166,8 @@ test('a dump restored into another server delivers, sends and sells nothing unti
 }, 60_000)
 
 test('on the server where the database was created, the store works without a confirmation', async () => {
-  const { out, code } = await runAdminOn(shop, 'database', 'status')
-  expect([code, out.includes('They are the same')]).toEqual([0, true])
+  const { out, code } = await runAdminOn(shop, 'recover', 'status')
+  expect([code, out.includes('there is nothing to recover')]).toEqual([0, true])
 })
 
 test('links of a supplier that answers after the database identity changed are not delivered until it is confirmed', async () => {

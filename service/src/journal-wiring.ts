@@ -1,0 +1,104 @@
+import type { Config } from './config.ts'
+import { createPositionKeeper, JournalMismatch } from './orders/keep-position.ts'
+import { systemClock } from './platform/clock.ts'
+import type { Db } from './platform/db.ts'
+import { every } from './platform/every.ts'
+import type { Log } from './platform/log.ts'
+import type { Metrics } from './platform/metrics.ts'
+import { Unavailable } from './platform/trouble.ts'
+import type { LinkVault } from './supply/gift-link.ts'
+import type { Journal } from './supply/journal.ts'
+import { openJournalFolder } from './supply/journal-files.ts'
+import type { UntilAnswered } from './wiring.ts'
+
+const POSITION_EVERY_MS = 1_000
+const REMOVAL_EVERY_MS = 3_600_000
+const REMIND_EVERY_MS = 60_000
+const DAY_MS = 86_400_000
+
+export const NO_JOURNAL =
+  'this store keeps no journal of sold links: after a restore of its database nobody could tell which links it had sold. ' +
+  'Set SHOPWIRE_JOURNAL ("Restores and failover" in the documentation)'
+
+/** Undefined when the store is to keep none. */
+export function openJournalFrom(
+  { SHOPWIRE_JOURNAL: dir }: Pick<Config, 'SHOPWIRE_JOURNAL'>,
+  onError: (error: unknown) => void,
+): Journal | undefined {
+  return dir === undefined ? undefined : openJournalFolder(dir, { nowMs: systemClock.nowMs, onError })
+}
+
+/** What a worker does for the journal and for the store's position, besides writing down what it sells. */
+export interface JournalKeeping {
+  readonly journal: Journal | undefined
+  /** Compares the database with the journal for the first time. */
+  open(until: UntilAnswered): Promise<void>
+  /** Why nothing can be delivered; undefined when it can. */
+  problem(): string | undefined
+  stop(): Promise<void>
+}
+
+export function keepJournal(
+  config: Config,
+  { db, vault, log, metrics }: { db: Db; vault: LinkVault; log: Log; metrics: Metrics },
+): JournalKeeping {
+  const real = openJournalFrom(config, (error) =>
+    log.warn({ err: error }, 'the journal of sold links could not be written; deliveries wait for it'),
+  )
+  const journal = real && counted(real, metrics)
+  const keep = createPositionKeeper({ db, vault, journal, log, nowMs: systemClock.nowMs })
+  let problem: string | undefined
+  let loggedMs = Number.NEGATIVE_INFINITY
+
+  const keeping = every(
+    POSITION_EVERY_MS,
+    async () => {
+      await keep()
+      problem = undefined
+    },
+    (error) => {
+      const isMismatch = error instanceof JournalMismatch
+      const isJournal = error instanceof Unavailable && error.part === 'journal'
+      if (isMismatch) problem = error.message
+      else if (isJournal) problem = 'the journal of sold links cannot be read or written'
+      if (performance.now() - loggedMs < REMIND_EVERY_MS) return
+      loggedMs = performance.now()
+      log.error({ err: error }, isMismatch ? error.message : "the store's position could not be recorded")
+    },
+  )
+  const removal = every(
+    REMOVAL_EVERY_MS,
+    async () => journal?.removeBefore(new Date(systemClock.nowMs() - config.SHOPWIRE_JOURNAL_DAYS * DAY_MS)),
+    (error) => log.warn({ err: error }, 'old files of the journal of sold links could not be removed'),
+  )
+  return {
+    journal,
+    async open(until) {
+      if (journal === undefined && config.SHOPWIRE_ENV === 'production') log.warn(NO_JOURNAL)
+      await until('database or the journal of sold links', keep)
+      keeping.start()
+      removal.start()
+    },
+    problem: () => problem,
+    async stop() {
+      await Promise.all([keeping.stop(), removal.stop()])
+      await journal?.close()
+    },
+  }
+}
+
+function counted(journal: Journal, metrics: Metrics): Journal {
+  return {
+    ...journal,
+    async append(links) {
+      const startedMs = performance.now()
+      try {
+        await journal.append(links)
+      } catch (error) {
+        metrics.journalFailures.inc()
+        throw error
+      }
+      metrics.journalWrites.observe((performance.now() - startedMs) / 1000)
+    },
+  }
+}

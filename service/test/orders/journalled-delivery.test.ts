@@ -1,0 +1,135 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createOperator } from '../../src/operations/operator.ts'
+import { systemClock } from '../../src/platform/clock.ts'
+import { sql } from '../../src/platform/db.ts'
+import { Unavailable } from '../../src/platform/trouble.ts'
+import type { Journal, JournalEntry } from '../../src/supply/journal.ts'
+import { runAdminOn } from '../../testing/admin.ts'
+import { itemOf, putItems } from '../../testing/items.ts'
+import { keeperOf, openTestJournal, type TestJournal } from '../../testing/journal.ts'
+import { openShop, type Shop } from '../../testing/shop.ts'
+import { startWorker } from '../../testing/worker.ts'
+
+const item = '10000000000000001'
+let files: TestJournal
+let shop: Shop
+/** Between the shop and its files. */
+let appending: (real: () => Promise<void>) => Promise<void>
+beforeEach(async () => {
+  files = await openTestJournal()
+  appending = (real) => real()
+  const journal: Journal = {
+    ...files.journal,
+    append: (links) => appending(() => files.journal.append(links)),
+  }
+  shop = await openShop({ journal })
+  await putItems(shop.db, [itemOf(item)])
+  await shop.operator.loadPool(
+    item,
+    [1, 2, 3].map((n) => `https://gift.example/card-${n}?code=secret-${n}`),
+  )
+  await keeperOf(shop.db, shop.vault, journal)()
+})
+afterEach(async () => {
+  await shop.close()
+  await files.remove()
+})
+
+async function buy(qty = 1): Promise<string> {
+  const request = { items: [{ id: item, qty }], idempotency_key: `journal-${Math.random()}` }
+  const placed = await shop.operator.placeOrder(shop.account.id, request)
+  return placed.kind === 'bought' ? placed.order.id : placed.order_id
+}
+
+const statusOf = async (id: string) =>
+  (await shop.db.one<{ status: string }>(sql`select status from orders where id = ${id}`)).status
+
+async function entries(): Promise<JournalEntry[]> {
+  const all: JournalEntry[] = []
+  for await (const some of files.journal.read(new Date(0), () => {})) all.push(...some)
+  return all
+}
+
+test('a delivered order has all its links in the journal, by fingerprint, with account, item and unit', async () => {
+  const order_id = await buy(2)
+  const worker = startWorker(shop)
+  await expect.poll(() => statusOf(order_id)).toBe('delivered')
+  await worker.stop()
+  const sold = (await entries()).filter((entry) => entry.kind === 'sold')
+  expect(sold).toMatchObject([
+    { account_id: shop.account.id, order_id, line: 1, unit: 1, item_id: item, source: 'pool' },
+    { account_id: shop.account.id, order_id, line: 1, unit: 2, item_id: item, source: 'pool' },
+  ])
+  const hash = (n: number) => shop.vault.fingerprint(`https://gift.example/card-${n}?code=secret-${n}`)
+  expect(sold.map((link) => link.hash)).toEqual([hash(1), hash(2)])
+  await expect
+    .poll(async () => (await entries()).filter(({ kind }) => kind === 'delivered'))
+    .toMatchObject([{ order_id }])
+  for (const name of await readdir(files.dir))
+    expect(await readFile(join(files.dir, name), 'utf8')).not.toMatch(/gift\.example|secret/)
+})
+
+test('until its links are in the journal an order is not delivered, and nobody can read them', async () => {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+  appending = async (real) => {
+    begin()
+    await released
+    await real()
+  }
+  const order_id = await buy()
+  const worker = startWorker(shop)
+  await begun
+  const shown = await shop.call('GET', `/v1/orders/${order_id}`)
+  expect([shown.body.status, shown.body.links]).toEqual(['paid', []])
+  release()
+  await expect.poll(() => statusOf(order_id)).toBe('delivered')
+  await worker.stop()
+})
+
+test('a journal that cannot be written: the order waits, and is delivered when it can be again', async () => {
+  let failures = 0
+  appending = async (real) => {
+    failures += 1
+    if (failures < 3) throw new Unavailable('journal', new Error('no space left'))
+    return real()
+  }
+  const order_id = await buy()
+  const worker = startWorker(shop)
+  await expect.poll(() => failures).toBeGreaterThan(0)
+  expect(await statusOf(order_id)).toBe('paid')
+  await expect.poll(() => statusOf(order_id), { timeout: 10_000 }).toBe('delivered')
+  await worker.stop()
+  expect((await shop.db.one<{ n: number }>(sql`select count(*) as n from order_links`)).n).toBe(1)
+})
+
+test('a program without the journal delivers nothing in a store that keeps one, by a worker or by hand', async () => {
+  const order_id = await buy()
+  const lines: string[] = []
+  const worker = startWorker({ ...shop, journal: undefined }, { write: (line) => void lines.push(line) })
+  await expect.poll(() => lines.join('')).toContain('this program does not write it')
+  await worker.stop()
+  expect(await statusOf(order_id)).toBe('paid')
+
+  const { db, keyring, admission } = shop
+  const without = { db, keyring, clock: systemClock, cell: 'c1', admission: async () => admission }
+  const path = join(files.dir, 'links.txt')
+  await writeFile(path, 'https://gift.example/by-hand\n')
+  const deliver = (journal?: Journal) =>
+    runAdminOn(
+      { ...shop, operator: createOperator({ ...without, journal }, 'test') },
+      ...['orders', 'deliver', order_id, path],
+    )
+  expect(await deliver()).toMatchObject({
+    code: 5,
+    err: expect.stringContaining('SHOPWIRE_JOURNAL is not set'),
+  })
+  const other = await openTestJournal()
+  await other.journal.begin({ journal_id: 'jrn_other', kept_since: new Date(), key_check: '00' })
+  expect(await deliver(other.journal)).toMatchObject({ code: 2, err: expect.stringContaining('jrn_other') })
+  await other.remove()
+  expect(await deliver(files.another())).toMatchObject({ code: 0 })
+  expect(await entries()).toMatchObject([{ kind: 'sold', order_id, source: 'hand' }])
+})

@@ -1,0 +1,302 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { findPostgres } from '@shopwire/engines'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createOperator } from '../../src/operations/operator.ts'
+import { readRules, verifyData } from '../../src/operations/verify.ts'
+import { JournalMismatch } from '../../src/orders/keep-position.ts'
+import { systemClock } from '../../src/platform/clock.ts'
+import { readDatabaseState } from '../../src/platform/database-identity.ts'
+import { type Db, sql } from '../../src/platform/db.ts'
+import { createLinkVault } from '../../src/supply/gift-link.ts'
+import { INVARIANTS } from '../../src/wiring.ts'
+import { runAdminOn } from '../../testing/admin.ts'
+import { openTestDatabase, type TestDatabase } from '../../testing/database.ts'
+import { itemOf, putItems } from '../../testing/items.ts'
+import { keeperOf, openTestJournal, type TestJournal } from '../../testing/journal.ts'
+import { openShop, type Shop } from '../../testing/shop.ts'
+import { startWorker } from '../../testing/worker.ts'
+
+const [item, other] = ['10000000000000001', '10000000000000002'] as const
+const run = promisify(execFile)
+const link = (n: number) => `https://gift.example/card-${n}`
+
+let files: TestJournal
+let shop: Shop
+const restored: TestDatabase[] = []
+beforeEach(async () => {
+  files = await openTestJournal()
+  shop = await openShop({ journal: files.journal })
+  await putItems(shop.db, [itemOf(item), itemOf(other)])
+  await shop.operator.loadPool(item, [1, 2, 3, 4, 5].map(link))
+  await keeperOf(shop.db, shop.vault, files.journal)()
+})
+afterEach(async () => {
+  for (const database of restored.splice(0)) await database.close()
+  await shop.close()
+  await files.remove()
+})
+
+async function buy(from: Shop, account_id = shop.account.id, id: string = item): Promise<string> {
+  const request = { items: [{ id }], idempotency_key: `recovery-${Math.random()}` }
+  const placed = await from.operator.placeOrder(account_id, request)
+  return placed.kind === 'bought' ? placed.order.id : placed.order_id
+}
+
+const statusOf = async (db: Db, id: string) =>
+  (await db.maybeOne<{ status: string }>(sql`select status from orders where id = ${id}`))?.status
+
+const hashesOf = async (db: Db, order_id: string) =>
+  (
+    await db.many<{ h: string }>(
+      sql`select encode(link_hash, 'hex') as h from order_links where order_id = ${order_id}`,
+    )
+  ).map(({ h }) => h)
+
+const hashOf = (n: number) => shop.vault.fingerprint(link(n)).toString('hex')
+
+/** Delivers all of these, and no others that wait. */
+async function deliver(on: Shop, ...order_ids: string[]) {
+  const worker = startWorker(on)
+  for (const id of order_ids)
+    await expect.poll(() => statusOf(on.db, id), { timeout: 10_000 }).toBe('delivered')
+  await worker.stop()
+}
+
+/** Until the store has come further than the present position. */
+async function advance({ db, vault, journal }: Shop) {
+  const keep = keeperOf(db, vault, journal)
+  const { position } = await readDatabaseState(db)
+  await expect
+    .poll(async () => {
+      await keep()
+      return (await readDatabaseState(db)).position
+    })
+    .toBeGreaterThan(position)
+}
+
+const dumpOf = async ({ database }: Shop) =>
+  (await run(join(findPostgres(), 'pg_dump'), [database.superuserUrl], { maxBuffer: 64 * 1024 * 1024 }))
+    .stdout
+
+/** A dump restored into another database of the same server: system identifier and timeline are the same. */
+async function restore(dump: string): Promise<Shop> {
+  const database = await openTestDatabase({ isEmpty: true })
+  restored.push(database)
+  const restoring = run(join(findPostgres(), 'psql'), ['-qXv', 'ON_ERROR_STOP=1', database.superuserUrl])
+  restoring.child.stdin?.end(dump)
+  await restoring
+  const { db } = database
+  const { keyring, admission } = shop
+  const journal = files.another()
+  const vault = createLinkVault(db, keyring)
+  await vault.open()
+  const deps = { db, keyring, clock: systemClock, cell: 'c1', admission: async () => admission, journal }
+  return { ...shop, database, db, vault, journal, operator: createOperator(deps, 'test') }
+}
+
+const violated = async (db: Db) =>
+  (await verifyData(db, await readRules(INVARIANTS), () => {})).filter(({ violations }) => violations > 0)
+
+test('a dump restored into the same server is found behind; what was sold since is never sold again', async () => {
+  const before = await buy(shop)
+  await deliver(shop, before)
+  const waiting = await buy(shop)
+  const dump = await dumpOf(shop)
+  await deliver(shop, waiting)
+  const { id: lostAccount } = await shop.operator.createAccount('Lost')
+  await shop.operator.fundAccount(lostAccount, { amount_cents: 500, reference: 'lost' })
+  const lost = await buy(shop, lostAccount)
+  await deliver(shop, lost)
+  expect(await hashesOf(shop.db, lost)).toEqual([hashOf(3)])
+  await advance(shop)
+
+  const copy = await restore(dump)
+  const admin = (...args: string[]) => runAdminOn(copy, ...args)
+  // Nobody has compared it yet, so it is closed before any worker looks at it.
+  expect(await readDatabaseState(copy.db)).toMatchObject({ is_confirmed: false, is_compared: false })
+  const keep = keeperOf(copy.db, copy.vault, copy.journal)
+  await keep()
+  expect((await readDatabaseState(copy.db)).behind_why).toMatch(
+    /position \d+ of generation 1 .* the journal at \d+ of 1/,
+  )
+  await expect(buy(copy)).rejects.toMatchObject({ type: 'store_closed' })
+  const idle = startWorker(copy)
+  const status = await admin('recover', 'status')
+  expect(status.out).toContain('an earlier state of the store')
+  expect(status.out).toMatch(/Missing: up to \d+ seconds/)
+  const [, identity = ''] = /open --identity (\S+)/.exec(status.out) ?? []
+  expect(await admin('recover', 'open', '--identity', identity)).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('recover compare --apply'),
+  })
+
+  const look = await admin('recover', 'compare')
+  expect(look.out).toContain('Nothing was changed')
+  expect(look.out).toContain('the delivery of 2 is not in this database')
+  expect(look.out).toMatch(new RegExp(`${lost} +${lostAccount} .* missing`))
+  expect(look.out).toMatch(new RegExp(`${waiting} +${shop.account.id} .* paid`))
+  expect(look.out).not.toContain('gift.example')
+  const applied = (await admin('recover', 'compare', '--apply', '--json')).json()
+  expect(applied.kept).toEqual({ recorded: 2, set_aside: 2, given_back: 1, taken_back: 0 })
+  expect(applied.orders).toMatchObject([
+    { order_id: waiting, status: 'paid', links: 1, items: [item] },
+    { order_id: lost, account_id: lostAccount, status: null, links: 1, items: [item] },
+  ])
+  expect((await admin('recover', 'compare', '--apply', '--json')).json().kept.recorded).toBe(0)
+  expect([await statusOf(copy.db, waiting), await statusOf(copy.db, lost)]).toEqual(['paid', undefined])
+  await idle.stop()
+
+  expect((await admin('recover', 'open', '--identity', identity)).code).toBe(0)
+  await keep()
+  await deliver(copy, waiting)
+  // The same link as before: its caller has it already.
+  expect(await hashesOf(copy.db, waiting)).toEqual([hashOf(2)])
+  const next = [await buy(copy), await buy(copy)]
+  await deliver(copy, ...next)
+  expect((await Promise.all(next.map((id) => hashesOf(copy.db, id)))).flat()).toEqual([hashOf(4), hashOf(5)])
+
+  expect((await admin('pool', 'restore', item)).out).toContain('1 stay set aside')
+  expect((await admin('pool', 'set-aside')).out).toContain(`sold to ${lost}, then lost`)
+  expect(await copy.operator.loadPool(other, [link(3)])).toMatchObject({ loaded: 0, known: [1] })
+  expect(await violated(copy.db)).toEqual([])
+  const { actions } = (await admin('audit', '--target', 'database', '--json')).json()
+  expect(actions.map(({ action }: { action: string }) => action)).toEqual([
+    'recover.open',
+    'recover.compare',
+    'recover.compare',
+  ])
+
+  // The database that was replaced is of an earlier generation, however far it comes.
+  await keeperOf(shop.db, shop.vault, files.another())()
+  await expect(buy(shop)).rejects.toMatchObject({ type: 'store_closed' })
+}, 60_000)
+
+test('the same position, but an order that was delivered after it is missing: found behind', async () => {
+  const waiting = await buy(shop)
+  const dump = await dumpOf(shop)
+  await deliver(shop, waiting)
+  const copy = await restore(dump)
+  await keeperOf(copy.db, copy.vault, copy.journal)()
+  expect((await readDatabaseState(copy.db)).behind_why).toContain('1 orders that were delivered')
+})
+
+test('a delivery that was rolled back after it was written to the journal does not close the store', async () => {
+  const order_id = await buy(shop)
+  await files.journal.append([
+    {
+      at: new Date(),
+      account_id: shop.account.id,
+      order_id,
+      line: 1,
+      unit: 1,
+      item_id: item,
+      source: 'pool',
+      hash: Buffer.from(hashOf(1), 'hex'),
+    },
+  ])
+  await shop.database.asOwner('update database_identity set compared_start = null')
+  await expect(buy(shop)).rejects.toMatchObject({ type: 'store_closed' })
+  await keeperOf(shop.db, shop.vault, files.journal)()
+  expect(await readDatabaseState(shop.db)).toMatchObject({ is_confirmed: true, behind_since: null })
+  await deliver(shop, order_id)
+})
+
+test('a link that was loaded and sold in the lost time cannot be loaded again, except for its own order', async () => {
+  const [hand, another] = [await buy(shop, shop.account.id, other), await buy(shop, shop.account.id, other)]
+  const dump = await dumpOf(shop)
+  await shop.operator.deliverOrder(hand, [link(9)])
+  await advance(shop)
+  const copy = await restore(dump)
+  await keeperOf(copy.db, copy.vault, copy.journal)()
+  await copy.operator.compareWithJournal(copy.journal, { from: undefined, apply: true })
+  const { present } = await readDatabaseState(copy.db)
+  const identity = `${present.system_identifier}/${present.timeline}`
+  await copy.operator.openStore(copy.journal, { identity, withoutJournal: false })
+  expect(await copy.operator.loadPool(item, [link(9)])).toMatchObject({ loaded: 0, known: [1] })
+  await expect(copy.operator.deliverOrder(another, [link(9)])).rejects.toThrow('held by this store before')
+  await copy.operator.deliverOrder(hand, [link(9)])
+  expect(await hashesOf(copy.db, hand)).toEqual([hashOf(9)])
+  expect(await violated(copy.db)).toEqual([])
+})
+
+test('an order that gets its link back and is cancelled leaves it set aside', async () => {
+  const waiting = await buy(shop)
+  const dump = await dumpOf(shop)
+  await deliver(shop, waiting)
+  await advance(shop)
+  const copy = await restore(dump)
+  await keeperOf(copy.db, copy.vault, copy.journal)()
+  await copy.operator.compareWithJournal(copy.journal, { from: undefined, apply: true })
+  const { present } = await readDatabaseState(copy.db)
+  const identity = `${present.system_identifier}/${present.timeline}`
+  await copy.operator.openStore(copy.journal, { identity, withoutJournal: false })
+  await copy.operator.cancelOrder(waiting, 'test')
+  expect(
+    await copy.db.many(
+      sql`select set_aside_at is not null as aside from pool_links where link_hash = ${Buffer.from(hashOf(1), 'hex')}`,
+    ),
+  ).toEqual([{ aside: true }])
+  expect(await violated(copy.db)).toEqual([])
+})
+
+test('is not opened while another database of the store still sells or advances', async () => {
+  const dump = await dumpOf(shop)
+  await advance(shop)
+  const copy = await restore(dump)
+  await keeperOf(copy.db, copy.vault, copy.journal)()
+  await copy.operator.compareWithJournal(copy.journal, { from: undefined, apply: true })
+  const { present } = await readDatabaseState(copy.db)
+  const open = () =>
+    copy.operator.openStore(copy.journal, {
+      identity: `${present.system_identifier}/${present.timeline}`,
+      withoutJournal: false,
+    })
+  const sold = await buy(shop)
+  await deliver(shop, sold)
+  await expect(open()).rejects.toThrow(/1 links were sold.*still in use/)
+  await copy.operator.compareWithJournal(copy.journal, { from: undefined, apply: true })
+  await advance(shop)
+  await expect(open()).rejects.toThrow('still in use')
+  await copy.operator.compareWithJournal(copy.journal, { from: undefined, apply: true })
+  expect(await open()).toMatchObject({ generation: 2 })
+})
+
+test('a journal that was begun after the backup does not cover what is missing, and the store is not opened with it', async () => {
+  const bare = await openTestJournal()
+  try {
+    await shop.database.asOwner(`update store_position set at = at - interval '1 day'`)
+    await shop.database.asOwner(`update database_identity set behind_since = now(), behind_why = 'test'`)
+    const young = bare.journal
+    const mark = await files.journal.readMark()
+    await young.begin({ journal_id: 'jrn_young', kept_since: new Date(), key_check: mark?.key_check ?? '' })
+    const compared = await shop.operator.compareWithJournal(young, { from: undefined, apply: true })
+    expect(compared.is_complete).toBe(false)
+    const { present } = await readDatabaseState(shop.db)
+    const identity = `${present.system_identifier}/${present.timeline}`
+    await expect(shop.operator.openStore(young, { identity, withoutJournal: false })).rejects.toThrow(
+      'begins later',
+    )
+    await shop.operator.openStore(young, { identity, withoutJournal: true })
+    expect(await readDatabaseState(shop.db)).toMatchObject({
+      is_confirmed: true,
+      journal_id: null,
+      generation: 2,
+    })
+  } finally {
+    await bare.remove()
+  }
+})
+
+test('a worker does not start with an empty folder, the journal of another store or none when the store keeps one', async () => {
+  const empty = await openTestJournal()
+  const start = (journal: TestJournal['journal'] | undefined) => keeperOf(shop.db, shop.vault, journal)()
+  await expect(start(empty.journal)).rejects.toThrow(JournalMismatch)
+  await expect(start(undefined)).rejects.toThrow(/keeps a journal.*SHOPWIRE_JOURNAL is not set/)
+  await empty.journal.begin({ journal_id: 'jrn_other', kept_since: new Date(), key_check: '00' })
+  await expect(start(empty.journal)).rejects.toThrow('jrn_other')
+  await shop.database.asOwner('update database_identity set journal_id = null')
+  await expect(start(empty.journal)).rejects.toThrow('another key')
+  await empty.remove()
+})
