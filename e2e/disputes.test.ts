@@ -93,6 +93,7 @@ below). The links are still stored; give it the order id for \`GET /orders/{id}\
 | attempts with an idempotency key, and what each was answered | within a second after the answer | \`SHOPWIRE_EVIDENCE_RETENTION_DAYS\` |
 | answers that carried links | within a second after the answer | \`SHOPWIRE_EVIDENCE_RETENTION_DAYS\` |
 | events and attempts to deliver them | when they happen | \`SHOPWIRE_EVENT_RETENTION_DAYS\` |
+| the links themselves | when they are obtained, encrypted | \`SHOPWIRE_LINK_RETENTION_DAYS\` after the delivery; their fingerprints for good |
 | what operators did | in the commit of the action | for good |
 
 - An API process that is killed loses what it had not written yet: at most its last second. One that stops in order loses nothing. While the

@@ -1126,6 +1126,18 @@ CREATE TABLE public.link_reads (
     is_sent boolean NOT NULL
 );
 
+CREATE TABLE public.link_retention (
+    only_row boolean DEFAULT true NOT NULL,
+    looked_to timestamp with time zone NOT NULL,
+    CONSTRAINT link_retention_only_row_check CHECK (only_row)
+);
+
+CREATE TABLE public.links_kept_longer (
+    account_id text NOT NULL,
+    order_id text NOT NULL COLLATE pg_catalog."C",
+    look_at timestamp with time zone NOT NULL
+);
+
 CREATE TABLE public.lost_links (
     hash bytea NOT NULL,
     account_id text,
@@ -1203,11 +1215,13 @@ CREATE TABLE public.order_links (
     order_id text NOT NULL COLLATE pg_catalog."C",
     line smallint NOT NULL,
     unit smallint NOT NULL,
-    link_sealed bytea NOT NULL,
-    link_kek_id text NOT NULL,
+    link_sealed bytea,
+    link_kek_id text,
     link_hash bytea NOT NULL,
     source text NOT NULL,
     obtained_at timestamp with time zone NOT NULL,
+    erased_at timestamp with time zone,
+    CONSTRAINT order_links_erased CHECK ((((link_sealed IS NULL) = (erased_at IS NOT NULL)) AND ((link_kek_id IS NULL) = (erased_at IS NOT NULL)))),
     CONSTRAINT order_links_unit_check CHECK (((unit >= 1) AND (unit <= 10)))
 );
 
@@ -1760,6 +1774,12 @@ ALTER TABLE ONLY public.link_fingerprints
 ALTER TABLE ONLY public.link_reads
     ADD CONSTRAINT link_reads_pkey PRIMARY KEY (account_id, order_id, request_id);
 
+ALTER TABLE ONLY public.link_retention
+    ADD CONSTRAINT link_retention_pkey PRIMARY KEY (only_row);
+
+ALTER TABLE ONLY public.links_kept_longer
+    ADD CONSTRAINT links_kept_longer_pkey PRIMARY KEY (account_id, order_id);
+
 ALTER TABLE ONLY public.lost_links
     ADD CONSTRAINT lost_links_pkey PRIMARY KEY (hash);
 
@@ -1951,6 +1971,8 @@ CREATE INDEX key_usage_hour ON public.key_usage USING btree (hour);
 
 CREATE INDEX link_reads_at ON public.link_reads USING btree (at);
 
+CREATE INDEX links_kept_longer_due ON public.links_kept_longer USING btree (look_at);
+
 CREATE INDEX memberships_person ON public.memberships USING btree (person_id);
 
 CREATE INDEX order_attempts_at ON public.order_attempts USING btree (at);
@@ -2094,6 +2116,9 @@ ALTER TABLE ONLY public.item_supply
 ALTER TABLE ONLY public.jobs
     ADD CONSTRAINT jobs_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
 
+ALTER TABLE ONLY public.links_kept_longer
+    ADD CONSTRAINT links_kept_longer_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
 ALTER TABLE ONLY public.memberships
     ADD CONSTRAINT memberships_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
 
@@ -2187,6 +2212,8 @@ CREATE POLICY all_accounts ON public.key_usage TO shopwire_app USING (true) WITH
 
 CREATE POLICY all_accounts ON public.link_reads TO shopwire_app USING (true) WITH CHECK (true);
 
+CREATE POLICY all_accounts ON public.links_kept_longer TO shopwire_app USING (true) WITH CHECK (true);
+
 CREATE POLICY all_accounts ON public.memberships TO shopwire_app USING (true) WITH CHECK (true);
 
 CREATE POLICY all_accounts ON public.notices TO shopwire_app USING (true) WITH CHECK (true);
@@ -2244,6 +2271,8 @@ ALTER TABLE public.key_usage ENABLE ROW LEVEL SECURITY;
 CREATE POLICY keys_of_dashboard ON public.own_keys TO shopwire_dashboard USING ((name ~~ 'dashboard%'::text)) WITH CHECK ((name ~~ 'dashboard%'::text));
 
 ALTER TABLE public.link_reads ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.links_kept_longer ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.memberships ENABLE ROW LEVEL SECURITY;
 
@@ -2579,6 +2608,10 @@ GRANT SELECT,INSERT ON TABLE public.link_fingerprints TO shopwire_app;
 GRANT SELECT,INSERT ON TABLE public.link_reads TO shopwire_app;
 GRANT SELECT ON TABLE public.link_reads TO shopwire_dashboard;
 
+GRANT SELECT,UPDATE ON TABLE public.link_retention TO shopwire_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE public.links_kept_longer TO shopwire_app;
+
 GRANT SELECT,INSERT ON TABLE public.lost_links TO shopwire_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memberships TO shopwire_app;
@@ -2604,6 +2637,8 @@ GRANT SELECT ON TABLE public.order_links TO shopwire_dashboard;
 GRANT UPDATE(link_sealed) ON TABLE public.order_links TO shopwire_app;
 
 GRANT UPDATE(link_kek_id) ON TABLE public.order_links TO shopwire_app;
+
+GRANT UPDATE(erased_at) ON TABLE public.order_links TO shopwire_app;
 
 GRANT SELECT,INSERT ON TABLE public.orders TO shopwire_app;
 GRANT SELECT ON TABLE public.orders TO shopwire_dashboard;

@@ -450,6 +450,13 @@ const plants: readonly Plant[] = [
     sql: `update pool_links set link_sealed = 'v1 https://gift.example/open' where id = (select min(id) from pool_links)`,
     id: POOL_LINK,
   },
+  {
+    rule: 'S03',
+    wrong: 'links erased before their order was delivered',
+    sql: `update order_links k set link_sealed = null, link_kek_id = null, erased_at = o.delivered_at - interval '1 second'
+            from orders o where o.id = k.order_id and o.id = ${DELIVERED}`,
+    id: DELIVERED,
+  },
 ]
 
 const journalPlants: readonly JournalPlant[] = [

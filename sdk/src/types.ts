@@ -87,7 +87,7 @@ export interface Order {
   delivered_at: string | null
   /** As they were ordered. */
   lines: OrderLine[]
-  /** One gift link per unit, in the order of the lines; empty unless delivered. Sensitive: whoever holds an unclaimed link can redeem it. Never log or cache this field. */
+  /** One gift link per unit, in the order of the lines; empty unless delivered, and when the store has erased them, some time after the delivery. Sensitive: whoever holds an unclaimed link can redeem it. Never log or cache this field. */
   links: string[]
 }
 

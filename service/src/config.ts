@@ -192,6 +192,15 @@ const schema = z.object({
     .max(36_500)
     .default(90)
     .describe('how long webhook events and their delivery log are kept'),
+  SHOPWIRE_LINK_RETENTION_DAYS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(36_500)
+    .default(0)
+    .describe(
+      'how long links are kept after the delivery of their order, at least as long as events; 0 keeps them for ever',
+    ),
   SHOPWIRE_EVIDENCE_RETENTION_DAYS: z.coerce
     .number()
     .int()
@@ -553,6 +562,12 @@ function checkTogether(given: Record<string, string>, problems: string[]) {
     problems.push('SHOPWIRE_MAIL_FROM is required when SHOPWIRE_SMTP_URL is set')
   }
   checkOidc(given, problems)
+  const [events, links] = [given.SHOPWIRE_EVENT_RETENTION_DAYS ?? 90, given.SHOPWIRE_LINK_RETENTION_DAYS ?? 0]
+  if (Number(links) !== 0 && Number(links) < Number(events))
+    problems.push(
+      `SHOPWIRE_LINK_RETENTION_DAYS: links cannot be erased after ${links} days while events, which carry them, are kept for ` +
+        `${events}: set it to at least that, or SHOPWIRE_EVENT_RETENTION_DAYS to at most ${links}, or to 0 to keep links`,
+    )
   const [least, most] = [given.SHOPWIRE_TOP_UP_MIN_CENTS, given.SHOPWIRE_TOP_UP_MAX_CENTS]
   if (Number(least ?? 50_00) > Number(most ?? 100_000_00))
     problems.push('SHOPWIRE_TOP_UP_MIN_CENTS is larger than SHOPWIRE_TOP_UP_MAX_CENTS: no top-up fits both')

@@ -6,6 +6,7 @@ import { closeAccountDays } from './ledger/account-days.ts'
 import { moneyLoops } from './money-wiring.ts'
 import { createBacklogCounter } from './orders/backlog.ts'
 import { deleteOldEvidence } from './orders/evidence.ts'
+import { eraseOldLinks } from './orders/link-retention.ts'
 import { createRefundRule } from './orders/refund-rule.ts'
 import { restoreOwedJobs } from './orders/waiting.ts'
 import { markOverlooked, wakeOrdersParkedBefore, wakeRestocked } from './orders/wake-waiting.ts'
@@ -139,6 +140,12 @@ export function repeatedWork(config: Config, deps: RepeatedWorkDeps): Repeating 
     async (before) => (await deleteOldEvidence(db, before)) > 0,
     'evidence past its retention time could not be removed',
   )
+  const linkDays = config.SHOPWIRE_LINK_RETENTION_DAYS
+  const linkRetention = retain(
+    linkDays,
+    async (before) => linkDays > 0 && (await eraseOldLinks(db, before, clock.nowMs())) > 0,
+    'links past their retention time could not be erased',
+  )
   const smtp =
     config.SHOPWIRE_SMTP_URL === undefined
       ? undefined
@@ -184,6 +191,7 @@ export function repeatedWork(config: Config, deps: RepeatedWorkDeps): Repeating 
     snapshots,
     eventRetention,
     evidenceRetention,
+    linkRetention,
     mail,
     mailRemoval,
     dayClosing,

@@ -25,6 +25,7 @@ import { createEvidenceWriter, deleteOldEvidence } from '../src/orders/evidence.
 import { createFulfilment } from '../src/orders/fulfil.ts'
 import { FULFIL_QUEUE } from '../src/orders/fulfil-queue.ts'
 import { createPositionKeeper } from '../src/orders/keep-position.ts'
+import { eraseOldLinks } from '../src/orders/link-retention.ts'
 import { hashCart, placeOrder } from '../src/orders/place-order.ts'
 import { createRefundRule } from '../src/orders/refund-rule.ts'
 import { restoreOwedJobs } from '../src/orders/waiting.ts'
@@ -261,6 +262,7 @@ test('every transaction locks rows in the documented order, and every locking st
   await db.transaction((tx) => stopEndpoint(tx, account_id, clock.nowMs()))
   expect(await closeAccountDays(db, clock.nowMs() + DAY_MS)).toBe(true)
   expect(await deleteOldEvents(db, new Date(clock.nowMs() + DAY_MS))).toBeGreaterThan(10)
+  expect(await eraseOldLinks(db, new Date(clock.nowMs() + DAY_MS), clock.nowMs())).toBeGreaterThan(1)
 
   // Evidence.
   const evidence = createEvidenceWriter(db, { log, metrics })

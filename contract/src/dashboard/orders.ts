@@ -193,6 +193,8 @@ export const OrderDetail = closed({
   ),
   /** One for each unit, in the order of the lines; never any part of the link itself. Empty until the order is delivered. */
   links: Type.Array(closed({ n: Count, item_id: Type.String(), name: Type.String() })),
+  /** Since then only their fingerprints are kept, and none can be revealed; null: they are still there. */
+  links_erased_at: nullable(DateTime),
   proof: closed({
     verdict: Type.Enum(['bought_once', 'not_once'], { type: 'string' }),
     requests: Count,

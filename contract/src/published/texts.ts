@@ -314,7 +314,7 @@ export const schemaTexts: { readonly [Name in SchemaName]: SchemaText<Name> } = 
       delivered_at: 'When its links became ready; null until then.',
       lines: 'As they were ordered.',
       links:
-        'One gift link per unit, in the order of the lines; empty unless delivered. Sensitive: whoever holds an unclaimed link can redeem it. Never log or cache this field.',
+        'One gift link per unit, in the order of the lines; empty unless delivered, and when the store has erased them, some time after the delivery. Sensitive: whoever holds an unclaimed link can redeem it. Never log or cache this field.',
     },
   },
   OrderAcceptedEvent: { about: 'An order was bought.', fields: { ...event, data: 'The paid order.' } },

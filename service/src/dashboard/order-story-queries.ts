@@ -1,3 +1,4 @@
+import type { OrderLinkRow } from '../orders/link-queries.ts'
 import { type Queryable, sql } from '../platform/db.ts'
 
 export const REVEAL_ACTION = 'order.reveal_link'
@@ -56,8 +57,8 @@ export const selectReveals = (db: Queryable, account_id: string, order_id: strin
      limit ${limit}`)
 
 export const countLinks = (db: Queryable, account_id: string, order_id: string) =>
-  db.one<{ links: number }>(sql`
-    select count(*) as links
+  db.one<{ links: number; erased_at: Date | null }>(sql`
+    select count(*) as links, max(erased_at) as erased_at
       from order_links
      where account_id = ${account_id}
        and order_id = ${order_id}`)
@@ -75,8 +76,8 @@ export async function selectCollections(
 
 /** The n-th link of a delivered order, in the order of its lines. */
 export const selectLink = (db: Queryable, account_id: string, order_id: string, n: number) =>
-  db.maybeOne<{ line: number; unit: number; link_sealed: Buffer; name: string }>(sql`
-    select k.line, k.unit, k.link_sealed, l.name
+  db.maybeOne<OrderLinkRow & { name: string }>(sql`
+    select k.line, k.unit, k.link_sealed, k.erased_at, l.name
       from orders o
       join order_links k on k.account_id = o.account_id and k.order_id = o.id
       join order_lines l on l.account_id = k.account_id and l.order_id = k.order_id and l.n = k.line

@@ -25,7 +25,7 @@ export async function readOrderDetail(tx: Tx, account_id: string, order_id: stri
   const reads = await selectLinkReads(tx, account_id, order_id)
   const events = await selectStoryEvents(tx, account_id, order_id)
   const reveals = await selectReveals(tx, account_id, order_id, LISTED_MAX)
-  const { links } = await countLinks(tx, account_id, order_id)
+  const { links, erased_at } = await countLinks(tx, account_id, order_id)
   const collections = await selectCollections(
     tx,
     order.lines.map(({ id }) => id),
@@ -57,6 +57,7 @@ export async function readOrderDetail(tx: Tx, account_id: string, order_id: stri
       unit_price_cents,
     })),
     links: isDelivered ? order.lines.flatMap(unitsOf).map((unit, n) => ({ n: n + 1, ...unit })) : [],
+    links_erased_at: erased_at?.toISOString() ?? null,
     proof: summarise(proof),
     story: storyOf({
       order,

@@ -7,6 +7,7 @@ import {
 } from '@shopwire/contract/dashboard'
 import { createOrderedTotal, type OrderedTotal } from '../ledger/account-days.ts'
 import { summaryOf } from '../orders/prove-key.ts'
+import { erasedLinks } from '../orders/read-orders.ts'
 import { inAccount } from '../platform/account-scope.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import { timeInId } from '../platform/ids.ts'
@@ -56,6 +57,7 @@ export function ordersArea({ db, act, vault, mailOwners }: OrdersDeps): Area<typ
         const found = await selectLink(tx, account_id, order_id, n)
         if (!found) throw noLink(order_id, n)
         const { line, unit, link_sealed, name } = found
+        if (!link_sealed) throw refuse('not_found', erasedLinks(order_id, found.erased_at))
         const link = await vault.openFromOrder(link_sealed, { account_id, order_id, line, unit })
         await mailOwners(
           tx,

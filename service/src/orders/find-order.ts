@@ -3,8 +3,9 @@ import { timeInId } from '../platform/ids.ts'
 import { refuse } from '../platform/trouble.ts'
 import type { LinkVault } from '../supply/gift-link.ts'
 import type { OrderName } from './delivery.ts'
+import { selectOrderLinks } from './link-queries.ts'
 import { type OrderLineRow, type OrderRow, selectOrder, selectOrderOwner } from './queries.ts'
-import { openLinks } from './read-orders.ts'
+import { erasedLinks, openLinks } from './read-orders.ts'
 
 /** For operators, who have only the order's id. */
 export async function findOrder(db: Queryable, id: string): Promise<OrderName> {
@@ -24,5 +25,13 @@ export async function readWholeOrder(
 }
 
 /** The links themselves, for an operator who asked for them explicitly; the caller writes the audit record. */
-export const revealLinks = (db: Queryable, vault: LinkVault, { account_id, order_id }: OrderName) =>
-  openLinks(db, vault, { account_id, id: order_id })
+export async function revealLinks(
+  db: Queryable,
+  vault: LinkVault,
+  { account_id, order_id }: OrderName,
+): Promise<string[]> {
+  const links = await openLinks(db, vault, { account_id, id: order_id })
+  if (links.length > 0) return links
+  const [first] = await selectOrderLinks(db, account_id, order_id)
+  throw refuse('not_found', erasedLinks(order_id, first?.erased_at ?? null))
+}

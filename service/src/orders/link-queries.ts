@@ -4,13 +4,22 @@ import type { OrderPlace, SealedLink } from '../supply/gift-link.ts'
 export interface OrderLinkRow {
   readonly line: number
   readonly unit: number
+  /** Null when it was erased. */
+  readonly link_sealed: Buffer | null
+  readonly erased_at: Date | null
+}
+
+/** A link of an order that was never delivered. */
+export interface HeldLinkRow {
+  readonly line: number
+  readonly unit: number
   readonly link_sealed: Buffer
   readonly source: string
 }
 
 export const selectOrderLinks = (db: Queryable, account_id: string, order_id: string) =>
   db.many<OrderLinkRow>(sql`
-    select line, unit, link_sealed, source
+    select line, unit, link_sealed, erased_at
       from order_links
      where account_id = ${account_id}
        and order_id = ${order_id}
@@ -65,7 +74,7 @@ export const insertOrderLinks = (
 
 /** For a cancelled order, whose links were not shown to the caller. */
 export const deleteOrderLinks = (tx: Tx, account_id: string, order_id: string) =>
-  tx.many<OrderLinkRow>(sql`
+  tx.many<HeldLinkRow>(sql`
     with held as materialized (
       select line, unit
         from order_links

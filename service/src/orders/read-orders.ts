@@ -24,7 +24,7 @@ export async function readOrder(
   return presentOrder(row, row.lines, links)
 }
 
-/** In the order of the lines, one per unit. */
+/** In the order of the lines, one per unit. Empty when they were erased. */
 export async function openLinks(
   db: Queryable,
   vault: LinkVault,
@@ -32,11 +32,16 @@ export async function openLinks(
 ): Promise<string[]> {
   const rows = await selectOrderLinks(db, account_id, order_id)
   return Promise.all(
-    rows.map(({ line, unit, link_sealed }) =>
-      vault.openFromOrder(link_sealed, { account_id, order_id, line, unit }),
+    rows.flatMap(({ line, unit, link_sealed }) =>
+      link_sealed ? [vault.openFromOrder(link_sealed, { account_id, order_id, line, unit })] : [],
     ),
   )
 }
+
+/** Why there is nothing to show. */
+export const erasedLinks = (order_id: string, erased_at: Date | null) =>
+  `The links of ${order_id} were erased on ${erased_at?.toISOString().slice(0, 10)}: this store keeps links for a limited time after ` +
+  'the delivery, and their fingerprints for good. Whoever received them, by the API or by a webhook, may still have them.'
 
 export async function listOrders(
   db: Queryable,

@@ -67,6 +67,18 @@ test('reports every problem at once, each with the name of its setting', () => {
   expect(problems).toHaveLength(6)
 })
 
+test('refuses to erase links earlier than the events that carry them, and keeps links by default', () => {
+  expect(loadConfig(good).SHOPWIRE_LINK_RETENTION_DAYS).toBe(0)
+  const [problem] = problemsOf({ ...good, SHOPWIRE_LINK_RETENTION_DAYS: '89' })
+  expect(problem).toMatch(
+    /^SHOPWIRE_LINK_RETENTION_DAYS: .* after 89 days while events, which carry them, are kept for 90/,
+  )
+  const both = (links: string, events: string) =>
+    problemsOf({ ...good, SHOPWIRE_LINK_RETENTION_DAYS: links, SHOPWIRE_EVENT_RETENTION_DAYS: events })
+  expect([both('30', '30'), both('90', '30'), both('0', '400')]).toEqual([[], [], []])
+  expect(both('90', '91')).toHaveLength(1)
+})
+
 test('reads a value from NAME_FILE, and refuses NAME together with NAME_FILE', () => {
   const path = join(mkdtempSync(join(tmpdir(), 'config-')), 'keys')
   writeFileSync(path, `${KEY}\n`)

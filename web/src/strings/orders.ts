@@ -188,6 +188,9 @@ export const orders = {
       aside: 'Each reveal is recorded',
       none: 'Links appear here when the order is delivered.',
       noneCancelled: 'The order was cancelled; no link was handed over.',
+      erased: (count: number, when: string) =>
+        `Erased ${when}, after ${counted(count, 'link')} had been handed over: this store keeps links for a limited time after the delivery. ` +
+        'Your server received them by the API or by a webhook.',
       what: (n: number) => `link ${n}`,
       notRevealed: 'The link was not revealed',
       whoMay: 'Owners and Developers can reveal links.',

@@ -4,6 +4,7 @@ import { useAct } from '../../api/hooks.ts'
 import { may, useMay } from '../../api/session.ts'
 import { Masked } from '../../components/masked.tsx'
 import { Section } from '../../components/page.tsx'
+import { formatTime } from '../../lib/time.ts'
 import { orders } from '../../strings/orders.ts'
 import classes from './order.module.css'
 import type { OrderDetail } from './order-types.ts'
@@ -21,6 +22,13 @@ export function GiftLinks({ order }: { readonly order: OrderDetail }) {
     return (
       <Section title={said.title}>
         <p className={classes.lead}>{status === 'cancelled' ? said.noneCancelled : said.none}</p>
+      </Section>
+    )
+  }
+  if (order.links_erased_at !== null) {
+    return (
+      <Section title={said.title}>
+        <p className={classes.lead}>{said.erased(links.length, formatTime(order.links_erased_at))}</p>
       </Section>
     )
   }
