@@ -21,4 +21,6 @@ export interface BenchOptions {
   readonly only: WebhookPart | undefined
   /** Of `dashboard`: how many orders the account has. */
   readonly orders: number
+  /** Of `reads` and `orders`: also with so many dashboards open; 0 for none. */
+  readonly dashboards: number
 }

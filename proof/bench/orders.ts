@@ -9,6 +9,7 @@ import { findPostgres } from '@shopwire/engines'
 import { type ApiProcess, familyCpuMs } from '@shopwire/harness'
 import pg from 'pg'
 import { type BenchKey, type BenchSystem, startBenchSystem } from './bench-system.ts'
+import { besideDashboards } from './dashboard/open-dashboards.ts'
 import { median, quantile, rounded, say } from './figures.ts'
 import { createClient } from './growth/client.ts'
 import { assertWrk, runLoad, type Unsigned, writeRequests } from './load.ts'
@@ -21,6 +22,8 @@ interface Contender {
   readonly name: string
   readonly server?: ApiProcess
   run(seconds: number): Promise<Speed>
+  /** Measured while dashboards are open. */
+  readonly isBeside?: boolean
   readonly speeds: Speed[]
 }
 
@@ -50,7 +53,7 @@ const SIGNED_PER_SECOND = 8_000
  * Compares POST /orders with what PostgreSQL itself can do. pgbench sends the service's own statement over as many
  * connections as the service has; wrk sends signed requests to one API process. All in turn, on the same data, which grows.
  */
-export async function orders({ seconds, rounds, profile, worker }: BenchOptions): Promise<void> {
+export async function orders({ seconds, rounds, profile, worker, dashboards }: BenchOptions): Promise<void> {
   assertWrk()
   say('starting PostgreSQL and Redis')
   const system = await startBenchSystem({
@@ -76,6 +79,15 @@ export async function orders({ seconds, rounds, profile, worker }: BenchOptions)
       contenders.push({
         name: 'c  b on Redis, worker',
         run: (length) => besideWorker(system, () => http(onRedis)(length)),
+        speeds: [],
+      })
+    }
+    if (dashboards > 0) {
+      const beside = await besideDashboards(system, dashboards)
+      contenders.push({
+        name: 'd  b on Redis, dashboards',
+        isBeside: true,
+        run: (length) => beside(() => http(onRedis)(length)),
         speeds: [],
       })
     }
@@ -273,10 +285,17 @@ function print(contenders: readonly Contender[]): void {
   for (const [n, { name }] of contenders.entries()) {
     say(`${name.padEnd(NAME_WIDTH)}${columns(medians[n] as Speed)}`)
   }
-  const [bareSpeeds, ...others] = contenders.map(({ speeds }) => speeds) as [Speed[], ...Speed[][]]
+  const of = (those: readonly Contender[]) => those.map(({ speeds }) => speeds)
+  const [bareSpeeds, ...others] = of(contenders.filter(({ isBeside }) => !isBeside)) as [
+    Speed[],
+    ...Speed[][],
+  ]
   // Neighbours in time are compared: what slowed down a whole round says nothing about the service.
-  const [ratio, ratio_postgres, ratio_worker] = others.map((speeds) =>
-    rounded(median(speeds.map(({ perSecond }, n) => perSecond / (bareSpeeds[n] as Speed).perSecond))),
+  const paired = (speeds: readonly Speed[], base: readonly Speed[]) =>
+    rounded(median(speeds.map(({ perSecond }, n) => perSecond / (base[n] as Speed).perSecond)))
+  const [ratio, ratio_postgres, ratio_worker] = others.map((speeds) => paired(speeds, bareSpeeds))
+  const [kept] = of(contenders.filter(({ isBeside }) => isBeside)).map((speeds) =>
+    paired(speeds, others[0] as Speed[]),
   )
   const [onBare, onHttp] = medians as [Speed, Speed]
   say('')
@@ -286,6 +305,7 @@ function print(contenders: readonly Contender[]): void {
       ratio,
       ratio_postgres,
       ...(ratio_worker === undefined ? {} : { ratio_worker }),
+      ...(kept === undefined ? {} : { kept }),
       bare_per_s: rounded(onBare.perSecond, 0),
       http_per_s: rounded(onHttp.perSecond, 0),
       p50_ms: rounded(onHttp.p50Ms, 2),
@@ -306,7 +326,7 @@ function medianSpeed(speeds: readonly Speed[]): Speed {
   }
 }
 
-const NAME_WIDTH = 22
+const NAME_WIDTH = 25
 const HEADINGS = ['  orders/s', '   p50 ms', '   p99 ms', '  API CPU us', '  PostgreSQL CPU us'].join('')
 
 function columns({ perSecond, p50Ms, p99Ms, apiUs, postgresUs }: Speed): string {

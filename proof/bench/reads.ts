@@ -5,7 +5,8 @@ import { BASE_PATH, ORDER_ATTEMPTS_PER_WINDOW_MAX } from '@shopwire/contract'
 import { freePort } from '@shopwire/engines'
 import { LIMITLESS, signedHeaders, startScript } from '@shopwire/harness'
 import { type BenchSystem, startBenchSystem } from './bench-system.ts'
-import { rounded, say } from './figures.ts'
+import { besideDashboards } from './dashboard/open-dashboards.ts'
+import { median, rounded, say } from './figures.ts'
 import {
   assertWrk,
   columns,
@@ -26,6 +27,8 @@ interface Contender {
   readonly admission: 'none' | 'postgres' | 'redis'
   readonly server: Target
   readonly isService: boolean
+  /** Measured while dashboards are open. */
+  readonly isBeside?: boolean
   readonly results: Result[]
 }
 
@@ -44,24 +47,30 @@ const SETTLE_MS = 500
 /** More than one process can admit. Signing too many requests costs a second or two; too few cost the run. */
 const SIGNED_PER_SECOND = 25_000
 const BARE_PER_SECOND_MIN = 30_000
-const NAME_WIDTH = 22
+const NAME_WIDTH = 25
 
 /**
  * Compares the signed GET /ping, on each admission store, with a server that does only the necessary work, and both with one
  * that does nothing. The runs alternate, several times, so that other work on the machine affects all of them.
  */
-export async function reads({ seconds, rounds, profile }: BenchOptions): Promise<void> {
+export async function reads({ seconds, rounds, profile, dashboards }: BenchOptions): Promise<void> {
   assertWrk()
   say('starting PostgreSQL and Redis')
   const system = await startBenchSystem({ accounts: ACCOUNTS, keys: ACCOUNTS, scopes: 'read', profile })
   try {
     say('starting the five servers')
     const contenders = await startContenders(system)
+    const beside = dashboards > 0 ? await besideDashboards(system, dashboards) : undefined
+    if (beside) contenders.push(...contenders.filter(({ isService }) => isService).map(withDashboards))
+    const run = (contender: Contender, length: number) => {
+      const measured = () => measure(system, contender, length)
+      return contender.isBeside && beside ? beside(measured) : measured()
+    }
     say('warming them up')
-    for (const contender of contenders) await measure(system, contender, WARM_UP_SECONDS)
+    for (const contender of contenders) await run(contender, WARM_UP_SECONDS)
     for (let round = 1; round <= rounds; round += 1) {
       for (const contender of contenders) {
-        const result = await measure(system, contender, seconds)
+        const result = await run(contender, seconds)
         contender.results.push(result)
         say(`round ${round}  ${contender.name.padEnd(NAME_WIDTH)} ${columns(result)}`)
       }
@@ -94,6 +103,13 @@ async function startContenders(system: BenchSystem): Promise<Contender[]> {
     contender('c  service, Redis', 'redis', onRedis, true),
   ]
 }
+
+const withDashboards = (contender: Contender): Contender => ({
+  ...contender,
+  name: `${contender.name} +`,
+  isBeside: true,
+  results: [],
+})
 
 async function startFloorServer(
   system: BenchSystem,
@@ -162,7 +178,7 @@ async function printProfiles(
   contenders: readonly Contender[],
   seconds: number,
 ): Promise<void> {
-  for (const contender of contenders.filter(({ isService }) => isService)) {
+  for (const contender of contenders.filter(({ isService, isBeside }) => isService && !isBeside)) {
     const entries = await profileWhile(contender.server.logs(), () => measure(system, contender, seconds))
     printProfile(contender.name, entries)
   }
@@ -174,6 +190,13 @@ function print(contenders: readonly Contender[]): void {
   for (const [n, { name }] of contenders.entries()) {
     say(`${name.padEnd(NAME_WIDTH)} ${columns(medians[n] as Result)}`)
   }
+  const kept = contenders
+    .filter(({ isBeside }) => isBeside)
+    .map(({ admission, results }) => {
+      const without = contenders.find((one) => one.isService && one.admission === admission)?.results ?? []
+      const shares = results.map(({ perSecond }, n) => perSecond / (without[n] as Result).perSecond)
+      return [`kept_${admission}`, rounded(median(shares))] as const
+    })
   const [a, bPostgres, cPostgres, bRedis, cRedis] = medians.map(({ perSecond }) => perSecond) as [
     number,
     number,
@@ -194,6 +217,7 @@ function print(contenders: readonly Contender[]): void {
       ratio_postgres: rounded(cPostgres / bPostgres),
       of_bare_redis: rounded(cRedis / a),
       of_bare_postgres: rounded(cPostgres / a),
+      ...Object.fromEntries(kept),
     }),
   )
 }

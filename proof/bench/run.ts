@@ -22,6 +22,7 @@ const SECONDS_MAX = 30
 const ROUNDS_MAX = 100
 const MINUTES_MAX = 60
 const ORDERS_MAX = 20_000_000
+const DASHBOARDS_MAX = 2_000
 
 try {
   const { name, options } = readCommandLine()
@@ -53,6 +54,7 @@ function readCommandLine(): { name: string; options: BenchOptions } {
       minutes: { type: 'string', default: '0' },
       only: { type: 'string' },
       orders: { type: 'string', default: '5000000' },
+      dashboards: { type: 'string', default: '0' },
     },
   })
   return {
@@ -67,6 +69,7 @@ function readCommandLine(): { name: string; options: BenchOptions } {
       only: values.only === undefined ? undefined : oneOf('--only', values.only, webhookParts),
       minutes: wholeNumber('--minutes', values.minutes, MINUTES_MAX, 0),
       orders: wholeNumber('--orders', values.orders, ORDERS_MAX, 1_000),
+      dashboards: wholeNumber('--dashboards', values.dashboards, DASHBOARDS_MAX, 0),
     },
   }
 }

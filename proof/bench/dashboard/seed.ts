@@ -55,7 +55,7 @@ function insertsFor(account_id: string, key_id: string, orders: number, nowMs: n
   const status = `case when n >= ${orders - PAID} then 'paid' when n % ${CANCELLED_EVERY} = 7 then 'cancelled' else 'delivered' end`
   // Most take half a minute, some minutes.
   const tookMs = '(12000 + n * 7919 % 40000 + case when n % 20 = 0 then 90000 else 0 end)'
-  const endpoint = 'whe_bench'
+  const endpoint = `whe_${'0'.repeat(26)}`
   return [
     `insert into items (id, name, type, collection, price_cents, is_for_sale, available_until, revision)
      select ${itemIdSql('n')}, pg_temp.item_name(n), 'decoration', 'Collection ' || n % 9, pg_temp.price(n), true,

@@ -1,0 +1,128 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { get, type IncomingMessage } from 'node:http'
+import type pg from 'pg'
+import { Pool } from 'undici'
+import type { BenchKey, BenchSystem } from '../bench-system.ts'
+import { say } from '../figures.ts'
+
+/** Hints of this time are answered together, as web/src/api/live.ts does. */
+const GATHER_MS = 1_000
+const BUSY_GATHER_MS = 5_000
+const QUICK_MAX = 3
+const QUICK_WINDOW_MS = 15_000
+const CONNECTIONS = 6
+/** What the two pages read that people leave open. */
+const PAGES = ['/api/home', '/api/orders?limit=25'] as const
+
+interface OpenDashboards {
+  /** How many times a page has read again because of a hint. */
+  reads(): number
+  close(): Promise<void>
+}
+
+/**
+ * Starts a dashboard process and signs people in to the accounts that have keys. Returns what runs something while a page of each of
+ * them is open; the pages are closed in between, the process stays.
+ */
+export async function besideDashboards(system: BenchSystem, count: number) {
+  const cookies = await signIn(
+    system.owner,
+    Array.from({ length: count }, (_, n) => (system.keys[n % system.keys.length] as BenchKey).account_id),
+  )
+  const { url } = await system.startDashboard()
+  return async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const pages = await openDashboards(url, cookies)
+    try {
+      return await work()
+    } finally {
+      say(`${count} dashboards read again ${pages.reads() - count} times`)
+      await pages.close()
+    }
+  }
+}
+
+/** Signs somebody in to each account, whoever is in it twice twice, without a password: the cookies, in the order of the accounts. */
+export async function signIn(owner: pg.Client, account_ids: readonly string[]): Promise<string[]> {
+  const tokens = account_ids.map(() => randomBytes(32).toString('base64url'))
+  const hashes = tokens.map((token) => createHash('sha256').update(token).digest())
+  const numbers = account_ids.map((_, n) => n)
+  await owner.query(
+    `insert into people (id, name, email, email_verified, has_totp, created_at, updated_at)
+     select 'per_bench' || n, 'Bench', 'bench' || n || '@example.com', true, true, now(), now()
+       from unnest($1::integer[]) n`,
+    [numbers],
+  )
+  await owner.query(
+    `insert into memberships (account_id, person_id, role, created_at)
+     select account_id, 'per_bench' || n, 'owner', now()
+       from unnest($1::integer[], $2::text[]) as t (n, account_id)`,
+    [numbers, account_ids],
+  )
+  await owner.query(
+    `insert into sessions (token_hash, id, person_id, account_id, created_at, last_seen_at, expires_at, address, user_agent)
+     select token_hash, 'ses_bench' || n, 'per_bench' || n, account_id, now(), now(), now() + interval '10 hours', '127.0.0.1', 'bench'
+       from unnest($1::integer[], $2::text[], $3::bytea[]) as t (n, account_id, token_hash)`,
+    [numbers, account_ids, hashes],
+  )
+  return tokens.map((token) => `__Host-shopwire-session=${token}`)
+}
+
+/** Opens a page per cookie: its stream, its first read, and a read whenever the stream hints at a change. Resolves when all are open. */
+async function openDashboards(url: string, cookies: readonly string[]): Promise<OpenDashboards> {
+  const client = new Pool(url, { connections: CONNECTIONS })
+  let reads = 0
+  const pages = await Promise.all(
+    cookies.map((cookie, n) =>
+      openPage(url, cookie, async () => {
+        reads += 1
+        const path = PAGES[n % PAGES.length] as string
+        const { statusCode, body } = await client.request({ method: 'GET', path, headers: headersOf(cookie) })
+        const text = await body.text()
+        if (statusCode !== 200) throw new Error(`GET ${path} answered ${statusCode}: ${text.slice(0, 200)}`)
+      }),
+    ),
+  )
+  return {
+    reads: () => reads,
+    async close() {
+      for (const close of pages) close()
+      await client.close()
+    },
+  }
+}
+
+const headersOf = (cookie: string) => ({ cookie, 'sec-fetch-site': 'same-origin' })
+
+async function openPage(url: string, cookie: string, read: () => Promise<void>): Promise<() => void> {
+  await read()
+  const quick: number[] = []
+  let gather: NodeJS.Timeout | undefined
+  const onHint = () => {
+    if (gather) return
+    const nowMs = performance.now()
+    while (quick[0] !== undefined && nowMs - quick[0] > QUICK_WINDOW_MS) quick.shift()
+    const isQuick = quick.length < QUICK_MAX
+    if (isQuick) quick.push(nowMs)
+    gather = setTimeout(
+      () => {
+        gather = undefined
+        void read()
+      },
+      isQuick ? GATHER_MS : BUSY_GATHER_MS,
+    )
+  }
+  const request = get(`${url}/api/live`, { headers: { ...headersOf(cookie), accept: 'text/event-stream' } })
+  const stream = await new Promise<IncomingMessage>((resolve, reject) => {
+    request.on('response', resolve).on('error', reject)
+  })
+  if (stream.statusCode !== 200) throw new Error(`the stream answered ${stream.statusCode}`)
+  request.on('error', () => {})
+  stream.on('error', () => {})
+  stream.setEncoding('utf8').on('data', (text: string) => {
+    if (text.includes('event: hint')) onHint()
+  })
+  return () => {
+    clearTimeout(gather)
+    request.destroy()
+  }
+}
