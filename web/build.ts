@@ -3,7 +3,7 @@ import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { build } from 'vite'
-import { webConfig } from './vite.config.ts'
+import { SHARED, webConfig } from './vite.config.ts'
 
 /**
  * Builds web/dist: hashed files under assets/, index.html, and a .br and .gz beside every file of text. Fails when what a browser must
@@ -15,8 +15,12 @@ const TEXT = new Set(['.html', '.js', '.css', '.svg', '.json', '.map'])
 /** Smaller than this, the headers cost more than compression saves. */
 const COMPRESS_BYTES_MIN = 512
 
+/** Of Latin letters, which every page has. */
+const FONT = /inter-latin-wght-normal/
+
 interface Chunk {
   readonly file: string
+  readonly name?: string
   readonly isEntry?: boolean
   readonly imports?: readonly string[]
   readonly css?: readonly string[]
@@ -31,6 +35,7 @@ const manifest = JSON.parse(await readFile(join(DIST, '.vite/manifest.json'), 'u
 >
 await rm(join(DIST, '.vite'), { recursive: true })
 const scheme = await hashFile('colour-scheme.js')
+await loadEarly(manifest)
 await report([...firstLoad(manifest), scheme])
 await compressAll()
 
@@ -47,7 +52,34 @@ async function hashFile(name: string): Promise<string> {
   return hashed
 }
 
-/** The files of the entry and of what it imports at once, not of what a screen loads later. */
+/**
+ * Every screen needs the shared chunk, and every page the font. Without a word in the page, the browser learns of them only when the
+ * first script has run.
+ */
+async function loadEarly(chunks: Readonly<Record<string, Chunk>>): Promise<void> {
+  const all = Object.values(chunks)
+  const shared = all.find(({ name }) => name === SHARED)
+  const font = all.find(({ file }) => FONT.test(file))
+  if (!shared || !font) throw new Error(`the build has no chunk "${SHARED}", or not the font of the pages`)
+  const links = [
+    `<link rel="modulepreload" crossorigin href="/${shared.file}">`,
+    ...(shared.css ?? []).map((file) => `<link rel="stylesheet" crossorigin href="/${file}">`),
+    `<link rel="preload" as="font" type="font/woff2" crossorigin href="/${font.file}">`,
+  ]
+  const html = await readFile(join(DIST, 'index.html'), 'utf8')
+  await checkLayers(html)
+  await writeFile(join(DIST, 'index.html'), html.replace('</head>', `  ${links.join('\n    ')}\n  </head>`))
+}
+
+/** Whichever layer is named first loses: if a style of Mantine's came before theme/layers.css, it would lose to our reset. */
+async function checkLayers(html: string): Promise<void> {
+  const [, first = ''] = /rel="stylesheet"[^>]*href="\/([^"]+)"/.exec(html) ?? []
+  const sheet = await readFile(join(DIST, first), 'utf8')
+  if (!sheet.startsWith('@layer base'))
+    throw new Error(`${first} must begin with the layers of theme/layers.css`)
+}
+
+/** The files that the page itself names: the entry, what it imports at once, and what every screen needs. Not what one screen loads. */
 function firstLoad(chunks: Readonly<Record<string, Chunk>>): readonly string[] {
   const files = new Set<string>()
   const add = (chunk: Chunk | undefined): void => {
@@ -56,7 +88,7 @@ function firstLoad(chunks: Readonly<Record<string, Chunk>>): readonly string[] {
     for (const css of chunk.css ?? []) files.add(css)
     for (const name of chunk.imports ?? []) add(chunks[name])
   }
-  for (const chunk of Object.values(chunks)) if (chunk.isEntry) add(chunk)
+  for (const chunk of Object.values(chunks)) if (chunk.isEntry || chunk.name === SHARED) add(chunk)
   return [...files]
 }
 

@@ -1,13 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
 import { Navigate, Outlet, useLocation } from '@tanstack/react-router'
-import { type ReactNode, useRef } from 'react'
+import { lazy, type ReactNode, Suspense, useRef } from 'react'
 import { sessionQuery } from '../api/session.ts'
 import { ErrorState } from '../components/states.tsx'
 import { paths } from '../paths.ts'
 import { Shell } from '../shell/shell.tsx'
-import { Enrol } from './enrol.tsx'
 import { needsSecondFactor } from './enrolment.ts'
 import { PublicPage } from './public-page.tsx'
+
+// Once per person, and it draws QR codes.
+const Enrol = lazy(async () => ({ default: (await import('./enrol.tsx')).Enrol }))
 
 /** The shell with a screen in it, or the way to it: sign in, then set up a second factor. */
 export function SignedIn({ children }: { readonly children?: ReactNode }) {
@@ -31,6 +33,11 @@ export function SignedIn({ children }: { readonly children?: ReactNode }) {
     return <Navigate to={paths.signIn} search={search as never} replace />
   }
   wasSignedIn.current = true
-  if (needsSecondFactor(session)) return <Enrol session={session} />
+  if (needsSecondFactor(session))
+    return (
+      <Suspense>
+        <Enrol session={session} />
+      </Suspense>
+    )
   return <Shell session={session}>{children ?? <Outlet />}</Shell>
 }
