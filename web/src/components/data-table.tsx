@@ -9,34 +9,19 @@ import {
   tableFeatures,
   useTable,
 } from '@tanstack/react-table'
-import { type CSSProperties, Fragment, type ReactNode, useMemo, useRef } from 'react'
+import { Fragment, type ReactNode, useCallback, useEffect, useMemo, useRef } from 'react'
 import { copyText } from '../lib/copy.ts'
 import { useKeys } from '../lib/keyboard.ts'
+import { dayKey } from '../lib/time.ts'
 import { useDelayed } from '../lib/use-delayed.ts'
 import { words } from '../strings/common.ts'
-import { AppLink } from './app-link.tsx'
 import classes from './data-table.module.css'
+import { type Column, cellProps, Line, RowLink } from './data-table-row.tsx'
 import { Pager, type Paging } from './pager.tsx'
 import { ErrorState } from './states.tsx'
 import { showNote } from './toasts.tsx'
 
-export interface Column<Row> {
-  readonly id: string
-  readonly header: string
-  readonly cell: (row: Row) => ReactNode
-  /** Right and tabular: amounts, counts, durations, times. */
-  readonly align?: 'left' | 'right'
-  /** A CSS width. Without one, columns share what is left. */
-  readonly width?: string
-  /** Without a width: takes what is left and never more, so that a long text ends in an ellipsis. */
-  readonly isBounded?: boolean
-  /** Makes the header a button that sorts what is loaded. Only for lists that are loaded whole. */
-  readonly sortBy?: (row: Row) => string | number
-  /** Left out on narrower screens, or while a panel is open beside the table. */
-  readonly hideBelow?: 'md' | 'lg'
-  /** For a column whose header needs no words, like a menu. */
-  readonly isHeaderHidden?: boolean
-}
+export type { Column }
 
 /** The two lines of a row on a phone: state and outcome above, what and how below. */
 export interface PhoneRow {
@@ -125,13 +110,16 @@ function Grid<Row extends object>({
   isFlush,
   openId,
   isRowQuiet,
-  ...rest
+  rowLink,
+  onOpen,
 }: Filled<Row>) {
   const definitions = useMemo(() => columns.map((column) => definitionOf<Row>(column)), [columns])
   const data = rows.length > 0 ? (rows as Row[]) : NO_ROWS
   const table = useTable({ features, columns: definitions, data, getRowId: rowId })
   const byId = new Map(columns.map((column) => [column.id, column]))
-  const canOpen = rest.rowLink !== undefined || rest.onOpen !== undefined
+  const canOpen = rowLink !== undefined || onOpen !== undefined
+  const open = useLatest(onOpen)
+  const today = dayKey(new Date().toISOString())
   let group: string | undefined
   return (
     <Table
@@ -140,14 +128,15 @@ function Grid<Row extends object>({
       data-flush={(isFlush ?? !canOpen) || undefined}
     >
       <caption className="sw-hidden">{caption}</caption>
-      <Table.Thead className={classes.head}>
+      {/* Plain elements: Mantine's would be most of what a table of fifty rows takes to draw. */}
+      <thead className={classes.head}>
         {table.getHeaderGroups().map((headers) => (
-          <Table.Tr key={headers.id}>
+          <tr key={headers.id}>
             {headers.headers.map((header) => {
               const column = byId.get(header.column.id)
               const sorted = header.column.getIsSorted()
               return (
-                <Table.Th
+                <th
                   key={header.id}
                   scope="col"
                   {...cellProps(column)}
@@ -174,13 +163,13 @@ function Grid<Row extends object>({
                   ) : (
                     <span className={column?.isHeaderHidden ? 'sw-hidden' : undefined}>{column?.header}</span>
                   )}
-                </Table.Th>
+                </th>
               )
             })}
-          </Table.Tr>
+          </tr>
         ))}
-      </Table.Thead>
-      <Table.Tbody>
+      </thead>
+      <tbody>
         {table.getRowModel().rows.map((row) => {
           const key = groupBy?.key(row.original)
           const isFirst = groupBy !== undefined && key !== group
@@ -188,51 +177,62 @@ function Grid<Row extends object>({
           return (
             <Fragment key={row.id}>
               {isFirst ? (
-                <Table.Tr className={classes.group}>
-                  <Table.Td colSpan={columns.length}>
+                <tr className={classes.group}>
+                  <td colSpan={columns.length}>
                     {groupBy.head(
                       row.original,
                       rows.filter((other) => groupBy.key(other) === key),
                     )}
-                  </Table.Td>
-                </Table.Tr>
+                  </td>
+                </tr>
               ) : null}
-              <Table.Tr
-                className={classes.row}
-                data-row={row.id}
-                data-open={row.id === openId || undefined}
-                data-quiet={isRowQuiet?.(row.original) || undefined}
-                data-can-open={canOpen || undefined}
-                onClick={canOpen ? openFromRow : undefined}
-              >
-                {columns.map((column, index) => (
-                  <Table.Td key={column.id} {...cellProps(column)}>
-                    {index === 0 ? (
-                      <RowLink row={row.original} isOpen={row.id === openId} {...rest}>
-                        {column.cell(row.original)}
-                      </RowLink>
-                    ) : (
-                      column.cell(row.original)
-                    )}
-                  </Table.Td>
-                ))}
-              </Table.Tr>
+              <Line
+                id={row.id}
+                row={row.original}
+                columns={columns as readonly Column<never>[]}
+                to={rowLink?.(row.original)}
+                onOpen={onOpen && open}
+                isOpen={row.id === openId}
+                isQuiet={isRowQuiet?.(row.original) ?? false}
+                today={today}
+              />
             </Fragment>
           )
         })}
-      </Table.Tbody>
+      </tbody>
     </Table>
   )
 }
 
-function PhoneList<Row extends object>({ caption, rows, rowId, phone, openId, ...rest }: Filled<Row>) {
+/** One function for as long as the table is there, which calls the newest. */
+function useLatest<Row>(handler: ((row: Row) => void) | undefined): (row: object) => void {
+  const latest = useRef(handler)
+  useEffect(() => {
+    latest.current = handler
+  })
+  return useCallback((row) => latest.current?.(row as Row), [])
+}
+
+function PhoneList<Row extends object>({
+  caption,
+  rows,
+  rowId,
+  phone,
+  openId,
+  rowLink,
+  onOpen,
+}: Filled<Row>) {
   return (
     <ul className={classes.phone} aria-label={caption}>
       {rows.map((row) => {
         const { top, bottom } = phone(row)
         return (
           <li key={rowId(row)} data-row={rowId(row)} className={classes.phoneRow}>
-            <RowLink row={row} isOpen={rowId(row) === openId} {...rest}>
+            <RowLink
+              to={rowLink?.(row)}
+              onOpen={onOpen && (() => onOpen(row))}
+              isOpen={rowId(row) === openId}
+            >
               <span className={classes.phoneLine} data-top>
                 <span className={classes.phoneLeft}>{top[0]}</span>
                 <span className={classes.phoneRight}>{top[1]}</span>
@@ -246,34 +246,6 @@ function PhoneList<Row extends object>({ caption, rows, rowId, phone, openId, ..
         )
       })}
     </ul>
-  )
-}
-
-interface RowLinkProps<Row> extends Pick<DataTableProps<Row>, 'rowLink' | 'onOpen'> {
-  readonly row: Row
-  readonly isOpen: boolean
-  readonly children: ReactNode
-}
-
-function RowLink<Row>({ row, rowLink, onOpen, isOpen, children }: RowLinkProps<Row>) {
-  if (rowLink) {
-    return (
-      <AppLink to={rowLink(row)} className={classes.link} data-row-link>
-        {children}
-      </AppLink>
-    )
-  }
-  if (!onOpen) return children
-  return (
-    <button
-      type="button"
-      className={classes.link}
-      data-row-link
-      aria-pressed={isOpen}
-      onClick={() => onOpen(row)}
-    >
-      {children}
-    </button>
   )
 }
 
@@ -304,34 +276,6 @@ function definitionOf<Row extends object>({
   return sortBy
     ? { id, header, accessorFn: sortBy, sortFn: sortFn_basic, sortUndefined: 'last' }
     : { id, header, enableSorting: false }
-}
-
-function cellProps<Row>(column: Column<Row> | undefined): {
-  style?: CSSProperties
-  'data-sized'?: true
-  'data-align'?: 'right'
-  'data-hide'?: string
-} {
-  return {
-    ...(column?.width
-      ? {
-          'data-sized': true,
-          // With a share of the width, a long text ends in an ellipsis instead of taking more.
-          style: { width: column.width, ...(column.width.endsWith('%') ? { maxWidth: 0 } : {}) },
-        }
-      : {}),
-    ...(column?.isBounded ? { style: { maxWidth: 0 } } : {}),
-    ...(column?.align === 'right' ? { 'data-align': 'right' as const } : {}),
-    ...(column?.hideBelow ? { 'data-hide': column.hideBelow } : {}),
-  }
-}
-
-/** A click anywhere in the row is a click on its link, unless something in the row was meant or text is being selected. */
-function openFromRow(event: React.MouseEvent<HTMLTableRowElement>): void {
-  const target = event.target as Element
-  if (target.closest('a, button, input, label, [role="menu"], [role="dialog"]')) return
-  if (window.getSelection()?.toString()) return
-  event.currentTarget.querySelector<HTMLElement>('[data-row-link]')?.click()
 }
 
 function useRowKeys<Row>(

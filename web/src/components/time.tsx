@@ -18,17 +18,18 @@ const formats = {
 }
 const TICK_MS = 10_000
 
-/** A time in the reader's zone, with UTC on hover and focus. */
+/** A time in the reader's zone, with UTC while the pointer is on it. */
 export function Time({ at, as = 'time' }: TimeProps) {
   usePreferences()
   useTick(as === 'relative')
-  return (
-    <Tooltip label={formatUtc(at)}>
-      <time dateTime={at} className="sw-num">
-        {formats[as](at)}
-      </time>
-    </Tooltip>
+  const [isPointedAt, setPointedAt] = useState(false)
+  const time = (
+    <time dateTime={at} className="sw-num" onPointerEnter={() => setPointedAt(true)}>
+      {formats[as](at)}
+    </time>
   )
+  // Made when it is wanted: tables have dozens of times, and the tooltip of each would take longer to draw than its row.
+  return isPointedAt ? <Tooltip label={formatUtc(at)}>{time}</Tooltip> : time
 }
 
 function useTick(isOn: boolean): void {

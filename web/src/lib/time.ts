@@ -19,7 +19,16 @@ function format(at: Date, parts: Parts, timeZone = zone()): string {
   return found.format(at)
 }
 
-export const readerZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone
+let reader = { zone: 'UTC', untilMs: 0 }
+
+/** Asking takes a hundred times as long as formatting a time, and a table has dozens. It changes when somebody travels. */
+export function readerZone(): string {
+  const nowMs = Date.now()
+  if (nowMs >= reader.untilMs) {
+    reader = { zone: Intl.DateTimeFormat().resolvedOptions().timeZone, untilMs: nowMs + MINUTE }
+  }
+  return reader.zone
+}
 
 /** The zone that times are shown in: the reader's, or UTC if they prefer it. */
 export const zone = (): string => (preferences.get().zone === 'utc' ? 'UTC' : readerZone())

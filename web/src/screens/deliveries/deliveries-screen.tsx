@@ -28,6 +28,7 @@ import { Outcome, type Row, RowState } from './outcome.tsx'
 import { RecoverDialog } from './recover-dialog.tsx'
 
 const { columns: heads, filters } = deliveries
+const ROWS = 25
 
 const FILTERS = [
   choiceFilter(filters.state, 'state', filters.states),
@@ -288,6 +289,7 @@ function queryOf(url: UrlValues): Query<'listDeliveries'> {
     code,
     order_id: order,
     from: hours === undefined || Number.isNaN(fromMs) ? undefined : new Date(fromMs).toISOString(),
+    limit: ROWS,
     before,
     after,
   } as Query<'listDeliveries'>
