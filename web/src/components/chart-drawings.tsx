@@ -112,7 +112,8 @@ function common(
     gridAxis: 'x' as const,
     gridColor: css('chartGrid'),
     strokeDasharray: '0',
-    gridProps: { syncWithTicks: true },
+    // One vertical line that is not drawn: without any, recharts measures every label to place them.
+    gridProps: { syncWithTicks: true, verticalPoints: [0] },
     textColor: css('ink3'),
     cursorFill: css('hover'),
     yAxisProps: {

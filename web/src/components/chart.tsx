@@ -1,12 +1,13 @@
 import { Skeleton, Table } from '@mantine/core'
-import { lazy, type ReactNode, Suspense, useState } from 'react'
+import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
 import { words } from '../strings/common.ts'
 import classes from './chart.module.css'
 import type { ChartShape } from './chart-drawings.tsx'
 
 // recharts is 119 kB gzipped: it loads after the screen, into a place of the right height.
-const Bars = lazy(async () => ({ default: (await import('./chart-drawings.tsx')).BarsDrawing }))
-const StepArea = lazy(async () => ({ default: (await import('./chart-drawings.tsx')).StepAreaDrawing }))
+const loadDrawings = () => import('./chart-drawings.tsx')
+const Bars = lazy(async () => ({ default: (await loadDrawings()).BarsDrawing }))
+const StepArea = lazy(async () => ({ default: (await loadDrawings()).StepAreaDrawing }))
 
 interface ChartProps extends ChartShape {
   readonly kind: 'bars' | 'step-area'
@@ -31,6 +32,8 @@ export function Chart({
 }: ChartProps) {
   const [isTable, setTable] = useState(false)
   const Drawing = kind === 'bars' ? Bars : StepArea
+  const placeholder = <Skeleton height={height} radius="sm" animate={false} className={classes.placeholder} />
+  useEffect(() => void loadDrawings(), [])
   return (
     <figure className={classes.chart}>
       <figcaption className={classes.head}>
@@ -47,12 +50,9 @@ export function Chart({
         <ChartTable title={title} height={height} {...shape} />
       ) : (
         <div role="img" aria-label={summary} style={{ height }}>
-          <Suspense
-            fallback={
-              <Skeleton height={height} radius="sm" animate={false} className={classes.placeholder} />
-            }
-          >
-            <Drawing {...shape} height={height} />
+          <Suspense fallback={placeholder}>
+            {/* An empty drawing while the numbers are on their way would take as long as the real one. */}
+            {shape.points.length === 0 ? placeholder : <Drawing {...shape} height={height} />}
           </Suspense>
         </div>
       )}

@@ -16,7 +16,7 @@ import classes from './balance.module.css'
 import { BalanceChart } from './balance-chart.tsx'
 import { BalanceNow } from './balance-now.tsx'
 import { MonthSection } from './month-section.tsx'
-import { shortMonth } from './months.ts'
+import { isMonth, presentMonth, shortMonth } from './months.ts'
 import { statementQuery } from './statement-filters.ts'
 import { StatementTable } from './statement-table.tsx'
 import { TopUpDialog } from './top-up-dialog.tsx'
@@ -30,7 +30,7 @@ export function BalanceScreen({ isAdding = false }: { readonly isAdding?: boolea
   const canPay = useMay(may.pay)
   const [isSettingAlert, setSettingAlert] = useState(false)
   const [instructionsOf, showInstructions] = useState<string>()
-  const month = /^\d{4}-\d{2}$/.test(url.month ?? '') ? url.month : undefined
+  const month = isMonth(url.month) ? url.month : undefined
   const { data, error, refetch } = useRead(
     'getBalance',
     { query: { month } },
@@ -42,7 +42,8 @@ export function BalanceScreen({ isAdding = false }: { readonly isAdding?: boolea
     showInstructions(undefined)
     if (isAdding) void navigate({ to: paths.balance, search: true as never, replace: true })
   }
-  const shown = data?.month.month
+  // The service decides which month it is; until it has answered, the browser's clock does, so that the rows need not wait.
+  const shown = data?.month.month ?? month ?? presentMonth()
   const addFunds = () => void navigate({ to: paths.topUp, search: true as never })
   return (
     <Page
@@ -54,12 +55,10 @@ export function BalanceScreen({ isAdding = false }: { readonly isAdding?: boolea
             href={api.href('exportStatement', { query: statementQuery(url, shown) })}
             label={balance.exportCsv}
           />
-          {shown === undefined ? null : (
-            <DownloadButton
-              href={api.href('statementPdf', { query: { month: shown } })}
-              label={balance.pdfOf(shortMonth(shown))}
-            />
-          )}
+          <DownloadButton
+            href={api.href('statementPdf', { query: { month: shown } })}
+            label={balance.pdfOf(shortMonth(shown))}
+          />
           <Button
             variant="filled"
             leftSection={<IconPlus size={14} aria-hidden />}
@@ -76,18 +75,20 @@ export function BalanceScreen({ isAdding = false }: { readonly isAdding?: boolea
       {error && !data ? (
         <ErrorState what={balance.what} error={error} onRetry={() => void refetch()} />
       ) : (
-        <div className={classes.head}>
-          <BalanceNow view={data} onSetAlert={() => setSettingAlert(true)} canSetAlert={canPay} />
-          <BalanceChart />
-        </div>
+        <>
+          <div className={classes.head}>
+            <BalanceNow view={data} onSetAlert={() => setSettingAlert(true)} canSetAlert={canPay} />
+            <BalanceChart />
+          </div>
+          <MonthSection month={shown} view={data}>
+            <StatementTable
+              month={shown}
+              hasMoney={(data?.balance_cents ?? 0) > 0}
+              onAdd={canPay ? addFunds : undefined}
+            />
+          </MonthSection>
+        </>
       )}
-      <MonthSection view={data}>
-        <StatementTable
-          month={shown}
-          hasMoney={(data?.balance_cents ?? 0) > 0}
-          onAdd={canPay ? addFunds : undefined}
-        />
-      </MonthSection>
       <TopUpsSection onInstructions={showInstructions} />
       <AlertDialog isOpen={isSettingAlert} onClose={() => setSettingAlert(false)} view={data} />
       <TopUpDialog

@@ -7,31 +7,27 @@ import { formatCount, formatMoney } from '../../lib/money.ts'
 import { useUrlState } from '../../lib/url-state.ts'
 import { balance } from '../../strings/balance.ts'
 import classes from './balance.module.css'
-import { lastDayBefore, monthName, monthsBetween, utcDay } from './months.ts'
+import { lastDayBefore, monthName, monthsBetween, presentMonth, utcDay } from './months.ts'
 
 const { month: said } = balance
 
 /** Opening + top-ups + refunds − orders = closing, from the same integers that the statement lists. */
 export function MonthSection({
+  month: shown,
   view,
   children,
 }: {
+  readonly month: string
+  /** Undefined while loading. */
   readonly view: Reply<'getBalance'> | undefined
   readonly children: ReactNode
 }) {
   const [, set] = useUrlState()
-  if (!view)
-    return (
-      <>
-        <Skeleton height={90} radius="sm" />
-        {children}
-      </>
-    )
-  const present = new Date().toISOString().slice(0, 7)
-  const months = monthsBetween(view.first_month, present)
+  const present = presentMonth()
+  const months = view ? monthsBetween(view.first_month, present) : [shown]
   return (
     <Section
-      title={monthName(view.month.month)}
+      title={monthName(shown)}
       hasLine
       aside={
         <Menu position="bottom-end">
@@ -45,7 +41,7 @@ export function MonthSection({
             {months.map((month) => (
               <Menu.Item
                 key={month}
-                aria-current={month === view.month.month || undefined}
+                aria-current={month === shown || undefined}
                 onClick={() => set({ month: month === present ? undefined : month })}
               >
                 {monthName(month)}
@@ -55,26 +51,32 @@ export function MonthSection({
         </Menu>
       }
     >
-      <dl className={classes.equation}>
-        {termsOf(view.month).map(({ label, value, sign }) => (
-          <div key={label} className={classes.term}>
-            <dt>
-              {sign === undefined ? null : (
-                <>
-                  <span className={classes.sign} aria-hidden>
-                    {sign}
-                  </span>
-                  <span className="sw-hidden">{SIGNS[sign]} </span>
-                </>
-              )}
-              {label}
-            </dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      {view ? <Equation sums={view.month} /> : <Skeleton height={90} radius="sm" />}
       {children}
     </Section>
+  )
+}
+
+function Equation({ sums }: { readonly sums: Sums }) {
+  return (
+    <dl className={classes.equation}>
+      {termsOf(sums).map(({ label, value, sign }) => (
+        <div key={label} className={classes.term}>
+          <dt>
+            {sign === undefined ? null : (
+              <>
+                <span className={classes.sign} aria-hidden>
+                  {sign}
+                </span>
+                <span className="sw-hidden">{SIGNS[sign]} </span>
+              </>
+            )}
+            {label}
+          </dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
   )
 }
 

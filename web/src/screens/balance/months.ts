@@ -18,6 +18,13 @@ export const longUtcDay = (at: string): string => longDay.format(new Date(at))
 /** The last day that belongs to a period that ends at this instant. */
 export const lastDayBefore = (end: string): string => day.format(new Date(new Date(end).getTime() - 1))
 
+/** `2026-11`, by the clock of the browser. */
+export const presentMonth = (): string => new Date().toISOString().slice(0, 7)
+
+/** What an address may name; whether the account has such a month is for the service to say. */
+export const isMonth = (text: string | undefined): text is string =>
+  /^\d{4}-(0[1-9]|1[0-2])$/.test(text ?? '')
+
 /** From the newest to the oldest. */
 export function monthsBetween(first: string, last: string): string[] {
   const months: string[] = []

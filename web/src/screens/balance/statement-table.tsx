@@ -94,8 +94,7 @@ const columns: readonly Column<Row>[] = [
 ]
 
 interface StatementTableProps {
-  /** Undefined while the month is not known. */
-  readonly month: string | undefined
+  readonly month: string
   readonly hasMoney: boolean
   /** Undefined: the reader may not. */
   readonly onAdd: (() => void) | undefined
@@ -103,18 +102,14 @@ interface StatementTableProps {
 
 export function StatementTable({ month, hasMoney, onAdd }: StatementTableProps) {
   const [url, set] = useUrlState()
-  const named = month === undefined ? '' : monthName(month)
+  const named = monthName(month)
   const query = { ...statementQuery(url, month), limit: ROWS, before: url.before, after: url.after }
   const {
     data,
     error,
     refetch,
     isPlaceholderData: isStale,
-  } = useRead(
-    'listTransfers',
-    { query },
-    { live: ['balance'], keepPrevious: true, enabled: month !== undefined },
-  )
+  } = useRead('listTransfers', { query }, { live: ['balance'], keepPrevious: true })
   const held = useHeldRows(JSON.stringify(query), { rows: data?.transfers, isStale }, (row) => row.id)
   const paging = usePaging(
     data,
