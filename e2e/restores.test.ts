@@ -1,131 +1,162 @@
-import { execFile } from 'node:child_process'
-import { chown, readdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { promisify } from 'node:util'
-import {
-  findPostgres,
-  findServiceUser,
-  freePorts,
-  makeTemporaryFolder,
-  type Postgres,
-  provisionDatabase,
-  removeTemporaryFolder,
-  startPostgres,
-  temporaryParent,
-  until,
-} from '@shopwire/engines'
-import {
-  capture,
-  runProgram,
-  type Settings,
-  spawnProgram,
-  startApi,
-  startSupplier,
-  startSystem,
-} from '@shopwire/harness'
+import { startPostgres, until } from '@shopwire/engines'
+import { psql } from '@shopwire/harness'
 import { expect, onTestFinished, test } from 'vitest'
 import { newOrder } from './support/buyer.ts'
-import { connect } from './support/connection.ts'
-import { openShop } from './support/shop.ts'
+import {
+  expectHeldOnce,
+  expectQuarantine,
+  openDrillStore,
+  openRestored,
+  SOON_MS,
+  startRestored,
+} from './support/restore-drill.ts'
+import { openMachine, variablesOf } from './support/runbook.ts'
 
-const SOON_MS = 30_000
-/** A worker asks for jobs ten times a second: it would have taken one up by now. */
-const QUIET_MS = 2_000
+/** Restores and failovers with real servers, by the commands of docs/runbooks as they are written there. */
 
-test('a database recovered to a point in time buys nothing from suppliers and delivers nothing until an operator confirms it', async () => {
-  const system = await startSystem({ admission: 'postgres' })
-  onTestFinished(() => system.stop())
-  const shop = await openShop(system)
-  const supplier = await startSupplier()
-  onTestFinished(() => supplier.close())
-  const [item = ''] = await shop.sell(100)
-  await system.admin('suppliers', 'create', 'maker', supplier.url)
-  await system.admin('supply', 'set', item, '--supplier', 'maker')
-  const buyer = await shop.openBuyer(1_000)
-  const [port = 0] = system.ports
-  const { body: order } = await buyer.settle(port, newOrder({ id: item }))
-
-  const copy = await recoverCopy(system.postgres)
-  onTestFinished(() => copy.stop())
-  const { appUrl } = await provisionDatabase(copy, 'shopwire')
-  const settings = { ...system.settings, SHOPWIRE_DATABASE_URL: appUrl }
-  const admin = async (...args: string[]) => runProgram('admin', args, settings)
-  const api = await startApi(settings)
-  onTestFinished(() => void api.kill('SIGKILL'))
-  const worker = await startUnreadyWorker(settings)
-  await until(
-    async () => /is not the one the store last ran on/.test((await worker.readyz()).text),
-    SOON_MS,
-    () => `the worker does not say why it does nothing:\n${worker.logs()}`,
-  )
-  await sleep(QUIET_MS)
-  expect((await worker.readyz()).status).toBe(503)
-  expect(supplier.asked).toEqual([])
-  expect((await buyer.readOrder(api.port, order.id)).status).toBe('paid')
-  const via = await connect(api.port)
-  expect(await buyer.place(via, newOrder({ id: item }))).toMatchObject({
-    status: 503,
-    body: { error: { type: 'store_closed' } },
+test('a base backup recovered to its end: 200 orders are missing, nothing moves until an operator opens the store, no link is held twice', async () => {
+  const machine = await openMachine()
+  const postgres = await startPostgres({
+    settings: { archive_mode: 'on', archive_command: `cp %p ${machine.backups}/wal/%f` },
   })
+  onTestFinished(() => postgres.stop())
+  const store = await openDrillStore(postgres, 500)
+  const kept = await store.handOut(await store.buy(20))
+  await store.worker.kill('SIGTERM')
+  const waiting = [...(await store.buy(8)), ...(await store.buy(4, store.supplied))]
+  const variables = variablesOf(postgres)
+  await machine.run('restore-a-base-backup', 'before', variables)
+  await store.worker.start()
+  const again = await store.handOut(waiting)
+  const lost = await store.handOut(await store.buy(200))
+  expect(lost.size).toBe(200)
+  await sleep(1_100)
+  await store.die()
 
-  const status = await admin('database', 'status')
-  expect(status.stdout).toContain('The timeline differs')
-  const [, identity = ''] = /--identity (\S+\/2)$/m.exec(status.stdout) ?? []
-  expect((await admin('database', 'confirm', '--identity', identity)).code).toBe(0)
-  const confirmedMs = performance.now()
+  const recovery = { ...variables, RECOVERY_TARGET: "recovery_target = 'immediate'" }
+  await machine.run('restore-a-base-backup', 'server', recovery)
+  const restored = await startRestored(store, machine)
+  await expectQuarantine(store, restored, /is not the one the store last ran on/, waiting)
+  const sent = store.proxy.refused()
+  const found = await openRestored(restored, { thorough: true })
+  expect(found.status).toContain('The timeline differs')
+  expect(found.orders.filter(({ status }: { status: string | null }) => status === null)).toHaveLength(200)
+  expect(found.kept).toMatchObject({ set_aside: 208, given_back: 8 })
+
+  // The same links as before, from the pool and from the supplier.
+  expect(await restored.handOut(waiting)).toEqual(again)
+  const next = await restored.handOut(await restored.buy(100))
+  expect(next.size).toBe(100)
+  expectHeldOnce(kept, again, lost, next)
   await until(
-    async () => (await buyer.readOrder(api.port, order.id)).status === 'delivered',
+    () => store.proxy.refused() > sent,
     SOON_MS,
-    () => 'the order is not delivered',
+    () => 'no webhook is sent',
   )
-  await until(
-    async () => (await worker.readyz()).status === 200,
-    SOON_MS,
-    () => 'the worker is not ready',
-  )
-  expect(performance.now() - confirmedMs).toBeLessThan(10_000)
-  expect(await buyer.place(via, newOrder({ id: item }))).toMatchObject({ status: 201 })
-  via.close()
-  await shop.close()
+  const verified = await restored.admin('verify')
+  expect([verified.code, verified.stderr.includes('violated')]).toEqual([0, false])
 })
 
-/** A base backup of a running server, recovered to the moment it is consistent: the same data on a timeline of its own. */
-async function recoverCopy(postgres: Postgres): Promise<Postgres> {
-  const user = findServiceUser()
-  const dir = await makeTemporaryFolder(temporaryParent(user), 'recovered')
-  onTestFinished(() => removeTemporaryFolder(dir))
-  const data = join(dir, 'data')
-  const args = ['--pgdata', data, '--checkpoint', 'fast', '--no-sync', '--dbname', postgres.superuserUrl]
-  await promisify(execFile)(join(findPostgres(), 'pg_basebackup'), args)
-  await writeFile(join(data, 'recovery.signal'), '')
-  await writeFile(join(dir, 'superuser-password'), `${new URL(postgres.superuserUrl).password}\n`, {
-    mode: 0o600,
-  })
-  if (user) {
-    const entries = await readdir(dir, { recursive: true })
-    for (const path of ['', ...entries]) await chown(join(dir, path), user.uid, user.gid)
-  }
-  const settings = {
-    restore_command: 'false',
-    recovery_target: 'immediate',
-    recovery_target_action: 'promote',
-  }
-  return startPostgres({ dir, settings })
-}
+test('an asynchronous standby that lost its last second is promoted: what was delivered in it is not sold again', async () => {
+  const machine = await openMachine()
+  const postgres = await startPostgres()
+  onTestFinished(() => postgres.stop())
+  const store = await openDrillStore(postgres, 200)
+  const variables = variablesOf(postgres)
+  await machine.run('promote-a-standby', 'standby', variables)
+  const kept = await store.handOut(await store.buy(20))
+  const standby = machine.moved(variables.OLD ?? '')
+  await until(
+    async () => (await psql(standby, `select count(*) from orders where status = 'delivered'`)) === '20',
+    SOON_MS,
+    () => 'the standby does not follow',
+  )
+  await psql(standby, `alter system set primary_conninfo = ''`)
+  await psql(standby, 'select pg_reload_conf()')
+  await until(
+    async () => (await store.system.query('select count(*) from pg_stat_replication')) === '0',
+    SOON_MS,
+    () => 'the standby still follows',
+  )
+  const lost = await store.handOut(await store.buy(40))
+  await sleep(1_100)
+  await store.die()
 
-/** Others wait until a worker is ready; this one is not meant to be. */
-async function startUnreadyWorker(settings: Settings) {
-  const [healthPort = 0] = await freePorts(1)
-  const child = spawnProgram('worker', [], { ...settings, SHOPWIRE_HEALTH_PORT: String(healthPort) })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  const logs = capture(child, 'stdout')
-  return {
-    logs,
-    readyz: () =>
-      fetch(`http://127.0.0.1:${healthPort}/readyz`).then(
-        async (response) => ({ status: response.status, text: await response.text() }),
-        () => ({ status: 0, text: '' }),
-      ),
-  }
-}
+  await machine.run('promote-a-standby', 'server', variables)
+  const restored = await startRestored(store, machine)
+  await expectQuarantine(store, restored, /is not the one the store last ran on/, [])
+  const found = await openRestored(restored)
+  expect(found.orders).toHaveLength(40)
+  expect(found.kept).toMatchObject({ set_aside: 40, given_back: 0 })
+  const next = await restored.handOut(await restored.buy(60))
+  expectHeldOnce(kept, lost, next)
+  expect((await restored.admin('verify')).code).toBe(0)
+})
+
+// Threat 10.
+test('a synchronous standby is promoted while orders come in: every order that was confirmed is there, and none is missing in the comparison', async () => {
+  const machine = await openMachine()
+  const postgres = await startPostgres()
+  onTestFinished(() => postgres.stop())
+  const store = await openDrillStore(postgres, 2_000)
+  const variables = variablesOf(postgres)
+  await machine.run('promote-a-standby', 'standby', variables)
+  await machine.run('promote-a-standby', 'synchronous', variables)
+  await until(
+    async () => (await store.system.query('select sync_state from pg_stat_replication')) === 'quorum',
+    SOON_MS,
+    () => 'the standby is not synchronous',
+  )
+  const confirmed = store.buyUntilLost()
+  await until(
+    async () =>
+      Number(await store.system.query(`select count(*) from orders where status = 'delivered'`)) > 15,
+    SOON_MS,
+    () => 'orders are not delivered',
+  )
+  await store.die()
+  const ids = await confirmed
+
+  await machine.run('promote-a-standby', 'server', variables)
+  const restored = await startRestored(store, machine)
+  const found = await openRestored(restored)
+  expect(found.orders.filter(({ status }: { status: string | null }) => status === null)).toEqual([])
+  await restored.handOut(ids)
+  expect((await restored.admin('verify')).code).toBe(0)
+})
+
+test('a dump restored on an empty server works as documented, and a copy of the files with the same identity is closed before anything is sold', async () => {
+  const machine = await openMachine()
+  const postgres = await startPostgres()
+  onTestFinished(() => postgres.stop())
+  const store = await openDrillStore(postgres, 60)
+  const variables = variablesOf(postgres)
+  const kept = await store.handOut(await store.buy(4))
+  await machine.run('restore-a-dump', 'before', variables)
+  const snapshot = await openMachine()
+  await snapshot.shell('pg_basebackup --dbname="$OLD" --pgdata="$PGDATA" --checkpoint=fast', variables)
+  const lost = await store.handOut(await store.buy(12))
+  await sleep(1_100)
+  // The server itself is started again after a crash: nothing is missing, and the store opens by itself.
+  await postgres.restart('kill9')
+  const [buyer] = store.buyers
+  const first = await buyer?.settle(store.system.ports[0] ?? 0, newOrder({ id: store.pooled }))
+  const more = await store.handOut([first?.body.id, ...(await store.buy(3))])
+  await store.die()
+
+  await snapshot.shell('pg_ctl --log="$PGDATA/server.log" --options="$PG_OPTIONS" --wait start', variables)
+  const copied = await startRestored(store, snapshot)
+  await expectQuarantine(store, copied, /an earlier state of the store than its journal has seen/, [])
+  await snapshot.killServer()
+
+  await machine.run('restore-a-dump', 'server', variables)
+  const restored = await startRestored(store, machine)
+  await expectQuarantine(store, restored, /is not the one the store last ran on/, [])
+  const found = await openRestored(restored)
+  expect(found.status).toContain('The system identifier differs')
+  expect(found.kept).toMatchObject({ set_aside: 16 })
+  const next = await restored.handOut(await restored.buy(20))
+  expectHeldOnce(kept, lost, more, next)
+  expect((await restored.admin('verify')).code).toBe(0)
+})

@@ -94,6 +94,7 @@ export const SECTIONS: readonly { readonly text: string; readonly items: readonl
       { text: 'Metrics', link: 'reference/metrics' },
       { text: 'Configuration', link: 'configuration' },
       { text: 'Restores and failover', link: 'restores' },
+      { text: 'Runbooks', link: 'runbooks/' },
       { text: 'Suppliers', link: 'suppliers' },
       { text: 'Funding', link: 'funding' },
       { text: 'Invariants', link: 'invariants' },

@@ -34,14 +34,16 @@ export async function readPages(): Promise<{ path: string; text: string }[]> {
   )
 }
 
+/** Those inside lists, too, without their indentation. */
 export function codeBlocks({ path, text }: { path: string; text: string }): CodeBlock[] {
-  return [...text.matchAll(/^```(\w+)([^\n]*)\n([\s\S]*?)\n```$/gm)].map((found) => ({
-    page: path,
-    line: text.slice(0, found.index).split('\n').length,
-    language: found[1] ?? '',
-    marks: Object.fromEntries(
-      [...(found[2] ?? '').matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [name, value]),
-    ),
-    code: found[3] ?? '',
-  }))
+  return [...text.matchAll(/^( *)```(\w+)([^\n]*)\n([\s\S]*?)\n\1```$/gm)].map((found) => {
+    const [, indent = '', language = '', marks = '', code = ''] = found
+    return {
+      page: path,
+      line: text.slice(0, found.index).split('\n').length,
+      language,
+      marks: Object.fromEntries([...marks.matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [name, value])),
+      code: code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+    }
+  })
 }

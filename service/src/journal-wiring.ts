@@ -16,7 +16,7 @@ const REMOVAL_EVERY_MS = 3_600_000
 const REMIND_EVERY_MS = 60_000
 const DAY_MS = 86_400_000
 
-export const NO_JOURNAL =
+const NO_JOURNAL =
   'this store keeps no journal of sold links: after a restore of its database nobody could tell which links it had sold. ' +
   'Set SHOPWIRE_JOURNAL ("Restores and failover" in the documentation)'
 

@@ -2,11 +2,17 @@
 -- server, into another database of it or over the tables of this one.
 create or replace function database_start()
 returns text
-language plpgsql stable as $$
+language plpgsql as $$
+declare
+  v_start text := current_setting('shopwire.database_start', true);
 begin
-  return extract(epoch from pg_postmaster_start_time())::text || '/' ||
-         (select d.oid::text from pg_database d where d.datname = current_database()) || '/' ||
-         pg_relation_filenode('database_identity')::text;
+  if coalesce(v_start, '') = '' then
+    -- A session never moves to another start of the server or to another database. Its tables may be replaced.
+    v_start := extract(epoch from pg_postmaster_start_time())::text || '/' ||
+               (select d.oid::text from pg_database d where d.datname = current_database());
+    perform set_config('shopwire.database_start', v_start, false);
+  end if;
+  return v_start || '/' || pg_relation_filenode('database_identity')::text;
 end
 $$;
 

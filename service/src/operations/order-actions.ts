@@ -61,12 +61,15 @@ export function orderActions(db: Db, vault: LinkVault, journal: Journal | undefi
     async deliverOrder(id: string, links: readonly string[]) {
       await vault.open()
       await assertOwnJournal(db, journal)
-      return act('order.deliver', async (tx, nowMs) => {
+      const delivered = await act('order.deliver', async (tx, nowMs) => {
         const order = await findOrder(tx, id)
         const result = await deliverByHand(tx, { vault, journal }, order, links, nowMs)
         const details = { account_id: order.account_id, links: links.length, isNew: result.isNew }
         return { result, target: id, details }
       })
+      const { account_id, delivered_at } = delivered.order
+      if (delivered.isNew) journal?.acknowledge({ account_id, order_id: id, at: delivered_at ?? new Date() })
+      return delivered
     },
 
     retryOrder: (id: string) =>

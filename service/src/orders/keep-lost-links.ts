@@ -34,15 +34,19 @@ export async function keepLostLinks(
   // What a delivered order has cannot be taken from it.
   const fresh = lost.filter(({ is_recorded, where }) => !is_recorded && where !== 'delivered order')
   const hashes = fresh.map(({ hash }) => hash)
-  const paid = fresh.filter(({ is_certain, order_status }) => is_certain && order_status === 'paid')
-  await lockPaidOrders(tx, paid)
-  const taken = await takeFromWaitingOrders(tx, fresh)
-  const pooled = await selectPoolItems(tx, hashes)
+  const paid = fresh
+    .filter(({ is_certain, order_status }) => is_certain && order_status === 'paid')
+    .sort((a, b) => compareTexts(a.account_id, b.account_id) || compareTexts(a.order_id, b.order_id))
+  await inBatches(paid, (some) => lockPaidOrders(tx, some))
+  const taken = await inBatches(fresh, (some) => takeFromWaitingOrders(tx, some))
+  const pooled = await inBatches(hashes, (some) => selectPoolItems(tx, some))
   const items = [...new Set([...taken, ...pooled].map(({ item_id }) => item_id))]
   await lockItemSupply(tx, items)
-  for (let from = 0; from < fresh.length; from += BATCH)
-    await insertLostLinks(tx, fresh.slice(from, from + BATCH), at)
-  const set_aside = await setPoolLinksAside(tx, hashes, at)
+  await inBatches(fresh, async (some) => {
+    await insertLostLinks(tx, some, at)
+    return []
+  })
+  const set_aside = await inBatches(hashes, (some) => setPoolLinksAside(tx, some, at))
   for (const { item_id, links } of set_aside) await changePoolLeft(tx, item_id, -links)
   for (const link of taken) {
     const open = await vault.openFromOrder(link.link_sealed, link)
@@ -60,6 +64,20 @@ export async function keepLostLinks(
   }
 }
 
+/** A day's sales in one statement would take longer than a statement may. */
+async function inBatches<In, Out>(
+  all: readonly In[],
+  work: (some: readonly In[]) => Promise<Out[]>,
+): Promise<Out[]> {
+  const results: Out[] = []
+  for (let from = 0; from < all.length; from += BATCH)
+    results.push(...(await work(all.slice(from, from + BATCH))))
+  return results
+}
+
+/** As the database sorts ids. */
+const compareTexts = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
+
 /** Moves links from the pool to the units they were delivered for. Returns the orders that got any. */
 async function giveBack(tx: Tx, vault: LinkVault, paid: readonly LostLink[], at: Date) {
   const orders = new Map<string, Pick<LostLink, 'account_id' | 'order_id'>>()
@@ -72,7 +90,8 @@ async function giveBack(tx: Tx, vault: LinkVault, paid: readonly LostLink[], at:
     await insertOrderLinks(tx, place, [{ unit: link.unit, ...sealed }], { source: 'pool', obtained_at: at })
     orders.set(link.order_id, place)
   }
-  return [...orders.values()].sort((a, b) => (a.account_id + a.order_id < b.account_id + b.order_id ? -1 : 1))
+  // In the order in which they were locked.
+  return [...orders.values()]
 }
 
 const lockPaidOrders = (tx: Tx, lost: readonly LostLink[]) =>

@@ -89,7 +89,8 @@ async function findWhyBehind(
       `${outside.position} of ${outside.generation} (${outside.at.toISOString()})`
     )
   }
-  if (state.is_compared || state.behind_since !== null) return undefined
+  // On another server an operator decides in any case.
+  if (state.is_compared || state.behind_since !== null || !isSameServer(state)) return undefined
   // The position is a second coarse. An order that was delivered after it is in the journal, too.
   const lost = await countLostOrders(db, journal, state.position_at)
   return lost > 0

@@ -57,9 +57,11 @@ export function openLineFiles({ dir, kind, nowMs }: LineFilesOptions): LineFiles
   }
 
   const write = batched<Batch, void>(BATCH_MAX, async (batches) => {
+    const text = batches.flatMap(({ lines }) => lines.map(sealLine)).join('')
+    if (text === '') return batches.map(() => undefined)
     try {
       const file = await fileOf(dayOf(nowMs()))
-      await file.appendFile(batches.flatMap(({ lines }) => lines.map(sealLine)).join(''))
+      await file.appendFile(text)
       if (batches.some(({ isDurable }) => isDurable)) await file.datasync()
     } catch (error) {
       await abandonFile()
@@ -68,12 +70,14 @@ export function openLineFiles({ dir, kind, nowMs }: LineFilesOptions): LineFiles
     return batches.map(() => undefined)
   })
 
+  const note = (lines: readonly string[]) => write({ lines, isDurable: false })
+
   const namesFrom = async (day: string) =>
     (await readdir(dir)).filter((name) => dayIn(name, kind) >= day).sort()
 
   return {
     append: (lines) => write({ lines, isDurable: true }),
-    note: (lines) => write({ lines, isDurable: false }),
+    note,
     async *read(from, onDamaged) {
       // The day before, too: a writer's clock may have been behind.
       for (const name of await namesFrom(dayOf(from.getTime() - DAY_MS))) {
@@ -85,7 +89,11 @@ export function openLineFiles({ dir, kind, nowMs }: LineFilesOptions): LineFiles
       for (const name of names) await rm(join(dir, name), { force: true })
       return names.length
     },
-    close: () => abandonFile(),
+    async close() {
+      // Behind whatever is being written.
+      await note([])
+      await abandonFile()
+    },
   }
 }
 

@@ -131,5 +131,8 @@ test('a program without the journal delivers nothing in a store that keeps one, 
   expect(await deliver(other.journal)).toMatchObject({ code: 2, err: expect.stringContaining('jrn_other') })
   await other.remove()
   expect(await deliver(files.another())).toMatchObject({ code: 0 })
-  expect(await entries()).toMatchObject([{ kind: 'sold', order_id, source: 'hand' }])
+  await expect.poll(entries).toMatchObject([
+    { kind: 'sold', order_id, source: 'hand' },
+    { kind: 'delivered', order_id },
+  ])
 })

@@ -3,12 +3,16 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { findPostgres } from '@shopwire/engines'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { DEVELOPMENT_ENCRYPTION_KEY, loadConfig } from '../../src/config.ts'
+import { keepJournal } from '../../src/journal-wiring.ts'
 import { createOperator } from '../../src/operations/operator.ts'
 import { readRules, verifyData } from '../../src/operations/verify.ts'
 import { JournalMismatch } from '../../src/orders/keep-position.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { readDatabaseState } from '../../src/platform/database-identity.ts'
 import { type Db, sql } from '../../src/platform/db.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { createMetrics } from '../../src/platform/metrics.ts'
 import { createLinkVault } from '../../src/supply/gift-link.ts'
 import { INVARIANTS } from '../../src/wiring.ts'
 import { runAdminOn } from '../../testing/admin.ts'
@@ -170,7 +174,7 @@ test('a dump restored into the same server is found behind; what was sold since 
     'recover.compare',
   ])
 
-  // The database that was replaced is of an earlier generation, however far it comes.
+  // Threat 10: the database that was replaced is of an earlier generation, however far it comes.
   await keeperOf(shop.db, shop.vault, files.another())()
   await expect(buy(shop)).rejects.toMatchObject({ type: 'store_closed' })
 }, 60_000)
@@ -301,4 +305,25 @@ test('a worker does not start with an empty folder, the journal of another store
   await shop.database.asOwner('update database_identity set journal_id = null')
   await expect(start(empty.journal)).rejects.toThrow('another key')
   await empty.remove()
+})
+
+test('production without a journal: the worker warns when it starts, and works', async () => {
+  const plain = await openShop()
+  const lines: string[] = []
+  const config = {
+    ...loadConfig({
+      SHOPWIRE_ENV: 'development',
+      SHOPWIRE_ENCRYPTION_KEYS: DEVELOPMENT_ENCRYPTION_KEY,
+      SHOPWIRE_DATABASE_URL: plain.database.appUrl,
+    }),
+    SHOPWIRE_ENV: 'production' as const,
+  }
+  const log = createLog('info', { write: (line) => void lines.push(line) })
+  const { db, vault } = plain
+  const keeping = keepJournal(config, { db, vault, log, metrics: createMetrics('test') })
+  await keeping.open((_part, work) => work())
+  await keeping.stop()
+  expect(lines.join('')).toContain('this store keeps no journal of sold links')
+  expect(keeping.problem()).toBeUndefined()
+  await plain.close()
 })

@@ -168,6 +168,10 @@ test('a dump restored into another server delivers, sends and sells nothing unti
 test('on the server where the database was created, the store works without a confirmation', async () => {
   const { out, code } = await runAdminOn(shop, 'recover', 'status')
   expect([code, out.includes('there is nothing to recover')]).toEqual([0, true])
+  expect(out).toContain('none: after a restore nobody can tell which links were sold')
+  expect((await runAdminOn(shop, 'store', 'show')).out).toContain(
+    'Warning: it keeps no journal of sold links',
+  )
 })
 
 test('links of a supplier that answers after the database identity changed are not delivered until it is confirmed', async () => {

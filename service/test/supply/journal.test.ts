@@ -98,6 +98,13 @@ test('what is older than the retention time is removed, and the journal says sin
   await journal.close()
 })
 
+test('what was acknowledged just before the journal is closed is written', async () => {
+  const journal = openJournal()
+  journal.acknowledge({ at: new Date(), account_id: 'acct_1', order_id: 'ord_1' })
+  await journal.close()
+  expect(await readAll(openJournal(), new Date(0))).toMatchObject([{ kind: 'delivered', order_id: 'ord_1' }])
+})
+
 test('files have fingerprints and ids only, and are not readable by everybody', async () => {
   const journal = openJournal()
   await journal.begin(mark('jrn_a'))
