@@ -385,6 +385,125 @@ begin
 end
 $$;
 
+CREATE FUNCTION public.erase_account(p_account_id text, p_at timestamp with time zone) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  c_erased constant text := 'erased';
+  -- Ids, numbers and words of ours. Everything else in the details of an audit row may be about a person.
+  c_kept constant text[] := array['account_id', 'alsoBookedAs', 'amount_cents', 'change_cents', 'event_id', 'events', 'is_new', 'isNew', 'kind',
+                                  'link', 'links', 'order_id', 'people', 'person_id', 'role', 'scopes', 'sessions_ended', 'transfer_id', 'with_links'];
+  v_people text[];
+  v_emails text[];
+begin
+  perform from accounts where id = p_account_id and closed_at is not null;
+  if not found then
+    raise exception 'account % is not closed', p_account_id using errcode = 'check_violation';
+  end if;
+  select coalesce(array_agg(p.id order by p.id), '{}'), coalesce(array_agg(p.email), '{}')
+    into v_people, v_emails
+    from people p
+   where p.kind = 'customer'
+     and (p.id = any (select unnest(a.closed_people) from accounts a where a.id = p_account_id)
+          or exists (select from audit_log l where l.account_id = p_account_id and l.actor = 'person:' || p.id))
+     and not exists (select from memberships m where m.person_id = p.id)
+     and not exists (select
+                       from invitations i
+                      where i.email = p.email
+                        and i.account_id <> p_account_id
+                        and i.accepted_at is null
+                        and i.withdrawn_at is null
+                        and i.expires_at > p_at);
+
+  update top_ups
+     set created_by_name = c_erased, note = case when note is not null then c_erased end
+   where account_id = p_account_id;
+  update api_keys
+     set name = c_erased, created_by_name = case when created_by_name is not null then c_erased end
+   where account_id = p_account_id;
+  delete from personal_tokens where account_id = p_account_id;
+  update balance_alerts
+     set threshold_cents = null, person_ids = '{}', emails = '{}'
+   where account_id = p_account_id;
+  update accounts
+     set name = 'Erased account', closed_people = null, erased_at = coalesce(erased_at, p_at)
+   where id = p_account_id;
+  update webhook_endpoints
+     set url = 'https://erased.invalid/', set_by_name = case when set_by_name is not null then c_erased end
+   where account_id = p_account_id;
+  update key_last_uses set last_address = null where account_id = p_account_id;
+  delete from people where id = any (v_people);
+  delete from verifications where value = any (v_people);
+  delete from invitations where account_id = p_account_id;
+  delete from invitations where email = any (v_emails) and (accepted_at is not null or withdrawn_at is not null or expires_at <= p_at);
+  update sessions set account_id = null where account_id = p_account_id;
+  delete from outgoing_mail where account_id = p_account_id or to_address = any (v_emails);
+  update audit_log l
+     set address = null,
+         details = jsonb_build_object('erased', true)
+           || coalesce((select jsonb_object_agg(d.key, d.value) from jsonb_each(l.details) d where d.key = any (c_kept)), '{}')
+           || case when l.details -> 'after' ? 'link'
+                   then jsonb_build_object('after', jsonb_build_object('link', l.details -> 'after' -> 'link'))
+                   else '{}' end
+   where l.account_id = p_account_id
+      or l.target = p_account_id
+      or l.details ->> 'account_id' = p_account_id
+      or l.target = any (v_people)
+      or (l.account_id is null and l.actor = any (select 'person:' || p from unnest(v_people) p));
+  return cardinality(v_people);
+end
+$$;
+
+CREATE FUNCTION public.erase_account_rows(p_account_id text, p_after text, p_chunk integer, OUT last_id text, OUT rows integer) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  v_ids text[];
+  v_count integer;
+begin
+  perform from accounts where id = p_account_id and closed_at is not null;
+  if not found then
+    raise exception 'account % is not closed', p_account_id using errcode = 'check_violation';
+  end if;
+  v_ids := array(select o.id
+                   from orders o
+                  where o.account_id = p_account_id
+                    and o.id > p_after
+                  order by o.id
+                  limit p_chunk);
+  last_id := coalesce(v_ids[cardinality(v_ids)], p_after);
+  rows := cardinality(v_ids);
+  update orders
+     set client_address = null
+   where account_id = p_account_id
+     and id = any (v_ids)
+     and client_address is not null;
+  update delivery_attempts
+     set remote_address = null, answer_sealed = null, answer_kek_id = null
+   where ctid = any (array(select a.ctid
+                             from delivery_attempts a
+                            where a.account_id = p_account_id
+                              and (a.remote_address is not null or a.answer_sealed is not null)
+                            limit p_chunk));
+  get diagnostics v_count = row_count;
+  rows := rows + v_count;
+  delete from order_attempts
+   where ctid = any (array(select a.ctid from order_attempts a where a.account_id = p_account_id limit p_chunk));
+  get diagnostics v_count = row_count;
+  rows := rows + v_count;
+  delete from link_reads
+   where ctid = any (array(select r.ctid from link_reads r where r.account_id = p_account_id limit p_chunk));
+  get diagnostics v_count = row_count;
+  rows := rows + v_count;
+  delete from key_usage
+   where ctid = any (array(select u.ctid from key_usage u where u.account_id = p_account_id limit p_chunk));
+  get diagnostics v_count = row_count;
+  rows := rows + v_count;
+end
+$$;
+
 CREATE FUNCTION public.find_personal_tokens(p_hashes bytea[]) RETURNS TABLE(token_hash bytea, account_id text, id text)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'public', 'pg_temp'
@@ -660,6 +779,19 @@ begin
 end
 $$;
 
+CREATE FUNCTION public.refuse_if_closed() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  perform from accounts where id = new.account_id and closed_at is null for key share;
+  if not found then
+    raise exception 'account % is closed, or does not exist', new.account_id using errcode = 'check_violation';
+  end if;
+  return new;
+end
+$$;
+
 CREATE FUNCTION public.refuse_if_unconfirmed() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -695,6 +827,17 @@ begin
     return new;
   end if;
   return null;
+end
+$$;
+
+CREATE FUNCTION public.stay_closed() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+  if new.closed_at is distinct from old.closed_at or new.status <> 'suspended' then
+    raise exception 'account % was closed on %, which is final', old.id, old.closed_at using errcode = 'check_violation';
+  end if;
+  return new;
 end
 $$;
 
@@ -802,6 +945,9 @@ CREATE TABLE public.accounts (
     status text DEFAULT 'active'::text NOT NULL,
     access_version bigint DEFAULT 1 NOT NULL,
     created_at timestamp with time zone NOT NULL,
+    closed_at timestamp with time zone,
+    closed_people text[],
+    erased_at timestamp with time zone,
     CONSTRAINT accounts_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 100))),
     CONSTRAINT accounts_status_check CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text])))
 );
@@ -2059,17 +2205,31 @@ CREATE INDEX witnessed_refusals_refused_to ON public.witnessed_refusals USING bt
 
 CREATE TRIGGER accounts_access_version_changed AFTER UPDATE OF access_version ON public.accounts FOR EACH ROW WHEN ((new.access_version <> old.access_version)) EXECUTE FUNCTION public.note_access_change();
 
+CREATE TRIGGER accounts_stay_closed BEFORE UPDATE ON public.accounts FOR EACH ROW WHEN ((old.closed_at IS NOT NULL)) EXECUTE FUNCTION public.stay_closed();
+
+CREATE TRIGGER api_keys_of_open_accounts BEFORE INSERT ON public.api_keys FOR EACH ROW EXECUTE FUNCTION public.refuse_if_closed();
+
+CREATE TRIGGER invitations_of_open_accounts BEFORE INSERT ON public.invitations FOR EACH ROW EXECUTE FUNCTION public.refuse_if_closed();
+
 CREATE TRIGGER jobs_taken_only_if_confirmed BEFORE UPDATE ON public.jobs FOR EACH ROW WHEN ((new.attempts > old.attempts)) EXECUTE FUNCTION public.skip_if_unconfirmed();
+
+CREATE TRIGGER memberships_of_open_accounts BEFORE INSERT ON public.memberships FOR EACH ROW EXECUTE FUNCTION public.refuse_if_closed();
 
 CREATE TRIGGER orders_delivered_only_if_journalled BEFORE UPDATE ON public.orders FOR EACH ROW WHEN (((old.status = 'paid'::text) AND (new.status = 'delivered'::text))) EXECUTE FUNCTION public.refuse_unless_journalled();
 
 CREATE TRIGGER orders_end_only_if_confirmed BEFORE UPDATE ON public.orders FOR EACH ROW WHEN (((old.status = 'paid'::text) AND (new.status <> 'paid'::text))) EXECUTE FUNCTION public.refuse_if_unconfirmed();
+
+CREATE TRIGGER personal_tokens_of_open_accounts BEFORE INSERT ON public.personal_tokens FOR EACH ROW EXECUTE FUNCTION public.refuse_if_closed();
 
 CREATE TRIGGER supplier_requests_advance BEFORE INSERT OR UPDATE ON public.supplier_requests FOR EACH ROW EXECUTE FUNCTION public.advance_supplier_request();
 
 CREATE TRIGGER supplier_requests_book_cost AFTER UPDATE ON public.supplier_requests FOR EACH ROW WHEN (((old.stage <> new.stage) AND (new.stage = ANY (ARRAY['fulfilled'::text, 'collected'::text])) AND (new.cost_cents > 0))) EXECUTE FUNCTION public.book_supplier_cost();
 
 CREATE TRIGGER suppliers_asked_only_if_confirmed BEFORE INSERT OR UPDATE ON public.supplier_requests FOR EACH ROW WHEN ((new.state = 'asked'::text)) EXECUTE FUNCTION public.refuse_if_unconfirmed();
+
+CREATE TRIGGER top_ups_of_open_accounts BEFORE INSERT ON public.top_ups FOR EACH ROW EXECUTE FUNCTION public.refuse_if_closed();
+
+CREATE TRIGGER webhook_endpoints_of_open_accounts BEFORE INSERT ON public.webhook_endpoints FOR EACH ROW EXECUTE FUNCTION public.refuse_if_closed();
 
 ALTER TABLE ONLY public.access_changes
     ADD CONSTRAINT access_changes_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
@@ -2399,6 +2559,12 @@ GRANT ALL ON FUNCTION public.database_start() TO shopwire_dashboard;
 REVOKE ALL ON FUNCTION public.delete_old_evidence(p_before timestamp with time zone, p_chunk integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.delete_old_evidence(p_before timestamp with time zone, p_chunk integer) TO shopwire_app;
 
+REVOKE ALL ON FUNCTION public.erase_account(p_account_id text, p_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.erase_account(p_account_id text, p_at timestamp with time zone) TO shopwire_app;
+
+REVOKE ALL ON FUNCTION public.erase_account_rows(p_account_id text, p_after text, p_chunk integer, OUT last_id text, OUT rows integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.erase_account_rows(p_account_id text, p_after text, p_chunk integer, OUT last_id text, OUT rows integer) TO shopwire_app;
+
 REVOKE ALL ON FUNCTION public.find_personal_tokens(p_hashes bytea[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.find_personal_tokens(p_hashes bytea[]) TO shopwire_dashboard;
 
@@ -2437,11 +2603,15 @@ REVOKE ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p
 GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_app;
 GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_dashboard;
 
+REVOKE ALL ON FUNCTION public.refuse_if_closed() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION public.refuse_if_unconfirmed() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.refuse_unless_journalled() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.skip_if_unconfirmed() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION public.stay_closed() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.still_members(p_person_ids text[], p_account_ids text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.still_members(p_person_ids text[], p_account_ids text[]) TO shopwire_dashboard;
@@ -2697,6 +2867,7 @@ GRANT SELECT,INSERT,UPDATE ON TABLE public.people TO shopwire_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.people TO shopwire_dashboard;
 
 GRANT INSERT ON TABLE public.personal_tokens TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.personal_tokens TO shopwire_app;
 
 GRANT SELECT(account_id) ON TABLE public.personal_tokens TO shopwire_dashboard;
 
@@ -2717,6 +2888,7 @@ GRANT SELECT(expires_at) ON TABLE public.personal_tokens TO shopwire_dashboard;
 GRANT SELECT(last_used_at),UPDATE(last_used_at) ON TABLE public.personal_tokens TO shopwire_dashboard;
 
 GRANT SELECT(revoked_at),UPDATE(revoked_at) ON TABLE public.personal_tokens TO shopwire_dashboard;
+GRANT UPDATE(revoked_at) ON TABLE public.personal_tokens TO shopwire_app;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.pool_links TO shopwire_app;
 

@@ -290,6 +290,20 @@ test('every transaction locks rows in the documented order, and every locking st
 
   await walkIdentity({ database, db, keyring })
 
+  // A closed account, with its people and what it had.
+  const closing = (await operator.createAccount('Closing')).id
+  await operator.createKey(closing, 'closing', ['account:read'])
+  await db.transaction((tx) =>
+    setEndpoint(
+      tx,
+      keyring,
+      { account_id: closing, url: 'https://93.184.216.34/c', set_by: 'test' },
+      clock.nowMs(),
+    ),
+  )
+  await operator.closeAccount(closing, 'test')
+  await operator.eraseAccount(closing)
+
   // Keys, the clock, workers, and the database itself.
   await recordHeartbeat(db, 'wrk_1')
   await recordWorkerStop(db, 'wrk_1')

@@ -47,6 +47,8 @@ export const LOCK_ORDER = [
   'evidence_retention',
   'order_attempts',
   'link_reads',
+  'key_usage',
+  'key_last_uses',
   'account_days_progress',
   'order_backlog',
   'waiting_lines',
@@ -63,6 +65,7 @@ export const LOCK_ORDER = [
   'memberships',
   'sessions',
   'outgoing_mail',
+  'audit_log',
 ] as const
 
 export interface LockRecorder {

@@ -31,6 +31,7 @@ export async function createAccount(
 
 /** In force when the transaction commits; the caller then announces the new access version to the admission store. */
 export async function setAccountStatus(tx: Tx, id: string, status: AccountStatus): Promise<Account> {
+  assertOpen(await getAccount(tx, id))
   const account = await updateAccountStatus(tx, id, status)
   if (!account) throw refuse('not_found', `There is no account ${id}.`)
   return account
@@ -48,6 +49,16 @@ export async function getAccount(db: Queryable, id: string): Promise<Account> {
   const account = await selectAccount(db, id)
   if (!account) throw refuse('not_found', `There is no account ${id}.`)
   return account
+}
+
+/** For what a closed account cannot have any more. */
+export function assertOpen({ id, closed_at }: Account): void {
+  if (closed_at)
+    throw refuse(
+      'conflict',
+      `Account ${id} was closed on ${closed_at.toISOString().slice(0, 10)}, which is final. Nothing was changed. A customer who comes ` +
+        'back gets a new account: shopwire-admin accounts create <name>',
+    )
 }
 
 /** In order of creation. `afterId` continues a list: the last id of the previous page. */

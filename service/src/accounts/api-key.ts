@@ -4,7 +4,7 @@ import type { Keyring, RowBinding } from '../platform/encryption.ts'
 import { newOpaqueId, newSecret } from '../platform/ids.ts'
 import type { SealedColumn } from '../platform/rewrap.ts'
 import { refuse } from '../platform/trouble.ts'
-import { assertName, getAccount, NAME_LENGTH_MAX } from './account.ts'
+import { assertName, assertOpen, getAccount, NAME_LENGTH_MAX } from './account.ts'
 import {
   type ApiKey,
   insertKey,
@@ -41,7 +41,9 @@ export async function createKey(
 ): Promise<{ key: ApiKey; secret: string }> {
   assertName(wanted.name)
   const scopes = checkScopes(wanted.scopes)
-  const { id: account_id } = await getAccount(tx, wanted.account_id)
+  const account = await getAccount(tx, wanted.account_id)
+  assertOpen(account)
+  const account_id = account.id
   const sealed = await keyring.seal(secret, secretBinding(account_id, id))
   const key = await insertKey(tx, {
     account_id,

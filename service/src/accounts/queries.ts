@@ -9,6 +9,8 @@ export interface Account {
   readonly status: AccountStatus
   readonly access_version: number
   readonly created_at: Date
+  /** Not null: closed for good. */
+  readonly closed_at: Date | null
 }
 
 export interface ApiKey {
@@ -37,17 +39,17 @@ export const insertAccount = (tx: Queryable, id: string, name: string, created_a
   tx.one<Account>(sql`
     insert into accounts (id, name, created_at)
     values (${id}, ${name}, ${created_at})
-    returning id, name, status, access_version, created_at`)
+    returning id, name, status, access_version, created_at, closed_at`)
 
 export const selectAccount = (db: Queryable, id: string) =>
   db.maybeOne<Account>(sql`
-    select id, name, status, access_version, created_at
+    select id, name, status, access_version, created_at, closed_at
       from accounts
      where id = ${id}`)
 
 export const selectAccounts = (db: Queryable, afterId: string, limit: number) =>
   db.many<Account>(sql`
-    select id, name, status, access_version, created_at
+    select id, name, status, access_version, created_at, closed_at
       from accounts
      where id > ${afterId}
      order by id
@@ -59,7 +61,7 @@ export const updateAccountStatus = (tx: Queryable, id: string, status: AccountSt
        set status = ${status},
            access_version = access_version + 1
      where id = ${id}
-    returning id, name, status, access_version, created_at`)
+    returning id, name, status, access_version, created_at, closed_at`)
 
 /** Raises the access version too: API processes keep the name with the keys of the account. */
 export const updateAccountName = (tx: Queryable, id: string, name: string) =>

@@ -36,7 +36,7 @@ export function accountCommands(program: Command, context: CommandContext): void
       print(command, context, { accounts: rows, next: next ?? null }, () => {
         const text = table(
           ['ACCOUNT', 'STATUS', 'CREATED', 'NAME'],
-          rows.map(({ id, status, created_at, name }) => [id, status, day(created_at), name]),
+          rows.map((account) => [account.id, stateOf(account), day(account.created_at), account.name]),
           'No accounts yet. Create one: shopwire-admin accounts create "Demo"',
         )
         return next ? `${text}\nMore: --after ${next}` : text
@@ -144,11 +144,44 @@ export function accountCommands(program: Command, context: CommandContext): void
       const account = await context.operator().resumeAccount(id)
       print(command, context, account, () => `Resumed ${account.id} "${printable(account.name)}".`)
     })
+
+  accounts
+    .command('close')
+    .argument('<account>')
+    .requiredOption('--reason <text>', 'told to its owners and kept in the audit log', parseText)
+    .description('end an account for good: its keys, tokens, webhook and people; its ledger stays')
+    .action(async (id: string, { reason }: { reason: string }, command: Command) => {
+      const { account, isNew } = await context.operator().closeAccount(id, reason)
+      print(command, context, { account, isNew }, () =>
+        isNew
+          ? `Closed ${id} "${printable(account.name)}"; its owners get a mail. Once that is sent, personal data can be erased: ` +
+            `shopwire-admin accounts erase ${id}`
+          : `${id} was closed before; nothing was done.`,
+      )
+    })
+
+  accounts
+    .command('erase')
+    .argument('<account>')
+    .description('erase names, addresses and people of a closed account; cannot be undone; its ledger stays')
+    .action(async (id: string, _options, command: Command) => {
+      const erased = await context.operator().eraseAccount(id)
+      print(
+        command,
+        context,
+        erased,
+        () =>
+          `Erased personal data of ${id}; ${erased.people} person(s) who belonged to no other account are gone.`,
+      )
+    })
 }
 
-function describeAccount({ id, name, status, created_at }: Account, balance_cents: number): string {
-  return `${id} "${printable(name)}"\n${status}, created ${day(created_at)} UTC, balance ${dollars(balance_cents)}`
+function describeAccount(account: Account, balance_cents: number): string {
+  const { id, name, created_at } = account
+  return `${id} "${printable(name)}"\n${stateOf(account)}, created ${day(created_at)} UTC, balance ${dollars(balance_cents)}`
 }
+
+const stateOf = ({ status, closed_at }: Account) => (closed_at ? 'closed' : status)
 
 function describeRecorded({ transfer, isNew }: Recorded): string {
   const what = isNew ? 'Booked' : 'Already booked, nothing moved:'

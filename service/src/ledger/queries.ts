@@ -29,6 +29,12 @@ export const selectBalance = (db: Queryable, account_id: string) =>
       from balances
      where account_id = ${account_id}`)
 
+export const selectClosedAt = (tx: Queryable, account_id: string) =>
+  tx.one<{ closed_at: Date | null }>(sql`
+    select closed_at
+      from accounts
+     where id = ${account_id}`)
+
 /** Takes the lock that every change of the account's balance takes first. */
 export const lockBalance = (tx: Queryable, account_id: string) =>
   tx.maybeOne<{ balance_cents: number }>(sql`

@@ -8,6 +8,7 @@ import {
   lockBalance,
   moveBalance,
   selectBalance,
+  selectClosedAt,
   selectFundingByReference,
   selectStatement,
   selectTransferByReference,
@@ -71,6 +72,7 @@ export async function fund(tx: Tx, account_id: string, wanted: Funding, nowMs: n
     note,
   } as const
   const recorded = await recordOnce(tx, account_id, move, nowMs)
+  if (recorded.isNew) await assertOpen(tx, account_id)
   if (!recorded.isNew || (await claimFundingReference(tx, reference, account_id)) === 1) return recorded
   const other = await selectFundingByReference(tx, reference)
   if (!reference_used_elsewhere) {
@@ -82,6 +84,17 @@ export async function fund(tx: Tx, account_id: string, wanted: Funding, nowMs: n
     )
   }
   return { ...recorded, alsoBookedAs: { account_id: other.account_id, transfer_id: other.id } }
+}
+
+/** Under the lock of the balance, which closing an account takes too. */
+async function assertOpen(tx: Tx, account_id: string): Promise<void> {
+  const { closed_at } = await selectClosedAt(tx, account_id)
+  if (closed_at)
+    throw refuse(
+      'conflict',
+      `Account ${account_id} was closed on ${closed_at.toISOString().slice(0, 10)} and takes no money. Nothing was booked. Pay it back, ` +
+        'or credit it to another account of the customer.',
+    )
 }
 
 /** A correction by an operator, up or down; the balance never goes below zero. */

@@ -1,12 +1,15 @@
 import type { Scope } from '@shopwire/contract'
 import type { Admission } from '../access/admission.ts'
-import { type Account, createAccount, setAccountStatus } from '../accounts/account.ts'
+import { type Account, assertOpen, createAccount, getAccount, setAccountStatus } from '../accounts/account.ts'
 import { type ApiKey, createKey, revokeKey } from '../accounts/api-key.ts'
 import { adjust, type Funding, fund, type Recorded } from '../ledger/transfer.ts'
+import type { Db } from '../platform/db.ts'
 import type { Keyring } from '../platform/encryption.ts'
 import type { Act } from './act.ts'
+import { type Closed, closeAccount, eraseAccountRows, eraseAccountTexts } from './close-account.ts'
 
 export interface AccountActionDeps {
+  readonly db: Db
   readonly keyring: Keyring
   readonly cell: string
   /** Opened only by actions that must take effect on the next request. */
@@ -14,7 +17,7 @@ export interface AccountActionDeps {
 }
 
 /** What an operator may do to accounts, their keys and their money. */
-export function accountActions({ keyring, cell, admission }: AccountActionDeps, act: Act) {
+export function accountActions({ db, keyring, cell, admission }: AccountActionDeps, act: Act) {
   /** Returns only when no process admits a request under the old access version any more. */
   async function announce(account_id: string, access_version: number) {
     await (await admission()).announce(account_id, access_version)
@@ -44,6 +47,24 @@ export function accountActions({ keyring, cell, admission }: AccountActionDeps, 
     suspendAccount: (account_id: string, reason: string) => changeStatus(account_id, 'suspended', reason),
     resumeAccount: (account_id: string) => changeStatus(account_id, 'active', null),
 
+    /** Final. Returns only when no process admits a request of the account any more. */
+    async closeAccount(account_id: string, reason: string): Promise<Closed> {
+      const result = await act('account.close', async (tx, nowMs) => {
+        const result = await closeAccount(tx, keyring, account_id, reason, nowMs)
+        return { result, target: account_id, details: { reason, isNew: result.isNew } }
+      })
+      await announce(account_id, result.account.access_version)
+      return result
+    },
+
+    async eraseAccount(account_id: string): Promise<{ people: number }> {
+      await eraseAccountRows(db, account_id)
+      return act('account.erase', async (tx, nowMs) => {
+        const result = await eraseAccountTexts(tx, account_id, nowMs)
+        return { result, target: account_id, details: result }
+      })
+    },
+
     fundAccount: (account_id: string, wanted: Funding): Promise<Recorded> =>
       act('account.fund', async (tx, nowMs) => {
         const result = await fund(tx, account_id, wanted, nowMs)
@@ -58,6 +79,8 @@ export function accountActions({ keyring, cell, admission }: AccountActionDeps, 
     ): Promise<Recorded> =>
       act('account.adjust', async (tx, nowMs) => {
         const result = await adjust(tx, account_id, wanted, nowMs)
+        // Down is how money is paid out that came back after the closing, such as that of a dispute that was won.
+        if (wanted.change_cents > 0) assertOpen(await getAccount(tx, account_id))
         return {
           result,
           target: account_id,

@@ -1,5 +1,5 @@
 import type { OrderRequest } from '@shopwire/contract'
-import { getAccount } from '../accounts/account.ts'
+import { assertOpen, getAccount } from '../accounts/account.ts'
 import { findOrder, readWholeOrder, revealLinks } from '../orders/find-order.ts'
 import { cancelOrder, deliverByHand } from '../orders/finish.ts'
 import { assertOwnJournal } from '../orders/keep-position.ts'
@@ -22,7 +22,9 @@ export function orderActions(db: Db, vault: LinkVault, journal: Journal | undefi
     /** Buys for an account, by the same rules and with the same statement as a caller. */
     placeOrder: (account_id: string, request: OrderRequest): Promise<Outcome> =>
       act('order.place', async (tx, nowMs) => {
-        const { status, access_version } = await getAccount(tx, account_id)
+        const account = await getAccount(tx, account_id)
+        assertOpen(account)
+        const { status, access_version } = account
         if (status !== 'active')
           throw refuse('account_suspended', `Account ${account_id} is ${status}. Resume it first.`)
         const buyer = { account_id, key_id: OPERATOR, access_version }

@@ -1,5 +1,5 @@
 import { type Role, roles } from '@shopwire/contract/dashboard'
-import { getAccount } from '../accounts/account.ts'
+import { assertOpen, getAccount } from '../accounts/account.ts'
 import type { Db } from '../platform/db.ts'
 import type { Keyring } from '../platform/encryption.ts'
 import { refuse } from '../platform/trouble.ts'
@@ -35,6 +35,7 @@ export function peopleActions({ keyring, dashboardOrigin }: PeopleActionDeps, ac
         assertEmail(wanted.email)
         const role = assertRole(wanted.role)
         const account = await getAccount(tx, account_id)
+        assertOpen(account)
         const { invitation, link } = await createInvitation(
           tx,
           inviteDeps(),
