@@ -1038,7 +1038,8 @@ CREATE TABLE public.balances (
     CONSTRAINT balances_balance_cents_check CHECK ((balance_cents >= 0)),
     CONSTRAINT balances_order_count_check CHECK ((order_count >= 0)),
     CONSTRAINT balances_transfer_count_check CHECK ((transfer_count >= 0))
-);
+)
+WITH (fillfactor='80');
 
 CREATE TABLE public.catalogue_announcement (
     only_row boolean DEFAULT true NOT NULL,
@@ -1094,7 +1095,8 @@ CREATE TABLE public.deliveries (
     CONSTRAINT deliveries_check CHECK (((state = 'pending'::text) = (done_at IS NULL))),
     CONSTRAINT deliveries_last_error_check CHECK ((char_length(last_error) <= 50)),
     CONSTRAINT deliveries_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'cancelled'::text])))
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 
 CREATE TABLE public.delivery_attempts (
     account_id text NOT NULL,
@@ -1116,7 +1118,8 @@ CREATE TABLE public.delivery_attempts (
     answer_kek_id text,
     CONSTRAINT delivery_attempts_error_check CHECK ((char_length(error) <= 50)),
     CONSTRAINT delivery_attempts_signatures_check CHECK ((octet_length(signatures) = ANY (ARRAY[32, 64])))
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05');
 
 CREATE TABLE public.encryption_key_checks (
     kek_id text NOT NULL COLLATE pg_catalog."C",
@@ -1142,7 +1145,8 @@ CREATE TABLE public.events (
     CONSTRAINT events_check CHECK (((type ~~ 'order.%'::text) = (order_id IS NOT NULL))),
     CONSTRAINT events_check1 CHECK (((type = 'catalogue.changed'::text) = (revision IS NOT NULL))),
     CONSTRAINT events_type_check CHECK ((type = ANY (ARRAY['order.accepted'::text, 'order.delivered'::text, 'order.cancelled'::text, 'catalogue.changed'::text, 'test'::text])))
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 
 CREATE TABLE public.evidence_retention (
     only_row boolean DEFAULT true NOT NULL,
@@ -1265,7 +1269,8 @@ CREATE TABLE public.link_fingerprints (
     hash bytea NOT NULL,
     seen_at timestamp with time zone NOT NULL,
     made_by text
-);
+)
+WITH (autovacuum_vacuum_insert_scale_factor='0.02', autovacuum_analyze_scale_factor='0.02');
 
 CREATE TABLE public.link_reads (
     account_id text NOT NULL,
@@ -1276,7 +1281,8 @@ CREATE TABLE public.link_reads (
     client_address text NOT NULL,
     links smallint NOT NULL,
     is_sent boolean NOT NULL
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05');
 
 CREATE TABLE public.link_retention (
     only_row boolean DEFAULT true NOT NULL,
@@ -1339,7 +1345,8 @@ CREATE TABLE public.order_attempts (
     status smallint NOT NULL,
     outcome text NOT NULL,
     is_sent boolean NOT NULL
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05');
 
 CREATE TABLE public.order_backlog (
     is_single boolean DEFAULT true NOT NULL,
@@ -1360,7 +1367,8 @@ CREATE TABLE public.order_lines (
     CONSTRAINT order_lines_n_check CHECK (((n >= 1) AND (n <= 25))),
     CONSTRAINT order_lines_qty_check CHECK (((qty >= 1) AND (qty <= 10))),
     CONSTRAINT order_lines_unit_price_cents_check CHECK ((unit_price_cents >= 0))
-);
+)
+WITH (autovacuum_vacuum_insert_scale_factor='0.02', autovacuum_analyze_scale_factor='0.02');
 
 CREATE TABLE public.order_links (
     account_id text NOT NULL,
@@ -1375,7 +1383,8 @@ CREATE TABLE public.order_links (
     erased_at timestamp with time zone,
     CONSTRAINT order_links_erased CHECK ((((link_sealed IS NULL) = (erased_at IS NOT NULL)) AND ((link_kek_id IS NULL) = (erased_at IS NOT NULL)))),
     CONSTRAINT order_links_unit_check CHECK (((unit >= 1) AND (unit <= 10)))
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.02', autovacuum_analyze_scale_factor='0.02');
 
 CREATE TABLE public.orders (
     account_id text NOT NULL,
@@ -1398,7 +1407,8 @@ CREATE TABLE public.orders (
     CONSTRAINT orders_check3 CHECK (((delivered_at >= created_at) AND (cancelled_at >= created_at))),
     CONSTRAINT orders_status_check CHECK ((status = ANY (ARRAY['paid'::text, 'delivered'::text, 'cancelled'::text]))),
     CONSTRAINT orders_total_cents_check CHECK (((total_cents >= 0) AND (total_cents <= 500000)))
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.02', autovacuum_analyze_scale_factor='0.02');
 
 CREATE TABLE public.outgoing_mail (
     id text NOT NULL,
@@ -1496,7 +1506,8 @@ CREATE TABLE public.pool_links (
     link_hash bytea NOT NULL,
     loaded_at timestamp with time zone NOT NULL,
     set_aside_at timestamp with time zone
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.0', autovacuum_vacuum_threshold='10000');
 
 CREATE TABLE public.refund_rule (
     only_row boolean DEFAULT true NOT NULL,
@@ -1558,7 +1569,8 @@ CREATE UNLOGGED TABLE public.spent_nonces (
     key_id text NOT NULL,
     nonce text NOT NULL,
     signed_at bigint NOT NULL
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.0', autovacuum_vacuum_threshold='10000', autovacuum_vacuum_cost_delay='0');
 
 CREATE TABLE public.store_position (
     only_row boolean DEFAULT true NOT NULL,
@@ -1738,7 +1750,8 @@ END),
     CONSTRAINT transfers_note_check CHECK ((char_length(note) <= 500)),
     CONSTRAINT transfers_reference_check CHECK (((char_length(reference) >= 1) AND (char_length(reference) <= 200))),
     CONSTRAINT transfers_seq_check CHECK ((seq > 0))
-);
+)
+WITH (autovacuum_vacuum_insert_scale_factor='0.02', autovacuum_analyze_scale_factor='0.02');
 
 CREATE TABLE public.used_codes (
     person_id text NOT NULL,
