@@ -159,9 +159,8 @@ test('a dump restored into the same server is found behind; what was sold since 
   expect(await hashesOf(copy.db, waiting)).toEqual([hashOf(2)])
   const next = [await buy(copy), await buy(copy)]
   await deliver(copy, ...next)
-  const given = (await Promise.all(next.map((id) => hashesOf(copy.db, id)))).flat()
-  expect(given).toHaveLength(2)
-  expect(given).toEqual(expect.arrayContaining([hashOf(4), hashOf(5)]))
+  const sold = (await Promise.all(next.map((id) => hashesOf(copy.db, id)))).flat()
+  expect(sold.sort()).toEqual([hashOf(4), hashOf(5)].sort())
 
   expect((await admin('pool', 'restore', item)).out).toContain('1 stay set aside')
   expect((await admin('pool', 'set-aside')).out).toContain(`sold to ${lost}, then lost`)
