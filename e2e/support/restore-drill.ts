@@ -21,7 +21,7 @@ import { expect, onTestFinished } from 'vitest'
 import { type Buyer, newOrder, unlessLost } from './buyer.ts'
 import { connect, exchange } from './connection.ts'
 import { type RecordingProxy, startRecordingProxy } from './recording-proxy.ts'
-import type { Machine } from './runbook.ts'
+import { commandsOf, type Machine } from './runbook.ts'
 import { openShop } from './shop.ts'
 
 export const SOON_MS = 30_000
@@ -212,15 +212,20 @@ export async function expectQuarantine(
 
 /** Follows docs/runbooks/open-the-store.md; with `thorough`, also what it says is refused. Returns what the comparison found. */
 export async function openRestored(restored: RestoredStore, { thorough = false } = {}) {
-  const status = await restored.admin('recover', 'status')
-  const [, identity = ''] = /recover open --identity (\S+)$/m.exec(status.stdout) ?? []
-  expect(identity, status.stdout + status.stderr).not.toBe('')
+  const [status, compare, apply] = (await commandsOf('open-the-store', 'store')) as [
+    string[],
+    string[],
+    string[],
+  ]
+  const shown = await restored.admin(...status)
+  const [, identity = ''] = /recover open --identity (\S+)$/m.exec(shown.stdout) ?? []
+  expect(identity, shown.stdout + shown.stderr).not.toBe('')
   if (thorough) {
     const early = await restored.admin('recover', 'open', '--identity', identity)
     expect([early.code, early.stderr]).toEqual([2, expect.stringContaining('was not compared')])
-    expect((await restored.admin('recover', 'compare')).stdout).toContain('Nothing was changed')
+    expect((await restored.admin(...compare)).stdout).toContain('Nothing was changed')
   }
-  const applied = await restored.admin('--json', 'recover', 'compare', '--apply')
+  const applied = await restored.admin('--json', ...apply)
   expect(applied.stderr).toBe('')
   const opened = await restored.admin('recover', 'open', '--identity', identity)
   expect([opened.code, opened.stderr]).toEqual([0, ''])
@@ -229,7 +234,14 @@ export async function openRestored(restored: RestoredStore, { thorough = false }
     SOON_MS,
     () => `the worker is not ready:\n${restored.worker.logs()}`,
   )
-  return { status: status.stdout, ...JSON.parse(applied.stdout) }
+  return { status: shown.stdout, ...JSON.parse(applied.stdout) }
+}
+
+/** Every rule about the data holds. */
+export async function expectVerified(restored: RestoredStore) {
+  const [verify = []] = await commandsOf('open-the-store', 'opened')
+  const { code, stderr } = await restored.admin(...verify)
+  expect([code, code === 0 ? '' : stderr]).toEqual([0, ''])
 }
 
 /** No link was handed out to two accounts, or for two orders, by the two stores together. */

@@ -11,7 +11,7 @@ import {
   removeTemporaryFolder,
   temporaryParent,
 } from '@shopwire/engines'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { codeBlocks, ROOT } from './code-blocks.ts'
 
 /** A machine for the commands of docs/runbooks: a folder for backups, and room for one new server. */
@@ -77,15 +77,27 @@ export async function openMachine(): Promise<Machine> {
       return changed.href
     },
     shell,
-    async run(page, mark, variables) {
-      const path = `docs/runbooks/${page}.md`
-      const blocks = codeBlocks({ path, text: await readFile(join(ROOT, path), 'utf8') })
-      const script = blocks.filter(({ marks }) => marks.run === mark).map(({ code }) => code)
-      if (script.length === 0) throw new Error(`${path} has no block with run=${mark}`)
-      return shell(script.join('\n'), variables)
-    },
+    run: async (page, mark, variables) => shell((await blocksOf(page, mark)).join('\n'), variables),
     killServer,
   }
+}
+
+async function blocksOf(page: string, mark: string): Promise<string[]> {
+  const path = `docs/runbooks/${page}.md`
+  const blocks = codeBlocks({ path, text: await readFile(join(ROOT, path), 'utf8') })
+  const found = blocks.filter(({ marks }) => marks.run === mark).map(({ code }) => code)
+  if (found.length === 0) throw new Error(`${path} has no block with run=${mark}`)
+  return found
+}
+
+/** The arguments of the operator's commands in the blocks of a page with this mark. */
+export async function commandsOf(page: string, mark: string): Promise<string[][]> {
+  const lines = (await blocksOf(page, mark)).flatMap((code) => code.split('\n'))
+  return lines.map((line) => {
+    const [program, ...args] = line.split(' ')
+    expect(program).toBe('shopwire-admin')
+    return args
+  })
 }
 
 /** What the runbooks need to know about the server that is lost. */
