@@ -158,7 +158,7 @@ export function describeComparison(
     '  Payments: top-ups that were credited in that time are not credited here. For cards, resend the events of that time in the',
     '    provider’s dashboard; for transfers, compare the bank statement with "accounts statement". See "topups list".',
     '  Access: keys that were revoked, people who were removed and accounts that were suspended in that time are as they were before.',
-    '    Repeat it: the logs of API and dashboard, and whoever did it, know.',
+    '    Repeat it before you open: the logs of API and dashboard show what was done.',
     '  Stock: links that were loaded in that time and not sold are missing; "pool load" of the same file takes only those.',
   ]
   const next =
