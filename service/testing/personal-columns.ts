@@ -43,6 +43,7 @@ export const PERSONAL_COLUMNS: Readonly<Record<string, Fate>> = {
   'invitations.email': 'erased',
   'items.name': 'store',
   'jobs.subject': 'id',
+  'journal_comparisons.actor': 'store',
   'jobs.note': 'code',
   'key_last_uses.last_address': 'erased',
   'key_usage.last_address': 'erased',
