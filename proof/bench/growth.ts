@@ -31,8 +31,10 @@ interface Operation {
 
 const SMALL: ShopSize = { accounts: 1_000, orders: 10_000, items: 2_000 }
 const LARGE: Readonly<Record<BenchOptions['scale'], ShopSize>> = {
+  tiny: { accounts: 2_000, orders: 20_000, items: 4_000 },
   small: { accounts: 10_000, orders: 100_000, items: 50_000 },
   full: { accounts: 100_000, orders: 5_000_000, items: 1_000_000 },
+  large: { accounts: 200_000, orders: 10_000_000, items: 1_000_000 },
 }
 const KEYS = 40
 const SLICES = 40
@@ -128,7 +130,7 @@ export async function growth({ scale, plot: isPlotted }: BenchOptions): Promise<
     say(
       `a changed price is seen after ${median(visibleMs).toFixed(0)} ms, ${Math.max(...visibleMs).toFixed(0)} ms at most`,
     )
-    if (scale === 'full' || isPlotted) {
+    if (scale === 'full' || scale === 'large' || isPlotted) {
       writeFileSync(PLOT, plot(measured, small.size, large.size))
       say('docs/growth.svg is written')
     }

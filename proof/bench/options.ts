@@ -1,4 +1,4 @@
-export const scales = ['small', 'full'] as const
+export const scales = ['tiny', 'small', 'full', 'large'] as const
 
 export const webhookParts = ['speed', 'isolation', 'fan-out'] as const
 export type WebhookPart = (typeof webhookParts)[number]
@@ -11,7 +11,7 @@ export interface BenchOptions {
   readonly profile: boolean
   /** Of `orders`: also with a worker that fulfils the orders. */
   readonly worker: boolean
-  /** Of `growth`: how large the large shop is. */
+  /** Of `growth`: how large the large shop is. Of `churn`: how many orders there are, and come. */
   readonly scale: (typeof scales)[number]
   /** Of `growth`: writes the picture even at the small scale. */
   readonly plot: boolean

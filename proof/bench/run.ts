@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { churn } from './churn.ts'
 import { dashboard } from './dashboard.ts'
 import { growth } from './growth.ts'
 import { type BenchOptions, scales, webhookParts } from './options.ts'
@@ -16,6 +17,7 @@ const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<void>>
   dashboard,
   restock,
   queue,
+  churn,
 }
 /** A signature lives for a minute, and signing comes before the run. */
 const SECONDS_MAX = 30

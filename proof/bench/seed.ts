@@ -18,7 +18,12 @@ const FILLED = ['items', 'balances', 'orders', 'order_lines', 'transfers', 'even
  * Fills a migrated database whose accounts exist. Rows are in the order of time, as in a system that grew, so one account's are
  * far apart. Indexes and keys are dropped and made again: adding to them row by row would take most of an hour at full size.
  */
-export async function seed(owner: pg.Client, size: ShopSize, report: (line: string) => void): Promise<void> {
+export async function seed(
+  owner: pg.Client,
+  size: ShopSize,
+  report: (line: string) => void,
+  { paidShare = PAID_SHARE, isVacuumed = true }: { paidShare?: number; isVacuumed?: boolean } = {},
+): Promise<void> {
   const began = performance.now()
   await owner.query('begin')
   // Only for this transaction. Sorting millions of keys on disk would take longer than everything else.
@@ -27,10 +32,10 @@ export async function seed(owner: pg.Client, size: ShopSize, report: (line: stri
   const { drops, makes } = await constraintsAndIndexes(owner)
   for (const drop of drops) await owner.query(drop)
   await owner.query(`truncate ${FILLED.join(', ')}`)
-  for (const insert of insertsFor(size)) await owner.query(insert)
+  for (const insert of insertsFor(size, paidShare)) await owner.query(insert)
   for (const make of makes) await owner.query(make)
   await owner.query('commit')
-  await owner.query('vacuum (analyze)')
+  await owner.query(isVacuumed ? 'vacuum (analyze)' : 'analyze')
   report(
     `seeded ${size.accounts} accounts, ${size.orders} orders, ${size.items} items in ${((performance.now() - began) / 1000).toFixed(0)} s`,
   )
@@ -99,10 +104,10 @@ function words(all: readonly string[]): string {
   return `array['${all.join("','")}']`
 }
 
-function insertsFor({ accounts, orders, items }: ShopSize): string[] {
+function insertsFor({ accounts, orders, items }: ShopSize, paidShare: number): string[] {
   const ordersEach = orders / accounts
   const firstMs = Date.now() - 3_600_000 - orders * ORDER_EVERY_MS
-  const paidFrom = orders - Math.ceil(orders * PAID_SHARE)
+  const paidFrom = orders - Math.ceil(orders * paidShare)
   // Both factors are prime and divide none of our sizes: every account and every item gets its turn.
   const account = accountIdSql(`1 + n * 7919 % ${accounts}`)
   const item = (line: string) => `(1 + (3 * n + ${line}) * 104729 % ${items})`

@@ -1,24 +1,17 @@
 import { execFile } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { BASE_PATH } from '@shopwire/contract'
-import {
-  canMakePublicNetwork,
-  createAuthority,
-  freePort,
-  isInPublicNetwork,
-  PUBLIC_ADDRESSES,
-  runAgainInPublicNetwork,
-} from '@shopwire/engines'
-import { type ApiProcess, startScript } from '@shopwire/harness'
+import { createAuthority, isInPublicNetwork } from '@shopwire/engines'
+import type { ApiProcess } from '@shopwire/harness'
 import { type BenchSystem, startBenchSystem } from './bench-system.ts'
 import { median, quantile, rounded, say } from './figures.ts'
 import { createClient } from './growth/client.ts'
 import type { BenchOptions, WebhookPart } from './options.ts'
 import { printProfile, profileWhile } from './profile.ts'
 import { recordEvents, seedEndpoints } from './webhooks/endpoints.ts'
+import { benchAgainInPublicNetwork, type Receiver, startReceiver } from './webhooks/start-receiver.ts'
 
 /** By number of the account: those that answer, those that do not, and those that only get catalogue changes. */
 const HEALTHY = { firstAccount: 1, count: 500 }
@@ -44,7 +37,7 @@ const DIRECTORY = fileURLToPath(new URL('./webhooks/', import.meta.url))
  * drip or never end do to the others; and what announcing a catalogue change to 100,000 endpoints does to the API.
  */
 export async function webhooks(options: BenchOptions): Promise<void> {
-  if (!isInPublicNetwork()) return again()
+  if (!isInPublicNetwork()) return benchAgainInPublicNetwork()
   const authority = await createAuthority()
   say('starting PostgreSQL, Redis and a receiver')
   const system = await startBenchSystem({
@@ -69,41 +62,6 @@ export async function webhooks(options: BenchOptions): Promise<void> {
   } finally {
     await system.stop()
     await authority.remove()
-  }
-}
-
-/** Events go to public addresses only, so the whole bench runs where some of them are this machine. */
-async function again(): Promise<void> {
-  if (!canMakePublicNetwork()) {
-    throw Object.assign(new Error('no network of its own can be made here (unshare --net)'), {
-      code: 'CANNOT_BEGIN',
-    })
-  }
-  process.exitCode = await runAgainInPublicNetwork()
-}
-
-interface Receiver {
-  readonly url: string
-  /** What came since the last time it was asked. */
-  count(): Promise<{ received: number; firstMs: number; lastMs: number; waitsMs: number[] }>
-}
-
-async function startReceiver(
-  system: BenchSystem,
-  authority: Awaited<ReturnType<typeof createAuthority>>,
-): Promise<Receiver> {
-  const { folder } = system
-  const [address] = PUBLIC_ADDRESSES
-  const { key, cert } = await authority.issue(`IP:${address}`)
-  writeFileSync(`${folder}/key.pem`, key)
-  writeFileSync(`${folder}/cert.pem`, cert)
-  const [port, controlPort] = [await freePort(), await freePort()]
-  const control = `http://127.0.0.1:${controlPort}/`
-  const args = [folder, address, String(port), String(controlPort)]
-  system.owns(await startScript(`${DIRECTORY}receiver.ts`, args, { readyUrl: control }))
-  return {
-    url: `https://${address}:${port}`,
-    count: async () => (await fetch(control)).json() as ReturnType<Receiver['count']>,
   }
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { bucketQuantileMs } from '../bench/churn/metrics.ts'
 import { CELLS } from '../bench/queue/cells.ts'
 import { type DoneJob, judge } from '../bench/queue/verdict.ts'
 
@@ -57,6 +58,33 @@ describe('a cell of the queue bench', () => {
       ...Array(5).fill('chaos'),
       ...Array(4).fill('pressure'),
     ])
+  })
+})
+
+describe('the quantile of a histogram between two looks', () => {
+  const before = new Map([
+    [0.005, 10],
+    [0.01, 10],
+    [Number.POSITIVE_INFINITY, 10],
+  ])
+
+  test('is found within its bucket', () => {
+    const after = new Map([
+      [0.005, 60],
+      [0.01, 110],
+      [Number.POSITIVE_INFINITY, 110],
+    ])
+    expect(bucketQuantileMs(before, after, 0.25)).toBeCloseTo(2.5)
+    expect(bucketQuantileMs(before, after, 0.75)).toBeCloseTo(7.5)
+  })
+
+  test('is at least the last bound when it lies beyond it', () => {
+    const after = new Map([
+      [0.005, 10],
+      [0.01, 10],
+      [Number.POSITIVE_INFINITY, 110],
+    ])
+    expect(bucketQuantileMs(before, after, 0.5)).toBe(10)
   })
 })
 

@@ -1,0 +1,87 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+
+export interface Placing {
+  /** Orders placed so far. */
+  placed(): number
+  /** Ends when all are placed. */
+  readonly running: Promise<void>
+}
+
+export interface PlacingOptions {
+  readonly appUrl: string
+  readonly accounts: readonly { readonly id: string; readonly access_version: number }[]
+  readonly items: readonly string[]
+  readonly orders: number
+  /** Whether the workers are too far behind for another order. */
+  isTooFast(): boolean
+}
+
+const CLIENTS = 6
+const WAIT_MS = 10
+const CROCKFORD = '0123456789abcdefghjkmnpqrstvwxyz'
+const PLACE = `
+  select verdict, details
+    from place_order($1, $2, 'key_c1_bench', $3, $4, $5, date_trunc('milliseconds', clock_timestamp()), $6, sha256(convert_to($6, 'UTF8')),
+                     $7, array[1], array[null]::bigint[], null, null)`
+
+/**
+ * Places orders of one line by the service's own function, over a few connections, each item and each account in turn. It goes
+ * as fast as the workers deliver.
+ */
+export function startPlacing({ appUrl, accounts, items, orders, isTooFast }: PlacingOptions): Placing {
+  let begun = 0
+  let placed = 0
+
+  async function place() {
+    const client = new pg.Client({ connectionString: appUrl, application_name: 'bench' })
+    client.on('error', () => {})
+    await client.connect()
+    try {
+      while (begun < orders) {
+        if (isTooFast()) {
+          await sleep(WAIT_MS)
+          continue
+        }
+        const n = begun
+        begun += 1
+        const account = accounts[n % accounts.length]
+        const nowMs = Date.now()
+        const values = [
+          account?.id,
+          account?.access_version,
+          ...['ord', 'tr', 'evt'].map((prefix) => newId(prefix, nowMs)),
+          `churn-${n}-${nowMs}`,
+          [items[n % items.length]],
+        ]
+        const { rows } = await client.query<{ verdict: string; details: string | null }>({
+          name: 'place',
+          text: PLACE,
+          values,
+        })
+        if (rows[0]?.verdict !== 'bought')
+          throw new Error(`place_order answered ${rows[0]?.verdict}: ${rows[0]?.details}`)
+        placed += 1
+      }
+    } finally {
+      await client.end()
+    }
+  }
+
+  const running = Promise.all(Array.from({ length: CLIENTS }, place)).then(() => {})
+  // Whoever waits for it gets the error.
+  running.catch(() => {})
+  return {
+    placed: () => placed,
+    running,
+  }
+}
+
+/** In the form of the service's ids: ten characters of time, then random ones. */
+function newId(prefix: string, nowMs: number): string {
+  let time = ''
+  for (let n = 0, rest = nowMs; n < 10; n += 1, rest = Math.floor(rest / 32))
+    time = `${CROCKFORD[rest % 32]}${time}`
+  return `${prefix}_${time}${Array.from(randomBytes(16), (byte) => CROCKFORD[byte % 32]).join('')}`
+}
