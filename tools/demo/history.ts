@@ -31,7 +31,7 @@ const ACTOR = 'demo'
 const WITH_TOTP = ['developer', 'owner', 'finance', 'neighbour'] as const satisfies PersonName[]
 /** After the newcomer's account was made. */
 const NEWCOMER_TOTP_MS = 90 * MINUTE
-const MAIL_KEPT_MS = 2 * DAY
+const MAIL_KEPT_MS = 3 * DAY
 
 /** Months of a store that never were: three accounts, their people, orders, money and events. */
 export async function makeHistory(options: HistoryOptions): Promise<DemoHistory> {
