@@ -1,4 +1,4 @@
-import { CSRF_HEADER, dashboardRoutes } from '@shopwire/contract/dashboard'
+import { CSRF_HEADER, dashboardRoutes, readAgainEveryMs } from '@shopwire/contract/dashboard'
 
 /**
  * web/src/api/routes.generated.ts: the method and path of every route. The web application takes its types from the contract and these
@@ -12,6 +12,10 @@ export function webRoutesText(): string {
     '// Made by "npm run generate" from contract/src/dashboard; do not edit.',
     '',
     `export const CSRF_HEADER = '${CSRF_HEADER}'`,
+    '',
+    'export const readAgainEveryMs = {',
+    ...Object.entries(readAgainEveryMs).map(([name, ms]) => `  ${name}: ${ms},`),
+    '} as const',
     '',
     'export const routes = {',
     ...rows,

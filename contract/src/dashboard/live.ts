@@ -21,6 +21,9 @@ export const liveEvents = {
   ended: 'ended',
 } as const
 
+/** What an open page reads again by itself, for what no event is sent for: the time, the state of the store. In milliseconds. */
+export const readAgainEveryMs = { getHome: 30_000, getStore: 60_000 } as const
+
 export const liveRoutes = [
   { name: 'live', method: 'GET', path: '/api/live', access: roles, reply: null, stream: 'text/event-stream' },
 ] as const satisfies readonly DashboardRoute[]

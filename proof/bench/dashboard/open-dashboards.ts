@@ -1,21 +1,22 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, randomBytes, randomInt } from 'node:crypto'
 import { get, type IncomingMessage } from 'node:http'
+import { liveEvents, readAgainEveryMs } from '@shopwire/contract/dashboard'
 import type pg from 'pg'
 import { Pool } from 'undici'
 import type { BenchKey, BenchSystem } from '../bench-system.ts'
 import { say } from '../figures.ts'
 
-/** Hints of this time are answered together, as web/src/api/live.ts does. */
-const GATHER_MS = 1_000
-const BUSY_GATHER_MS = 5_000
-const QUICK_MAX = 3
-const QUICK_WINDOW_MS = 15_000
 const CONNECTIONS = 6
-/** What the two pages read that people leave open. */
-const PAGES = ['/api/home', '/api/orders?limit=25'] as const
+/** What the two pages read that people leave open: at once when they are told to, and by themselves so often. */
+const PAGES = [
+  { path: '/api/home', everyMs: readAgainEveryMs.getHome },
+  { path: '/api/orders?limit=25', everyMs: undefined },
+] as const
+/** Of every page, for what is beside it. */
+const FRAME = { path: '/api/store', everyMs: readAgainEveryMs.getStore } as const
 
 interface OpenDashboards {
-  /** How many times a page has read again because of a hint. */
+  /** How many times a page has read again. */
   reads(): number
   close(): Promise<void>
 }
@@ -35,7 +36,7 @@ export async function besideDashboards(system: BenchSystem, count: number) {
     try {
       return await work()
     } finally {
-      say(`${count} dashboards read again ${pages.reads() - count} times`)
+      say(`${count} dashboards read again ${pages.reads()} times`)
       await pages.close()
     }
   }
@@ -67,20 +68,30 @@ export async function signIn(owner: pg.Client, account_ids: readonly string[]): 
   return tokens.map((token) => `__Host-shopwire-session=${token}`)
 }
 
-/** Opens a page per cookie: its stream, its first read, and a read whenever the stream hints at a change. Resolves when all are open. */
+/** Opens a page per cookie: its first read, its stream, and a read whenever the stream tells of a change, as web/src/api/live.ts does. */
 async function openDashboards(url: string, cookies: readonly string[]): Promise<OpenDashboards> {
   const client = new Pool(url, { connections: CONNECTIONS })
   let reads = 0
+  const read = async (cookie: string, path: string) => {
+    const { statusCode, body } = await client.request({ method: 'GET', path, headers: headersOf(cookie) })
+    const text = await body.text()
+    if (statusCode !== 200) throw new Error(`GET ${path} answered ${statusCode}: ${text.slice(0, 200)}`)
+  }
   const pages = await Promise.all(
-    cookies.map((cookie, n) =>
-      openPage(url, cookie, async () => {
+    cookies.map(async (cookie, n) => {
+      const page = PAGES[n % PAGES.length] as (typeof PAGES)[number]
+      const readAgain = (path: string) => {
         reads += 1
-        const path = PAGES[n % PAGES.length] as string
-        const { statusCode, body } = await client.request({ method: 'GET', path, headers: headersOf(cookie) })
-        const text = await body.text()
-        if (statusCode !== 200) throw new Error(`GET ${path} answered ${statusCode}: ${text.slice(0, 200)}`)
-      }),
-    ),
+        void read(cookie, path)
+      }
+      await read(cookie, page.path)
+      const close = await openStream(url, cookie, () => readAgain(page.path))
+      const stops = [page, FRAME].map(({ path, everyMs }) => repeat(everyMs, () => readAgain(path)))
+      return () => {
+        close()
+        for (const stop of stops) stop()
+      }
+    }),
   )
   return {
     reads: () => reads,
@@ -93,24 +104,22 @@ async function openDashboards(url: string, cookies: readonly string[]): Promise<
 
 const headersOf = (cookie: string) => ({ cookie, 'sec-fetch-site': 'same-origin' })
 
-async function openPage(url: string, cookie: string, read: () => Promise<void>): Promise<() => void> {
-  await read()
-  const quick: number[] = []
-  let gather: NodeJS.Timeout | undefined
-  const onHint = () => {
-    if (gather) return
-    const nowMs = performance.now()
-    while (quick[0] !== undefined && nowMs - quick[0] > QUICK_WINDOW_MS) quick.shift()
-    const isQuick = quick.length < QUICK_MAX
-    if (isQuick) quick.push(nowMs)
-    gather = setTimeout(
-      () => {
-        gather = undefined
-        void read()
-      },
-      isQuick ? GATHER_MS : BUSY_GATHER_MS,
-    )
+/** As people's pages do, which were not all opened at the same moment. */
+function repeat(everyMs: number | undefined, work: () => void): () => void {
+  if (everyMs === undefined) return () => {}
+  let timer: NodeJS.Timeout
+  const wait = (ms: number) => {
+    timer = setTimeout(() => {
+      work()
+      wait(everyMs)
+    }, ms)
   }
+  wait(randomInt(everyMs))
+  return () => clearTimeout(timer)
+}
+
+/** Returns what closes it. */
+async function openStream(url: string, cookie: string, onHint: () => void): Promise<() => void> {
   const request = get(`${url}/api/live`, { headers: { ...headersOf(cookie), accept: 'text/event-stream' } })
   const stream = await new Promise<IncomingMessage>((resolve, reject) => {
     request.on('response', resolve).on('error', reject)
@@ -119,10 +128,7 @@ async function openPage(url: string, cookie: string, read: () => Promise<void>):
   request.on('error', () => {})
   stream.on('error', () => {})
   stream.setEncoding('utf8').on('data', (text: string) => {
-    if (text.includes('event: hint')) onHint()
+    if (text.includes(`event: ${liveEvents.hint}`)) onHint()
   })
-  return () => {
-    clearTimeout(gather)
-    request.destroy()
-  }
+  return () => void request.destroy()
 }

@@ -8,6 +8,7 @@ import type { Attention, Home, StoreNow } from '@shopwire/contract/dashboard'
 import type { Tx } from '../platform/db.ts'
 import {
   type FailingEndpoint,
+  type LeavingItem,
   selectFailingEndpoint,
   selectGivenUp,
   selectLeavingItems,
@@ -18,6 +19,7 @@ import type { Place } from './home-queries.ts'
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const GIVEN_UP_SHOWN_MS = DAY_MS
+const NONE_GIVEN_UP = { events: 0, last_at: null }
 const DAYS_LEFT_LOW = 5
 /** An order waits unusually long when it has waited this long, and much longer than orders take at present. */
 const WAITING_MS_MIN = 10 * 60_000
@@ -31,6 +33,7 @@ export interface Circumstances {
   readonly account_id: string
   readonly place: Place
   readonly store: StoreNow
+  readonly leaving: readonly LeavingItem[]
   readonly burn: Home['burn']
   readonly delivery: Home['delivery']
   readonly nowMs: number
@@ -39,20 +42,15 @@ export interface Circumstances {
 /** What a person should look at, from the state of the store and of the account; the most urgent first. */
 export async function readAttention(tx: Tx, about: Circumstances): Promise<Attention[]> {
   const { account_id, place, nowMs } = about
-  const failing = await selectFailingEndpoint(tx, account_id)
-  const givenUp = await selectGivenUp(tx, account_id, nowMs - GIVEN_UP_SHOWN_MS)
-  const waiting = await selectLongWaiting(tx, account_id, nowMs - waitingMsMax(about.delivery))
-  const leaving =
-    place.order_count === 0
-      ? []
-      : await selectLeavingItems(tx, account_id, {
-          sinceMs: nowMs - 7 * DAY_MS,
-          latest: LATEST_ORDERS,
-          untilMs: nowMs + LEAVING_WITHIN_MS,
-          limit: LEAVING_ITEMS_MAX,
-        })
-  const { events, last_at } = givenUp
-  const { orders, oldest_id, since } = waiting
+  const failing = place.has_endpoint ? await selectFailingEndpoint(tx, account_id) : undefined
+  const { events, last_at } = place.has_endpoint
+    ? await selectGivenUp(tx, account_id, nowMs - GIVEN_UP_SHOWN_MS)
+    : NONE_GIVEN_UP
+  const { orders, oldest_id, since } = await selectLongWaiting(
+    tx,
+    account_id,
+    nowMs - waitingMsMax(about.delivery),
+  )
   return [
     ...(place.status === 'suspended' ? [{ kind: 'account_suspended' as const }] : []),
     ...closed(about.store),
@@ -64,10 +62,30 @@ export async function readAttention(tx: Tx, about: Circumstances): Promise<Atten
     ...(oldest_id !== null && since
       ? [{ kind: 'orders_waiting' as const, orders, oldest_id, since: since.toISOString() }]
       : []),
-    ...leaving.map(({ at, ...item }) => ({ kind: 'item_leaving' as const, at: at.toISOString(), ...item })),
+    ...about.leaving.map(({ at, ...item }) => ({
+      kind: 'item_leaving' as const,
+      at: at.toISOString(),
+      ...item,
+    })),
     ...planned(about.store, nowMs),
   ]
 }
+
+/** Items of the latest orders that leave the store within days. */
+export const readLeaving = async (
+  tx: Tx,
+  account_id: string,
+  place: Place,
+  nowMs: number,
+): Promise<readonly LeavingItem[]> =>
+  place.order_count === 0
+    ? []
+    : selectLeavingItems(tx, account_id, {
+        sinceMs: nowMs - 7 * DAY_MS,
+        latest: LATEST_ORDERS,
+        untilMs: nowMs + LEAVING_WITHIN_MS,
+        limit: LEAVING_ITEMS_MAX,
+      })
 
 function closed({ is_open, reason, since, opens_at }: StoreNow): Attention[] {
   return is_open ? [] : [{ kind: 'store_closed', reason, since, opens_at }]

@@ -1,10 +1,17 @@
-import { type Attention, type Home, type homeRoutes, SPEND_DAYS } from '@shopwire/contract/dashboard'
+import {
+  type Attention,
+  type Home,
+  type homeRoutes,
+  SPEND_DAYS,
+  type StoreNow,
+} from '@shopwire/contract/dashboard'
 import { dayOf, readAccountDays } from '../ledger/account-days.ts'
 import { inAccount } from '../platform/account-scope.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import { refuse } from '../platform/trouble.ts'
 import type { Area } from './area.ts'
-import { readAttention } from './attention.ts'
+import { readAttention, readLeaving } from './attention.ts'
+import type { LeavingItem } from './attention-queries.ts'
 import { type FirstCalls, readChecklist } from './checklist.ts'
 import { burnOf, deliveryOf, HOURS, spendOf, todayOf, webhookOf } from './home-figures.ts'
 import { type Place, selectPlace, selectRecentOrders, selectWebhookHours } from './home-queries.ts'
@@ -27,7 +34,7 @@ export interface HomeDeps {
   readonly db: Db
   readonly installation: Installation
   readonly sources: HomeSources
-  /** How old sums over a whole day may be at most, for an account in which they take long. */
+  /** How old sums over a whole day may be at most, for an account in which they take long. 0: nothing is remembered. */
   readonly figuresAgeMsMax?: number
 }
 
@@ -36,6 +43,10 @@ const LATEST = 6
 /** A day of 25 hours, and a clock that is an hour wrong. */
 const TODAY_MS_MAX = 26 * 3_600_000
 const FIGURES_AGE_MS_MAX = 5_000
+/** The same for every account, and asked for by every page. */
+const STORE_AGE_MS = 1_000
+/** Days ahead, so a minute does not matter; looking through the latest orders for it does. */
+const LEAVING_AGE_MS = 60_000
 
 export function homeArea({
   db,
@@ -44,6 +55,10 @@ export function homeArea({
   figuresAgeMsMax = FIGURES_AGE_MS_MAX,
 }: HomeDeps): Area<typeof homeRoutes> {
   const remembered = createRemembered<Figures>(figuresAgeMsMax)
+  const ageMs = (ms: number) => (figuresAgeMsMax === 0 ? 0 : ms)
+  const store = createRemembered<StoreNow>(ageMs(STORE_AGE_MS), ageMs(STORE_AGE_MS))
+  const leaving = createRemembered<readonly LeavingItem[]>(ageMs(LEAVING_AGE_MS), ageMs(LEAVING_AGE_MS))
+  const storeNow = (tx: Tx) => store('', () => readStoreNow(tx, installation))
   return {
     getHome({ member, query, nowMs }) {
       const sinceMs = startOfToday(query.today_since, nowMs)
@@ -54,11 +69,18 @@ export function homeArea({
         const figures = await remembered(`${account_id} ${sinceMs}`, () =>
           readFigures(tx, account_id, place, sinceMs, nowMs),
         )
-        return readHome(tx, { installation, sources }, member, { place, figures, nowMs })
+        const known = {
+          place,
+          figures,
+          nowMs,
+          store: await storeNow(tx),
+          leaving: await leaving(account_id, () => readLeaving(tx, account_id, place, nowMs)),
+        }
+        return readHome(tx, sources, member, known)
       })
     },
 
-    getStore: ({ member }) => inAccount(db, member.account_id, (tx) => readStoreNow(tx, installation)),
+    getStore: ({ member }) => inAccount(db, member.account_id, storeNow),
   }
 }
 
@@ -84,19 +106,22 @@ async function readFigures(
   }
 }
 
-async function readHome(
-  tx: Tx,
-  { installation, sources }: Pick<HomeDeps, 'installation' | 'sources'>,
-  member: Member,
-  { place, figures, nowMs }: { place: Place; figures: Figures; nowMs: number },
-): Promise<Home> {
+interface Known {
+  readonly place: Place
+  readonly figures: Figures
+  readonly store: StoreNow
+  readonly leaving: readonly LeavingItem[]
+  readonly nowMs: number
+}
+
+async function readHome(tx: Tx, sources: HomeSources, member: Member, known: Known): Promise<Home> {
+  const { place, figures, nowMs } = known
   const { account_id } = member
-  const store = await readStoreNow(tx, installation)
   const alert_cents = await sources.alertCents(tx, account_id)
   const burn = { ...burnOf(figures.spend, place.balance_cents), alert_cents }
   const { rows } = await searchOrders(tx, account_id, {}, {}, LATEST)
   const attention = [
-    ...(await readAttention(tx, { account_id, place, store, burn, delivery: figures.delivery, nowMs })),
+    ...(await readAttention(tx, { ...known, account_id, burn, delivery: figures.delivery })),
     ...(await sources.attention(tx, member, nowMs)),
   ]
   return {

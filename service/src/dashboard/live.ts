@@ -29,6 +29,17 @@ export interface Live {
 }
 
 const LOOK_EVERY_MS = 1_000
+/** When a look takes long, because the database is busy or very many pages are open, the next one waits so many times as long. */
+const PAUSE_PER_LOOK_TIME = 50
+const LOOK_PAUSE_MS_MAX = 5_000
+/**
+ * A page reads again whenever it is told, so this is how often pages of this process read because of changes. However many accounts
+ * change all the time, that stays a small part of a core; each of the pages then waits longer.
+ */
+const HINTS_PER_LOOK_MAX = 20
+/** For a page whose account changes all the time. The first changes after a while are told at once. */
+const HINT_EVERY_MS = 5_000
+const HINTS_AT_ONCE = 3
 /** Whoever was removed is out within a second, also where another process has removed them. */
 const LOOK_WHO_IS_IN_EVERY_MS = 400
 /** Shorter than the time after which the edge, and most proxies, close a connection on which nothing moves. */
@@ -44,30 +55,41 @@ const ENDED = `event: ${liveEvents.ended}\ndata: {}\n\n`
 interface Stream {
   readonly member: Member
   readonly readable: Readable
-  /** What the browser is known to have seen; undefined until the account was looked at once. */
+  /** What the browser is known to have seen; undefined for one that comes back, until the account was looked at. */
   seen: AccountVersions | undefined
   readonly last_event_id: string | undefined
   lastWriteMs: number
+  /** Each hint moves it on by `HINT_EVERY_MS`, from now at the earliest; too far ahead, the page has to wait. */
+  hintsUsedToMs: number
   /** Whether the connection takes more. Changes meanwhile are found later: the versions that were seen stay. */
   isReady: boolean
 }
 
 /**
  * Tells open pages what has changed, so that they read it again. The process looks at all watched accounts with one statement per
- * second; nothing that sells is asked to announce anything.
+ * second, less often when that takes long; nothing that sells is asked to announce anything. It decides how often a page is told, and
+ * so how often it reads: what was not told yet is told later, all of it together.
  */
 export function createLive({ db, clock, sessions, onError }: LiveDeps): Live {
   const streams = new Set<Stream>()
   const perPerson = new Map<string, number>()
 
-  function open(member: Member, last_event_id: string | undefined): Readable {
+  /** What changes from here on is told, however long it takes until the next look: the page reads at the same time. */
+  async function openNow(member: Member, last_event_id: string | undefined): Promise<Readable> {
+    if (last_event_id !== undefined) return open(member, last_event_id)
+    const [versions] = await readVersions(db, [member.account_id])
+    return open(member, undefined, versions)
+  }
+
+  function open(member: Member, last_event_id: string | undefined, seen?: AccountVersions): Readable {
     const open = perPerson.get(member.person_id) ?? 0
     if (open >= STREAMS_PER_PERSON_MAX || streams.size >= STREAMS_MAX) throw tooMany()
     const stream: Stream = {
       member,
       last_event_id,
-      seen: undefined,
+      seen,
       lastWriteMs: clock.nowMs(),
+      hintsUsedToMs: 0,
       isReady: true,
       readable: new Readable({
         read() {
@@ -82,6 +104,7 @@ export function createLive({ db, clock, sessions, onError }: LiveDeps): Live {
     perPerson.set(member.person_id, open + 1)
     streams.add(stream)
     write(stream, `retry: ${RETRY_MS + Math.floor(Math.random() * RETRY_SPREAD_MS)}\n\n`)
+    if (seen) write(stream, bareId(seen))
     return stream.readable
   }
 
@@ -116,28 +139,35 @@ export function createLive({ db, clock, sessions, onError }: LiveDeps): Live {
 
   async function tellChanges() {
     const watched = [...new Set([...streams].map(({ member }) => member.account_id))]
+    const byAccount = new Map<string, AccountVersions>()
     for (let n = 0; n < watched.length; n += ACCOUNTS_PER_STATEMENT) {
       const rows = await readVersions(db, watched.slice(n, n + ACCOUNTS_PER_STATEMENT))
-      const byAccount = new Map(rows.map((row) => [row.account_id, row]))
-      for (const stream of streams) {
-        const versions = byAccount.get(stream.member.account_id)
-        if (versions && stream.isReady) tell(stream, versions)
+      for (const row of rows) byAccount.set(row.account_id, row)
+    }
+    const nowMs = clock.nowMs()
+    // Whoever was told least lately comes first: a page of a quiet account does not wait for those of busy ones.
+    const all = [...streams].sort((a, b) => a.hintsUsedToMs - b.hintsUsedToMs)
+    let left = HINTS_PER_LOOK_MAX
+    for (const stream of all) {
+      const versions = byAccount.get(stream.member.account_id)
+      if (!versions || !stream.isReady) continue
+      const topics = stream.seen ? changed(stream.seen, versions) : sinceBefore(stream, versions)
+      if (topics.length > 0 && left > 0 && mayHint(stream, nowMs)) {
+        left -= 1
+        stream.hintsUsedToMs = Math.max(stream.hintsUsedToMs, nowMs) + HINT_EVERY_MS
+        stream.seen = versions
+        write(stream, eventOf(versions, topics))
+      } else if (!stream.seen && topics.length === 0) {
+        stream.seen = versions
+        write(stream, bareId(versions))
+      } else if (nowMs - stream.lastWriteMs >= HEARTBEAT_EVERY_MS) {
+        write(stream, ': open\n\n')
       }
     }
   }
 
-  function tell(stream: Stream, versions: AccountVersions) {
-    const { seen } = stream
-    stream.seen = versions
-    const topics = seen ? changed(seen, versions) : sinceBefore(stream, versions)
-    if (topics.length > 0) return write(stream, eventOf(versions, topics))
-    // The id without a hint: a browser that connects again later can say where it was.
-    if (!seen) return write(stream, `id: ${idOf(versions)}\ndata\n\n`)
-    if (clock.nowMs() - stream.lastWriteMs >= HEARTBEAT_EVERY_MS) write(stream, ': open\n\n')
-  }
-
   const looking = every(
-    LOOK_EVERY_MS,
+    (tookMs) => Math.max(LOOK_EVERY_MS, Math.min(PAUSE_PER_LOOK_TIME * tookMs, LOOK_PAUSE_MS_MAX)),
     async () => {
       if (streams.size > 0) await tellChanges()
     },
@@ -151,7 +181,7 @@ export function createLive({ db, clock, sessions, onError }: LiveDeps): Live {
     onError,
   )
   return {
-    area: { live: async ({ member, last_event_id }) => open(member, last_event_id) },
+    area: { live: ({ member, last_event_id }) => openNow(member, last_event_id) },
     open: () => streams.size,
     endOf(account_id, person_id) {
       for (const stream of streams) {
@@ -170,6 +200,10 @@ export function createLive({ db, clock, sessions, onError }: LiveDeps): Live {
   }
 }
 
+function mayHint({ hintsUsedToMs }: Stream, nowMs: number): boolean {
+  return hintsUsedToMs - nowMs <= (HINTS_AT_ONCE - 1) * HINT_EVERY_MS
+}
+
 function changed(before: AccountVersions, now: AccountVersions): LiveTopic[] {
   return liveTopics.filter((topic) => before[topic] !== now[topic])
 }
@@ -177,6 +211,11 @@ function changed(before: AccountVersions, now: AccountVersions): LiveTopic[] {
 /** What a browser that was away has missed is unknown: it reads everything again, unless nothing has changed. */
 function sinceBefore({ last_event_id }: Stream, versions: AccountVersions): readonly LiveTopic[] {
   return last_event_id === undefined || last_event_id === idOf(versions) ? [] : liveTopics
+}
+
+/** The id without a hint: a browser that connects again later can say where it was. */
+function bareId(versions: AccountVersions): string {
+  return `id: ${idOf(versions)}\ndata\n\n`
 }
 
 function eventOf(versions: AccountVersions, topics: readonly LiveTopic[]): string {

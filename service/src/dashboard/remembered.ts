@@ -6,10 +6,11 @@ const SHARE_MAX = 0.05
 const NAMES_MAX = 5_000
 
 /**
- * For figures that every live page asks for again with every order: a small account gets each of them fresh, a very large one
- * is not summed up again before `ageMsMax`. Requests at the same moment share one computation.
+ * For what every live page asks for again with every order: a small account gets its figures fresh, a very large one is not summed up
+ * again before `ageMsMax`. With `ageMsMin`, however little it took: for what may be a moment old. Requests at the same moment share
+ * one computation.
  */
-export function createRemembered<Value>(ageMsMax: number): Remembered<Value> {
+export function createRemembered<Value>(ageMsMax: number, ageMsMin = 0): Remembered<Value> {
   const known = new Map<string, { readonly value: Promise<Value>; untilMs: number }>()
   return (name, compute) => {
     const nowMs = performance.now()
@@ -26,7 +27,7 @@ export function createRemembered<Value>(ageMsMax: number): Remembered<Value> {
     value.then(
       () => {
         const tookMs = performance.now() - nowMs
-        entry.untilMs = nowMs + tookMs + Math.min(tookMs / SHARE_MAX, ageMsMax)
+        entry.untilMs = nowMs + tookMs + Math.min(Math.max(tookMs / SHARE_MAX, ageMsMin), ageMsMax)
       },
       () => {
         if (known.get(name) === entry) known.delete(name)

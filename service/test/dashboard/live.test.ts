@@ -5,6 +5,9 @@ import { createLive, type Live } from '../../src/dashboard/live.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { openDashboard, type SignedInBrowser, type TestDashboard } from '../../testing/dashboard.ts'
 
+/** For two looks at a busy database, which is looked at every five seconds only. */
+const LOOKS_MS = 20_000
+
 let dashboard: TestDashboard
 let live: Live
 let account: { id: string }
@@ -49,8 +52,10 @@ async function listen({ cookie }: SignedInBrowser, headers: Record<string, strin
   })
   let text = ''
   let isEnded = false
+  let hintedMs: number | undefined
   answer.on('data', (chunk) => {
     text += chunk
+    if (String(chunk).includes('event: hint')) hintedMs ??= performance.now()
   })
   answer.on('end', () => {
     isEnded = true
@@ -62,6 +67,7 @@ async function listen({ cookie }: SignedInBrowser, headers: Record<string, strin
     isEnded: () => isEnded,
     hints: () =>
       [...text.matchAll(/event: hint\ndata: (.*)\n/g)].map(([, data = '']) => JSON.parse(data).topics),
+    firstHintMs: () => hintedMs,
     lastId: () => [...text.matchAll(/^id: (.+)$/gm)].at(-1)?.[1],
     close: () => answer.destroy(),
   }
@@ -88,6 +94,47 @@ test('a page is told what has changed in its account, and nothing of another acc
   expect(mine.text()).not.toContain('100')
   mine.close()
   theirs.close()
+  await expect.poll(() => live.open()).toBe(0)
+})
+
+test('a page of an account that changes all the time is told a few times at once, then now and then, and of the last change too', async () => {
+  const page = await listen(await dashboard.signIn(account.id))
+  await expect.poll(() => page.lastId()).toBeDefined()
+  const startedMs = performance.now()
+  for (let n = 0; performance.now() - startedMs < 4_000; n += 1) await fund(account.id, `busy-${n}`)
+  expect(page.hints().length).toBeGreaterThan(0)
+  expect(page.hints().length).toBeLessThanOrEqual(3 + Math.floor((performance.now() - startedMs) / 5_000))
+  await fund(account.id, 'last')
+  const later = await listen(await dashboard.signIn(account.id))
+  await expect.poll(() => later.lastId()).toBeDefined()
+  await expect.poll(() => page.lastId(), { timeout: 10_000 }).toBe(later.lastId())
+  later.close()
+  page.close()
+}, 30_000)
+
+test('twenty pages are told at a time, and the others the next time', async ({ onTestFinished }) => {
+  const people = [await dashboard.signIn(account.id), await dashboard.signIn(account.id)]
+  const pages = await Promise.all(people.flatMap((one) => Array.from({ length: 15 }, () => listen(one))))
+  onTestFinished(() => {
+    for (const page of pages) page.close()
+  })
+  await expect.poll(() => pages.filter((page) => page.lastId() === undefined)).toEqual([])
+  await fund(account.id, 'many')
+  await expect
+    .poll(() => pages.filter((page) => page.hints().length === 0), { timeout: LOOKS_MS })
+    .toEqual([])
+  const times = pages.map((page) => page.firstHintMs() ?? 0).sort((a, b) => a - b)
+  expect((times[20] ?? 0) - (times[19] ?? 0)).toBeGreaterThan(300)
+  expect(pages.every((page) => page.hints().length === 1)).toBe(true)
+  for (const page of pages) page.close()
+  await expect.poll(() => live.open()).toBe(0)
+}, 30_000)
+
+test('a change right after the stream was opened is told, though nobody has looked at the account yet', async () => {
+  const stream = await listen(await dashboard.signIn(account.id))
+  await fund(account.id, 'at once')
+  await expect.poll(() => stream.hints(), { timeout: LOOKS_MS }).toEqual([['balance']])
+  stream.close()
   await expect.poll(() => live.open()).toBe(0)
 })
 
@@ -147,7 +194,7 @@ test('with pages in two accounts, the one of the account that a person was remov
   await expect.poll(() => first.isEnded(), { timeout: 5_000 }).toBe(true)
   expect(first.text()).toContain('event: ended\n')
   await fund(other.id, 'both')
-  await expect.poll(() => second.hints(), { timeout: 5_000 }).toEqual([['balance']])
+  await expect.poll(() => second.hints(), { timeout: LOOKS_MS }).toEqual([['balance']])
   expect(second.isEnded()).toBe(false)
   second.close()
   await expect.poll(() => live.open()).toBe(0)

@@ -7,30 +7,22 @@ export type Topic = LiveTopic
 
 export type LiveState = 'connecting' | 'live' | 'waiting'
 
-/**
- * Hints of this time are answered together: a busy account changes many times a second, and a reader reads once. The first changes are
- * shown at once; while they go on, less often.
- */
-const GATHER_MS = 1_000
-const BUSY_GATHER_MS = 5_000
-const QUICK_MAX = 3
-const QUICK_WINDOW_MS = 15_000
 const RECONNECT_MS = [2_000, 5_000, 10_000, 30_000, 60_000] as const
 
 let state: LiveState = 'connecting'
 const stateListeners = new Set<() => void>()
 
-/** Opens the stream and keeps it open. Returns what closes it. */
+/**
+ * Opens the stream and keeps it open. Returns what closes it. Every hint is answered by reading at once: the service decides how often
+ * a page is told, and a busy account's changes come together.
+ */
 export function openLive(client: QueryClient, onEnded: () => void): () => void {
   const changed = new Set<Topic>()
-  const takeQuick = quickTurns()
   let source: EventSource | undefined
   let failures = 0
-  let gather: ReturnType<typeof setTimeout> | undefined
   let reconnect: ReturnType<typeof setTimeout> | undefined
 
   const flush = () => {
-    gather = undefined
     // A hidden tab reads when somebody looks at it again.
     if (document.hidden || changed.size === 0) return
     const topics = new Set(changed)
@@ -42,7 +34,7 @@ export function openLive(client: QueryClient, onEnded: () => void): () => void {
   const take = (message: MessageEvent<string>) => {
     const topics = readHint(message.data)
     for (const topic of topics) changed.add(topic)
-    gather ??= setTimeout(flush, takeQuick() ? GATHER_MS : BUSY_GATHER_MS)
+    flush()
   }
   const connect = () => {
     source = new EventSource('/api/live')
@@ -74,21 +66,8 @@ export function openLive(client: QueryClient, onEnded: () => void): () => void {
   return () => {
     document.removeEventListener('visibilitychange', flush)
     source?.close()
-    clearTimeout(gather)
     clearTimeout(reconnect)
     setState('connecting')
-  }
-}
-
-/** True a few times within a window, then false until the window has moved on. */
-function quickTurns(): () => boolean {
-  let takenMs: readonly number[] = []
-  return () => {
-    const nowMs = performance.now()
-    takenMs = takenMs.filter((ms) => nowMs - ms < QUICK_WINDOW_MS)
-    if (takenMs.length >= QUICK_MAX) return false
-    takenMs = [...takenMs, nowMs]
-    return true
   }
 }
 

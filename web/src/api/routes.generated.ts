@@ -2,6 +2,11 @@
 
 export const CSRF_HEADER = 'x-shopwire-csrf'
 
+export const readAgainEveryMs = {
+  getHome: 30000,
+  getStore: 60000,
+} as const
+
 export const routes = {
   listAudit: ['GET', '/api/audit'],
   listItems: ['GET', '/api/catalogue'],

@@ -3,6 +3,7 @@ import { IconPlus } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useEffect } from 'react'
 import { useRead } from '../../api/hooks.ts'
+import { readAgainEveryMs } from '../../api/routes.generated.ts'
 import { may, useMay } from '../../api/session.ts'
 import { Page } from '../../components/page.tsx'
 import { ErrorState } from '../../components/states.tsx'
@@ -22,8 +23,6 @@ import { LatestOrders } from './latest-orders.tsx'
 import { Setup } from './setup.tsx'
 import { SpendChart } from './spend-chart.tsx'
 
-const EVERY_MS = 30_000
-
 /** The state as a sentence, four figures, what needs somebody, spend and the latest orders. Until the first delivery: a checklist. */
 export function HomeScreen() {
   usePreferences()
@@ -33,7 +32,7 @@ export function HomeScreen() {
     {
       live: ['orders', 'balance', 'deliveries', 'webhook', 'keys'],
       keepPrevious: true,
-      refetchEveryMs: EVERY_MS,
+      refetchEveryMs: readAgainEveryMs.getHome,
     },
   )
   useEffect(() => {
