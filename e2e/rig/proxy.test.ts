@@ -6,6 +6,8 @@ import { startSupplier, startWorker } from '@shopwire/harness'
 import { expect } from 'vitest'
 import { HERE, ITEM, SOON_MS, test } from './rig.ts'
 
+const OWN_PORT = 2_900
+
 test('with an egress proxy events arrive, and the proxy is asked only for addresses the SSRF guard has checked', async ({
   rig,
   subscribe,
@@ -20,7 +22,10 @@ test('with an egress proxy events arrive, and the proxy is asked only for addres
     await rig.worker.start()
   })
 
-  const customer = await subscribe('proxied.example.net')
+  // On a port of its own: events of the tests before may be due again meanwhile, and go through the proxy as well.
+  const customer = await subscribe('proxied.example.net', { port: OWN_PORT })
+  const own = `${HERE}:${OWN_PORT}`
+  const askedForOwn = () => proxy.asked.filter((target) => target.endsWith(`:${OWN_PORT}`))
   await customer.sendTest()
   await until(
     () => customer.receiver.received.length === 1,
@@ -28,14 +33,19 @@ test('with an egress proxy events arrive, and the proxy is asked only for addres
     () => 'the event does not arrive',
   )
   expect(customer.receiver.received[0]).toMatchObject({ event: 'test', isGenuine: true })
-  expect(proxy.asked).toEqual([`${HERE}:443`])
+  expect(askedForOwn()).toEqual([own])
 
   rig.dns.set('proxied.example.net', ['10.0.0.1'])
   await customer.untilNothingPending()
-  // The kept connection goes with the job; the next event dials anew.
+  // The connection is kept for a moment; after that the next event looks the name up again.
+  await until(
+    () => !proxy.open.has(own),
+    SOON_MS,
+    () => 'the connection is not closed',
+  )
   await customer.sendTest()
   await customer.untilError('blocked')
-  expect(proxy.asked).toEqual([`${HERE}:443`])
+  expect(askedForOwn()).toEqual([own])
 
   rig.dns.set('proxied.example.net', [HERE])
   proxy.close()
@@ -75,12 +85,16 @@ test('with an egress proxy suppliers are called through it too', async ({ rig, o
 
 test('all invariants hold after the tests above', ({ rig }) => rig.expectAllHolds())
 
-/** A proxy that records the hosts it was asked for. */
+/** A proxy that records the hosts it was asked for, and is connected to. */
 async function startProxy() {
   const asked: string[] = []
+  const open = new Set<string>()
   const server = createServer().on('connect', (request, socket) => {
-    asked.push(request.url ?? '')
-    const [host, port] = (request.url ?? '').split(':')
+    const target = request.url ?? ''
+    asked.push(target)
+    open.add(target)
+    socket.once('close', () => open.delete(target))
+    const [host, port] = target.split(':')
     const there = connect(Number(port), host ?? '', () => {
       socket.write('HTTP/1.1 200 OK\r\n\r\n')
       there.pipe(socket).pipe(there)
@@ -92,6 +106,8 @@ async function startProxy() {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {
     asked,
+    /** Targets that it is connected to. */
+    open,
     url,
     close() {
       server.closeAllConnections()

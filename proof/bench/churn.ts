@@ -32,7 +32,7 @@ const SIZES: Readonly<Record<BenchOptions['scale'], Size>> = {
   large: { finished: 5_000_000, orders: 10_000_000 },
 }
 const ACCOUNTS = 1_000
-/** Those of them that buy and have an endpoint. A worker connects again for every job of an endpoint, so many idle ones would cost most. */
+/** Those of them that buy and have an endpoint. A worker keeps a connection for a second, so many quiet endpoints would mostly cost handshakes. */
 const BUYERS = 50
 const ITEMS = 2_000
 /** Items sold from pools, in turn: those of the stream, and those that the measured orders buy. */

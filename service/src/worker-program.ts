@@ -11,6 +11,7 @@ import { every } from './platform/every.ts'
 import { guardedClients } from './platform/guarded-client.ts'
 import { newId } from './platform/ids.ts'
 import { createJobRunner, type JobRunnerOptions } from './platform/job-runner.ts'
+import { keepClients } from './platform/kept-clients.ts'
 import { operatorFetch } from './platform/operator-fetch.ts'
 import type { Step } from './platform/shutdown.ts'
 import {
@@ -59,7 +60,8 @@ export function createWorker(
   const fetch = operatorFetch(config.SHOPWIRE_EGRESS_PROXY)
   const obtain = parts.obtain ?? createObtainer({ db, keyring, clock, asksMax, fetch, log, metrics })
   const identity = watchDatabaseIdentity(db, log, metrics)
-  const openClient = parts.openClient ?? guardedClients(config.SHOPWIRE_EGRESS_PROXY)
+  const clients = keepClients(guardedClients(config.SHOPWIRE_EGRESS_PROXY))
+  const openClient = parts.openClient ?? clients.open
   const journal = keepJournal(config, { db, vault, log, metrics })
   const fulfil = createFulfilment({ db, vault, clock, log, metrics, obtain, journal: journal.journal })
 
@@ -168,6 +170,7 @@ export function createWorker(
           )
         },
       },
+      { name: 'close connections to receivers', run: () => clients.close() },
       { name: 'stop repeated work', run: () => repeated.stop() },
       { name: 'close the journal of sold links', run: () => journal.stop() },
       { name: 'stop watching the identity of the database', run: () => identity.stop() },

@@ -5,8 +5,9 @@ import { createServer as createHttpsServer } from 'node:https'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { createAuthority, type DnsStub, startDnsStub, until } from '@shopwire/engines'
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type GuardedClientOptions, guardedClients } from '../../src/platform/guarded-client.ts'
+import { type KeptClients, keepClients } from '../../src/platform/kept-clients.ts'
 import { createLookUp, LOOKUP_MS_MAX } from '../../src/platform/name-lookup.ts'
 
 /** Only public addresses are dialled, so the receiver is reached through a proxy that maps every address to this machine. */
@@ -71,16 +72,18 @@ beforeEach(() => {
 })
 
 const portOf = (server: Server) => (server.address() as AddressInfo).port
-function open(options: Partial<GuardedClientOptions> = {}, proxyUrl = `http://127.0.0.1:${portOf(proxy)}`) {
-  const lookUp = createLookUp([`127.0.0.1:${dns.port}`])
-  return guardedClients(proxyUrl, lookUp)(`https://${NAME}:8443/hook`, {
-    totalMsMax: 1_000,
-    connectionsMax: 1,
-    owner: 'acct_1',
-    isStillWanted: async () => true,
-    ...options,
-  })
-}
+const URL_USED = `https://${NAME}:8443/hook`
+const clients = (proxyUrl = `http://127.0.0.1:${portOf(proxy)}`) =>
+  guardedClients(proxyUrl, createLookUp([`127.0.0.1:${dns.port}`]))
+const optionsWith = (options: Partial<GuardedClientOptions> = {}): GuardedClientOptions => ({
+  totalMsMax: 1_000,
+  connectionsMax: 1,
+  owner: 'acct_1',
+  isStillWanted: async () => true,
+  ...options,
+})
+const open = (options: Partial<GuardedClientOptions> = {}, proxyUrl?: string) =>
+  clients(proxyUrl)(URL_USED, optionsWith(options))
 const post = (client: ReturnType<typeof open>) => client.post({}, Buffer.from('{}'))
 const timed = async <T>(work: Promise<T>): Promise<[T, number]> => {
   const startedMs = performance.now()
@@ -95,6 +98,89 @@ test('one connection serves consecutive requests', async () => {
   expect(asked).toEqual([`${FIRST}:8443`])
   expect(received).toBe(2)
   await client.close()
+})
+
+describe('clients that are kept', () => {
+  const accepted = { error: null, status: 204 }
+
+  test('a client that is opened again within the time uses the same connection, and asks its own user whether to go on', async () => {
+    const kept = keepClients(clients(), { keptMs: 60_000 })
+    const first = kept.open(URL_USED, optionsWith())
+    expect(await post(first)).toMatchObject(accepted)
+    await first.close()
+    const again = kept.open(URL_USED, optionsWith({ isStillWanted: async () => false }))
+    expect(await post(again)).toMatchObject({ ...accepted, took: { connect_ms: 0 } })
+    expect(asked).toHaveLength(1)
+    receiver.closeAllConnections()
+    await until(
+      async () => (await post(again)).error === 'withdrawn',
+      5_000,
+      () => 'it never connected again',
+    )
+    expect(asked).toHaveLength(2)
+    await again.close()
+    await kept.close()
+  })
+
+  test('another owner, another URL and a second user at the same time get connections of their own', async () => {
+    const kept = keepClients(clients(), { keptMs: 60_000 })
+    const first = kept.open(URL_USED, optionsWith())
+    const second = kept.open(URL_USED, optionsWith())
+    for (const client of [first, second]) {
+      expect(await post(client)).toMatchObject(accepted)
+    }
+    expect(asked).toHaveLength(2)
+    await first.close()
+    await second.close()
+    for (const [url, owner] of [
+      [URL_USED, 'acct_2'],
+      [`${URL_USED}/other`, 'acct_1'],
+    ] as const) {
+      const client = kept.open(url, optionsWith({ owner }))
+      expect(await post(client)).toMatchObject(accepted)
+      await client.close()
+    }
+    expect(asked).toHaveLength(4)
+    await kept.close()
+  })
+
+  test('connections end when their time is over, when there are too many, and when all are closed', async () => {
+    const openSockets = () =>
+      new Promise<number>((resolve, reject) =>
+        receiver.getConnections((error, count) => (error ? reject(error) : resolve(count))),
+      )
+    receiver.closeAllConnections()
+    await until(
+      async () => (await openSockets()) === 0,
+      5_000,
+      () => 'connections stayed',
+    )
+    const use = async (kept: KeptClients, owner: string) => {
+      const client = kept.open(URL_USED, optionsWith({ owner }))
+      await post(client)
+      await client.close()
+    }
+    const brief = keepClients(clients(), { keptMs: 50 })
+    await use(brief, 'acct_1')
+    await until(
+      async () => (await openSockets()) === 0,
+      5_000,
+      () => 'it was kept for too long',
+    )
+    const few = keepClients(clients(), { keptMs: 60_000, keptMax: 2 })
+    for (const owner of ['acct_1', 'acct_2', 'acct_3']) await use(few, owner)
+    await until(
+      async () => (await openSockets()) === 2,
+      5_000,
+      () => 'too many were kept',
+    )
+    await few.close()
+    await until(
+      async () => (await openSockets()) === 0,
+      5_000,
+      () => 'they were not closed',
+    )
+  })
 })
 
 test('with NODE_TLS_REJECT_UNAUTHORIZED=0, a receiver or a proxy with an untrusted certificate gets nothing', async ({
