@@ -100,27 +100,29 @@ function postgresAdmit(): Admit {
 /** The service's own script, so that both sides give Redis the same work. */
 function redisAdmit(): Admit {
   const client = new Redis(settings.redisUrl, { enableAutoPipelining: true }) as Redis & {
-    admit(...keysAndArguments: (string | number)[]): Promise<[verdict: string, memory: string]>
+    admit(keyCount: number, ...keysAndArguments: (string | number)[]): Promise<[reply: string]>
   }
-  client.defineCommand('admit', { numberOfKeys: 6, lua: settings.admissionLua })
+  client.defineCommand('admit', { lua: settings.admissionLua })
   return async (key, nonce, signed_at) => {
     const own = `shopwire:{${key.account_id}}`
-    const [verdict, memory] = await client.admit(
+    const [reply] = await client.admit(
+      6,
       `shopwire:memory:{${key.account_id}}`,
       `${own}:nonce:${key.id}:${nonce}`,
       `${own}:requests`,
       `${own}:orders`,
       `${own}:access-version`,
       `${own}:refusals`,
+      settings.requestsMax,
+      settings.ordersMax,
       signed_at,
       key.access_version,
       key.memory,
       0,
-      settings.requestsMax,
-      settings.ordersMax,
       '',
       0,
     )
+    const [verdict, memory = ''] = reply.split(' ')
     key.memory = memory
     return verdict === 'admitted'
   }

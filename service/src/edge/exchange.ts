@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { FastifyReply } from 'fastify'
 import { newId } from '../platform/ids.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
@@ -11,8 +10,7 @@ import type { Match } from './route-matcher.ts'
 /** The state of one request until its log line is written. */
 export interface OpenExchange extends Exchange {
   readonly match: Match
-  /** Resolves once there is an answer, or nobody left to answer. */
-  readonly decided: Promise<void>
+  /** There is an answer, or nobody left to answer. */
   decide(): void
   error?: unknown
   presented?: PresentedError
@@ -22,16 +20,13 @@ export interface OpenExchange extends Exchange {
 const GONE_STATUS = 499
 
 export function openExchange(match: Match, request: IncomingMessage, response: ServerResponse): OpenExchange {
-  const { promise, resolve } = Promise.withResolvers<void>()
   return {
     match,
     request,
     response,
     request_id: newId('req', Date.now()),
-    contentType: request.headers['content-type'],
     headers: {},
-    decided: promise,
-    decide: resolve,
+    decide() {},
   }
 }
 
@@ -39,30 +34,31 @@ export function openExchange(match: Match, request: IncomingMessage, response: S
  * One line per request with its outcome, written when it is decided and its response is closed, so that a caller that hangs up
  * meanwhile is logged too. Never its headers, query or body.
  */
-export function recordWhenOver(
-  deps: { log: Log; metrics: Metrics },
-  exchange: OpenExchange,
-  reply: FastifyReply,
-) {
-  reply.raw.once('close', () => void exchange.decided.then(() => record(deps, exchange, reply)))
+export function recordWhenOver(deps: { log: Log; metrics: Metrics }, exchange: OpenExchange) {
+  const { response } = exchange
+  let isDecided = false
+  exchange.decide = () => {
+    if (isDecided) return
+    isDecided = true
+    if (response.closed) record(deps, exchange)
+  }
+  response.once('close', () => {
+    if (isDecided) record(deps, exchange)
+  })
 }
 
-function record(
-  { log, metrics }: { log: Log; metrics: Metrics },
-  exchange: OpenExchange,
-  reply: FastifyReply,
-) {
-  const { match, presented, error } = exchange
-  const { method, raw } = reply.request
+function record({ log, metrics }: { log: Log; metrics: Metrics }, exchange: OpenExchange) {
+  const { match, presented, error, request, response } = exchange
+  const method = request.method ?? ''
   const route = 'route' in match ? match.route.name : 'none'
-  const isAnswered = reply.raw.writableFinished || (exchange.isOpenEnded === true && reply.raw.headersSent)
-  const status = isAnswered ? reply.statusCode : GONE_STATUS
+  const isAnswered = response.writableFinished || (exchange.isOpenEnded === true && response.headersSent)
+  const status = isAnswered ? response.statusCode : GONE_STATUS
   exchange.onEnd?.({
-    status: reply.statusCode,
+    status: response.statusCode,
     refused: presented?.type ?? null,
-    isSent: reply.raw.writableFinished,
+    isSent: response.writableFinished,
   })
-  const seconds = (performance.now() - headersEndedAt(raw)) / 1000
+  const seconds = (performance.now() - headersEndedAt(request)) / 1000
   if (!exchange.isOpenEnded) metrics.requestTimer(method, route, status).observe(seconds)
   const line = {
     request_id: exchange.request_id,

@@ -45,8 +45,6 @@ export interface Exchange {
   /** For `receiveBody`, which may have to ask for the body. Answers are returned, never written here. */
   readonly response: ServerResponse
   readonly request_id: string
-  /** As sent. The edge takes it out of `request.headers`. */
-  readonly contentType: string | undefined
   /** Sent with the answer, and with an error as well. */
   headers: Readonly<Record<string, string | string[]>>
   /** Who was authenticated, as the fields of the log line. */

@@ -1,24 +1,24 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { once } from 'node:events'
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
+import { finished, type Readable } from 'node:stream'
 import { BODY_ARRIVAL_MS_MAX } from '@shopwire/contract'
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
-import { assert, Refusal, type RefusalType } from '../platform/trouble.ts'
+import { Refusal, type RefusalType } from '../platform/trouble.ts'
 import { limitConnections } from './connections.ts'
 import { type OpenExchange, openExchange, recordWhenOver } from './exchange.ts'
 import { serialisePipelinedRequests } from './pipelining.ts'
 import { CallerGoneError, carriesBody, markHeadersEnd } from './receive-body.ts'
 import { COMMON_HEADERS, toRefusalAnswer } from './refusal-answer.ts'
 import type { Answer, AnswerBody, PresentedError, RouteFamily } from './route-family.ts'
-import { createRouteMatcher, type Match } from './route-matcher.ts'
+import { createRouteMatcher } from './route-matcher.ts'
 import { lingerOnClose, refuseOnSockets } from './socket-refusals.ts'
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Set by the edge before anything else looks at the request. */
-    exchange: OpenExchange | null
-  }
-}
 
 export interface EdgeDeps {
   readonly log: Log
@@ -37,118 +37,144 @@ const IDLE_MS_MAX = 10_000
 /** A connection on which nothing moves for this long is closed. Longer than it takes to make any answer. */
 const STALLED_MS_MAX = 20_000
 const CONNECTIONS_CHECK_MS = 250
-/** The two names that Fastify's router knows: a request that has a route, and one that has none. */
-const MATCHED = '/matched'
-const NOT_MATCHED = '/not-matched'
+
+export interface Edge {
+  readonly server: Server
+  listen(where: { host: string; port: number }): Promise<void>
+  /** Resolves when all requests are answered and all connections are closed. */
+  close(): Promise<void>
+}
 
 /**
- * The HTTP surface: Fastify carries the requests, the families say which routes there are. What all of them share is here: framing,
+ * The HTTP surface, on Node's own server: the families say which routes there are. What all of them share is here: framing,
  * limits of connections and bodies, pipelining, request ids, one log line and one measurement per request.
  */
-export function createEdge(deps: EdgeDeps, families: readonly RouteFamily[]): FastifyInstance {
+export function createEdge(deps: EdgeDeps, families: readonly RouteFamily[]): Edge {
   const matchRoute = createRouteMatcher(families)
   const serialise = serialisePipelinedRequests()
-  const matches = new WeakMap<IncomingMessage, Match>()
 
-  const app = Fastify({
-    logger: false,
-    exposeHeadRoutes: false,
-    // Fastify's router decodes and normalises paths. Ours has read the raw target already; Fastify gets one of two names.
-    rewriteUrl(request) {
-      markHeadersEnd(request)
-      const match = matchRoute(request)
-      matches.set(request, match)
-      return 'route' in match ? MATCHED : NOT_MATCHED
-    },
-    requestTimeout: HEADERS_ARRIVAL_MS_MAX + BODY_ARRIVAL_MS_MAX + 1_000,
-    keepAliveTimeout: IDLE_MS_MAX,
-    connectionTimeout: STALLED_MS_MAX,
-    forceCloseConnections: 'idle',
-    // Fastify's own 503 while closing has another format. What still comes in is answered; the connection ends after it.
-    return503OnClosing: false,
-    http: {
+  const serve: ServeRequest = (request, response) => {
+    markHeadersEnd(request)
+    const exchange = openExchange(matchRoute(request), request, response)
+    serialise(response, () => {
+      recordWhenOver(deps, exchange)
+      void answer(exchange)
+    })
+  }
+
+  const server = createServer(
+    {
       maxHeaderSize: HEADERS_BYTES_MAX,
       headersTimeout: HEADERS_ARRIVAL_MS_MAX,
+      requestTimeout: HEADERS_ARRIVAL_MS_MAX + BODY_ARRIVAL_MS_MAX + 1_000,
+      keepAliveTimeout: IDLE_MS_MAX,
       connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
       // Node's own refusal of a missing Host has no body; the route matcher refuses it instead.
       requireHostHeader: false,
     },
-    clientErrorHandler: () => {},
-  })
-  app.server.removeAllListeners('clientError')
+    deps.around?.(serve) ?? serve,
+  )
+  server.setTimeout(STALLED_MS_MAX)
   // Node drops no header: the route matcher counts them. And a caller that has closed its sending side still gets its answer.
-  Object.assign(app.server, { maxHeadersCount: 0, httpAllowHalfOpen: true })
-  refuseOnSockets(app.server, (request_id, answer) => {
+  Object.assign(server, { maxHeadersCount: 0, httpAllowHalfOpen: true })
+  refuseOnSockets(server, (request_id, answer) => {
     const line = { request_id, route: 'none', status: answer.status, error_type: answer.type }
     deps.log.info(line, 'refused on the socket')
   })
-  limitConnections(app.server, {
+  limitConnections(server, {
     max: deps.connectionsMax,
     perAddressMax: deps.connectionsPerAddressMax,
     onRefused: (limit) => deps.metrics.connectionsRefused.inc({ limit }),
   })
   // Otherwise Node would send 100 before we know whether we want the body, and refuse other expectations without JSON.
   for (const event of ['checkContinue', 'checkExpectation']) {
-    app.server.on(event, (request, response) => app.server.emit('request', request, response))
+    server.on(event, (request, response) => server.emit('request', request, response))
   }
 
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', (_request, _payload, done) => done(null))
-  app.decorateRequest('exchange', null)
-  // Before Fastify reads the body: it has rules of its own for some methods.
-  app.addHook('onRequest', (request, reply, done) => {
-    const match = matches.get(request.raw)
-    assert(match, 'every request is matched before it gets here')
-    const exchange = openExchange(match, request.raw, reply.raw)
-    request.exchange = exchange
-    // Fastify would refuse a content type that it cannot parse. The family decides which ones it accepts.
-    delete request.raw.headers['content-type']
-    serialise(reply.raw, () => {
-      recordWhenOver(deps, exchange, reply)
-      done('refusal' in match ? match.refusal : undefined)
-    })
-  })
-  app.setNotFoundHandler(() => {
-    throw new Error('a request without a route was not refused')
-  })
-  app.setErrorHandler((error, request, reply) => {
-    const exchange = exchangeOf(request)
+  async function answer(exchange: OpenExchange): Promise<void> {
+    const { match } = exchange
+    try {
+      if ('refusal' in match) throw match.refusal
+      send(exchange, await match.route.answer(match, exchange))
+    } catch (error) {
+      try {
+        sendError(exchange, error)
+      } catch (fault) {
+        deps.log.error({ err: fault, request_id: exchange.request_id }, 'an error could not be answered')
+        exchange.decide()
+        exchange.response.destroy()
+      }
+    }
+  }
+
+  function sendError(exchange: OpenExchange, error: unknown): void {
     if (error instanceof CallerGoneError) {
       exchange.decide()
-      return reply.hijack()
+      return
     }
     exchange.error = error
     exchange.presented = present(exchange, error)
-    // Of an answer that failed before its first byte.
-    reply.removeHeader('content-disposition')
-    return send(reply, exchange, exchange.presented)
-  })
-  app.route({
-    method: methodsOf(families),
-    url: MATCHED,
-    async handler(request, reply) {
-      const exchange = exchangeOf(request)
-      const { match } = exchange
-      assert('route' in match, 'only requests with a route get here')
-      return send(reply, exchange, await match.route.answer(match, exchange))
-    },
-  })
-  if (deps.around) {
-    const [serve] = app.server.listeners('request') as [ServeRequest]
-    app.server.removeAllListeners('request')
-    app.server.on('request', deps.around(serve))
+    send(exchange, exchange.presented)
   }
-  return app
-}
 
-function methodsOf(families: readonly RouteFamily[]): string[] {
-  const routes = families.flatMap(({ routes, fallback }) => (fallback ? [...routes, fallback] : routes))
-  return [...new Set(routes.flatMap(({ methods }) => methods))]
-}
+  function send(exchange: OpenExchange, { status, headers, body }: Answer<AnswerBody>): void {
+    const { request, response, request_id } = exchange
+    const all: OutgoingHttpHeaders = {
+      ...COMMON_HEADERS,
+      ...exchange.headers,
+      'x-request-id': request_id,
+      ...headers,
+    }
+    // During shutdown, an open connection would delay the end until it is closed for idleness.
+    if (!server.listening || endsConnection(request, exchange)) {
+      all.connection = 'close'
+      lingerOnClose(request.socket)
+    }
+    if (typeof body === 'string' || Buffer.isBuffer(body)) {
+      all['content-length'] = Buffer.byteLength(body)
+      response.writeHead(status, all).end(body)
+    } else sendStream(exchange, status, all, body)
+    exchange.decide()
+  }
 
-function exchangeOf({ exchange }: FastifyRequest): OpenExchange {
-  assert(exchange, 'an exchange is opened before anything else happens')
-  return exchange
+  /** Its headers are sent with its first bytes, so that one that fails before them is still answered with an error. */
+  function sendStream(
+    exchange: OpenExchange,
+    status: number,
+    headers: OutgoingHttpHeaders,
+    body: Readable,
+  ): void {
+    const { request, response } = exchange
+    response.once('close', () => body.destroy())
+    finished(body, { writable: false }, (error) => {
+      if (!error) return
+      // One that was ended from our side without an error has no more to say than what was sent.
+      if (response.headersSent || error.code === 'ERR_STREAM_PREMATURE_CLOSE') {
+        response.destroy()
+        return
+      }
+      for (const name of response.getHeaderNames()) response.removeHeader(name)
+      sendError(exchange, error)
+    })
+    response.statusCode = status
+    for (const [name, value] of Object.entries(headers))
+      if (value !== undefined) response.setHeader(name, value)
+    if (request.method === 'HEAD') response.end()
+    else body.pipe(response)
+  }
+
+  return {
+    server,
+    async listen({ host, port }) {
+      server.listen(port, host)
+      await once(server, 'listening')
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeIdleConnections()
+      }),
+  }
 }
 
 /** In the format of the family, where one is known. */
@@ -158,31 +184,12 @@ function present(exchange: OpenExchange, error: unknown): PresentedError {
   try {
     return family.presentError(error, exchange)
   } catch (fault) {
-    // Fastify's own answer would contain the message of the error.
     exchange.error = new AggregateError(
       [error, fault],
       `the family "${family.name}" could not present an error`,
     )
     return toRefusalAnswer(exchange.error)
   }
-}
-
-function send(reply: FastifyReply, exchange: OpenExchange, answer: Answer<AnswerBody>): FastifyReply {
-  const { raw } = reply.request
-  reply
-    .code(answer.status)
-    .headers(COMMON_HEADERS)
-    .headers(exchange.headers)
-    .header('x-request-id', exchange.request_id)
-  if (answer.headers) reply.headers(answer.headers)
-  // During shutdown, an open connection would delay the end until it is closed for idleness.
-  const isStopping = !reply.server.server.listening
-  if (isStopping || endsConnection(raw, exchange)) {
-    reply.header('connection', 'close')
-    lingerOnClose(raw.socket)
-  }
-  exchange.decide()
-  return reply.send(answer.body)
 }
 
 /** The rest of a message that was not read to its end, or whose end is uncertain, must not be read as the next request. */

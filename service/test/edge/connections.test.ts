@@ -1,12 +1,11 @@
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { addressBlock, addressReader } from '../../src/edge/connections.ts'
 import { answer, endpoint } from '../../src/edge/endpoints/endpoint.ts'
 import { publicFamily } from '../../src/edge/public/public-family.ts'
-import { createEdge } from '../../src/edge/server.ts'
+import { createEdge, type Edge } from '../../src/edge/server.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
@@ -31,7 +30,7 @@ async function listen(
 }
 
 describe('threat 36: one address may not take all the connections', () => {
-  let edge: FastifyInstance
+  let edge: Edge
   let port: number
   const accepted: Socket[] = []
   beforeAll(async () => {

@@ -103,7 +103,7 @@ async function answer(
   const bytes = await receiveBody(request, exchange.response)
   const { access } = route
   refuseForeignPage(request, deps.origin, access === 'anyone')
-  if (route.method === 'POST') refuseOtherContent(exchange.contentType)
+  if (route.method === 'POST') refuseOtherContent(exchange.request.headers['content-type'])
 
   const nowMs = deps.clock.nowMs()
   const { cookie } = request.headers

@@ -33,9 +33,9 @@ export function exampleFamily(): RouteFamily {
         name: 'example-sign-in',
         path: '/example/sign-in',
         methods: ['POST'],
-        async answer(_match, { request, response, contentType }) {
+        async answer(_match, { request, response }) {
           refuseDeclaredLength(request)
-          if (contentType !== 'application/x-www-form-urlencoded')
+          if (request.headers['content-type'] !== 'application/x-www-form-urlencoded')
             throw refuse('invalid_request', 'Send the form as a browser does.')
           const user = new URLSearchParams((await receiveBody(request, response)).toString()).get('user')
           if (user === null) throw refuse('invalid_request', 'Say who you are.')
