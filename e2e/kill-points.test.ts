@@ -2,6 +2,7 @@ import type { OrderRequest } from '@shopwire/contract'
 import {
   type ApiProcess,
   limitless,
+  type Settings,
   type System,
   type SystemOptions,
   startApi,
@@ -41,12 +42,33 @@ test(`threat 5: an API process killed between the commit and its answer, ${KILLS
   await shop.expectCleanBooks()
 })
 
-/** A process of its own for every kill; the one that lives on is asked by the callers afterwards. */
-async function killApis(context: TestContext, how: Trap['how']) {
-  const { system, shop, buyers, item } = await openStore(context, { admission: 'postgres' }, 1)
-  const [buyer] = buyers as [Buyer]
+test.for(['held', 'unanswered'] as const)(
+  `threats 4 and 5: an API process killed with orders of several accounts in one statement that is %s, ${KILLS} times: every key buys once`,
+  { timeout: TEST_MS_MAX },
+  async (how, context) => {
+    const { shop, settled } = await killApis(context, how, 'always')
+    // What was not in that statement may have been bought and answered before the kill.
+    expect(Object.keys(tallyOf(settled)).filter((kind) => !['200', '201'].includes(kind))).toEqual([])
+    expect(settled).toHaveLength(KILLS * IN_FLIGHT)
+    await shop.expectCleanBooks()
+  },
+)
+
+/**
+ * A process of its own for every kill; the one that lives on is asked by the callers afterwards. Without batches the orders of one
+ * account are trapped one by one; with batches those of several accounts, in the first statement that comes.
+ */
+async function killApis(context: TestContext, how: Trap['how'], batching: 'off' | 'always' = 'off') {
+  const buyerCount = batching === 'off' ? 1 : IN_FLIGHT
+  const { system, shop, buyers, item } = await openStore(
+    context,
+    { admission: 'postgres' },
+    buyerCount,
+    (KILLS * IN_FLIGHT) / buyerCount,
+  )
+  const buyerOf = (n: number) => buyers[n % buyerCount] as Buyer
   const survivor = await startApi(system.settings)
-  const victims = keepReserve(WARM, KILLS, () => startVictim(system), end)
+  const victims = keepReserve(WARM, KILLS, () => startVictim(system, { SHOPWIRE_BATCHING: batching }), end)
   context.onTestFinished(async () => {
     await victims.close()
     await survivor.kill('SIGKILL')
@@ -56,15 +78,21 @@ async function killApis(context: TestContext, how: Trap['how']) {
   for (let n = 0; n < KILLS; n += 1) {
     const { api, proxy } = await victims.take()
     const orders = Array.from({ length: IN_FLIGHT }, () => newOrder({ id: item }))
-    const trapped = proxy.trap({ how, count: IN_FLIGHT, isMeant: isOrder })
-    const answering = orders.map((order) => sendTo(api.port, buyer, order))
+    const trapped = proxy.trap({ how, count: batching === 'off' ? IN_FLIGHT : 1, isMeant: isOrder })
+    const answering = orders.map((order, at) => sendTo(api.port, buyerOf(at), order))
     await trapped
     await api.kill('SIGKILL')
     seen.push(...(await Promise.all(answering)).filter((answer) => answer !== undefined))
-    settled.push(...(await Promise.all(orders.map((order) => buyer.settle(survivor.port, order)))))
+    settled.push(...(await Promise.all(orders.map((order, at) => buyerOf(at).settle(survivor.port, order)))))
     await proxy.close()
   }
-  await expectAllListed(survivor.port, buyer, settled)
+  for (const [at, buyer] of buyers.entries()) {
+    await expectAllListed(
+      survivor.port,
+      buyer,
+      settled.filter((_, n) => n % buyerCount === at),
+    )
+  }
   return { shop, seen, settled }
 }
 
@@ -73,9 +101,9 @@ interface Victim {
   readonly proxy: PostgresProxy
 }
 
-async function startVictim({ settings, postgres, database }: System): Promise<Victim> {
+async function startVictim({ settings, postgres, database }: System, own: Settings = {}): Promise<Victim> {
   const proxy = await startPostgresProxy(postgres)
-  const api = await startApi({ ...settings, SHOPWIRE_DATABASE_URL: proxy.url(database.appUrl) })
+  const api = await startApi({ ...settings, ...own, SHOPWIRE_DATABASE_URL: proxy.url(database.appUrl) })
   return { api, proxy }
 }
 
@@ -100,8 +128,9 @@ test(`threat 6: PostgreSQL killed while orders commit, ${KILLS} times: acknowled
     const orders = buyers.flatMap((buyer) =>
       Array.from({ length: IN_FLIGHT }, () => ({ buyer, order: newOrder({ id: item }) })),
     )
-    // The kill goes through all moments from the arrival of the first order to the answer of the last.
-    const passed = proxy.trap({ how: 'passed', count: 1 + (n % orders.length), isMeant: isOrder })
+    // The kill goes through all moments from the arrival of the first order to the answer of the last. A statement has at most one
+    // order of each buyer.
+    const passed = proxy.trap({ how: 'passed', count: 1 + (n % IN_FLIGHT), isMeant: isOrder })
     const answering = orders.map(({ buyer, order }) => sendTo(api.port, buyer, order))
     const caught = await passed
     waitBusily((n % DELAYS) * DELAY_MS)
@@ -148,6 +177,7 @@ async function openStore(
   { onTestFinished }: TestContext,
   options: Pick<SystemOptions, 'admission'>,
   buyerCount: number,
+  ordersEach = KILLS * IN_FLIGHT,
 ): Promise<{ system: System; shop: Shop; buyers: Buyer[]; item: string }> {
   const system = await startSystem({
     ...options,
@@ -163,13 +193,13 @@ async function openStore(
   onTestFinished(() => shop.close())
   const [item = ''] = await shop.sell(PRICE_CENTS)
   const buyers = await Promise.all(
-    Array.from({ length: buyerCount }, () => shop.openBuyer(PRICE_CENTS * KILLS * IN_FLIGHT)),
+    Array.from({ length: buyerCount }, () => shop.openBuyer(PRICE_CENTS * ordersEach)),
   )
   return { system, shop, buyers, item }
 }
 
 function isOrder(statement: string): boolean {
-  return statement.includes('from place_order(')
+  return /from place_orders?\(/.test(statement)
 }
 
 /** Undefined when the connection ended without an answer. */

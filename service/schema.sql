@@ -160,12 +160,8 @@ begin
     w.refused_count := 0;
   end if;
   -- Times that have left the window are at the front: they are in order.
-  while w.requests[1] <= now_ms - c_window_ms loop
-    w.requests := w.requests[2:];
-  end loop;
-  while w.orders[1] <= now_ms - c_window_ms loop
-    w.orders := w.orders[2:];
-  end loop;
+  w.requests := w.requests[width_bucket(now_ms - c_window_ms, w.requests) + 1:];
+  w.orders := w.orders[width_bucket(now_ms - c_window_ms, w.orders) + 1:];
   if cardinality(w.requests) >= p_requests_max then
     requests_wait := w.requests[cardinality(w.requests) - p_requests_max + 1] + c_window_ms - now_ms;
   end if;
@@ -233,6 +229,127 @@ begin
   orders_used := cardinality(w.orders);
   requests_oldest_ms := coalesce(w.requests[1] + c_window_ms - now_ms, 0);
   orders_oldest_ms := coalesce(w.orders[1] + c_window_ms - now_ms, 0);
+end
+$$;
+
+CREATE FUNCTION public.admit_many(p_account_ids text[], p_key_ids text[], p_nonces text[], p_signed_ats bigint[], p_access_versions bigint[], p_are_orders boolean[], p_requests_max integer, p_orders_max integer, OUT verdicts text[], OUT requests_used integer[], OUT requests_oldest_ms integer[], OUT orders_used integer[], OUT orders_oldest_ms integer[], OUT wait_ms integer[]) RETURNS record
+    LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+declare
+  c_window_ms constant bigint := 60000;
+  c_usable_s constant bigint := 120;
+  memory record;
+  now_s bigint;
+  now_ms bigint;
+  v_held text[];
+begin
+  select m.lost_at, m.purged_to into memory from admission_memory_check() m;
+  now_s := floor(extract(epoch from clock_timestamp()));
+  if now_s <= memory.lost_at + c_usable_s then
+    verdicts := array_fill(null::text, array[cardinality(p_account_ids)]);
+    return;
+  end if;
+
+  select array_agg(w.account_id)
+    into v_held
+    from (
+      select admission_windows.account_id
+        from admission_windows
+       where admission_windows.account_id = any (p_account_ids)
+         for update skip locked
+    ) w;
+  -- After the locks, as in admit().
+  now_ms := floor(extract(epoch from clock_timestamp()) * 1000);
+
+  with asked as materialized (
+    select a.place, a.account_id, a.key_id, a.nonce, a.signed_at, a.is_order,
+           account.id is not null as is_current,
+           a.signed_at <= greatest(memory.lost_at, memory.purged_to) as is_forgotten,
+           w.account_id is not null
+             and a.signed_at <= now_s + 1
+             and a.signed_at > case when a.is_order then w.orders_refused_to else w.requests_refused_to end
+             and (w.requests[cardinality(w.requests)] > now_ms + 1) is not true as is_usual,
+           -- Times that have left the window are at the front: they are in order.
+           w.requests[width_bucket(now_ms - c_window_ms, w.requests) + 1:] as requests,
+           w.orders[width_bucket(now_ms - c_window_ms, w.orders) + 1:] as orders,
+           w.refused_since <= now_ms - c_window_ms or w.refused_since > now_ms as is_first_refusal,
+           w.refused_since, w.refused_count
+      from unnest(p_account_ids, p_key_ids, p_nonces, p_signed_ats, p_access_versions, p_are_orders)
+             with ordinality as a (account_id, key_id, nonce, signed_at, access_version, is_order, place)
+      left join lateral (
+        select accounts.id
+          from accounts
+         where accounts.id = a.account_id
+           and accounts.access_version = a.access_version
+         limit 1
+      ) account on true
+      left join lateral (
+        select admission_windows.account_id, admission_windows.requests, admission_windows.orders,
+               admission_windows.refused_since, admission_windows.refused_count, admission_windows.requests_refused_to,
+               admission_windows.orders_refused_to
+          from admission_windows
+         where admission_windows.account_id = a.account_id
+           and a.account_id = any (v_held)
+         limit 1
+      ) w on true
+  ), judged as materialized (
+    select a.place, a.account_id, a.key_id, a.nonce, a.signed_at, a.is_order, a.is_current, a.is_forgotten,
+           a.requests, a.orders, a.refused_since, a.refused_count, a.is_first_refusal, w.wait_ms,
+           a.is_current and not a.is_forgotten and a.is_usual
+             and (w.wait_ms <= 0 or a.is_first_refusal or a.refused_count < p_requests_max) as is_decided
+      from asked a
+     cross join lateral (
+       select greatest(
+                case when cardinality(a.requests) >= p_requests_max
+                     then a.requests[cardinality(a.requests) - p_requests_max + 1] + c_window_ms - now_ms else 0 end,
+                case when a.is_order and cardinality(a.orders) >= p_orders_max
+                     then a.orders[cardinality(a.orders) - p_orders_max + 1] + c_window_ms - now_ms else 0 end) as wait_ms
+     ) w
+  ), spent as (
+    insert into spent_nonces (account_id, key_id, nonce, signed_at)
+    select account_id, key_id, nonce, signed_at
+      from judged
+     where is_decided
+        on conflict do nothing
+    returning account_id
+  ), decided as materialized (
+    select j.place, j.account_id, j.is_order, j.requests, j.orders, j.wait_ms, j.is_first_refusal, j.refused_since, j.refused_count,
+           case
+             when not j.is_current then 'changed'
+             when j.is_forgotten then 'forgotten'
+             when not j.is_decided then null
+             when s.account_id is null then 'replayed'
+             when j.wait_ms > 0 then 'limited'
+             else 'admitted'
+           end as verdict
+      from judged j
+      left join spent s on s.account_id = j.account_id
+  ), counted as materialized (
+    select d.place, d.account_id, d.verdict, d.wait_ms, d.is_first_refusal, d.refused_since, d.refused_count,
+           case when d.verdict = 'admitted' then d.requests || now_ms + 1 else d.requests end as requests,
+           case when d.verdict = 'admitted' and d.is_order then d.orders || now_ms + 1 else d.orders end as orders
+      from decided d
+  ), kept as (
+    update admission_windows w
+       set requests = case when c.verdict = 'admitted' then c.requests else w.requests end,
+           orders = case when c.verdict = 'admitted' then c.orders else w.orders end,
+           refused_since = case when c.verdict = 'limited' and c.is_first_refusal then now_ms else w.refused_since end,
+           refused_count = case when c.verdict <> 'limited' then w.refused_count
+                                when c.is_first_refusal then 1
+                                else w.refused_count + 1 end
+      from counted c
+     where w.account_id = c.account_id
+       and c.verdict in ('admitted', 'limited')
+  )
+  select array_agg(c.verdict order by c.place),
+         array_agg(cardinality(c.requests) order by c.place),
+         array_agg(coalesce(c.requests[1] + c_window_ms - now_ms, 0)::integer order by c.place),
+         array_agg(cardinality(c.orders) order by c.place),
+         array_agg(coalesce(c.orders[1] + c_window_ms - now_ms, 0)::integer order by c.place),
+         array_agg(c.wait_ms::integer order by c.place)
+    into verdicts, requests_used, requests_oldest_ms, orders_used, orders_oldest_ms, wait_ms
+    from counted c;
 end
 $$;
 
@@ -685,6 +802,182 @@ begin
 end
 $$;
 
+CREATE FUNCTION public.place_orders(p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_places integer[], p_ns integer[], p_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) RETURNS record
+    LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+declare
+  c_total_max constant bigint := 500000;
+  v_is_open boolean;
+  v_balances bigint[];
+  v_transfers bigint[];
+  v_sold_out text[];
+  v_repriced text[];
+  v_endpoint_ids text[];
+begin
+  -- Without waiting: whoever waited here would make all the others wait.
+  select array_agg(b.balance_cents order by o.place), array_agg(b.transfer_count order by o.place)
+    into v_balances, v_transfers
+    from unnest(p_account_ids) with ordinality as o (account_id, place)
+    left join lateral (
+      select balances.balance_cents, balances.transfer_count
+        from balances
+       where balances.account_id = o.account_id
+         for update skip locked
+    ) b on true;
+
+  -- Separate statements from here on: they see what was committed before the locks were taken.
+  v_is_open := store_is_open();
+  with priced as materialized (
+    select p_places[l.n] as place, l.n, l.id, l.qty, l.expected_price_cents, l.name, l.unit_price_cents, l.status
+      from price_cart(p_ids, p_qtys, p_expected) l
+  )
+  select array_agg(c.total_cents order by c.place), array_agg(c.sold_out order by c.place), array_agg(c.repriced order by c.place),
+         (select array_agg(p.name order by p.n) from priced p),
+         (select array_agg(p.unit_price_cents order by p.n) from priced p)
+    into totals_cents, v_sold_out, v_repriced, names, unit_prices_cents
+    from (
+      select p.place,
+             sum(p.qty * p.unit_price_cents) filter (where p.status <> 'sold_out') as total_cents,
+             string_agg(p.id, ', ' order by p.n) filter (where p.status = 'sold_out') as sold_out,
+             string_agg(p.id || ' costs ' || p.unit_price_cents || ' cents now, ' || p.expected_price_cents || ' were expected',
+                        '; ' order by p.n) filter (where p.status = 'price_changed') as repriced
+        from priced p
+       group by p.place
+    ) c;
+
+  select array_agg(case when v.verdict = 'bought' and is_busy then 'busy' else v.verdict end order by v.place),
+         array_agg(v.order_id order by v.place),
+         array_agg(case v.verdict when 'item_unavailable' then v.sold_out when 'price_changed' then v.repriced end order by v.place),
+         array_agg(endpoint.id order by v.place)
+    into verdicts, order_ids, details, v_endpoint_ids
+    from (
+      select o.place, o.account_id, o.sold_out, o.repriced, coalesce(earlier.id, o.order_id) as order_id,
+             case
+               when o.balance is null then 'busy'
+               when account.id is null then 'changed'
+               when earlier.request_hash = o.request_hash then 'earlier'
+               when earlier.id is not null then 'conflict'
+               when not v_is_open then 'store_closed'
+               when o.sold_out is not null then 'item_unavailable'
+               when o.repriced is not null then 'price_changed'
+               when o.total_cents > c_total_max then 'order_total_exceeded'
+               when o.total_cents > o.balance then 'insufficient_funds'
+               else 'bought'
+             end as verdict
+        from unnest(p_account_ids, p_access_versions, p_order_ids, p_idempotency_keys, p_request_hashes, v_balances,
+                    totals_cents, v_sold_out, v_repriced)
+               with ordinality as o (account_id, access_version, order_id, idempotency_key, request_hash, balance,
+                                     total_cents, sold_out, repriced, place)
+        left join lateral (
+          select accounts.id
+            from accounts
+           where accounts.id = o.account_id
+             and accounts.access_version = o.access_version
+           limit 1
+        ) account on true
+        left join lateral (
+          select orders.id, orders.request_hash
+            from orders
+           where orders.account_id = o.account_id
+             and orders.idempotency_key = o.idempotency_key
+           limit 1
+        ) earlier on true
+    ) v
+    left join lateral (
+      select webhook_endpoints.id
+        from webhook_endpoints
+       where v.verdict = 'bought'
+         and webhook_endpoints.account_id = v.account_id
+         and webhook_endpoints.ended_at is null
+       limit 1
+    ) endpoint on true
+    -- As record_event does: held until the commit, so that a change of URL cancels this delivery too.
+    left join lateral (
+      select true as is_held
+        from webhook_endpoints
+       where webhook_endpoints.account_id = v.account_id
+         and webhook_endpoints.id = endpoint.id
+         and webhook_endpoints.ended_at is null
+         for key share skip locked
+    ) held_endpoint on true
+    left join lateral (
+      select true as is_there
+        from jobs
+       where jobs.account_id = v.account_id
+         and jobs.queue = 'deliver'
+         and jobs.subject = endpoint.id
+       limit 1
+    ) job on true
+    left join lateral (
+      select true as is_held
+        from jobs
+       where jobs.account_id = v.account_id
+         and jobs.queue = 'deliver'
+         and jobs.subject = endpoint.id
+         for update skip locked
+    ) held_job on true
+    cross join lateral (
+      select endpoint.id is not null and held_endpoint.is_held is null
+             or job.is_there is not null and held_job.is_held is null as is_busy
+    ) b;
+
+  with bought as materialized (
+    select o.account_id, o.key_id, o.order_id, o.transfer_id, o.event_id, o.created_at, o.idempotency_key, o.request_hash,
+           o.request_id, o.client_address, o.total_cents, o.balance, o.transfers, o.endpoint_id
+      from unnest(p_account_ids, p_key_ids, p_order_ids, p_transfer_ids, p_event_ids, p_created_ats, p_idempotency_keys,
+                  p_request_hashes, p_request_ids, p_client_addresses, verdicts, totals_cents, v_balances, v_transfers,
+                  v_endpoint_ids)
+             as o (account_id, key_id, order_id, transfer_id, event_id, created_at, idempotency_key, request_hash, request_id,
+                   client_address, verdict, total_cents, balance, transfers, endpoint_id)
+     where o.verdict = 'bought'
+  ), new_orders as (
+    insert into orders (account_id, id, idempotency_key, request_hash, total_cents, key_id, request_id, client_address, created_at)
+    select account_id, order_id, idempotency_key, request_hash, total_cents, key_id, request_id, client_address, created_at
+      from bought
+  ), new_lines as (
+    insert into order_lines (account_id, order_id, n, item_id, name, qty, unit_price_cents)
+    select p_account_ids[l.place], p_order_ids[l.place], l.n, l.item_id, l.name, l.qty, l.unit_price_cents
+      from unnest(p_places, p_ns, p_ids, names, p_qtys, unit_prices_cents) as l (place, n, item_id, name, qty, unit_price_cents)
+     where verdicts[l.place] = 'bought'
+  ), debits as (
+    update balances b
+       set balance_cents = o.balance - o.total_cents,
+           transfer_count = o.transfers + 1,
+           order_count = b.order_count + 1
+      from bought o
+     where b.account_id = o.account_id
+  ), new_transfers as (
+    insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, created_at)
+    select account_id, transfers + 1, transfer_id, 'order', 'customer', 'house:sales', total_cents, balance - total_cents, order_id,
+           created_at
+      from bought
+  ), new_events as (
+    insert into events (account_id, id, type, order_id, created_at)
+    select account_id, event_id, 'order.accepted', order_id, created_at
+      from bought
+  ), new_deliveries as (
+    insert into deliveries (account_id, endpoint_id, event_id, created_at, next_at)
+    select account_id, endpoint_id, event_id, created_at, clock_timestamp()
+      from bought
+     where endpoint_id is not null
+  ), woken as (
+    insert into jobs as j (account_id, queue, subject, run_at, created_at)
+    select account_id, 'deliver', endpoint_id, clock_timestamp(), created_at
+      from bought
+     where endpoint_id is not null
+     order by account_id
+        on conflict (account_id, queue, subject) do update
+       set run_at = least(j.run_at, excluded.run_at),
+           is_woken = true,
+           is_backlog = false
+  )
+  insert into jobs (account_id, queue, subject, run_at, created_at)
+  select account_id, 'fulfil', order_id, clock_timestamp(), created_at
+    from bought;
+end
+$$;
+
 CREATE FUNCTION public.present_timeline() RETURNS bigint
     LANGUAGE plpgsql STABLE
     AS $$
@@ -764,7 +1057,7 @@ begin
     from webhook_endpoints e
    where e.account_id = p_account_id
      and e.ended_at is null
-     for share;
+     for key share;
   if found then
     insert into deliveries (account_id, endpoint_id, event_id, created_at, next_at)
     values (p_account_id, v_endpoint_id, p_event_id, p_created_at, clock_timestamp());
@@ -2557,6 +2850,9 @@ GRANT ALL ON FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purg
 REVOKE ALL ON FUNCTION public.admit(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_access_version bigint, p_is_order boolean, p_requests_max integer, p_orders_max integer, OUT verdict text, OUT requests_used integer, OUT requests_oldest_ms integer, OUT orders_used integer, OUT orders_oldest_ms integer, OUT wait_ms integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.admit(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_access_version bigint, p_is_order boolean, p_requests_max integer, p_orders_max integer, OUT verdict text, OUT requests_used integer, OUT requests_oldest_ms integer, OUT orders_used integer, OUT orders_oldest_ms integer, OUT wait_ms integer) TO shopwire_app;
 
+REVOKE ALL ON FUNCTION public.admit_many(p_account_ids text[], p_key_ids text[], p_nonces text[], p_signed_ats bigint[], p_access_versions bigint[], p_are_orders boolean[], p_requests_max integer, p_orders_max integer, OUT verdicts text[], OUT requests_used integer[], OUT requests_oldest_ms integer[], OUT orders_used integer[], OUT orders_oldest_ms integer[], OUT wait_ms integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.admit_many(p_account_ids text[], p_key_ids text[], p_nonces text[], p_signed_ats bigint[], p_access_versions bigint[], p_are_orders boolean[], p_requests_max integer, p_orders_max integer, OUT verdicts text[], OUT requests_used integer[], OUT requests_oldest_ms integer[], OUT orders_used integer[], OUT orders_oldest_ms integer[], OUT wait_ms integer[]) TO shopwire_app;
+
 REVOKE ALL ON FUNCTION public.advance_supplier_request() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.book_supplier_cost() FROM PUBLIC;
@@ -2596,6 +2892,9 @@ GRANT ALL ON FUNCTION public.open_invitations_for(p_email text, p_now timestamp 
 
 REVOKE ALL ON FUNCTION public.place_order(p_account_id text, p_access_version bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], p_request_id text, p_client_address text, OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.place_order(p_account_id text, p_access_version bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], p_request_id text, p_client_address text, OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) TO shopwire_app;
+
+REVOKE ALL ON FUNCTION public.place_orders(p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_places integer[], p_ns integer[], p_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.place_orders(p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_places integer[], p_ns integer[], p_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) TO shopwire_app;
 
 REVOKE ALL ON FUNCTION public.present_timeline() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.present_timeline() TO shopwire_app;

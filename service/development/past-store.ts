@@ -16,6 +16,7 @@ import { createEvidenceWriter } from '../src/orders/evidence.ts'
 import { createFulfilment } from '../src/orders/fulfil.ts'
 import { FULFIL_QUEUE } from '../src/orders/fulfil-queue.ts'
 import { hashCart, type Outcome, placeOrder } from '../src/orders/place-order.ts'
+import { callPlaceOrder, type NewOrder } from '../src/orders/queries.ts'
 import { type Db, type Queryable, sql, type Tx } from '../src/platform/db.ts'
 import type { GuardedClient } from '../src/platform/guarded-client.ts'
 import { newId } from '../src/platform/ids.ts'
@@ -170,12 +171,18 @@ export async function openPastStore({ env, actor, openClient, random }: PastStor
       const readmit = async (): Promise<never> => {
         throw new Error('the account changed while it was buying')
       }
-      const outcome = await placeOrder(db, { ...who, access_version }, request, origin, nowMs, readmit).catch(
-        (error: unknown) => {
-          if (error instanceof Refusal) return error
-          throw error
-        },
-      )
+      const place = (order: NewOrder) => callPlaceOrder(db, order)
+      const outcome = await placeOrder(
+        place,
+        { ...who, access_version },
+        request,
+        origin,
+        nowMs,
+        readmit,
+      ).catch((error: unknown) => {
+        if (error instanceof Refusal) return error
+        throw error
+      })
       const isRefused = outcome instanceof Refusal
       if (!isRefused && outcome.kind === 'bought') usage.order(who, messageFrom(address), nowMs)
       evidence.add({

@@ -14,6 +14,7 @@ import { ownFiles } from './edge/public/public-files.ts'
 import { createEdge, type ServeRequest } from './edge/server.ts'
 import { type SignedFamilyDeps, signedFamily } from './edge/signed/signed-family.ts'
 import { createEvidenceWriter } from './orders/evidence.ts'
+import { placeInBatches } from './orders/order-batches.ts'
 import { systemClock } from './platform/clock.ts'
 import { createClockOffset } from './platform/clock-watch.ts'
 import { watchDatabaseIdentity } from './platform/database-identity.ts'
@@ -24,7 +25,14 @@ import type { Metrics } from './platform/metrics.ts'
 import type { Step } from './platform/shutdown.ts'
 import { watchWorkers } from './platform/worker-heartbeats.ts'
 import { createLinkVault } from './supply/gift-link.ts'
-import { listening, openAdmissionFrom, openKeyringFrom, type UntilAnswered, verifyKeysOf } from './wiring.ts'
+import {
+  countBatches,
+  listening,
+  openAdmissionFrom,
+  openKeyringFrom,
+  type UntilAnswered,
+  verifyKeysOf,
+} from './wiring.ts'
 
 const LOOK_AROUND_EVERY_MS = 2_000
 const REMIND_EVERY_MS = 60_000
@@ -93,6 +101,10 @@ export async function createApi(
     vault: createLinkVault(db, keyring),
     keyring,
     metrics,
+    place: placeInBatches(db, {
+      mode: config.SHOPWIRE_BATCHING,
+      onBatch: countBatches(metrics, 'place_order'),
+    }),
     problem,
     ...(parts.checkUrl && { checkUrl: parts.checkUrl }),
   })

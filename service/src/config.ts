@@ -81,6 +81,10 @@ const schema = z.object({
   SHOPWIRE_DATABASE_STATEMENT_MS: milliseconds.default(5_000).describe('longest statement'),
   SHOPWIRE_DATABASE_LOCK_MS: milliseconds.default(2_000).describe('longest wait for a lock'),
   SHOPWIRE_DATABASE_NAMED_STATEMENTS: flag('true').describe('false behind a transaction-pooling proxy'),
+  SHOPWIRE_BATCHING: z
+    .enum(['adaptive', 'off', 'always'])
+    .default('adaptive')
+    .describe('whether requests that come at the same time share calls to the database; always is for tests'),
   SHOPWIRE_ADMISSION: z
     .enum(['postgres', 'redis', 'redis-cluster'])
     .default('postgres')

@@ -13,7 +13,7 @@ import type { Timer } from './platform/durations.ts'
 import { type Keyring, localKeks, openKeyring, WrongEncryptionKey } from './platform/encryption.ts'
 import { verifyEncryptionKeys } from './platform/key-checks.ts'
 import type { Log } from './platform/log.ts'
-import type { Metrics } from './platform/metrics.ts'
+import type { BatchedCall, Metrics } from './platform/metrics.ts'
 import type { SchemaFolders } from './platform/schema-files.ts'
 import { schemaMismatch } from './platform/schema-version.ts'
 import { Unavailable } from './platform/trouble.ts'
@@ -233,8 +233,12 @@ export async function openAdmissionFrom(
     metrics
       ? measureAdmission(admission, metrics.admissionDuration.labels({ store: config.SHOPWIRE_ADMISSION }))
       : admission
+  const batching = {
+    batching: config.SHOPWIRE_BATCHING,
+    ...(metrics && { onBatch: countBatches(metrics, 'admit') }),
+  }
   if (config.SHOPWIRE_ADMISSION === 'postgres')
-    return measured(postgresAdmission(db, { limits, onError, onDataLost }))
+    return measured(postgresAdmission(db, { limits, ...batching, onError, onDataLost }))
   // Loaded only where it is used: a command should not wait for a driver that it does not need.
   const { redisAdmission } = await import('./access/admission-redis.ts')
   const admission = redisAdmission(db, {
@@ -242,10 +246,26 @@ export async function openAdmissionFrom(
     isCluster: config.SHOPWIRE_ADMISSION === 'redis-cluster',
     timeoutMs: config.SHOPWIRE_REDIS_TIMEOUT_MS,
     limits,
+    ...batching,
     onError,
     onDataLost,
   })
   return measured(admission)
+}
+
+export function countBatches(metrics: Metrics, call: BatchedCall): (size: number, mustWait: number) => void {
+  const [batches, calls, waiting] = [metrics.batches, metrics.batchedCalls, metrics.batchedCallsWaiting].map(
+    (counter) => counter.labels({ call }),
+  ) as [Counted, Counted, Counted]
+  return (size, mustWait) => {
+    batches.inc()
+    calls.inc(size)
+    if (mustWait > 0) waiting.inc(mustWait)
+  }
+}
+
+interface Counted {
+  inc(by?: number): void
 }
 
 function measureAdmission(admission: Admission, timer: Timer): Admission {

@@ -26,6 +26,7 @@ import { createFulfilment } from '../src/orders/fulfil.ts'
 import { FULFIL_QUEUE } from '../src/orders/fulfil-queue.ts'
 import { createPositionKeeper } from '../src/orders/keep-position.ts'
 import { eraseOldLinks } from '../src/orders/link-retention.ts'
+import { placeInBatches } from '../src/orders/order-batches.ts'
 import { hashCart, placeOrder } from '../src/orders/place-order.ts'
 import { createRefundRule } from '../src/orders/refund-rule.ts'
 import { restoreOwedJobs } from '../src/orders/waiting.ts'
@@ -174,12 +175,14 @@ test('every transaction locks rows in the documented order, and every locking st
   await configure('https://93.184.216.34/b')
 
   // Orders to both final states.
+  const alone = placeInBatches(db, { mode: 'off' })
+  const together = placeInBatches(db, { mode: 'always' })
   async function buy(...items: { id: string; qty?: number }[]) {
     count += 1
     const request = { items, idempotency_key: `lock-order-${count}` }
     const refuse = () => Promise.reject(new Error('the account changed'))
     const bought = await placeOrder(
-      db,
+      count % 2 === 0 ? alone : together,
       { account_id, key_id: 'test', access_version },
       request,
       { request_hash: hashCart(items), request_id: 'req_test', client_address: '192.0.2.1' },

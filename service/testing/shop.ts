@@ -19,6 +19,7 @@ import { createEdge, type EdgeDeps } from '../src/edge/server.ts'
 import { signedFamily } from '../src/edge/signed/signed-family.ts'
 import { createOperator } from '../src/operations/operator.ts'
 import { createEvidenceWriter } from '../src/orders/evidence.ts'
+import type { BatchingMode } from '../src/platform/batched.ts'
 import { type Clock, systemClock } from '../src/platform/clock.ts'
 import type { Db } from '../src/platform/db.ts'
 import { type Keyring, localKeks, openKeyring } from '../src/platform/encryption.ts'
@@ -178,9 +179,11 @@ export function createAdmission(
   kind: AdmissionKind,
   db: Db,
   limits: Partial<AdmissionLimits> = {},
+  batching: BatchingMode = 'adaptive',
 ): Admission {
   const options = {
     limits: { requestsMax: 120, ordersMax: 20, ...limits },
+    batching,
     onError: () => {},
     onDataLost: () => {},
   }

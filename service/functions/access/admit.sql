@@ -73,12 +73,8 @@ begin
     w.refused_count := 0;
   end if;
   -- Times that have left the window are at the front: they are in order.
-  while w.requests[1] <= now_ms - c_window_ms loop
-    w.requests := w.requests[2:];
-  end loop;
-  while w.orders[1] <= now_ms - c_window_ms loop
-    w.orders := w.orders[2:];
-  end loop;
+  w.requests := w.requests[width_bucket(now_ms - c_window_ms, w.requests) + 1:];
+  w.orders := w.orders[width_bucket(now_ms - c_window_ms, w.orders) + 1:];
   if cardinality(w.requests) >= p_requests_max then
     requests_wait := w.requests[cardinality(w.requests) - p_requests_max + 1] + c_window_ms - now_ms;
   end if;

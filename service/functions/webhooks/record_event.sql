@@ -1,5 +1,6 @@
 -- Writes an event and, when the account has an endpoint, its delivery and the job that sends it, in the transaction that makes the
--- event true. The endpoint's row is locked until the commit: a change of URL waits for it, and then cancels this delivery too.
+-- event true. The endpoint cannot end until the commit: a change of URL waits for it, and then cancels this delivery too. Workers that
+-- record attempts do not wait, and are not waited for.
 create or replace function record_event(
   p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamptz
 )
@@ -15,7 +16,7 @@ begin
     from webhook_endpoints e
    where e.account_id = p_account_id
      and e.ended_at is null
-     for share;
+     for key share;
   if found then
     insert into deliveries (account_id, endpoint_id, event_id, created_at, next_at)
     values (p_account_id, v_endpoint_id, p_event_id, p_created_at, clock_timestamp());

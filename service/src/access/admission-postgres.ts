@@ -1,8 +1,10 @@
 import { NONCE_KEPT_S_MIN } from '@shopwire/contract'
-import { type Db, sql, timed } from '../platform/db.ts'
+import { type BatchingMode, batched, MUST_WAIT, type MustWait } from '../platform/batched.ts'
+import { type Db, isRolledBack, sql, timed } from '../platform/db.ts'
 import { purgeAccessChanges } from './access-changes.ts'
 import type { Admission, AdmissionLimits, Attempt, Verdict } from './admission.ts'
 
+/** As rows of `admit`, and in arrays from `admit_many`. */
 interface AdmitRow {
   verdict: Verdict['kind']
   requests_used: number
@@ -14,11 +16,16 @@ interface AdmitRow {
 
 export interface PostgresAdmissionOptions {
   readonly limits: AdmissionLimits
+  readonly batching?: BatchingMode
+  onBatch?(size: number, mustWait: number): void
   onError(error: unknown): void
   onDataLost(): void
 }
 
 export const PURGE_EVERY_MS = 30_000
+/** Those of a trial, docs/decisions/0037. */
+const ADMIT_LANES = 2
+const ADMIT_BATCH_MAX = 32
 
 /** Admission in the database itself, by functions/access/admit.sql: nothing else to run. */
 export function postgresAdmission(db: Db, options: PostgresAdmissionOptions): Admission {
@@ -34,32 +41,60 @@ export function postgresAdmission(db: Db, options: PostgresAdmissionOptions): Ad
     await purge(db)
   }
 
-  return {
-    async admit(attempt) {
-      const row = await db.one<AdmitRow>(
-        timed(
-          'admit',
-          sql`
+  async function admitOne(attempt: Attempt): Promise<Verdict> {
+    const row = await db.one<AdmitRow>(
+      timed(
+        'admit',
+        sql`
         select verdict, requests_used, requests_oldest_ms, orders_used, orders_oldest_ms, wait_ms
           from admit(${attempt.account_id}, ${attempt.key_id}, ${attempt.nonce}, ${attempt.signed_at}, ${attempt.access_version},
                      ${attempt.isOrder}, ${limits.requestsMax}, ${limits.ordersMax})`,
-        ),
-      )
-      if (row.verdict !== 'admitted' && row.verdict !== 'limited') return { kind: row.verdict }
-      return {
-        kind: row.verdict,
-        epoch: 'database',
-        usage: {
-          requests: {
-            max: limits.requestsMax,
-            used: row.requests_used,
-            oldestLeavesMs: row.requests_oldest_ms,
-          },
-          orders: { max: limits.ordersMax, used: row.orders_used, oldestLeavesMs: row.orders_oldest_ms },
-          waitMs: row.wait_ms,
+      ),
+    )
+    return toVerdict(row, limits)
+  }
+
+  /** Of different accounts. */
+  async function admitMany(attempts: readonly Attempt[]): Promise<(Verdict | MustWait)[]> {
+    const of = <Name extends keyof Attempt>(name: Name) => attempts.map((attempt) => attempt[name])
+    const columns = await db.one<{ [Name in keyof AdmitRow]: (AdmitRow[Name] | null)[] }>(
+      timed(
+        'admit',
+        sql`
+        select verdicts as verdict, requests_used, requests_oldest_ms, orders_used, orders_oldest_ms, wait_ms
+          from admit_many(${of('account_id')}, ${of('key_id')}, ${of('nonce')}, ${of('signed_at')}, ${of('access_version')},
+                          ${of('isOrder')}, ${limits.requestsMax}, ${limits.ordersMax})`,
+      ),
+    )
+    return columns.verdict.map((verdict, n) => {
+      if (verdict === null) return MUST_WAIT
+      const at = <Name extends keyof AdmitRow>(name: Name) => columns[name]?.[n] as AdmitRow[Name]
+      return toVerdict(
+        {
+          verdict,
+          requests_used: at('requests_used'),
+          requests_oldest_ms: at('requests_oldest_ms'),
+          orders_used: at('orders_used'),
+          orders_oldest_ms: at('orders_oldest_ms'),
+          wait_ms: at('wait_ms'),
         },
-      }
-    },
+        limits,
+      )
+    })
+  }
+
+  return {
+    admit: batched<Attempt, Verdict>({
+      part: 'admission',
+      lanes: ADMIT_LANES,
+      sizeMax: ADMIT_BATCH_MAX,
+      keyOf: ({ account_id }) => account_id,
+      runOne: admitOne,
+      runMany: admitMany,
+      isUndone: isRolledBack,
+      ...(options.batching && { mode: options.batching }),
+      ...(options.onBatch && { onBatch: options.onBatch }),
+    }),
     // `admit` compares the access version with the account's own row, so there is no copy to update.
     announce: async () => {},
     async open() {
@@ -68,6 +103,23 @@ export function postgresAdmission(db: Db, options: PostgresAdmissionOptions): Ad
     },
     async close() {
       clearInterval(timer)
+    },
+  }
+}
+
+function toVerdict(row: AdmitRow, limits: AdmissionLimits): Verdict {
+  if (row.verdict !== 'admitted' && row.verdict !== 'limited') return { kind: row.verdict }
+  return {
+    kind: row.verdict,
+    epoch: 'database',
+    usage: {
+      requests: {
+        max: limits.requestsMax,
+        used: row.requests_used,
+        oldestLeavesMs: row.requests_oldest_ms,
+      },
+      orders: { max: limits.ordersMax, used: row.orders_used, oldestLeavesMs: row.orders_oldest_ms },
+      waitMs: row.wait_ms,
     },
   }
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import { type BatchingMode, batched, MUST_WAIT, type MustWait } from '../platform/batched.ts'
 import type { Db } from '../platform/db.ts'
 import { Unavailable } from '../platform/trouble.ts'
 import type { Admission, AdmissionLimits, Attempt, Verdict } from './admission.ts'
@@ -14,15 +15,25 @@ export interface RedisAdmissionOptions {
   readonly isCluster: boolean
   readonly timeoutMs: number
   readonly limits: AdmissionLimits
+  readonly batching?: BatchingMode
+  onBatch?(size: number, mustWait: number): void
   onError(error: Error): void
   onDataLost(): void
 }
 
 /** What the database has durably recorded ("witnessed") of a request when Redis is asked for the second time. */
-type Witnessed = 'nothing' | 'nonce' | 'refusal'
+type Witnessed = 'nonce' | 'refusal'
+interface Question {
+  readonly attempt: Attempt
+  readonly witnessed?: Witnessed
+  /** With a witnessed refusal: the time up to which requests are refused. */
+  readonly refusedTo?: number
+}
 type Reply = [verdict: string, epoch: string, ...numbers: number[]]
 type Client = (Redis | Cluster) & {
-  admit(...keysAndArguments: (string | number)[]): Promise<Reply>
+  /** In a cluster with the keys of one request; the client finds the server by the first of them. */
+  admit(...keysAndArguments: (string | number)[]): Promise<string[]>
+  admitMany(keyCount: number, ...keysAndArguments: (string | number)[]): Promise<string[]>
   startEpoch(slotStateKey: string): Promise<number>
   raiseAccessVersion(accessVersionKey: string, access_version: number, ttlS: number): Promise<number>
 }
@@ -32,6 +43,11 @@ const WATCH_EVERY_MS = 500
 /** Longer than any process caches a key (see known-keys.ts), so that an announcement outlives every cache it invalidates. */
 const ACCESS_VERSION_TTL_S = 3_600
 const SLOT_BATCH = 512
+/** In admission.lua. */
+const KEYS_PER_REQUEST = 6
+/** Those of a trial, docs/decisions/0037. */
+const ADMIT_LANES = 3
+const ADMIT_BATCH_MAX = 16
 /** One slot in each of sixteen ranges, so that every master of a cluster of up to that size is checked each time. */
 const WATCHED_SLOTS = Array.from({ length: 16 }, (_, n) => (n * SLOT_COUNT) / 16)
 /** A store in a new epoch admits no request for the rest of this second and the next two. */
@@ -94,44 +110,80 @@ export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admissio
     ).unref()
   }
 
-  function ask(attempt: Attempt, witnessed: Witnessed = 'nothing', refusedTo = 0): Promise<Reply> {
-    const own = `${PREFIX}:{${attempt.account_id}}`
-    return answered(
-      client.admit(
+  /** Requests of any accounts; in a cluster only one at a time. */
+  async function ask(questions: readonly Question[]): Promise<Reply[]> {
+    const keysAndArguments: (string | number)[] = []
+    for (const { attempt } of questions) {
+      const own = `${PREFIX}:{${attempt.account_id}}`
+      keysAndArguments.push(
         slotStateKey(slotOf(attempt.account_id)),
         `${own}:nonce:${attempt.key_id}:${attempt.nonce}`,
         `${own}:requests`,
         `${own}:orders`,
         `${own}:access-version`,
         `${own}:refusals`,
-        attempt.signed_at,
-        attempt.access_version,
-        attempt.epoch ?? '',
-        attempt.isOrder ? 1 : 0,
-        options.limits.requestsMax,
-        options.limits.ordersMax,
-        witnessed === 'nothing' ? '' : witnessed,
-        refusedTo,
+      )
+    }
+    keysAndArguments.push(options.limits.requestsMax, options.limits.ordersMax)
+    for (const { attempt, witnessed = '', refusedTo = 0 } of questions) {
+      const { signed_at, access_version, epoch = '', isOrder } = attempt
+      keysAndArguments.push(signed_at, access_version, epoch, isOrder ? 1 : 0, witnessed, refusedTo)
+    }
+    const replies = await answered(
+      questions.length === 1
+        ? client.admit(...keysAndArguments)
+        : client.admitMany(questions.length * KEYS_PER_REQUEST, ...keysAndArguments),
+    )
+    return replies.map(readReply)
+  }
+
+  async function askOne(question: Question): Promise<Reply> {
+    const [reply] = await ask([question])
+    return reply as Reply
+  }
+
+  async function admitOne(attempt: Attempt): Promise<Verdict> {
+    const reply = await askOne({ attempt })
+    const [verdict, epoch] = reply
+    const again = { ...attempt, epoch }
+    if (verdict === 'witness_refusal') {
+      const refusedTo = await witnessRefusal(db, attempt)
+      return toVerdict(await askOne({ attempt: again, witnessed: 'refusal', refusedTo }), options.limits)
+    }
+    if (verdict !== 'witness') return toVerdict(reply, options.limits)
+    const { isNew, refusedTo } = await witnessNonce(db, attempt)
+    if (!isNew) return { kind: 'replayed' }
+    return toVerdict(
+      await askOne(
+        refusedTo === null
+          ? { attempt: again, witnessed: 'nonce' }
+          : { attempt: again, witnessed: 'refusal', refusedTo },
       ),
+      options.limits,
+    )
+  }
+
+  /** What has to be witnessed asks again by itself: nothing was recorded for it yet. */
+  async function admitMany(attempts: readonly Attempt[]): Promise<(Verdict | MustWait)[]> {
+    const replies = await ask(attempts.map((attempt) => ({ attempt })))
+    return replies.map((reply) =>
+      reply[0].startsWith('witness') ? MUST_WAIT : toVerdict(reply, options.limits),
     )
   }
 
   return {
-    async admit(attempt) {
-      const [verdict, epoch, ...numbers] = await ask(attempt)
-      const again = { ...attempt, epoch }
-      if (verdict === 'witness_refusal') {
-        const refusedTo = await witnessRefusal(db, attempt)
-        return toVerdict(await ask(again, 'refusal', refusedTo), options.limits)
-      }
-      if (verdict !== 'witness') return toVerdict([verdict, epoch, ...numbers], options.limits)
-      const { isNew, refusedTo } = await witnessNonce(db, attempt)
-      if (!isNew) return { kind: 'replayed' }
-      return toVerdict(
-        refusedTo === null ? await ask(again, 'nonce') : await ask(again, 'refusal', refusedTo),
-        options.limits,
-      )
-    },
+    admit: batched<Attempt, Verdict>({
+      part: 'admission',
+      lanes: ADMIT_LANES,
+      sizeMax: ADMIT_BATCH_MAX,
+      runOne: admitOne,
+      runMany: admitMany,
+      // The script may have run up to some request of the batch, and whether it did is unknown.
+      isUndone: () => false,
+      // A cluster spreads keys over servers; what is sent at once to one of them is sent together anyway.
+      mode: options.isCluster ? 'off' : (options.batching ?? 'adaptive'),
+      ...(options.onBatch && { onBatch: options.onBatch }),
+    }),
     async announce(account_id, access_version) {
       await answered(connected(client, options))
       await answered(
@@ -161,7 +213,8 @@ export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admissio
 function connect(options: RedisAdmissionOptions): Client {
   const client = options.isCluster ? connectCluster(options) : connectSingle(options)
   client.on('error', options.onError)
-  client.defineCommand('admit', { numberOfKeys: 6, lua: ADMIT_LUA })
+  client.defineCommand('admit', { numberOfKeys: KEYS_PER_REQUEST, lua: ADMIT_LUA })
+  client.defineCommand('admitMany', { lua: ADMIT_LUA })
   client.defineCommand('startEpoch', { numberOfKeys: 1, lua: START_EPOCH_LUA })
   client.defineCommand('raiseAccessVersion', { numberOfKeys: 1, lua: RAISE_ACCESS_VERSION_LUA })
   return client as Client
@@ -264,6 +317,11 @@ async function answered<Result>(reply: Promise<Result>): Promise<Result> {
   } catch (error) {
     throw error instanceof Unavailable ? error : new Unavailable('admission', error)
   }
+}
+
+function readReply(text: string): Reply {
+  const [verdict = '', epoch = '', ...numbers] = text.split(' ')
+  return [verdict, epoch, ...numbers.map(Number)]
 }
 
 function toVerdict([kind, epoch, ...n]: Reply, limits: AdmissionLimits): Verdict {

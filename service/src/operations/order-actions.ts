@@ -4,7 +4,7 @@ import { findOrder, readWholeOrder, revealLinks } from '../orders/find-order.ts'
 import { cancelOrder, deliverByHand } from '../orders/finish.ts'
 import { assertOwnJournal } from '../orders/keep-position.ts'
 import { hashCart, type Outcome, placeOrder } from '../orders/place-order.ts'
-import { lockOrder } from '../orders/queries.ts'
+import { callPlaceOrder, lockOrder, type NewOrder } from '../orders/queries.ts'
 import { type RefundRule, releaseRefundRule, setRefundRule } from '../orders/refund-rule.ts'
 import { retryOrder } from '../orders/waiting.ts'
 import type { Db } from '../platform/db.ts'
@@ -35,7 +35,8 @@ export function orderActions(db: Db, vault: LinkVault, journal: Journal | undefi
           )
         }
         const attempt = { request_hash: hashCart(request.items), request_id: null, client_address: null }
-        const result = await placeOrder({ commit: tx.one }, buyer, request, attempt, nowMs, changed)
+        const place = (order: NewOrder) => callPlaceOrder({ commit: tx.one }, order)
+        const result = await placeOrder(place, buyer, request, attempt, nowMs, changed)
         const id = result.kind === 'bought' ? result.order.id : result.order_id
         return { result, target: id, details: { account_id, kind: result.kind } }
       }),

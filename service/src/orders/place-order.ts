@@ -6,12 +6,12 @@ import {
   QTY_DEFAULT,
   RETRY_AFTER_STORE_CLOSED_S,
 } from '@shopwire/contract'
-import type { Db } from '../platform/db.ts'
 import { newId } from '../platform/ids.ts'
 import { Refusal, refuse, Unavailable } from '../platform/trouble.ts'
 import { cartColumns } from '../quotes/price-cart.ts'
 import { totalExceeded } from '../quotes/quote.ts'
-import { callPlaceOrder, type Placed } from './queries.ts'
+import type { Place } from './order-batches.ts'
+import type { Placed } from './queries.ts'
 
 /** The paying account, and the access version with which its request was admitted. */
 export interface Buyer {
@@ -40,7 +40,7 @@ const READMISSIONS_MAX = 3
  * same key is safe. `readmit` returns the buyer as it is now, or refuses it.
  */
 export async function placeOrder(
-  db: Pick<Db, 'commit'>,
+  place: Place,
   first: Buyer,
   request: OrderRequest,
   attempt: Attempt,
@@ -58,7 +58,7 @@ export async function placeOrder(
   }
   let { account_id, key_id, access_version } = first
   for (let n = 0; n <= READMISSIONS_MAX; n += 1) {
-    const placed = await callPlaceOrder(db, { ...order, account_id, key_id, access_version })
+    const placed = await place({ ...order, account_id, key_id, access_version })
     if (placed.verdict === 'bought') return { kind: 'bought', order: present(placed, request.items, nowMs) }
     if (placed.verdict === 'earlier') return { kind: 'earlier', order_id: placed.order_id }
     if (placed.verdict !== 'changed') throw refusalOf(placed)

@@ -1,4 +1,5 @@
 import type { OrderLine, OrderStatus, OrderSummary } from '@shopwire/contract'
+import { MUST_WAIT, type MustWait } from '../platform/batched.ts'
 import { type Db, type Queryable, sql, type Tx, timed } from '../platform/db.ts'
 import type { CartColumns } from '../quotes/price-cart.ts'
 
@@ -64,6 +65,52 @@ export const callPlaceOrder = (db: Pick<Db, 'commit'>, order: NewOrder) =>
                        ${order.client_address})`,
     ),
   )
+
+interface PlacedTogether {
+  readonly verdicts: (Placed['verdict'] | 'busy')[]
+  readonly order_ids: string[]
+  readonly totals_cents: number[]
+  readonly names: string[]
+  readonly unit_prices_cents: number[]
+  readonly details: string[]
+}
+
+/** Orders of different accounts, in one transaction. One that would have to wait is not placed: its answer is MUST_WAIT. */
+export async function callPlaceOrders(
+  db: Pick<Db, 'commit'>,
+  orders: readonly NewOrder[],
+): Promise<(Placed | MustWait)[]> {
+  const of = <Name extends keyof NewOrder>(name: Name) => orders.map((order) => order[name])
+  const carts = orders.map(({ cart }) => cart)
+  const placed = await db.commit<PlacedTogether>(
+    timed(
+      'place_order',
+      sql`
+    select verdicts, order_ids, totals_cents, names, unit_prices_cents, details
+      from place_orders(${of('account_id')}, ${of('access_version')}, ${of('key_id')}, ${of('order_id')},
+                        ${of('transfer_id')}, ${of('event_id')}, ${of('created_at')}, ${of('idempotency_key')},
+                        ${of('request_hash')}, ${of('request_id')}, ${of('client_address')},
+                        ${carts.flatMap(({ ids }, n) => ids.map(() => n + 1))}, ${carts.flatMap(({ ids }) => ids.map((_, n) => n + 1))},
+                        ${carts.flatMap(({ ids }) => ids)}, ${carts.flatMap(({ qtys }) => qtys)},
+                        ${carts.flatMap(({ expected }) => expected)})`,
+    ),
+  )
+  let linesBefore = 0
+  return carts.map(({ ids }, n) => {
+    const first = linesBefore
+    linesBefore += ids.length
+    const verdict = placed.verdicts[n] as Placed['verdict'] | 'busy'
+    if (verdict === 'busy') return MUST_WAIT
+    return {
+      verdict,
+      order_id: placed.order_ids[n] as string,
+      total_cents: placed.totals_cents[n] as number,
+      names: placed.names.slice(first, linesBefore),
+      unit_prices_cents: placed.unit_prices_cents.slice(first, linesBefore),
+      details: placed.details[n] as string,
+    }
+  })
+}
 
 export const selectOrder = (db: Queryable, account_id: string, id: string) =>
   db.maybeOne<OrderRow & { lines: OrderLineRow[] }>(

@@ -138,10 +138,14 @@ export function watchDatabaseIdentity(db: Db, log: Log, metrics: Metrics): Ident
   const looking = every(LOOK_EVERY_MS, look, (error) =>
     log.warn({ err: error }, 'the identity of the database could not be read'),
   )
-  const isConfirmed = batched<void, boolean>(BATCH_MAX, async (asked) => {
-    const { confirmed } = await db.one<{ confirmed: boolean }>(sql`
-      select database_is_confirmed() as confirmed`)
-    return asked.map(() => confirmed)
+  const isConfirmed = batched<void, boolean>({
+    part: 'database',
+    sizeMax: BATCH_MAX,
+    async runMany(asked) {
+      const { confirmed } = await db.one<{ confirmed: boolean }>(sql`
+        select database_is_confirmed() as confirmed`)
+      return asked.map(() => confirmed)
+    },
   })
   return {
     async start() {

@@ -249,10 +249,23 @@ function control(client: pg.PoolClient, command: 'begin' | 'commit' | 'rollback'
   })
 }
 
-/** An error that the server reported leaves the session in a known state; any other error may not. */
-function leavesSessionInDoubt(error: unknown): error is Unavailable {
-  return error instanceof Unavailable && !(error.cause instanceof pg.DatabaseError)
+/**
+ * Whether a statement that is a whole transaction certainly did nothing. Not when the server is being stopped: it may say so after
+ * the commit.
+ */
+export function isRolledBack(error: unknown): boolean {
+  const reported = error instanceof Unavailable ? error.cause : error
+  return reported instanceof pg.DatabaseError && !/^(08|57P|58|XX)/.test(reported.code ?? '')
 }
+
+/** An error that the server reported leaves the session in a known state, unless it ends it; any other error may not. */
+function leavesSessionInDoubt(error: unknown): error is Unavailable {
+  if (!(error instanceof Unavailable)) return false
+  return !(error.cause instanceof pg.DatabaseError) || ENDS_SESSION.test(error.cause.code ?? '')
+}
+
+/** Ended by an administrator, by a crash or a shutdown of the server, or for idleness. */
+const ENDS_SESSION = /^(08|57P0[1235]|25P03)/
 
 function typeParser(oid: number, format?: 'text' | 'binary') {
   if (oid === INT8_OID) return safeInteger

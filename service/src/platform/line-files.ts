@@ -56,18 +56,22 @@ export function openLineFiles({ dir, kind, nowMs }: LineFilesOptions): LineFiles
     await abandoned?.file.close().catch(() => {})
   }
 
-  const write = batched<Batch, void>(BATCH_MAX, async (batches) => {
-    const text = batches.flatMap(({ lines }) => lines.map(sealLine)).join('')
-    if (text === '') return batches.map(() => undefined)
-    try {
-      const file = await fileOf(dayOf(nowMs()))
-      await file.appendFile(text)
-      if (batches.some(({ isDurable }) => isDurable)) await file.datasync()
-    } catch (error) {
-      await abandonFile()
-      throw new Unavailable('journal', error)
-    }
-    return batches.map(() => undefined)
+  const write = batched<Batch, void>({
+    part: 'journal',
+    sizeMax: BATCH_MAX,
+    async runMany(batches) {
+      const text = batches.flatMap(({ lines }) => lines.map(sealLine)).join('')
+      if (text === '') return batches.map(() => undefined)
+      try {
+        const file = await fileOf(dayOf(nowMs()))
+        await file.appendFile(text)
+        if (batches.some(({ isDurable }) => isDurable)) await file.datasync()
+      } catch (error) {
+        await abandonFile()
+        throw new Unavailable('journal', error)
+      }
+      return batches.map(() => undefined)
+    },
   })
 
   const note = (lines: readonly string[]) => write({ lines, isDurable: false })

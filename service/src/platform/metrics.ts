@@ -86,6 +86,10 @@ export const SUPPLIER_OUTCOMES = [
 ] as const
 export type SupplierOutcome = (typeof SUPPLIER_OUTCOMES)[number]
 
+/** What is combined into batches, platform/batched.ts. */
+export const BATCHED_CALLS = ['admit', 'place_order'] as const
+export type BatchedCall = (typeof BATCHED_CALLS)[number]
+
 export const QUEUES = ['fulfil', 'deliver'] as const
 const API: readonly ProcessKind[] = ['api']
 const WORKER: readonly ProcessKind[] = ['worker']
@@ -270,6 +274,26 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
       labels: { limit: ['all', 'address'] },
     }),
     admissionDuration,
+    batches: counter(API, {
+      name: 'shopwire_batches_total',
+      help: 'Calls to the database or to Redis that carried one or more requests of callers.',
+      action:
+        'Divide shopwire_batched_calls_total by it: 1 at rest, up to 16 or 32 when this process is busy.',
+      labels: { call: BATCHED_CALLS },
+    }),
+    batchedCalls: counter(API, {
+      name: 'shopwire_batched_calls_total',
+      help: 'Requests of callers that those calls carried.',
+      action: 'None: see shopwire_batches_total.',
+      labels: { call: BATCHED_CALLS },
+    }),
+    batchedCallsWaiting: counter(API, {
+      name: 'shopwire_batched_calls_waiting_total',
+      help: 'Requests that were taken out of a batch because they had to wait for something of their account.',
+      action:
+        'A large share means that one account is used by many processes at once, or that something holds its rows for long.',
+      labels: { call: BATCHED_CALLS },
+    }),
     liveStreams: reading(DASHBOARD, {
       name: 'shopwire_dashboard_live_streams',
       help: 'Pages of the dashboard that are open and told of changes.',

@@ -72,9 +72,21 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
   // Many endpoints do the same reads and writes: those made at one moment are sent to the database together.
   const shared: Shared = {
     ...deps,
-    read: batched(BATCH_MAX, (endpoints: readonly EndpointKey[]) => selectDestinations(db, endpoints)),
-    freeze: batched(BATCH_MAX, (bodies: readonly FrozenBody[]) => freezeBodies(db, bodies)),
-    record: batched(BATCH_MAX, (attempts: readonly Attempt[]) => recordAttempts(db, attempts)),
+    read: batched({
+      part: 'database',
+      sizeMax: BATCH_MAX,
+      runMany: (endpoints: readonly EndpointKey[]) => selectDestinations(db, endpoints),
+    }),
+    freeze: batched({
+      part: 'database',
+      sizeMax: BATCH_MAX,
+      runMany: (bodies: readonly FrozenBody[]) => freezeBodies(db, bodies),
+    }),
+    record: batched({
+      part: 'database',
+      sizeMax: BATCH_MAX,
+      runMany: (attempts: readonly Attempt[]) => recordAttempts(db, attempts),
+    }),
   }
 
   return async (job) => {

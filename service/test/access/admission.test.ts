@@ -2,16 +2,25 @@ import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Admission, Attempt, Verdict } from '../../src/access/admission.ts'
 import { createAccount } from '../../src/accounts/account.ts'
+import type { BatchingMode } from '../../src/platform/batched.ts'
 import { sql } from '../../src/platform/db.ts'
 import { type AdmissionState, admissionState } from '../../testing/admission-state.ts'
 import { openTestDatabase, type TestDatabase } from '../../testing/database.ts'
-import { type AdmissionKind, admissionKinds, createAdmission } from '../../testing/shop.ts'
+import { type AdmissionKind, createAdmission } from '../../testing/shop.ts'
 
 /** With Redis a nonce recorded in the database is checked twice, and concurrent ones are recorded too. */
 const IN_FLIGHT_MAX = 50
 
-/** One suite for every kind of admission store: all have to behave the same. */
-describe.each(admissionKinds)('admission in %s', (kind: AdmissionKind) => {
+const settings: [AdmissionKind, BatchingMode][] = [
+  ['postgres', 'adaptive'],
+  ['postgres', 'always'],
+  ['redis', 'adaptive'],
+  ['redis', 'always'],
+  ['redis-cluster', 'off'],
+]
+
+/** One suite for every kind of admission store, batched or not: all have to behave the same. */
+describe.each(settings)('admission in %s, batches %s', (kind, batching) => {
   let database: TestDatabase
   let admission: Admission
   let other: Admission
@@ -19,9 +28,9 @@ describe.each(admissionKinds)('admission in %s', (kind: AdmissionKind) => {
   beforeAll(async () => {
     database = await openTestDatabase()
     state = admissionState(kind, database)
-    admission = createAdmission(kind, database.db)
+    admission = createAdmission(kind, database.db, {}, batching)
     // A second client acts as a second process: no decision may depend on state of one process.
-    other = createAdmission(kind, database.db)
+    other = createAdmission(kind, database.db, {}, batching)
     await admission.open()
     await other.open()
   })

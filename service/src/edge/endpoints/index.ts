@@ -1,4 +1,5 @@
 import type { LiveCatalogue } from '../../catalogue/live-catalogue.ts'
+import { type Place, placeInBatches } from '../../orders/order-batches.ts'
 import type { Db } from '../../platform/db.ts'
 import type { Keyring } from '../../platform/encryption.ts'
 import type { Metrics } from '../../platform/metrics.ts'
@@ -19,6 +20,7 @@ export interface EndpointDeps {
   readonly vault: LinkVault
   readonly keyring: Keyring
   readonly metrics: Pick<Metrics, 'orderRequests'>
+  readonly place?: Place
   /** Why this process cannot serve callers well though the database answers; undefined when it can. */
   problem?(): string | undefined
   /** Returns the URL as it will be connected to, or refuses it. The service's own rules by default. */
@@ -32,6 +34,7 @@ export const allEndpoints = ({
   vault,
   keyring,
   metrics,
+  place = placeInBatches(db),
   problem = () => undefined,
   checkUrl = checkWebhookUrl,
 }: EndpointDeps): Endpoint[] => [
@@ -41,7 +44,7 @@ export const allEndpoints = ({
   getCatalogue(catalogue),
   getCatalogueItem(catalogue),
   postQuote(db),
-  postOrders(db, vault, metrics),
+  postOrders(db, place, vault, metrics),
   getOrders(db),
   getOrder(db, vault),
   getWebhook(db),

@@ -1,7 +1,8 @@
 import { clientAddress, type Evidence } from '../../orders/evidence.ts'
+import type { Place } from '../../orders/order-batches.ts'
 import { hashCart, placeOrder } from '../../orders/place-order.ts'
 import { listOrders, readOrder } from '../../orders/read-orders.ts'
-import type { Db, Queryable } from '../../platform/db.ts'
+import type { Queryable } from '../../platform/db.ts'
 import type { Metrics } from '../../platform/metrics.ts'
 import { assert, refuse } from '../../platform/trouble.ts'
 import type { LinkVault } from '../../supply/gift-link.ts'
@@ -10,7 +11,12 @@ import { answer, endpoint } from './endpoint.ts'
 /** On an answer that repeats an earlier purchase. */
 const REPLAYED = { 'idempotent-replayed': 'true' }
 
-export const postOrders = (db: Db, vault: LinkVault, metrics: Pick<Metrics, 'orderRequests'>) =>
+export const postOrders = (
+  db: Queryable,
+  place: Place,
+  vault: LinkVault,
+  metrics: Pick<Metrics, 'orderRequests'>,
+) =>
   endpoint('postOrders', async ({ caller, body, nowMs, readmit, request_id, address, note }) => {
     const client_address = clientAddress(address())
     const request_hash = hashCart(body.items)
@@ -19,7 +25,7 @@ export const postOrders = (db: Db, vault: LinkVault, metrics: Pick<Metrics, 'ord
     note(evidence)
     let buyer = caller
     const origin = { request_hash, request_id, client_address }
-    const outcome = await placeOrder(db, caller, body, origin, nowMs, async () => {
+    const outcome = await placeOrder(place, caller, body, origin, nowMs, async () => {
       buyer = await readmit()
       return buyer
     })

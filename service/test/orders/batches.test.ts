@@ -1,0 +1,376 @@
+import { randomBytes } from 'node:crypto'
+import fc from 'fast-check'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { getAccount } from '../../src/accounts/account.ts'
+import { readRules, verifyData } from '../../src/operations/verify.ts'
+import { placeInBatches } from '../../src/orders/order-batches.ts'
+import { hashCart } from '../../src/orders/place-order.ts'
+import { callPlaceOrder, callPlaceOrders, type NewOrder, type Placed } from '../../src/orders/queries.ts'
+import { MUST_WAIT } from '../../src/platform/batched.ts'
+import { type Db, isRolledBack, sql } from '../../src/platform/db.ts'
+import { newId } from '../../src/platform/ids.ts'
+import { Unavailable } from '../../src/platform/trouble.ts'
+import { cartColumns } from '../../src/quotes/price-cart.ts'
+import { queueTest, setEndpoint } from '../../src/webhooks/endpoint.ts'
+import { INVARIANTS } from '../../src/wiring.ts'
+import { itemOf, putItems } from '../../testing/items.ts'
+import { openShop, type Shop } from '../../testing/shop.ts'
+
+const HERE = 'https://93.184.216.34/hook'
+/** Each run compares up to 16 carts. */
+const RUNS = process.env.SHOPWIRE_LONG ? 12_500 : 150
+
+let shop: Shop
+let db: Db
+let blocker: pg.Client
+/** Sees the others' sessions as they are now, which a session inside a transaction does not. */
+let watcher: pg.Client
+const items = {
+  cheap: '500000000000000001',
+  dear: '500000000000000002',
+  hidden: '500000000000000003',
+  gone: '500000000000000004',
+  empty: '500000000000000005',
+}
+
+beforeAll(async () => {
+  shop = await openShop()
+  db = shop.db
+  await putItems(db, [
+    itemOf(items.cheap, { price_cents: 100 }),
+    itemOf(items.dear, { price_cents: 90_000 }),
+    itemOf(items.hidden, { is_for_sale: false }),
+    itemOf(items.gone, { available_until: new Date(Date.now() - 60_000) }),
+    itemOf(items.empty),
+  ])
+  blocker = new pg.Client({ connectionString: shop.database.superuserUrl })
+  await blocker.connect()
+  watcher = new pg.Client({ connectionString: shop.database.superuserUrl })
+  await watcher.connect()
+  await blocker.query('update items set has_supply = false where id = $1', [items.empty])
+})
+afterAll(async () => {
+  await blocker.query('update items set has_supply = true')
+  await blocker.end()
+  await watcher.end()
+  const findings = await verifyData(db, await readRules(INVARIANTS), () => {})
+  await shop.close()
+  expect(findings.filter(({ violations }) => violations > 0)).toEqual([])
+})
+
+/** An account with money, and with an endpoint whose job is there, or without. */
+async function newAccount({ hasEndpoint = true } = {}): Promise<string> {
+  const { id } = await shop.operator.createAccount('Batched')
+  await shop.operator.fundAccount(id, { amount_cents: 100_000, reference: `opening ${id}` })
+  if (hasEndpoint) {
+    const endpoint = { account_id: id, url: HERE, set_by: 'test' }
+    await db.transaction((tx) => setEndpoint(tx, shop.keyring, endpoint, Date.now()))
+    await db.transaction((tx) => queueTest(tx, id, Date.now()))
+  }
+  return id
+}
+
+async function orderOf(
+  account_id: string,
+  idempotency_key = randomBytes(8).toString('hex'),
+): Promise<NewOrder> {
+  const { access_version } = await getAccount(db, account_id)
+  return orderWith({ account_id, access_version, idempotency_key, cart: [{ id: items.cheap, qty: 2 }] })
+}
+
+interface Cart {
+  readonly account_id: string
+  readonly access_version: number
+  readonly idempotency_key: string
+  readonly cart: { id: string; qty: number; expected_price_cents?: number }[]
+}
+
+function orderWith({ account_id, access_version, idempotency_key, cart }: Cart): NewOrder {
+  const nowMs = Date.now()
+  return {
+    account_id,
+    access_version,
+    key_id: 'test',
+    order_id: newId('ord', nowMs),
+    transfer_id: newId('tr', nowMs),
+    event_id: newId('evt', nowMs),
+    created_at: new Date(nowMs),
+    idempotency_key,
+    request_hash: hashCart(cart),
+    cart: cartColumns(cart),
+    request_id: newId('req', nowMs),
+    client_address: '192.0.2.1',
+  }
+}
+
+async function ordersOf(account_id: string): Promise<number> {
+  const { count } = await db.one<{ count: number }>(
+    sql`select count(*) as count from orders where account_id = ${account_id}`,
+  )
+  return count
+}
+
+/** Holds rows with this statement while the work runs. */
+async function holding<Result>(statement: string, work: () => Promise<Result>): Promise<Result> {
+  await blocker.query('begin')
+  await blocker.query(statement)
+  try {
+    return await work()
+  } finally {
+    await blocker.query('rollback')
+  }
+}
+
+test('carts of several accounts are bought together, each with its own order, debit, event and jobs', async () => {
+  const accounts = await Promise.all([newAccount(), newAccount({ hasEndpoint: false }), newAccount()])
+  const orders = await Promise.all(accounts.map((id) => orderOf(id)))
+  const placed = (await callPlaceOrders(db, orders)) as Placed[]
+  expect(placed.map(({ verdict }) => verdict)).toEqual(['bought', 'bought', 'bought'])
+  expect(placed.map(({ order_id }) => order_id)).toEqual(orders.map(({ order_id }) => order_id))
+  const balances = await db.many(sql`select balance_cents from balances where account_id = any (${accounts})`)
+  expect(balances).toEqual(accounts.map(() => ({ balance_cents: 99_800 })))
+})
+
+test.each([
+  [false, 'on the key of transfers', '23505'],
+  [true, 'on the job of its endpoint', '21000'],
+])(
+  'the same account twice in one call, endpoint %s, fails as a whole %s: nothing is written',
+  async (hasEndpoint, _why, code) => {
+    const [one, other] = await Promise.all([newAccount({ hasEndpoint }), newAccount({ hasEndpoint })])
+    const orders = [await orderOf(one), await orderOf(other), await orderOf(one)]
+    const error = await callPlaceOrders(db, orders).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ code })
+    expect(isRolledBack(error)).toBe(true)
+    expect(await Promise.all([one, other].map(ordersOf))).toEqual([0, 0])
+  },
+)
+
+test.each([
+  ['balance', (id: string) => `select from balances where account_id = '${id}' for update`],
+  ['endpoint', (id: string) => `select from webhook_endpoints where account_id = '${id}' for update`],
+  ['job of the endpoint', (id: string) => `select from jobs where account_id = '${id}' for update`],
+])(
+  'somebody holds the %s of one account: it waits, and the others are served at once',
+  async (_what, held) => {
+    const [stuck, ...free] = (await Promise.all([newAccount(), newAccount(), newAccount()])) as [
+      string,
+      ...string[],
+    ]
+    const place = placeInBatches(db, { mode: 'always' })
+    let isStuckDone = false
+    const waiting = await holding(held(stuck), async () => {
+      const orders = await Promise.all([stuck, ...free].map((id) => orderOf(id)))
+      const [first, ...others] = orders.map(place) as [Promise<Placed>, ...Promise<Placed>[]]
+      void first.finally(() => {
+        isStuckDone = true
+      })
+      expect((await Promise.all(others)).map(({ verdict }) => verdict)).toEqual(['bought', 'bought'])
+      expect(isStuckDone).toBe(false)
+      return { first }
+    })
+    expect((await waiting.first).verdict).toBe('bought')
+  },
+)
+
+test('workers that record attempts on an endpoint hold up no order of its account', async () => {
+  const account_id = await newAccount()
+  const order = await orderOf(account_id)
+  await holding(
+    `select from webhook_endpoints where account_id = '${account_id}' for no key update`,
+    async () => {
+      expect((await callPlaceOrder(db, order)).verdict).toBe('bought')
+      expect(await callPlaceOrders(db, [await orderOf(account_id)])).toMatchObject([{ verdict: 'bought' }])
+    },
+  )
+})
+
+test('one idempotency key raced through batches and alone, by two processes, buys once', async () => {
+  const accounts = await Promise.all([newAccount(), newAccount(), newAccount()])
+  const placers = [
+    placeInBatches(db, { mode: 'always' }),
+    placeInBatches(db),
+    placeInBatches(db, { mode: 'off' }),
+  ]
+  for (let round = 0; round < 10; round += 1) {
+    const verdicts = await Promise.all(
+      accounts.map(async (account_id) => {
+        const orders = await Promise.all(
+          Array.from({ length: 12 }, () => orderOf(account_id, `raced in round ${round}`)),
+        )
+        return Promise.all(orders.map((order, n) => (placers[n % 3] as (typeof placers)[0])(order)))
+      }),
+    )
+    for (const placed of verdicts) {
+      expect(placed.filter(({ verdict }) => verdict === 'bought')).toHaveLength(1)
+      expect(new Set(placed.map(({ order_id }) => order_id)).size).toBe(1)
+    }
+  }
+})
+
+test('a batch whose session ends is unavailable to all of its callers; repeated, each key buys once', async () => {
+  const accounts = await Promise.all([newAccount(), newAccount(), newAccount()])
+  const orders = await Promise.all(accounts.map((id) => orderOf(id)))
+  const place = placeInBatches(db, { mode: 'always' })
+  const ends = await holding('lock table transfers in access exclusive mode', async () => {
+    const lost = Promise.allSettled(orders.map(place))
+    await expect
+      .poll(async () => {
+        const { rowCount } = await watcher.query(
+          `select pg_terminate_backend(pid) from pg_stat_activity
+            where datname = current_database() and wait_event_type = 'Lock' and query like '%place_orders(%'`,
+        )
+        return rowCount
+      })
+      .toBe(1)
+    return lost
+  })
+  expect(ends.map((end) => end.status === 'rejected' && end.reason instanceof Unavailable)).toEqual([
+    true,
+    true,
+    true,
+  ])
+  expect(await Promise.all(accounts.map(ordersOf))).toEqual([0, 0, 0])
+  expect((await Promise.all(orders.map(place))).map(({ verdict }) => verdict)).toEqual([
+    'bought',
+    'bought',
+    'bought',
+  ])
+  expect(await Promise.all(accounts.map(ordersOf))).toEqual([1, 1, 1])
+})
+
+/** Everything that an order writes, but for the moments at which it was written. */
+const STATE = `
+  select jsonb_build_object(
+    'orders', (select jsonb_agg(to_jsonb(o) order by o.account_id, o.id) from orders o where o.account_id = any ($1)),
+    'lines', (select jsonb_agg(to_jsonb(l) order by l.account_id, l.order_id, l.n) from order_lines l where l.account_id = any ($1)),
+    'transfers', (select jsonb_agg(to_jsonb(t) order by t.account_id, t.seq) from transfers t where t.account_id = any ($1)),
+    'balances', (select jsonb_agg(to_jsonb(b) order by b.account_id) from balances b where b.account_id = any ($1)),
+    'events', (select jsonb_agg(to_jsonb(e) order by e.account_id, e.id) from events e where e.account_id = any ($1)),
+    'deliveries', (select jsonb_agg(to_jsonb(d) - 'next_at' order by d.account_id, d.event_id)
+                     from deliveries d where d.account_id = any ($1)),
+    'jobs', (select jsonb_agg(to_jsonb(j) - 'run_at' order by j.account_id, j.queue, j.subject)
+               from jobs j where j.account_id = any ($1))) as state`
+
+const line = fc.record({
+  id: fc.constantFrom(...[items.cheap, items.cheap, items.cheap, items.dear, ...Object.values(items)], '599'),
+  qty: fc.integer({ min: 1, max: 10 }),
+  expected_price_cents: fc.option(fc.constantFrom(100, 100, 90_000, 7), { nil: undefined, freq: 3 }),
+})
+const situation = fc.record({
+  balance_cents: fc.constantFrom(0, 100, 1_000, 100_000, 10_000_000),
+  hasEndpoint: fc.boolean(),
+  isCurrent: fc.integer({ min: 0, max: 9 }).map((n) => n > 0),
+  earlier: fc.constantFrom('nothing' as const, 'nothing' as const, 'same' as const, 'other' as const),
+  cart: fc.uniqueArray(line, { minLength: 1, maxLength: 5, selector: ({ id }) => id }),
+})
+
+test('a batch decides and writes what the same carts one by one would have', async () => {
+  const client = new pg.Client({ connectionString: shop.database.superuserUrl })
+  await client.connect()
+  // Inside one transaction that is never committed.
+  const inside: Pick<Db, 'commit'> = {
+    commit: async <Row extends object>({ text, values }: { text: string; values: readonly unknown[] }) =>
+      (await client.query({ text, values: [...values], types: { getTypeParser: numbers } })).rows[0] as Row,
+  }
+  const seen = new Set<string>()
+  const property = fc.asyncProperty(
+    fc.array(situation, { minLength: 1, maxLength: 16 }),
+    fc.integer({ min: 0, max: 7 }).map((n) => n > 0),
+    async (situations, isOpen) => {
+      await client.query('begin')
+      try {
+        const ids = situations.map((_, n) => `acc_model${n}`)
+        await client.query(
+          `insert into accounts (id, name, created_at) select id, 'Model', now() from unnest($1::text[]) id`,
+          [ids],
+        )
+        await client.query(
+          'insert into balances (account_id, balance_cents) select a, b from unnest($1::text[], $2::bigint[]) as t (a, b)',
+          [ids, situations.map(({ balance_cents }) => balance_cents + 100)],
+        )
+        const withEndpoint = ids.filter((_, n) => situations[n]?.hasEndpoint)
+        await client.query(
+          `insert into webhook_endpoints (account_id, id, url, set_by, created_at)
+           select a, 'ep_' || a, 'https://example.com', 'test', now() from unnest($1::text[]) a`,
+          [withEndpoint],
+        )
+        const { rows } = await client.query<{ id: string; access_version: string }>(
+          'select id, access_version from accounts where id = any ($1)',
+          [ids],
+        )
+        const versions = new Map(rows.map((row) => [row.id, Number(row.access_version)]))
+        const orders = situations.map(({ cart, isCurrent }, n) => {
+          const account_id = ids[n] as string
+          const access_version = (versions.get(account_id) ?? 0) + (isCurrent ? 0 : 1)
+          const wanted = cart.map(({ id, qty, expected_price_cents }) => ({
+            id,
+            qty,
+            ...(expected_price_cents !== undefined && { expected_price_cents }),
+          }))
+          return orderWith({ account_id, access_version, idempotency_key: 'model', cart: wanted })
+        })
+        for (const [n, { earlier }] of situations.entries()) {
+          const order = orders[n] as NewOrder
+          const access_version = versions.get(order.account_id) ?? 0
+          const before = orderWith({
+            account_id: order.account_id,
+            access_version,
+            idempotency_key: earlier === 'nothing' ? 'another' : 'model',
+            cart: [{ id: items.cheap, qty: 1 }],
+          })
+          await callPlaceOrder(
+            inside,
+            earlier === 'same' ? { ...before, request_hash: order.request_hash } : before,
+          )
+        }
+        if (!isOpen) await client.query('update store_state set is_open = false')
+        await client.query('savepoint one_by_one')
+        const single: Placed[] = []
+        for (const order of orders) single.push(await callPlaceOrder(inside, order))
+        const expected = await client.query(STATE, [ids])
+        await client.query('rollback to savepoint one_by_one')
+        const together = await callPlaceOrders(inside, orders)
+        const actual = await client.query(STATE, [ids])
+        expect(together.map(essential)).toEqual(single.map(essential))
+        expect(actual.rows).toEqual(expected.rows)
+        for (const { verdict } of single) seen.add(verdict)
+      } finally {
+        await client.query('rollback')
+      }
+    },
+  )
+  await fc.assert(property, { numRuns: RUNS })
+  await client.end()
+  expect([...seen].sort()).toEqual([
+    'bought',
+    'changed',
+    'conflict',
+    'earlier',
+    'insufficient_funds',
+    'item_unavailable',
+    'order_total_exceeded',
+    'price_changed',
+    'store_closed',
+  ])
+})
+
+/** What the service uses of an answer. */
+function essential(placed: Placed | typeof MUST_WAIT) {
+  if (placed === MUST_WAIT) return placed
+  const { verdict, order_id, total_cents, names, unit_prices_cents, details } = placed
+  if (verdict === 'bought') return { verdict, order_id, total_cents, names, unit_prices_cents }
+  if (verdict === 'earlier' || verdict === 'conflict') return { verdict, order_id }
+  if (verdict === 'item_unavailable' || verdict === 'price_changed') return { verdict, details }
+  if (verdict === 'changed' || verdict === 'store_closed') return { verdict }
+  return { verdict, total_cents }
+}
+
+/** As the service reads them. */
+function numbers(oid: number): (text: string) => unknown {
+  if (oid === 20) return Number
+  if (oid === 1016) return (text) => (textsOf(text) as string[]).map(Number)
+  return pg.types.getTypeParser(oid) as (text: string) => unknown
+}
+const textsOf = pg.types.getTypeParser(1016 as number, 'text') as (text: string) => unknown
