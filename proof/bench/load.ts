@@ -1,7 +1,9 @@
 import { execFile, spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { BASE_PATH } from '@shopwire/contract'
 import { type Key, nowS, type ServerProcess, type SigningOptions, signedHeaders } from '@shopwire/harness'
 import { median } from './figures.ts'
 
@@ -13,6 +15,16 @@ export interface Unsigned {
   readonly target: string
   /** JSON in ASCII. */
   readonly body?: string
+}
+
+/** A new purchase of these items, one of each. */
+export function unsignedOrder(item_ids: readonly string[]): Unsigned {
+  const items = item_ids.map((id) => ({ id }))
+  return {
+    method: 'POST',
+    target: `${BASE_PATH}/orders`,
+    body: JSON.stringify({ idempotency_key: randomBytes(16).toString('hex'), items }),
+  }
 }
 
 export interface RequestFile {
@@ -34,7 +46,7 @@ export interface Result {
 }
 
 const SCRIPT = fileURLToPath(new URL('./load.lua', import.meta.url))
-const CONNECTIONS = 64
+export const CONNECTIONS = 64
 const THREADS = 1
 const WRITE_EVERY = 1_000
 
@@ -95,11 +107,12 @@ export async function runLoad(
   server: Target,
   requests: RequestFile & { readonly isOnce: boolean },
   seconds: number,
+  connections = CONNECTIONS,
 ): Promise<Result> {
   const cpuMsBefore = server.cpuMs()
   const { stdout: printed } = await promisify(execFile)('wrk', [
     `--threads=${THREADS}`,
-    `--connections=${CONNECTIONS}`,
+    `--connections=${connections}`,
     `--duration=${seconds}s`,
     '--timeout=10s',
     `--script=${SCRIPT}`,
@@ -115,7 +128,7 @@ export async function runLoad(
     'requests' | 'us' | 'p50_us' | 'p99_us' | 'not_2xx' | 'socket_errors',
     number
   >
-  if (requests.isOnce && seen.requests + CONNECTIONS > requests.count) {
+  if (requests.isOnce && seen.requests + connections > requests.count) {
     throw new Error(`${requests.count} signed requests were too few for ${seconds} s`)
   }
   if (seen.not_2xx > 0 || seen.socket_errors > 0 || seen.requests === 0) {

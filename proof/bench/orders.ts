@@ -1,10 +1,9 @@
 import { execFile } from 'node:child_process'
-import { randomBytes, randomInt } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { BASE_PATH } from '@shopwire/contract'
 import { findPostgres } from '@shopwire/engines'
 import { type ApiProcess, familyCpuMs } from '@shopwire/harness'
 import pg from 'pg'
@@ -12,10 +11,12 @@ import { type BenchKey, type BenchSystem, startBenchSystem } from './bench-syste
 import { besideDashboards } from './dashboard/open-dashboards.ts'
 import { median, quantile, rounded, say } from './figures.ts'
 import { createClient } from './growth/client.ts'
-import { assertWrk, runLoad, type Unsigned, writeRequests } from './load.ts'
+import { assertWrk, runLoad, unsignedOrder, writeRequests } from './load.ts'
+import { watchMachine } from './machine.ts'
 import type { BenchOptions } from './options.ts'
+import { bareScript, batchedScript, type Script } from './orders/scripts.ts'
 import { printProfile, profileWhile } from './profile.ts'
-import { accountIdSql, cart, cartSql, type ShopSize, seed } from './seed.ts'
+import { cart, type ShopSize, seed } from './seed.ts'
 
 /** A way to place orders, and what is known of its speed. */
 interface Contender {
@@ -32,17 +33,22 @@ interface Speed {
   readonly perSecond: number
   readonly p50Ms: number
   readonly p99Ms: number
-  /** CPU time for one order. */
+  /** CPU time for one order, of each part. */
   readonly apiUs: number
   readonly postgresUs: number
+  readonly redisUs: number
+  readonly loadUs: number
+  /** The part of the processors' time in which nothing ran, from 0 to 1. */
+  readonly idle: number
 }
 
 const SIZE: ShopSize = { accounts: 1_000, orders: 10_000, items: 2_000 }
 /** How many of the accounts buy. Making a key takes a process, so not all have one. */
 const BUYERS = 200
-const TARGET = `${BASE_PATH}/orders`
-/** As many as one API process has, SHOPWIRE_DATABASE_CONNECTIONS. */
-const DATABASE_CONNECTIONS = 10
+/** As many connections as one API process has, SHOPWIRE_DATABASE_CONNECTIONS. */
+const ONE_BY_ONE: Script = { name: 'bare', connections: 10, ordersPerCall: 1 }
+/** As many as the service sends together, and over as many connections, orders/order-batches.ts. */
+const TOGETHER: Script = { name: 'batched', connections: 3, ordersPerCall: 16 }
 const WARM_UP_SECONDS = 3
 const SETTLE_MS = 500
 const LOOK_EVERY_MS = 10
@@ -67,11 +73,18 @@ export async function orders({ seconds, rounds, profile, worker, dashboards }: B
     const onRedis = await system.startApi('redis')
     const onPostgres = await system.startApi('postgres')
     await system.beginMemory()
-    const script = bareScript(await captureStatement(system, onRedis), system.keys)
-    writeFileSync(`${system.folder}/bare.sql`, script)
+    const shop = { size: SIZE, buyers: BUYERS, keys: system.keys }
+    const script = bareScript(shop, await captureStatement(system, onRedis))
+    writeFileSync(`${system.folder}/${ONE_BY_ONE.name}.sql`, script)
+    writeFileSync(`${system.folder}/${TOGETHER.name}.sql`, batchedScript(shop, TOGETHER))
     const http = (server: ApiProcess) => (length: number) => overHttp(system, server, length)
     const contenders: Contender[] = [
-      { name: 'a  pgbench', run: (length) => bare(system, length), speeds: [] },
+      { name: 'a  pgbench', run: (length) => bare(system, ONE_BY_ONE, length), speeds: [] },
+      {
+        name: `a  pgbench, ${TOGETHER.ordersPerCall} a call`,
+        run: (length) => bare(system, TOGETHER, length),
+        speeds: [],
+      },
       { name: 'b  HTTP, Redis', server: onRedis, run: http(onRedis), speeds: [] },
       { name: 'b  HTTP, PostgreSQL', server: onPostgres, run: http(onPostgres), speeds: [] },
     ]
@@ -84,7 +97,8 @@ export async function orders({ seconds, rounds, profile, worker, dashboards }: B
     }
     if (dashboards > 0) {
       const beside = await besideDashboards(system, dashboards)
-      contenders.push({
+      // Right after what it is compared with.
+      contenders.splice(3, 0, {
         name: 'd  b on Redis, dashboards',
         isBeside: true,
         run: (length) => beside(() => http(onRedis)(length)),
@@ -92,19 +106,42 @@ export async function orders({ seconds, rounds, profile, worker, dashboards }: B
       })
     }
     say(`warming them up; ${worker ? 'in a and b' : 'throughout'} nothing fulfils the orders, jobs pile up`)
-    for (const contender of contenders) await contender.run(WARM_UP_SECONDS)
-    for (let round = 1; round <= rounds; round += 1) {
-      for (const { name, run, speeds } of contenders) {
-        const speed = await run(seconds)
-        speeds.push(speed)
-        say(`round ${round}  ${name.padEnd(NAME_WIDTH)}${columns(speed)}`)
-      }
-    }
+    await runRounds(contenders, rounds, seconds)
     if (profile) await printProfiles(contenders, seconds)
-    print(contenders)
+    say(
+      'giving every buyer a webhook endpoint: each order now has a delivery, and wakes the job that sends it',
+    )
+    await giveEndpoints(system)
+    const withEndpoints: Contender[] = [
+      { name: 'e  pgbench', run: (length) => bare(system, ONE_BY_ONE, length), speeds: [] },
+      { name: 'e  HTTP, Redis', run: http(onRedis), speeds: [] },
+    ]
+    await runRounds(withEndpoints, rounds, seconds)
+    print(contenders, withEndpoints)
   } finally {
     await system.stop()
   }
+}
+
+async function runRounds(contenders: readonly Contender[], rounds: number, seconds: number): Promise<void> {
+  for (const contender of contenders) await contender.run(WARM_UP_SECONDS)
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const { name, run, speeds } of contenders) {
+      const speed = await run(seconds)
+      speeds.push(speed)
+      say(`round ${round}  ${name.padEnd(NAME_WIDTH)}${columns(speed)}`)
+    }
+  }
+}
+
+/** As the service would: one for each buyer, and nobody delivers. */
+async function giveEndpoints({ owner, keys }: BenchSystem): Promise<void> {
+  await owner.query(
+    `insert into webhook_endpoints (account_id, id, url, set_by, created_at)
+     select a, 'ep_bench' || n, 'https://receiver.example/hook', 'bench', now()
+       from unnest($1::text[]) with ordinality as t (a, n)`,
+    [keys.map(({ account_id }) => account_id)],
+  )
 }
 
 /**
@@ -139,46 +176,20 @@ async function captureStatement(system: BenchSystem, server: ApiProcess): Promis
   return text
 }
 
-/**
- * The captured statement for pgbench: each parameter becomes an expression that makes a fresh value. The service sends values
- * ready made, so this side does a little more.
- */
-function bareScript(statement: string, keys: readonly BenchKey[]): string {
-  const [{ access_version }] = keys as [BenchKey]
-  const id = (prefix: string) => `'${prefix}_' || left(replace(gen_random_uuid()::text, '-', ''), 26)`
-  const parameters = [
-    accountIdSql(`:buyer * ${SIZE.accounts / BUYERS}`),
-    String(access_version),
-    `'${keys[0]?.id}'`,
-    id('ord'),
-    id('tr'),
-    id('evt'),
-    `date_trunc('milliseconds', clock_timestamp())`,
-    'gen_random_uuid()::text',
-    'sha256(gen_random_uuid()::text::bytea)',
-    `array[${cartSql(':first', SIZE.items).join(', ')}]`,
-    'array[1, 1, 1]',
-    'array[null, null, null]::bigint[]',
-    id('req'),
-    `'203.0.113.7'`,
-  ]
-  const places = new Set(statement.match(/\$\d+/g))
-  if (!statement.includes('place_order(') || places.size !== parameters.length) {
-    throw new Error(`the order statement is not the one this benchmark was written for:\n${statement}`)
-  }
-  const text = statement.replace(/\$(\d+)/g, (_, n) => parameters[Number(n) - 1] as string)
-  return `\\set buyer random(1, ${BUYERS})\n\\set first random(0, ${SIZE.items - 1})\n${text.trim().replace(/\s*\n\s*/g, ' ')};\n`
-}
-
-async function bare(system: BenchSystem, seconds: number): Promise<Speed> {
+/** What pgbench does with a script: so many orders with each call. */
+async function bare(
+  system: BenchSystem,
+  { name, connections, ordersPerCall }: Script,
+  seconds: number,
+): Promise<Speed> {
   const { folder } = system
   const own = join(findPostgres(), 'pgbench')
   const args = [
     '--no-vacuum',
     '--protocol=prepared',
-    `--client=${DATABASE_CONNECTIONS}`,
+    `--client=${connections}`,
     `--time=${seconds}`,
-    `--file=${folder}/bare.sql`,
+    `--file=${folder}/${name}.sql`,
     '--log',
     `--log-prefix=${folder}/bare-log`,
     system.database.appUrl,
@@ -186,17 +197,18 @@ async function bare(system: BenchSystem, seconds: number): Promise<Speed> {
   const { result, ...used } = await counted(system, () =>
     promisify(execFile)(existsSync(own) ? own : 'pgbench', args),
   )
-  const [, orders] = /actually processed: (\d+)/.exec(result.stdout) ?? []
-  const [, perSecond] = /tps = ([\d.]+)/.exec(result.stdout) ?? []
-  assertBought('pgbench', used.bought, Number(orders))
+  const [, calls] = /actually processed: (\d+)/.exec(result.stdout) ?? []
+  const [, callsPerSecond] = /tps = ([\d.]+)/.exec(result.stdout) ?? []
+  const orders = ordersPerCall * Number(calls)
+  assertBought(`pgbench, ${name}`, used.bought, orders)
   const times = takeTimes(folder)
   return {
-    orders: Number(orders),
-    perSecond: Number(perSecond),
+    ...used,
+    orders,
+    perSecond: ordersPerCall * Number(callsPerSecond),
     p50Ms: quantile(times, 0.5),
     p99Ms: quantile(times, 0.99),
     apiUs: Number.NaN,
-    postgresUs: used.postgresUs,
   }
 }
 
@@ -221,25 +233,46 @@ async function overHttp(system: BenchSystem, server: ApiProcess, seconds: number
   )
   assertBought('HTTP', used.bought, result.requests)
   return {
+    ...used,
     orders: result.requests,
     perSecond: result.perSecond,
     p50Ms: result.p50Ms,
     p99Ms: result.p99Ms,
     apiUs: result.cpuUs,
-    postgresUs: used.postgresUs,
   }
 }
 
-/** What the work bought, and what that cost PostgreSQL. */
-async function counted<Result>(system: BenchSystem, work: () => Promise<Result>) {
-  const { postgres } = system
+/** What the work bought, and what that cost. */
+interface Used {
+  readonly bought: number
+  readonly postgresUs: number
+  readonly redisUs: number
+  readonly loadUs: number
+  readonly idle: number
+}
+
+async function counted<Result>(
+  system: BenchSystem,
+  work: () => Promise<Result>,
+): Promise<Used & { result: Result }> {
+  const { postgres, redis } = system
+  const cpuMs = () => [familyCpuMs(postgres.pid()), familyCpuMs(redis?.pid())] as const
   const ordersBefore = await countOrders(system)
-  const cpuMsBefore = familyCpuMs(postgres.pid())
-  const result = await work()
+  const [postgresBefore, redisBefore] = cpuMs()
+  const { result, loadMs, idle } = await watchMachine(work)
   // Requests that wrk left unanswered are finished first, or they would fall into the next run.
   await sleep(SETTLE_MS)
   const bought = (await countOrders(system)) - ordersBefore
-  return { result, bought, postgresUs: (1000 * (familyCpuMs(postgres.pid()) - cpuMsBefore)) / bought }
+  const [postgresAfter, redisAfter] = cpuMs()
+  const each = (ms: number) => (1000 * ms) / bought
+  return {
+    result,
+    bought,
+    postgresUs: each(postgresAfter - postgresBefore),
+    redisUs: each(redisAfter - redisBefore),
+    loadUs: each(loadMs),
+    idle,
+  }
 }
 
 async function countOrders({ owner }: BenchSystem): Promise<number> {
@@ -263,14 +296,7 @@ async function besideWorker(system: BenchSystem, run: () => Promise<Speed>): Pro
   }
 }
 
-function order(): Unsigned {
-  const items = cart(randomInt(SIZE.items), SIZE.items).map((id) => ({ id }))
-  return {
-    method: 'POST',
-    target: TARGET,
-    body: JSON.stringify({ idempotency_key: randomBytes(16).toString('hex'), items }),
-  }
-}
+const order = () => unsignedOrder(cart(randomInt(SIZE.items), SIZE.items))
 
 async function printProfiles(contenders: readonly Contender[], seconds: number): Promise<void> {
   for (const { name, server, run } of contenders) {
@@ -279,37 +305,46 @@ async function printProfiles(contenders: readonly Contender[], seconds: number):
   }
 }
 
-function print(contenders: readonly Contender[]): void {
+function print(contenders: readonly Contender[], withEndpoints: readonly Contender[]): void {
   say(`\n${''.padEnd(NAME_WIDTH)}${HEADINGS}`)
-  const medians = contenders.map(({ speeds }) => medianSpeed(speeds))
-  for (const [n, { name }] of contenders.entries()) {
-    say(`${name.padEnd(NAME_WIDTH)}${columns(medians[n] as Speed)}`)
+  for (const { name, speeds } of [...contenders, ...withEndpoints]) {
+    say(`${name.padEnd(NAME_WIDTH)}${columns(medianSpeed(speeds))}`)
   }
   const of = (those: readonly Contender[]) => those.map(({ speeds }) => speeds)
-  const [bareSpeeds, ...others] = of(contenders.filter(({ isBeside }) => !isBeside)) as [
+  const [one, many, ...others] = of(contenders.filter(({ isBeside }) => !isBeside)) as [
+    Speed[],
     Speed[],
     ...Speed[][],
   ]
   // Neighbours in time are compared: what slowed down a whole round says nothing about the service.
   const paired = (speeds: readonly Speed[], base: readonly Speed[]) =>
     rounded(median(speeds.map(({ perSecond }, n) => perSecond / (base[n] as Speed).perSecond)))
-  const [ratio, ratio_postgres, ratio_worker] = others.map((speeds) => paired(speeds, bareSpeeds))
+  const [ratio, ratio_postgres, ratio_worker] = others.map((speeds) => paired(speeds, one))
   const [kept] = of(contenders.filter(({ isBeside }) => isBeside)).map((speeds) =>
     paired(speeds, others[0] as Speed[]),
   )
-  const [onBare, onHttp] = medians as [Speed, Speed]
+  const [bareWith, httpWith] = of(withEndpoints) as [Speed[], Speed[]]
+  const onHttp = medianSpeed(others[0] as Speed[])
   say('')
   say(
     JSON.stringify({
       bench: 'orders',
       ratio,
       ratio_postgres,
+      ratio_endpoints: paired(httpWith, bareWith),
+      of_batched_bare: paired(others[0] as Speed[], many),
       ...(ratio_worker === undefined ? {} : { ratio_worker }),
       ...(kept === undefined ? {} : { kept }),
-      bare_per_s: rounded(onBare.perSecond, 0),
+      bare_per_s: rounded(medianSpeed(one).perSecond, 0),
+      batched_bare_per_s: rounded(medianSpeed(many).perSecond, 0),
       http_per_s: rounded(onHttp.perSecond, 0),
       p50_ms: rounded(onHttp.p50Ms, 2),
       p99_ms: rounded(onHttp.p99Ms, 2),
+      api_us: rounded(onHttp.apiUs, 0),
+      postgres_us: rounded(onHttp.postgresUs, 0),
+      redis_us: rounded(onHttp.redisUs, 0),
+      load_us: rounded(onHttp.loadUs, 0),
+      idle: rounded(onHttp.idle),
     }),
   )
 }
@@ -323,19 +358,34 @@ function medianSpeed(speeds: readonly Speed[]): Speed {
     p99Ms: of('p99Ms'),
     apiUs: of('apiUs'),
     postgresUs: of('postgresUs'),
+    redisUs: of('redisUs'),
+    loadUs: of('loadUs'),
+    idle: of('idle'),
   }
 }
 
 const NAME_WIDTH = 25
-const HEADINGS = ['  orders/s', '   p50 ms', '   p99 ms', '  API CPU us', '  PostgreSQL CPU us'].join('')
+const HEADINGS = [
+  '  orders/s',
+  '   p50 ms',
+  '   p99 ms',
+  '  CPU us: API',
+  '  PostgreSQL',
+  '  Redis',
+  '   load',
+  '  idle',
+].join('')
 
-function columns({ perSecond, p50Ms, p99Ms, apiUs, postgresUs }: Speed): string {
+function columns({ perSecond, p50Ms, p99Ms, apiUs, postgresUs, redisUs, loadUs, idle }: Speed): string {
   const whole = (value: number) => (Number.isNaN(value) ? '-' : value.toFixed(0))
   return [
     whole(perSecond).padStart(10),
     p50Ms.toFixed(2).padStart(9),
     p99Ms.toFixed(2).padStart(9),
-    whole(apiUs).padStart(12),
-    whole(postgresUs).padStart(19),
+    whole(apiUs).padStart(13),
+    whole(postgresUs).padStart(12),
+    whole(redisUs).padStart(7),
+    whole(loadUs).padStart(7),
+    `${whole(100 * idle)} %`.padStart(6),
   ].join('')
 }

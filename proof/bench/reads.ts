@@ -190,20 +190,23 @@ function print(contenders: readonly Contender[]): void {
   for (const [n, { name }] of contenders.entries()) {
     say(`${name.padEnd(NAME_WIDTH)} ${columns(medians[n] as Result)}`)
   }
+  const [a = Number.NaN] = medians.map(({ perSecond }) => perSecond)
+  // Neighbours in time are compared: what slowed down a whole round says nothing about the service.
+  const [bare, floorPostgres, onPostgres, floorRedis, onRedis] = contenders.map(({ results }) => results) as [
+    Result[],
+    Result[],
+    Result[],
+    Result[],
+    Result[],
+  ]
+  const paired = (results: readonly Result[], base: readonly Result[]) =>
+    rounded(median(results.map(({ perSecond }, n) => perSecond / (base[n] as Result).perSecond)))
   const kept = contenders
     .filter(({ isBeside }) => isBeside)
     .map(({ admission, results }) => {
       const without = contenders.find((one) => one.isService && one.admission === admission)?.results ?? []
-      const shares = results.map(({ perSecond }, n) => perSecond / (without[n] as Result).perSecond)
-      return [`kept_${admission}`, rounded(median(shares))] as const
+      return [`kept_${admission}`, paired(results, without)] as const
     })
-  const [a, bPostgres, cPostgres, bRedis, cRedis] = medians.map(({ perSecond }) => perSecond) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-  ]
   say(
     a < BARE_PER_SECOND_MIN
       ? `wrk drove the bare server at less than ${BARE_PER_SECOND_MIN}/s: this machine is slow, or busy with other work.`
@@ -213,10 +216,10 @@ function print(contenders: readonly Contender[]): void {
   say(
     JSON.stringify({
       bench: 'reads',
-      ratio_redis: rounded(cRedis / bRedis),
-      ratio_postgres: rounded(cPostgres / bPostgres),
-      of_bare_redis: rounded(cRedis / a),
-      of_bare_postgres: rounded(cPostgres / a),
+      ratio_redis: paired(onRedis, floorRedis),
+      ratio_postgres: paired(onPostgres, floorPostgres),
+      of_bare_redis: paired(onRedis, bare),
+      of_bare_postgres: paired(onPostgres, bare),
       ...Object.fromEntries(kept),
     }),
   )

@@ -4,6 +4,7 @@ import { dashboard } from './dashboard.ts'
 import { growth } from './growth.ts'
 import { type BenchOptions, scales, webhookParts } from './options.ts'
 import { orders } from './orders.ts'
+import { processes } from './processes.ts'
 import { queue } from './queue.ts'
 import { reads } from './reads.ts'
 import { restock } from './restock.ts'
@@ -12,6 +13,7 @@ import { webhooks } from './webhooks.ts'
 const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<void>>> = {
   reads,
   orders,
+  processes,
   growth,
   webhooks,
   dashboard,

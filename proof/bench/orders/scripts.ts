@@ -1,0 +1,78 @@
+import type { BenchKey } from '../bench-system.ts'
+import { accountIdSql, cartSql, type ShopSize } from '../seed.ts'
+
+/** A script of pgbench, and how it is driven. */
+export interface Script {
+  readonly name: string
+  readonly connections: number
+  readonly ordersPerCall: number
+}
+
+export interface ScriptShop {
+  readonly size: ShopSize
+  /** How many of the accounts have keys; they lie evenly among the others. */
+  readonly buyers: number
+  readonly keys: readonly BenchKey[]
+}
+
+/**
+ * The captured statement for pgbench: each parameter becomes an expression that makes a fresh value. The service sends values
+ * ready made, so this side does a little more.
+ */
+export function bareScript({ size, buyers, keys }: ScriptShop, statement: string): string {
+  const parameters = [
+    ...freshOrder(accountIdSql(`:buyer * ${size.accounts / buyers}`), keys),
+    `array[${cartSql(':first', size.items).join(', ')}]`,
+    'array[1, 1, 1]',
+    'array[null, null, null]::bigint[]',
+    ...freshOrigin(),
+  ]
+  const places = new Set(statement.match(/\$\d+/g))
+  if (!statement.includes('place_order(') || places.size !== parameters.length) {
+    throw new Error(`the order statement is not the one this benchmark was written for:\n${statement}`)
+  }
+  const text = statement.replace(/\$(\d+)/g, (_, n) => parameters[Number(n) - 1] as string)
+  return `\\set buyer random(1, ${buyers})\n${firstItem(size)}${text.trim().replace(/\s*\n\s*/g, ' ')};\n`
+}
+
+/**
+ * The limit of placing orders together: the service's statement for many, driven bare. Every connection has accounts of its own, so
+ * that none finds a balance held by another.
+ */
+export function batchedScript({ size, keys }: ScriptShop, { connections, ordersPerCall }: Script): string {
+  const perConnection = Math.floor(size.accounts / connections)
+  const apart = Math.floor(perConnection / ordersPerCall)
+  const account = accountIdSql(
+    `1 + :client_id * ${perConnection} + (:first + n * ${apart}) % ${perConnection}`,
+  )
+  const perOrder = [...freshOrder(account, keys), ...freshOrigin()]
+  const items = cartSql(`(:first + 7 * (l / 3)) % ${size.items}`, size.items)
+  const perLine = ['l / 3 + 1', 'l % 3 + 1', `(array[${items.join(', ')}])[l % 3 + 1]`, '1', 'null::bigint']
+  const arrays = [
+    ...perOrder.map((value) => `array(select ${value} from generate_series(0, ${ordersPerCall - 1}) n)`),
+    ...perLine.map((value) => `array(select ${value} from generate_series(0, ${3 * ordersPerCall - 1}) l)`),
+  ]
+  return `${firstItem(size)}select verdicts, order_ids, totals_cents, names, unit_prices_cents, details from place_orders(${arrays.join(', ')});\n`
+}
+
+const firstItem = ({ items }: ShopSize) => `\\set first random(0, ${items - 1})\n`
+
+const id = (prefix: string) => `'${prefix}_' || left(replace(gen_random_uuid()::text, '-', ''), 26)`
+
+/** From the account to the hash of the cart, in the order of both functions' parameters. */
+function freshOrder(account: string, keys: readonly BenchKey[]): string[] {
+  const [key] = keys as [BenchKey]
+  return [
+    account,
+    `${key.access_version}::bigint`,
+    `'${key.id}'`,
+    id('ord'),
+    id('tr'),
+    id('evt'),
+    `date_trunc('milliseconds', clock_timestamp())`,
+    'gen_random_uuid()::text',
+    'sha256(gen_random_uuid()::text::bytea)',
+  ]
+}
+
+const freshOrigin = () => [id('req'), `'203.0.113.7'`]
