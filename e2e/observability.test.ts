@@ -66,7 +66,7 @@ test.concurrent('an empty pool shows within 15 s and is gone within 30 s of a lo
   expect(line).toMatchObject({ outcome: 'waiting_for_stock', links_missing: 1, next: 'parked' })
   await shop.stock(item, 2)
   const goneMs = await untilMetric(worker, 'shopwire_pools_empty', (value) => value === 0, GONE_MS_MAX)
-  expect((await buyer.readOrder(port(), id)).status).toBe('delivered')
+  await expect.poll(async () => (await buyer.readOrder(port(), id)).status).toBe('delivered')
   await annotate(`seen after ${seenMs} ms, gone after ${goneMs} ms`)
 })
 
@@ -92,7 +92,7 @@ test.concurrent('a supplier that times out shows within 15 s and is gone within 
   })
   supplier.release()
   const goneMs = await untilMetric(worker, unsettled, (value) => value === 0, GONE_MS_MAX)
-  expect((await buyer.readOrder(port(), id)).status).toBe('delivered')
+  await expect.poll(async () => (await buyer.readOrder(port(), id)).status).toBe('delivered')
   await annotate(`seen after ${seenMs} ms, gone after ${goneMs} ms`)
   await supplier.close()
 })

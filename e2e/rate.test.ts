@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RATE_WINDOW_S, REQUESTS_PER_WINDOW_MAX } from '@shopwire/contract'
+import { until } from '@shopwire/engines'
 import { type Key, START_MS_MAX, type System, sign, startSystem } from '@shopwire/harness'
 import { afterAll, beforeAll, test } from 'vitest'
 import { type Answer, connect, exchange } from './support/connection.ts'
 import { type Outcome, startLoad, tally } from './support/load.ts'
 
-/** Long enough to see two windows end; the short form sees one. */
+/** Long enough to see two windows end; the short form sees one. On a slow machine a flood lasts until they have been filled. */
 const FLOOD_MS = process.env.SHOPWIRE_E2E_SHORT === '1' ? 65_000 : 130_000
+const FILLED_MS_MAX = 60_000
 const BURSTS_SEEN = 1 + Math.floor(FLOOD_MS / 60_000)
 /** Around the start and every end of a window, when requests are admitted, the flood is as fast as it can be. */
 const FULL_SPEED_MS = 5_000
@@ -45,16 +47,21 @@ test.concurrent.for(kinds)(
     }
     const load = startLoad({ ports, connectionsPerPort: 4, request: () => ping(key), pauseMs })
     await sleep(FLOOD_MS)
+    const isAdmitted = ({ status }: Outcome) => status === 200
+    // The limit is also guaranteed: whatever the flood, every window is filled.
+    await until(
+      () => load.outcomes.filter(isAdmitted).length >= REQUESTS_PER_WINDOW_MAX * BURSTS_SEEN,
+      FILLED_MS_MAX,
+      () => `only ${load.outcomes.filter(isAdmitted).length} requests were admitted`,
+    )
     const outcomes = await load.stop()
-    const admitted = outcomes.filter(({ status }) => status === 200)
+    const admitted = outcomes.filter(isAdmitted)
     expect(Object.keys(tally(outcomes)).sort()).toEqual(['200', '429 rate_limited'])
     const shortestMs = shortestTimeFor(REQUESTS_PER_WINDOW_MAX + 1, admitted)
     await annotate(
       `${outcomes.length} sent, ${admitted.length} admitted; 121 took ${shortestMs.toFixed(1)} ms`,
     )
     expect(shortestMs).toBeGreaterThanOrEqual(WINDOW_MS_MIN)
-    // The limit is also guaranteed: whatever the flood, every window is filled.
-    expect(admitted.length).toBeGreaterThanOrEqual(REQUESTS_PER_WINDOW_MAX * BURSTS_SEEN)
     expect(new Set(admitted.map(({ port }) => port)).size).toBe(ports.length)
   },
 )

@@ -20,8 +20,9 @@ export function settingsFor(
   }
 }
 
+/** For the operator's commands, which wait for a busy machine. */
 export function ownerSettings({ ownerUrl }: ProvisionedDatabase): Settings {
-  return { SHOPWIRE_DATABASE_OWNER_URL: ownerUrl }
+  return { SHOPWIRE_DATABASE_OWNER_URL: ownerUrl, SHOPWIRE_DATABASE_CONNECT_MS: '30000' }
 }
 
 export function newEncryptionKey(id: string): string {

@@ -4,13 +4,14 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { BASE_PATH } from '@shopwire/contract'
 import { createAuthority, isInPublicNetwork } from '@shopwire/engines'
-import type { ApiProcess } from '@shopwire/harness'
+import { type ApiProcess, familyCpuMs } from '@shopwire/harness'
 import { type BenchSystem, startBenchSystem } from './bench-system.ts'
 import { median, quantile, rounded, say } from './figures.ts'
 import { createClient } from './growth/client.ts'
+import { watchMachine } from './machine.ts'
 import type { BenchOptions, WebhookPart } from './options.ts'
 import { printProfile, profileWhile } from './profile.ts'
-import { recordEvents, seedEndpoints } from './webhooks/endpoints.ts'
+import { recordEvents, recordOrderEvents, seedEndpoints, seedOrders } from './webhooks/endpoints.ts'
 import { benchAgainInPublicNetwork, type Receiver, startReceiver } from './webhooks/start-receiver.ts'
 
 /** By number of the account: those that answer, those that do not, and those that only get catalogue changes. */
@@ -23,8 +24,10 @@ const KEYS = 1
 /** One worker's slots, and how many events each sends at once. */
 const ENDPOINTS_AT_ONCE = 64
 const ATTEMPTS_AT_ONCE = 4
+const BUSY = Array.from({ length: ENDPOINTS_AT_ONCE }, (_, n) => HEALTHY.firstAccount + n)
 /** More than a worker delivers in a run. */
-const BACKLOG_PER_SECOND = 6_000
+const BACKLOG_PER_SECOND = 9_000
+const WARM_UP_SECONDS = 1
 const EVENTS_PER_SECOND = 100
 const ASKS_PER_SECOND = 100
 const QUIET_SECONDS = 20
@@ -33,7 +36,8 @@ const LATE_S_MAX = 30
 const DIRECTORY = fileURLToPath(new URL('./webhooks/', import.meta.url))
 
 /**
- * How fast one worker delivers, compared with a loop that posts the same bytes and records nothing; what receivers that hang,
+ * How fast one worker delivers events of orders, compared with a loop that posts such bytes and records nothing, and with one that
+ * records only what survives a crash; what receivers that hang,
  * drip or never end do to the others; and what announcing a catalogue change to 100,000 endpoints does to the API.
  */
 export async function webhooks(options: BenchOptions): Promise<void> {
@@ -65,62 +69,127 @@ export async function webhooks(options: BenchOptions): Promise<void> {
   }
 }
 
+/** Each round on the same events: without any record, with the least record that survives a crash, and by the worker. */
 async function measureSpeed(
   system: BenchSystem,
   receiver: Receiver,
   { seconds, rounds, profile }: BenchOptions,
 ): Promise<Record<string, number>> {
-  const ratios: number[] = []
-  const speeds: { bare: number; ours: number }[] = []
+  const backlog = Math.ceil((BACKLOG_PER_SECOND * (seconds + WARM_UP_SECONDS)) / ENDPOINTS_AT_ONCE)
+  await seedOrders(system.owner, BUSY, backlog)
+  const speeds: { bare: Speed; durable: Speed; ours: Speed }[] = []
   for (let round = 1; round <= rounds; round += 1) {
-    const bare = await bareSpeed(system, receiver, seconds)
-    const { perSecond: ours, workerUs } = await ourSpeed(system, receiver, seconds)
-    speeds.push({ bare, ours })
-    ratios.push(ours / bare)
-    say(
-      `round ${round}  bare ${bare.toFixed(0)}/s  worker ${ours.toFixed(0)}/s, ${workerUs.toFixed(0)} us CPU each  ratio ${(ours / bare).toFixed(3)}`,
-    )
+    const bare = await scriptSpeed(system, receiver, 'bare.ts', seconds)
+    const durable = await scriptSpeed(system, receiver, 'durable.ts', seconds)
+    const ours = await ourSpeed(system, receiver, seconds)
+    speeds.push({ bare, durable, ours })
+    say(`round ${round}`)
+    for (const [name, speed] of Object.entries({ bare, durable, worker: ours })) {
+      say(
+        `  ${name.padEnd(8)}${speed.perSecond.toFixed(0).padStart(7)}/s   CPU us each: sender ${speed.senderUs.toFixed(0)}, ` +
+          `PostgreSQL ${speed.postgresUs.toFixed(0)}   idle ${(100 * speed.idle).toFixed(0)} %`,
+      )
+    }
   }
   if (profile) await ourSpeed(system, receiver, seconds, true)
+  const overRounds = (of: (speed: (typeof speeds)[number]) => number) => median(speeds.map(of))
   return {
-    ratio: rounded(median(ratios)),
-    bare_per_s: Math.round(median(speeds.map(({ bare }) => bare))),
-    deliveries_per_s: Math.round(median(speeds.map(({ ours }) => ours))),
+    ratio: rounded(overRounds(({ ours, bare }) => ours.perSecond / bare.perSecond)),
+    ratio_fair: rounded(overRounds(({ ours, durable }) => ours.perSecond / durable.perSecond)),
+    bare_per_s: Math.round(overRounds(({ bare }) => bare.perSecond)),
+    durable_per_s: Math.round(overRounds(({ durable }) => durable.perSecond)),
+    deliveries_per_s: Math.round(overRounds(({ ours }) => ours.perSecond)),
+    worker_us: Math.round(overRounds(({ ours }) => ours.senderUs)),
+    postgres_us: Math.round(overRounds(({ ours }) => ours.postgresUs)),
   }
 }
 
-async function bareSpeed(system: BenchSystem, receiver: Receiver, seconds: number): Promise<number> {
+interface Speed {
+  readonly perSecond: number
+  /** CPU time for one delivery. */
+  readonly senderUs: number
+  readonly postgresUs: number
+  /** The part of the processors' time in which nothing ran, from 0 to 1. */
+  readonly idle: number
+}
+
+async function scriptSpeed(
+  system: BenchSystem,
+  receiver: Receiver,
+  script: 'bare.ts' | 'durable.ts',
+  seconds: number,
+): Promise<Speed> {
+  if (script === 'durable.ts') await fillBacklog(system)
   await receiver.count()
   const connections = ENDPOINTS_AT_ONCE * ATTEMPTS_AT_ONCE
-  const args = [`${DIRECTORY}bare.ts`, `${receiver.url}/ok`, String(connections), String(seconds)]
-  await promisify(execFile)(process.execPath, args, { env: system.settings })
+  const args = [
+    DIRECTORY + script,
+    `${receiver.url}/ok`,
+    String(connections),
+    String(seconds),
+    system.database.ownerUrl,
+  ]
+  const postgresMs = familyCpuMs(system.postgres.pid())
+  const { loadMs, idle } = await watchMachine(() =>
+    promisify(execFile)(process.execPath, args, { env: system.settings }),
+  )
   const { received, firstMs, lastMs } = await receiver.count()
-  return (received * 1_000) / (lastMs - firstMs)
+  const eachUs = (ms: number) => (1_000 * ms) / received
+  await deleteEvents(system)
+  return {
+    perSecond: (received * 1_000) / (lastMs - firstMs),
+    senderUs: eachUs(loadMs),
+    postgresUs: eachUs(familyCpuMs(system.postgres.pid()) - postgresMs),
+    idle,
+  }
 }
 
-/** The events are there before the worker is, so that it never waits for one. */
-async function ourSpeed(system: BenchSystem, receiver: Receiver, seconds: number, profile = false) {
-  const backlog = Math.ceil((BACKLOG_PER_SECOND * (seconds + 1)) / ENDPOINTS_AT_ONCE)
-  const busy = Array.from({ length: ENDPOINTS_AT_ONCE }, (_, n) => HEALTHY.firstAccount + n)
-  for (let done = 0; done < backlog; done += 50) {
-    await recordEvents(
-      system.owner,
-      busy.flatMap((account) => Array<number>(50).fill(account)),
-    )
-  }
-  await system.owner.query('vacuum analyze deliveries, events, jobs')
+/** The events are there before the worker is, and more of them than it can send. */
+async function ourSpeed(
+  system: BenchSystem,
+  receiver: Receiver,
+  seconds: number,
+  profile = false,
+): Promise<Speed> {
+  await fillBacklog(system)
   const worker = await system.startWorker(profile)
   await untilFirst(receiver)
-  const cpuMs = worker.cpuMs()
+  await sleep(1_000 * WARM_UP_SECONDS)
+  await receiver.count()
+  const [workerMs, postgresMs] = [worker.cpuMs(), familyCpuMs(system.postgres.pid())]
   const beganMs = performance.now()
-  if (profile) printProfile('worker', await profileWhile(worker.logs(), () => sleep(1_000 * seconds)))
-  else await sleep(1_000 * seconds)
+  const { idle } = await watchMachine(async () => {
+    if (profile) printProfile('worker', await profileWhile(worker.logs(), () => sleep(1_000 * seconds)))
+    else await sleep(1_000 * seconds)
+  })
   const { received } = await receiver.count()
-  const perSecond = (received * 1_000) / (performance.now() - beganMs)
-  const workerUs = (1_000 * (worker.cpuMs() - cpuMs)) / received
+  const eachUs = (ms: number) => (1_000 * ms) / received
+  const speed = {
+    perSecond: (received * 1_000) / (performance.now() - beganMs),
+    senderUs: eachUs(worker.cpuMs() - workerMs),
+    postgresUs: eachUs(familyCpuMs(system.postgres.pid()) - postgresMs),
+    idle,
+  }
   await worker.kill('SIGKILL')
+  await assertBacklogLeft(system)
   await deleteEvents(system)
-  return { perSecond, workerUs }
+  return speed
+}
+
+async function fillBacklog(system: BenchSystem): Promise<void> {
+  await recordOrderEvents(system.owner)
+  await system.owner.query('vacuum analyze deliveries, events, jobs')
+}
+
+async function assertBacklogLeft(system: BenchSystem): Promise<void> {
+  const { rows } = await system.owner.query<{ busy: string }>(
+    `select count(distinct account_id) as busy from deliveries where state = 'pending'`,
+  )
+  const busy = Number(rows[0]?.busy)
+  if (busy < ENDPOINTS_AT_ONCE)
+    throw new Error(
+      `${ENDPOINTS_AT_ONCE - busy} endpoints had nothing left to send: the backlog is too small`,
+    )
 }
 
 async function untilFirst(receiver: Receiver): Promise<void> {

@@ -2,7 +2,7 @@ import type { ProgramDeps } from './api-program.ts'
 import type { Config } from './config.ts'
 import { keepJournal } from './journal-wiring.ts'
 import { exposeStoreFigures, FIGURES_EVERY_MS } from './operations/store-figures.ts'
-import { composeEvent } from './orders/compose-event.ts'
+import { createComposer } from './orders/compose-event.ts'
 import { createFulfilment } from './orders/fulfil.ts'
 import { FULFIL_QUEUE } from './orders/fulfil-queue.ts'
 import { systemClock } from './platform/clock.ts'
@@ -99,7 +99,7 @@ export function createWorker(
       },
       log,
       metrics,
-      compose: (event) => composeEvent(db, vault, event),
+      compose: createComposer(db, vault),
       random: Math.random,
     }),
   })

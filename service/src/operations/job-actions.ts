@@ -7,7 +7,7 @@ import { type DeadLetter, dropJob, retryDeadLetters, selectDeadLetter } from '..
 import { refuse } from '../platform/trouble.ts'
 import { selectIsOwed } from '../supply/request-queries.ts'
 import { DELIVER_QUEUE } from '../webhooks/endpoint.ts'
-import { takeDue } from '../webhooks/queries.ts'
+import { giveUpDeliveries } from '../webhooks/queries.ts'
 import type { Act } from './act.ts'
 
 export interface Dropped extends Pick<DeadLetter, 'account_id' | 'queue' | 'subject'> {
@@ -35,20 +35,17 @@ export function jobActions(act: Act) {
         const found = await selectDeadLetter(tx, subject)
         if (!found) throw noDeadLetter(subject)
         const { account_id, queue } = found
+        const now = new Date(nowMs)
         const events_given_up =
-          queue === DELIVER_QUEUE ? await giveUpDeliveries(tx, account_id, subject, nowMs) : 0
+          queue === DELIVER_QUEUE
+            ? await giveUpDeliveries(tx, { account_id, endpoint_id: subject }, { now, horizon: now })
+            : 0
         if (queue === FULFIL_QUEUE) await dropOrder(tx, subject)
         else await dropJob(tx, account_id, queue, subject)
         const result = { account_id, queue, subject, events_given_up }
         return { result, target: subject, details: { account_id, reason, events_given_up } }
       }),
   }
-}
-
-async function giveUpDeliveries(tx: Tx, account_id: string, endpoint_id: string, nowMs: number) {
-  const now = new Date(nowMs)
-  const all = { now, horizon: now, but: [], limit: 0 }
-  return (await takeDue(tx, { account_id, endpoint_id }, all)).givenUp
 }
 
 async function dropOrder(tx: Tx, order_id: string): Promise<void> {

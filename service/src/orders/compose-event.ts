@@ -1,46 +1,57 @@
 import type { Order, WebhookEvent } from '@shopwire/contract'
+import { batched } from '../platform/batched.ts'
 import type { Queryable } from '../platform/db.ts'
 import { assert } from '../platform/trouble.ts'
 import type { LinkVault } from '../supply/gift-link.ts'
 import type { EventToCompose } from '../webhooks/deliver.ts'
-import { readOrder } from './read-orders.ts'
+import { type OrderToRead, readOrders } from './read-orders.ts'
 
 const TEST_MESSAGE = 'A test. No order was made and nothing was spent.'
+const BATCH_MAX = 256
+
+export type Composer = (event: EventToCompose) => Promise<WebhookEvent>
+
+/** For a sender of many events: orders that are needed at the same moment are read together. */
+export function createComposer(db: Queryable, vault: LinkVault): Composer {
+  const read = batched({
+    part: 'database',
+    sizeMax: BATCH_MAX,
+    runMany: (orders: readonly OrderToRead[]) => readOrders(db, vault, orders),
+  })
+  return (event) => compose(event, read)
+}
+
+export const composeEvent = (db: Queryable, vault: LinkVault, event: EventToCompose): Promise<WebhookEvent> =>
+  compose(event, async (order) => (await readOrders(db, vault, [order]))[0])
 
 /**
  * The body of an event. An order's event describes the order at the time of the change, however much later the body is composed:
  * nothing in it can change afterwards.
  */
-export async function composeEvent(
-  db: Queryable,
-  vault: LinkVault,
-  event: EventToCompose,
+async function compose(
+  { event_id: id, event_created_at, type, account_id, order_id, revision }: EventToCompose,
+  read: (order: OrderToRead) => Promise<Order | undefined>,
 ): Promise<WebhookEvent> {
-  const { event_id: id, event_created_at } = event
   const head = { id, created_at: event_created_at.toISOString() }
-  switch (event.type) {
-    case 'order.accepted': {
-      const order = await orderOf(db, vault, event, false)
-      return { ...head, event: event.type, data: { order: { ...order, status: 'paid', delivered_at: null } } }
-    }
-    case 'order.delivered':
-      return { ...head, event: event.type, data: { order: await orderOf(db, vault, event, true) } }
-    case 'order.cancelled':
-      return { ...head, event: event.type, data: { order: await orderOf(db, vault, event, false) } }
-    case 'catalogue.changed':
-      return { ...head, event: event.type, data: { revision: String(event.revision), refresh: true } }
-    case 'test':
-      return { ...head, event: event.type, data: { message: TEST_MESSAGE } }
+  const order = async (withLinks: boolean): Promise<Order> => {
+    const found = order_id && (await read({ account_id, id: order_id, withLinks }))
+    assert(found, `order ${order_id} of an event exists`)
+    return found
   }
-}
-
-async function orderOf(
-  db: Queryable,
-  vault: LinkVault,
-  { account_id, order_id }: EventToCompose,
-  withLinks: boolean,
-): Promise<Order> {
-  const order = order_id && (await readOrder(db, vault, account_id, order_id, { withLinks }))
-  assert(order, `order ${order_id} of an event exists`)
-  return order
+  switch (type) {
+    case 'order.accepted':
+      return {
+        ...head,
+        event: type,
+        data: { order: { ...(await order(false)), status: 'paid', delivered_at: null } },
+      }
+    case 'order.delivered':
+      return { ...head, event: type, data: { order: await order(true) } }
+    case 'order.cancelled':
+      return { ...head, event: type, data: { order: await order(false) } }
+    case 'catalogue.changed':
+      return { ...head, event: type, data: { revision: String(revision), refresh: true } }
+    case 'test':
+      return { ...head, event: type, data: { message: TEST_MESSAGE } }
+  }
 }

@@ -4,7 +4,7 @@ import { refuse } from '../platform/trouble.ts'
 import type { LinkVault } from '../supply/gift-link.ts'
 import type { OrderName } from './delivery.ts'
 import { selectOrderLinks } from './link-queries.ts'
-import { type OrderLineRow, type OrderRow, selectOrder, selectOrderOwner } from './queries.ts'
+import { type OrderWithLines, selectOrder, selectOrderOwner } from './queries.ts'
 import { erasedLinks, openLinks } from './read-orders.ts'
 
 /** For operators, who have only the order's id. */
@@ -18,7 +18,7 @@ export async function findOrder(db: Queryable, id: string): Promise<OrderName> {
 export async function readWholeOrder(
   db: Queryable,
   { account_id, order_id }: OrderName,
-): Promise<OrderRow & { lines: OrderLineRow[] }> {
+): Promise<OrderWithLines> {
   const row = await selectOrder(db, account_id, order_id)
   if (!row) throw refuse('not_found', `There is no order ${order_id}.`)
   return row

@@ -112,22 +112,36 @@ export async function callPlaceOrders(
   })
 }
 
-export const selectOrder = (db: Queryable, account_id: string, id: string) =>
-  db.maybeOne<OrderRow & { lines: OrderLineRow[] }>(
+export interface OrderWithLines extends OrderRow {
+  readonly lines: readonly OrderLineRow[]
+}
+
+/** In the order in which they were asked for. */
+export async function selectOrdersById(
+  db: Queryable,
+  orders: readonly Pick<OrderRow, 'account_id' | 'id'>[],
+): Promise<(OrderWithLines | undefined)[]> {
+  const found = await db.many<OrderWithLines & { place: number }>(
     timed(
       'read_order',
       sql`
-    select account_id, id, status, total_cents, created_at, delivered_at, cancelled_at, cancel_reason,
+    select w.place, o.account_id, o.id, o.status, o.total_cents, o.created_at, o.delivered_at, o.cancelled_at, o.cancel_reason,
            (select json_agg(json_build_object('n', l.n, 'id', l.item_id, 'name', l.name, 'qty', l.qty,
                                               'unit_price_cents', l.unit_price_cents) order by l.n)
               from order_lines l
              where l.account_id = o.account_id
                and l.order_id = o.id) as lines
-      from orders o
-     where account_id = ${account_id}
-       and id = ${id}`,
+      from unnest(${orders.map(({ account_id }) => account_id)}::text[], ${orders.map(({ id }) => id)}::text[])
+             with ordinality as w (account_id, id, place)
+      join orders o on o.account_id = w.account_id and o.id = w.id`,
     ),
   )
+  const byPlace = new Map(found.map(({ place, ...order }) => [place, order]))
+  return orders.map((_, n) => byPlace.get(n + 1))
+}
+
+export const selectOrder = async (db: Queryable, account_id: string, id: string) =>
+  (await selectOrdersById(db, [{ account_id, id }]))[0]
 
 /** Newest first. Skipped rows are read from the index only; full rows only for the page itself. */
 export const selectOrders = (db: Queryable, account_id: string, limit: number, offset: number) =>

@@ -8,20 +8,47 @@ import {
 import type { Queryable } from '../platform/db.ts'
 import type { LinkVault } from '../supply/gift-link.ts'
 import { selectOrderLinks } from './link-queries.ts'
-import { type OrderLineRow, type OrderRow, selectOrder, selectOrderCount, selectOrders } from './queries.ts'
+import {
+  type OrderRow,
+  type OrderWithLines,
+  selectOrderCount,
+  selectOrders,
+  selectOrdersById,
+} from './queries.ts'
 
-/** The order as it is now; undefined when this account has none with that id. Links only for keys that may read them. */
+export interface OrderToRead {
+  readonly account_id: string
+  readonly id: string
+  /** Only for those who may read them. */
+  readonly withLinks: boolean
+}
+
+/** The order as it is now; undefined when this account has none with that id. */
 export async function readOrder(
   db: Queryable,
   vault: LinkVault,
   account_id: string,
   id: string,
-  { withLinks }: { withLinks: boolean },
+  { withLinks }: Pick<OrderToRead, 'withLinks'>,
 ): Promise<Order | undefined> {
-  const row = await selectOrder(db, account_id, id)
-  if (!row) return undefined
-  const links = withLinks && row.status === 'delivered' ? await openLinks(db, vault, row) : []
-  return presentOrder(row, row.lines, links)
+  const [order] = await readOrders(db, vault, [{ account_id, id, withLinks }])
+  return order
+}
+
+/** Each as it is now, in the order in which they were asked for. */
+export async function readOrders(
+  db: Queryable,
+  vault: LinkVault,
+  orders: readonly OrderToRead[],
+): Promise<(Order | undefined)[]> {
+  const rows = await selectOrdersById(db, orders)
+  return Promise.all(
+    rows.map(async (row, n) => {
+      if (!row) return undefined
+      const hasLinks = orders[n]?.withLinks && row.status === 'delivered'
+      return presentOrder(row, hasLinks ? await openLinks(db, vault, row) : [])
+    }),
+  )
 }
 
 /** In the order of the lines, one per unit. Empty when they were erased. */
@@ -62,7 +89,7 @@ export async function listOrders(
   return { orders, total, limit, offset }
 }
 
-function presentOrder(row: OrderRow, lines: readonly OrderLineRow[], links: string[]): Order {
+function presentOrder(row: OrderWithLines, links: string[]): Order {
   return {
     id: row.id,
     status: row.status,
@@ -70,7 +97,7 @@ function presentOrder(row: OrderRow, lines: readonly OrderLineRow[], links: stri
     total_cents: row.total_cents,
     created_at: row.created_at.toISOString(),
     delivered_at: row.delivered_at?.toISOString() ?? null,
-    lines: lines.map(({ id, name, qty, unit_price_cents }) => ({ id, name, qty, unit_price_cents })),
+    lines: row.lines.map(({ id, name, qty, unit_price_cents }) => ({ id, name, qty, unit_price_cents })),
     links,
   }
 }

@@ -40,7 +40,6 @@ export const TIMED_STATEMENTS = [
   'extend_leases',
   'postpone_job',
   'take_due_deliveries',
-  'freeze_bodies',
   'record_attempts',
   'store_figures',
   'commit',

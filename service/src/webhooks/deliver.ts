@@ -3,7 +3,7 @@ import { signWebhook } from '@shopwire/contract/signing'
 import { batched } from '../platform/batched.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
-import type { Keyring, RowBinding } from '../platform/encryption.ts'
+import type { Keyring, RowBinding, Sealed } from '../platform/encryption.ts'
 import type { GuardedClient, GuardedClientOptions, Sent } from '../platform/guarded-client.ts'
 import type { JobEnd } from '../platform/job-runner.ts'
 import { finishJob, type Job, lockLease } from '../platform/jobs.ts'
@@ -20,12 +20,11 @@ import {
   type DueDelivery,
   type EndpointKey,
   endDeliverJob,
-  type FrozenBody,
-  freezeBodies,
+  giveUpDeliveries,
   recordAttempts,
   selectDestinations,
+  selectDue,
   selectNext,
-  takeDue,
 } from './queries.ts'
 import { nextAttemptMs } from './schedule.ts'
 
@@ -39,7 +38,7 @@ export interface DeliverDeps {
     Metrics,
     'webhookAttempts' | 'webhookAttemptDuration' | 'webhookFirstAttemptDelay' | 'webhookDeliveries'
   >
-  /** The body of an event, as the receiver will parse it. Called once per event; the bytes are stored. */
+  /** The body of an event, as the receiver will parse it, the same whenever it is called. After the first attempt the bytes are stored. */
   compose(event: EventToCompose): Promise<object>
   random(): number
 }
@@ -54,7 +53,7 @@ export type EventToCompose = Pick<
 /** For one endpoint, whatever the number of workers: one worker at a time has its job. */
 const ATTEMPTS_AT_ONCE = 4
 /** Read together, sent four at a time. */
-const LOOK_AHEAD = 16
+const LOOK_AHEAD = 64
 const SUSPENDED_WAIT_MS = 60_000
 /** The endpoint is read again after this time. The answer to a change of URL is delayed for longer. */
 const FRESH_MS = 50
@@ -76,11 +75,6 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
       part: 'database',
       sizeMax: BATCH_MAX,
       runMany: (endpoints: readonly EndpointKey[]) => selectDestinations(db, endpoints),
-    }),
-    freeze: batched({
-      part: 'database',
-      sizeMax: BATCH_MAX,
-      runMany: (bodies: readonly FrozenBody[]) => freezeBodies(db, bodies),
     }),
     record: batched({
       part: 'database',
@@ -105,17 +99,21 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
     const sending = new Map<string, Promise<void>>()
     let waiting: DueDelivery[] = []
     let isFailing = job.is_failing
-    const look = async (limit: number) => {
-      const now = new Date(clock.nowMs())
-      const horizon = new Date(now.getTime() - WEBHOOK_HORIZON_S * 1000)
-      const but = [...sending.keys()]
-      const { due, givenUp } = await takeDue(db, { account_id, endpoint_id }, { now, horizon, but, limit })
-      if (givenUp > 0) {
-        metrics.webhookDeliveries.inc({ outcome: 'given_up' }, givenUp)
-        const line = { account_id, endpoint_id, events: givenUp, outcome: 'expired', next: 'given_up' }
-        log.warn(line, 'webhook deliveries expired')
-      }
-      return due
+    const horizon = () => new Date(clock.nowMs() - WEBHOOK_HORIZON_S * 1000)
+    const giveUpLate = async () => {
+      const times = { now: new Date(clock.nowMs()), horizon: horizon() }
+      const events = await giveUpDeliveries(db, { account_id, endpoint_id }, times)
+      if (events === 0) return
+      metrics.webhookDeliveries.inc({ outcome: 'given_up' }, events)
+      const line = { account_id, endpoint_id, events, outcome: 'expired', next: 'given_up' }
+      log.warn(line, 'webhook deliveries expired')
+    }
+    const look = async () => {
+      const asked = { now: new Date(clock.nowMs()), but: [...sending.keys()], limit: LOOK_AHEAD }
+      const due = await selectDue(db, { account_id, endpoint_id }, asked)
+      const inTime = due.filter(({ created_at }) => created_at > horizon())
+      if (inTime.length < due.length) await giveUpLate()
+      return inTime
     }
     try {
       for (;;) {
@@ -124,7 +122,7 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
         const canSend = current !== undefined && !current.is_suspended
         if (!canSend) waiting = []
         if (current?.is_suspended && sending.size === 0) {
-          await look(0)
+          await giveUpLate()
           return {
             kind: 'again',
             waitMs: SUSPENDED_WAIT_MS,
@@ -133,7 +131,7 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
           }
         }
         if (canSend && waiting.length === 0 && sending.size < ATTEMPTS_AT_ONCE) {
-          waiting = await look(LOOK_AHEAD)
+          waiting = await look()
         }
         while (waiting.length > 0 && sending.size < ATTEMPTS_AT_ONCE) {
           const delivery = waiting.shift() as DueDelivery
@@ -157,7 +155,6 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
 
 interface Shared extends DeliverDeps {
   read(endpoint: EndpointKey): Promise<Destination | undefined>
-  freeze(body: FrozenBody): Promise<Buffer>
   record(attempt: Attempt): Promise<boolean>
 }
 
@@ -242,6 +239,8 @@ async function attempt(
     send_ms: sent.took?.send_ms ?? null,
     wait_ms: sent.took?.wait_ms ?? null,
     ...(await sealedAnswer(shared, { account_id, endpoint_id, event_id, round, n }, delivery, sent)),
+    body_sealed: sent.body?.sealed?.bytes ?? null,
+    body_kek_id: sent.body?.sealed?.kek_id ?? null,
     state,
     next_at: new Date(nextMs ?? finishedMs),
   })
@@ -306,10 +305,16 @@ function outcomeOf(error: SendResult['error']): WebhookOutcome {
   return error.startsWith('http_') ? 'http_other' : (error as WebhookOutcome)
 }
 
+interface Body {
+  readonly text: string
+  /** When it is not stored yet. */
+  readonly sealed?: Sealed
+}
+
 type SendResult = Omit<Sent, 'error'> & {
   readonly error: Sent['error'] | 'internal'
   /** What was sent; absent when it could not be made. */
-  readonly body?: string
+  readonly body?: Body
   readonly signed?: { readonly s: number; readonly signatures: Buffer }
   /** Of an internal error; for the log only. */
   readonly cause?: unknown
@@ -327,32 +332,30 @@ async function send(
 ): Promise<SendResult> {
   const { event_id } = delivery
   try {
-    const text = await bodyOf(shared, account_id, delivery)
-    const body = Buffer.from(text)
+    const body = await bodyOf(shared, account_id, delivery)
+    const bytes = Buffer.from(body.text)
     const current = await destination.fresh()
     if (!current || current.is_suspended) return WITHDRAWN
     const { headers, ...signed } = await signedHeaders(
       { ...current, open },
       event_id,
-      body,
+      bytes,
       shared.clock.nowMs(),
     )
-    return { ...(await client.post(headers, body)), body: text, signed }
+    return { ...(await client.post(headers, bytes)), body, signed }
   } catch (error) {
     if (error instanceof Unavailable) throw error
     return { error: 'internal', status: null, remote_address: null, cause: error }
   }
 }
 
-async function bodyOf(shared: Shared, account_id: string, delivery: DueDelivery): Promise<string> {
+/** The bytes that were sent before, or those that will be kept with the result of the first attempt. */
+async function bodyOf(shared: Shared, account_id: string, delivery: DueDelivery): Promise<Body> {
   const { keyring } = shared
-  const { event_id } = delivery
-  const binding = bodyBinding(account_id, event_id)
-  if (delivery.body_sealed) return keyring.open(delivery.body_sealed, binding)
+  const binding = bodyBinding(account_id, delivery.event_id)
+  if (delivery.body_sealed) return { text: await keyring.open(delivery.body_sealed, binding) }
   const text = JSON.stringify(await shared.compose({ account_id, ...delivery }))
-  const { bytes: sealed, kek_id } = await keyring.seal(text, binding)
-  const frozen = await shared.freeze({ account_id, event_id, sealed, kek_id })
-  return frozen.equals(sealed) ? text : keyring.open(frozen, binding)
+  return { text, sealed: await keyring.seal(text, binding) }
 }
 
 async function signedHeaders(
@@ -392,7 +395,7 @@ function sealedAnswer(
   { error, answer, body }: SendResult,
 ) {
   if (!answer || body === undefined || (error === null && type !== 'test')) return NO_ANSWER
-  return sealAnswer(keyring, key, excerptOf(answer, body))
+  return sealAnswer(keyring, key, excerptOf(answer, body.text))
 }
 
 /** Done when no delivery is left; else due at the time of the next one. An event recorded meanwhile wakes the job again. */

@@ -1,7 +1,6 @@
 import type { WebhookEventName } from '@shopwire/contract'
 import { type Queryable, sql, type Tx, timed } from '../platform/db.ts'
 import type { Job } from '../platform/jobs.ts'
-import { assert } from '../platform/trouble.ts'
 
 export interface EndpointRow {
   readonly account_id: string
@@ -201,64 +200,52 @@ export interface DueDelivery {
   readonly body_sealed: Buffer | null
 }
 
-/**
- * The deliveries that are due, oldest first. Those past their horizon are given up instead, and counted; that locks the endpoint first, like
- * every change of several of its deliveries.
- */
-export async function takeDue(
+/** Due and not given up yet, oldest first. */
+export const selectDue = (
   db: Queryable,
   { account_id, endpoint_id }: EndpointKey,
-  { now, horizon, but, limit }: { now: Date; horizon: Date; but: readonly string[]; limit: number },
-): Promise<{ due: DueDelivery[]; givenUp: number }> {
-  const rows = await db.many<Omit<DueDelivery, 'event_id'> & { given_up: number; event_id: string | null }>(
+  { now, but, limit }: { now: Date; but: readonly string[]; limit: number },
+) =>
+  db.many<DueDelivery>(
     timed(
       'take_due_deliveries',
       sql`
-    with late as materialized (
-      select e.account_id, e.id
-        from webhook_endpoints e
-       where e.account_id = ${account_id}
-         and e.id = ${endpoint_id}
-         and exists (select from deliveries p
-                      where p.account_id = e.account_id
-                        and p.endpoint_id = e.id
-                        and p.state = 'pending'
-                        and p.created_at <= ${horizon})
-         for no key update of e
-    ), given_up as (
-      update deliveries g
-         set state = 'failed',
-             done_at = ${now}
-        from late l
-       where g.account_id = l.account_id
-         and g.endpoint_id = l.id
-         and g.state = 'pending'
-         and g.created_at <= ${horizon}
-      returning 1
-    ), due as (
-      select d.event_id, d.round, d.attempts, d.created_at, e.type, e.order_id, e.revision, e.created_at as event_created_at,
-             e.body_sealed, d.next_at
-        from deliveries d
-        join events e on e.account_id = d.account_id and e.id = d.event_id
-       where d.account_id = ${account_id}
-         and d.endpoint_id = ${endpoint_id}
-         and d.state = 'pending'
-         and d.created_at > ${horizon}
-         and d.next_at <= ${now}
-         and d.event_id <> all(${but})
-       order by d.next_at, d.event_id
-       limit ${limit}
-    )
-    select g.given_up, d.event_id, d.round, d.attempts, d.created_at, d.type, d.order_id, d.revision, d.event_created_at,
-           d.body_sealed
-      from (select count(*) as given_up from given_up) g
-      left join due d on true
-     order by d.next_at, d.event_id`,
+    select d.event_id, d.round, d.attempts, d.created_at, e.type, e.order_id, e.revision, e.created_at as event_created_at,
+           e.body_sealed
+      from deliveries d
+      join events e on e.account_id = d.account_id and e.id = d.event_id
+     where d.account_id = ${account_id}
+       and d.endpoint_id = ${endpoint_id}
+       and d.state = 'pending'
+       and d.next_at <= ${now}
+       and d.event_id <> all(${but})
+     order by d.next_at, d.event_id
+     limit ${limit}`,
     ),
   )
-  const due = rows.filter((row): row is DueDelivery & { given_up: number } => row.event_id !== null)
-  return { due, givenUp: rows[0]?.given_up ?? 0 }
-}
+
+/** Gives up what has been waiting since `horizon` or longer. Locks the endpoint first, like every change of several of its deliveries. */
+export const giveUpDeliveries = (
+  db: Queryable,
+  { account_id, endpoint_id }: EndpointKey,
+  { now, horizon }: { now: Date; horizon: Date },
+) =>
+  db.run(sql`
+    with held as materialized (
+      select account_id, id
+        from webhook_endpoints
+       where account_id = ${account_id}
+         and id = ${endpoint_id}
+         for no key update
+    )
+    update deliveries d
+       set state = 'failed',
+           done_at = ${now}
+      from held h
+     where d.account_id = h.account_id
+       and d.endpoint_id = h.id
+       and d.state = 'pending'
+       and d.created_at <= ${horizon}`)
 
 /** The earliest pending delivery, if any. */
 export const selectNext = (db: Queryable, account_id: string, endpoint_id: string) =>
@@ -288,46 +275,6 @@ export const endDeliverJob = (db: Queryable, { account_id, queue, subject, attem
                           and endpoint_id = ${subject}
                           and state = 'pending')`)
 
-export interface FrozenBody {
-  readonly account_id: string
-  readonly event_id: string
-  readonly sealed: Buffer
-  readonly kek_id: string
-}
-
-/**
- * Stores the bytes of an event once: if another worker was first, its bytes are returned. Answers in the order given; locks in
- * the order of the ids, because another worker may have some of the same events in another order.
- */
-export async function freezeBodies(db: Queryable, bodies: readonly FrozenBody[]): Promise<Buffer[]> {
-  const frozen = await db.many<{ place: number; body_sealed: Buffer }>(
-    timed(
-      'freeze_bodies',
-      sql`
-    with held as materialized (
-      select e.account_id, e.id, b.sealed, b.kek_id, b.place
-        from events e
-        join unnest(${bodies.map(({ account_id }) => account_id)}::text[], ${bodies.map(({ event_id }) => event_id)}::text[],
-                    ${bodies.map(({ sealed }) => sealed)}::bytea[], ${bodies.map(({ kek_id }) => kek_id)}::text[])
-               with ordinality as b (account_id, event_id, sealed, kek_id, place)
-          on e.account_id = b.account_id and e.id = b.event_id
-       order by e.account_id, e.id
-         for no key update of e
-    )
-    update events e
-       set body_sealed = coalesce(e.body_sealed, h.sealed),
-           body_kek_id = coalesce(e.body_kek_id, h.kek_id)
-      from held h
-     where e.account_id = h.account_id
-       and e.id = h.id
-    returning h.place, e.body_sealed`,
-    ),
-  )
-  assert(frozen.length === bodies.length, 'every event whose body is stored still exists')
-  const byPlace = new Map(frozen.map(({ place, body_sealed }) => [place, body_sealed]))
-  return bodies.map((_, n) => byPlace.get(n + 1) as Buffer)
-}
-
 export interface Attempt {
   readonly account_id: string
   readonly endpoint_id: string
@@ -346,6 +293,9 @@ export interface Attempt {
   readonly wait_ms: number | null
   readonly answer_sealed: Buffer | null
   readonly answer_kek_id: string | null
+  /** The bytes that were sent, if the event has none yet. */
+  readonly body_sealed: Buffer | null
+  readonly body_kek_id: string | null
   /** The state of the delivery after this attempt. */
   readonly state: 'pending' | 'delivered' | 'failed'
   readonly next_at: Date
@@ -353,8 +303,9 @@ export interface Attempt {
 
 /**
  * Records attempts and their results; returns, in the order given, whether each counted. An attempt does not count when the
- * delivery was cancelled or another worker has recorded the same attempt. Endpoints are locked before their deliveries, as
- * everywhere.
+ * delivery was cancelled or another worker has recorded the same attempt. What was sent first is kept with the event, and sent from
+ * then on. Endpoints, events and deliveries are locked in this order, as everywhere. The endpoint's own row says when something was
+ * last accepted to the second: more would write it again for every event.
  */
 export async function recordAttempts(db: Queryable, attempts: readonly Attempt[]): Promise<boolean[]> {
   const column = <Name extends keyof Attempt>(name: Name) => attempts.map((attempt) => attempt[name])
@@ -364,23 +315,35 @@ export async function recordAttempts(db: Queryable, attempts: readonly Attempt[]
       sql`
     with made as materialized (
       select account_id, endpoint_id, event_id, round, n, started_at, finished_at, status, error, remote_address, signed_s,
-             signatures, connect_ms, send_ms, wait_ms, answer_sealed, answer_kek_id, state, next_at, place
+             signatures, connect_ms, send_ms, wait_ms, answer_sealed, answer_kek_id, body_sealed, body_kek_id, state, next_at,
+             place
         from unnest(${column('account_id')}::text[], ${column('endpoint_id')}::text[], ${column('event_id')}::text[],
                     ${column('round')}::smallint[], ${column('n')}::smallint[], ${column('started_at')}::timestamptz[],
                     ${column('finished_at')}::timestamptz[], ${column('status')}::smallint[], ${column('error')}::text[],
                     ${column('remote_address')}::inet[], ${column('signed_s')}::bigint[], ${column('signatures')}::bytea[],
                     ${column('connect_ms')}::integer[], ${column('send_ms')}::integer[], ${column('wait_ms')}::integer[],
-                    ${column('answer_sealed')}::bytea[], ${column('answer_kek_id')}::text[], ${column('state')}::text[],
-                    ${column('next_at')}::timestamptz[])
+                    ${column('answer_sealed')}::bytea[], ${column('answer_kek_id')}::text[], ${column('body_sealed')}::bytea[],
+                    ${column('body_kek_id')}::text[], ${column('state')}::text[], ${column('next_at')}::timestamptz[])
                with ordinality as m (account_id, endpoint_id, event_id, round, n, started_at, finished_at, status, error,
                                      remote_address, signed_s, signatures, connect_ms, send_ms, wait_ms, answer_sealed,
-                                     answer_kek_id, state, next_at, place)
+                                     answer_kek_id, body_sealed, body_kek_id, state, next_at, place)
     ), held as materialized (
       select account_id, id
         from webhook_endpoints
        where (account_id, id) in (select account_id, endpoint_id from made)
        order by account_id, id
          for no key update
+    ), kept as (
+      update events e
+         set body_sealed = m.body_sealed,
+             body_kek_id = m.body_kek_id
+        from held h
+        join made m on m.account_id = h.account_id and m.endpoint_id = h.id
+       where m.body_sealed is not null
+         and e.account_id = m.account_id
+         and e.id = m.event_id
+         and e.body_sealed is null
+      returning 1
     ), counted as (
       update deliveries d
          set attempts = m.n,
@@ -390,6 +353,7 @@ export async function recordAttempts(db: Queryable, attempts: readonly Attempt[]
              done_at = case when m.state = 'pending' then null else m.finished_at end
         from held h
         join made m on m.account_id = h.account_id and m.endpoint_id = h.id
+       cross join (select count(*) as bodies from kept) k
        where d.account_id = m.account_id
          and d.endpoint_id = m.endpoint_id
          and d.event_id = m.event_id
@@ -422,6 +386,10 @@ export async function recordAttempts(db: Queryable, attempts: readonly Attempt[]
         from latest l
        where e.account_id = l.account_id
          and e.id = l.endpoint_id
+         and (l.failed_at is not null
+              or e.alerted_percent > 0
+              or e.last_delivered_at is null
+              or l.delivered_at - e.last_delivered_at >= interval '1 second')
     )
     select place from counted`,
     ),

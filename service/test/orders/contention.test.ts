@@ -89,6 +89,8 @@ describe('while a transaction holds the supply row of an item', () => {
     wait_ms: null,
     answer_sealed: null,
     answer_kek_id: null,
+    body_sealed: null,
+    body_kek_id: null,
     state: 'delivered',
     next_at: new Date(),
   })

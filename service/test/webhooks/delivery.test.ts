@@ -6,7 +6,8 @@ import { sql } from '../../src/platform/db.ts'
 import type { OpenGuardedClient, Sent } from '../../src/platform/guarded-client.ts'
 import type { Job } from '../../src/platform/jobs.ts'
 import { createLog } from '../../src/platform/log.ts'
-import { createDelivery } from '../../src/webhooks/deliver.ts'
+import { Unavailable } from '../../src/platform/trouble.ts'
+import { createDelivery, openBody } from '../../src/webhooks/deliver.ts'
 import { DELIVER_QUEUE } from '../../src/webhooks/endpoint.ts'
 import { claimFromAllLanes } from '../../testing/claim.ts'
 import { itemOf, putItems } from '../../testing/items.ts'
@@ -143,6 +144,48 @@ describe('an event', () => {
     )
     expect(readable).toBe(0)
   })
+
+  test('is kept as it was first sent, whether that was accepted or not', async () => {
+    await buy()
+    await buy()
+    answer = async () => (got.length === 1 ? FAILED : ACCEPTED)
+    await work(await takeJob())
+    const rows = await shop.db.many<{ id: string; body_sealed: Buffer }>(
+      sql`select id, body_sealed from events where account_id = ${account_id}`,
+    )
+    const kept = await Promise.all(
+      rows.map(({ id, body_sealed }) => openBody(shop.keyring, account_id, id, body_sealed)),
+    )
+    expect(kept.sort()).toEqual(got.map(({ body }) => body).sort())
+  })
+
+  test('has the same bytes when the result of its first attempt was lost and the order has moved on', async () => {
+    const id = await buy()
+    answer = async () => {
+      throw new Unavailable('database', new Error('the worker was killed'))
+    }
+    const job = await takeJob()
+    await expect(work(job)).rejects.toThrow(Unavailable)
+    await shop.operator.deliverOrder(id, [`https://gift.example/${id}`])
+    answer = async () => ACCEPTED
+    await work(job)
+    const sent = got.map(({ body }) => body).filter((body) => JSON.parse(body).event === 'order.accepted')
+    expect(sent).toHaveLength(2)
+    expect(sent[1]).toBe(sent[0])
+  })
+})
+
+test('the row of a busy endpoint says to the second when something was last accepted', async () => {
+  nowMs += 60_000
+  const seen: string[] = []
+  for (const laterMs of [0, 900, 200]) {
+    nowMs += laterMs
+    await buy()
+    await work(await takeJob())
+    seen.push((await health()).last_delivered_at)
+  }
+  expect(seen[1]).toBe(seen[0])
+  expect(seen[2]).toBe(new Date(nowMs).toISOString())
 })
 
 describe('the retry schedule', () => {
