@@ -2,6 +2,9 @@ import { randomBytes } from 'node:crypto'
 import type { ProvisionedDatabase } from '@shopwire/engines'
 import type { Settings } from './program.ts'
 
+/** Runs a suite with another mode than the default, for example `SHOPWIRE_E2E_BATCHING=always npm run e2e`. */
+const BATCHING = process.env.SHOPWIRE_E2E_BATCHING
+
 /** What every process of one system shares. The owner's login is added only for programs that migrate. */
 export function settingsFor(
   { appUrl, dashboardUrl }: ProvisionedDatabase,
@@ -16,6 +19,7 @@ export function settingsFor(
     SHOPWIRE_ENCRYPTION_KEYS: newEncryptionKey('e2e'),
     SHOPWIRE_SHUTDOWN_DELAY_MS: '0',
     SHOPWIRE_LOG_LEVEL: 'info',
+    ...(BATCHING !== undefined && { SHOPWIRE_BATCHING: BATCHING }),
     ...overrides,
   }
 }

@@ -1,10 +1,18 @@
 import { openSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { makeTemporaryFolder, type Postgres, removeTemporaryFolder } from '@shopwire/engines'
-import { createOperator, type Key, limitless, type Settings, startSystem } from '@shopwire/harness'
+import {
+  createOperator,
+  type Key,
+  limitless,
+  type ServerProcess,
+  type Settings,
+  startSystem,
+} from '@shopwire/harness'
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import { say } from './figures.ts'
+import { placeOn } from './pin.ts'
 import { accountIdSql } from './seed.ts'
 
 export interface BenchKey extends Key {
@@ -49,6 +57,12 @@ export async function startBenchSystem({
     apis: 0,
     settings: { ...limitless, ...options.settings },
   })
+  placeOn('database', system.postgres.pid())
+  placeOn('database', system.redis?.pid())
+  const placed = <Started extends ServerProcess>(server: Started): Started => {
+    placeOn('service', server.pid())
+    return server
+  }
   const log = openSync(`${folder}/service.log`, 'a')
   const how = (isProfiled: boolean) => ({
     stdout: log,
@@ -72,8 +86,9 @@ export async function startBenchSystem({
     owner,
     redisUrl,
     keys,
-    startApi: (admission: Admission) => system.startApi({ SHOPWIRE_ADMISSION: admission }, how(profile)),
-    startWorker: (isProfiled = false) => system.startWorker({}, how(isProfiled)),
+    startApi: async (admission: Admission) =>
+      placed(await system.startApi({ SHOPWIRE_ADMISSION: admission }, how(profile))),
+    startWorker: async (isProfiled = false) => placed(await system.startWorker({}, how(isProfiled))),
     beginMemory: () => beginMemory(redis, keys),
     clearAdmission: () => clearAdmission(owner, redis),
     noncesSpent: (admission: Admission) => noncesSpent(admission, owner, redis),

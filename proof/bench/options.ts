@@ -23,4 +23,10 @@ export interface BenchOptions {
   readonly orders: number
   /** Of `reads` and `orders`: also with so many dashboards open; 0 for none. */
   readonly dashboards: number
+  /** Load generator, engines and service each on cores of their own. */
+  readonly pin: boolean
+  /** Of `all`: short runs. */
+  readonly quick: boolean
+  /** Of `all`: the figures are recorded, for later runs to be compared with. */
+  readonly record: boolean
 }

@@ -221,6 +221,10 @@ function print(contenders: readonly Contender[]): void {
       of_bare_redis: paired(onRedis, bare),
       of_bare_postgres: paired(onPostgres, bare),
       ...Object.fromEntries(kept),
+      redis_per_s: rounded(medianResult(onRedis).perSecond, 0),
+      postgres_per_s: rounded(medianResult(onPostgres).perSecond, 0),
+      redis_api_us: rounded(medianResult(onRedis).cpuUs, 0),
+      postgres_api_us: rounded(medianResult(onPostgres).cpuUs, 0),
     }),
   )
 }

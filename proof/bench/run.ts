@@ -1,9 +1,11 @@
 import { parseArgs } from 'node:util'
+import { all } from './all.ts'
 import { churn } from './churn.ts'
 import { dashboard } from './dashboard.ts'
 import { growth } from './growth.ts'
 import { type BenchOptions, scales, webhookParts } from './options.ts'
 import { orders } from './orders.ts'
+import { pinParts } from './pin.ts'
 import { processes } from './processes.ts'
 import { queue } from './queue.ts'
 import { reads } from './reads.ts'
@@ -11,6 +13,7 @@ import { restock } from './restock.ts'
 import { webhooks } from './webhooks.ts'
 
 const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<void>>> = {
+  all,
   reads,
   orders,
   processes,
@@ -32,6 +35,7 @@ try {
   const { name, options } = readCommandLine()
   const bench = BENCHES[name]
   if (bench) {
+    if (options.pin) pinParts()
     await bench(options)
   } else {
     process.stderr.write('usage: npm run bench -- <name> [options]; proof/bench/README.md has them\n')
@@ -59,6 +63,9 @@ function readCommandLine(): { name: string; options: BenchOptions } {
       only: { type: 'string' },
       orders: { type: 'string', default: '5000000' },
       dashboards: { type: 'string', default: '0' },
+      pin: { type: 'boolean', default: false },
+      quick: { type: 'boolean', default: false },
+      record: { type: 'boolean', default: false },
     },
   })
   return {
@@ -70,6 +77,9 @@ function readCommandLine(): { name: string; options: BenchOptions } {
       worker: values.worker,
       scale: oneOf('--scale', values.scale, scales),
       plot: values.plot,
+      pin: values.pin,
+      quick: values.quick,
+      record: values.record,
       only: values.only === undefined ? undefined : oneOf('--only', values.only, webhookParts),
       minutes: wholeNumber('--minutes', values.minutes, MINUTES_MAX, 0),
       orders: wholeNumber('--orders', values.orders, ORDERS_MAX, 1_000),
