@@ -46,6 +46,9 @@ const EXTEND_EVERY_MS = 3_000
  * a time, and every order would be one.
  */
 const POLL_MS = 100
+/** While jobs keep coming, one that has just become due waits a quarter of that. */
+const POLL_SOON_MS = 25
+const SOON_FOR_MS = 1_000
 const UNAVAILABLE_WAIT_MS = 1_000
 /** Doubled with every failure in a row. All of them together leave more than an hour to correct what is wrong. */
 const FAILED_WAIT_MS_MIN = 5_000
@@ -113,17 +116,21 @@ export function createJobRunner(db: Db, options: JobRunnerOptions): JobRunner {
   }
 
   async function loop() {
+    let claimedMs = Number.NEGATIVE_INFINITY
     while (!isStopping) {
       const free = concurrency - running.size
       let claimed: readonly Job[] = []
-      let pauseMs = POLL_MS
+      let isReachable = true
       try {
         if (free > 0) claimed = await claim(free)
       } catch (error) {
         log.warn({ err: error, queue }, 'jobs could not be claimed')
-        pauseMs = UNAVAILABLE_WAIT_MS
+        isReachable = false
       }
-      if (claimed.length > 0) metrics.jobsClaimed.inc({ queue }, claimed.length)
+      if (claimed.length > 0) {
+        claimedMs = performance.now()
+        metrics.jobsClaimed.inc({ queue }, claimed.length)
+      }
       for (const job of claimed) {
         const ended = run(job).finally(() => {
           running.delete(job)
@@ -133,7 +140,8 @@ export function createJobRunner(db: Db, options: JobRunnerOptions): JobRunner {
       }
       // While more jobs are due than there are slots, the end of one job is the moment to claim the next.
       const isBusy = claimed.length > 0 || free === 0
-      await pause(pauseMs, isBusy)
+      const pollMs = performance.now() - claimedMs < SOON_FOR_MS ? POLL_SOON_MS : POLL_MS
+      await pause(isReachable ? pollMs : UNAVAILABLE_WAIT_MS, isBusy)
     }
   }
 
