@@ -217,6 +217,8 @@ test('a batch that creates jobs does not deadlock with a transaction that create
     select account_id, 'deliver', id, now(), now() from webhook_endpoints where account_id = '${account_id}'
         on conflict (account_id, queue, subject) do nothing`
   await blocker.query('begin')
+  // A deadlock would end this transaction; the other one would be tried again, and nobody would see it.
+  await blocker.query(`set local deadlock_timeout = '10ms'`)
   await blocker.query(createJob(accounts[0]))
   const placed = callPlaceOrders(db, orders)
   await expect
