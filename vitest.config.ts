@@ -1,7 +1,10 @@
 import { defineConfig } from 'vitest/config'
 
 const SECOND = 1_000
-/** Of e2e: no clock decides in these, or its bounds leave room for a neighbour, so two of them run side by side. */
+/**
+ * Of e2e: no clock decides in these, or its bounds leave room for a neighbour, so two of them run side by side. Those that start dozens of
+ * processes are not among them: beside them a neighbour may wait for seconds, and two of them are not faster than one after the other.
+ */
 const UNHURRIED = [
   'admin',
   'ci-verdict',
@@ -24,11 +27,9 @@ const UNHURRIED = [
   'golive',
   'golive-ways',
   'key-rotation',
-  'kill-points',
   'lifecycle',
   'listen',
   'observability',
-  'orders-races',
   'rate',
   'replay',
   'restores',
@@ -38,7 +39,6 @@ const UNHURRIED = [
   'sdk',
   'secrets',
   'worker',
-  'worker-kills',
 ].map((name) => `${name}.test.ts`)
 /** Bundles the service's programs, of which these tests start about a thousand. */
 const globalSetup = [new URL('./e2e/global-setup.ts', import.meta.url).pathname]

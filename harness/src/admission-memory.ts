@@ -4,7 +4,11 @@ import type { System } from './system.ts'
  * For two minutes after its admission state began, the service writes every nonce to the database as well. A system runs most
  * of its time later than that, and a test has no time to wait: this dates the beginning back, as if those minutes had passed.
  */
-export async function ageMemory({ query, redis, cluster }: System): Promise<void> {
+export async function ageMemory({
+  query,
+  redis,
+  cluster,
+}: Pick<System, 'query' | 'redis' | 'cluster'>): Promise<void> {
   await query('update admission_memory set lost_at = 0')
   const masters = cluster
     ? await Promise.all(CLUSTER_SLOTS_ASKED.map((slot) => cluster.masterOf(slot)))

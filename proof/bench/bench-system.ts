@@ -86,8 +86,8 @@ export async function startBenchSystem({
     owner,
     redisUrl,
     keys,
-    startApi: async (admission: Admission) =>
-      placed(await system.startApi({ SHOPWIRE_ADMISSION: admission }, how(profile))),
+    startApi: async (admission: Admission | 'redis-cluster', settings: Settings = {}) =>
+      placed(await system.startApi({ SHOPWIRE_ADMISSION: admission, ...settings }, how(profile))),
     startWorker: async (isProfiled = false) => placed(await system.startWorker({}, how(isProfiled))),
     beginMemory: () => beginMemory(redis, keys),
     clearAdmission: () => clearAdmission(owner, redis),

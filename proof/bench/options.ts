@@ -23,6 +23,8 @@ export interface BenchOptions {
   readonly orders: number
   /** Of `reads` and `orders`: also with so many dashboards open; 0 for none. */
   readonly dashboards: number
+  /** Of `reads`: also on a Redis Cluster of three masters. */
+  readonly cluster: boolean
   /** Load generator, engines and service each on cores of their own. */
   readonly pin: boolean
   /** Of `all`: short runs. */

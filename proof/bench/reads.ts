@@ -2,8 +2,8 @@ import { openSync, readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { BASE_PATH, ORDER_ATTEMPTS_PER_WINDOW_MAX } from '@shopwire/contract'
-import { freePort } from '@shopwire/engines'
-import { LIMITLESS, signedHeaders, startScript } from '@shopwire/harness'
+import { freePort, type RedisCluster, startRedisCluster } from '@shopwire/engines'
+import { ageMemory, LIMITLESS, signedHeaders, startScript } from '@shopwire/harness'
 import { type BenchSystem, startBenchSystem } from './bench-system.ts'
 import { besideDashboards } from './dashboard/open-dashboards.ts'
 import { median, rounded, say } from './figures.ts'
@@ -24,9 +24,11 @@ import type { FloorSettings } from './reads/floor-server.ts'
 /** Something that answers GET /ping, and what is known of its speed. */
 interface Contender {
   readonly name: string
-  readonly admission: 'none' | 'postgres' | 'redis'
+  readonly admission: 'none' | 'postgres' | 'redis' | 'redis-cluster'
   readonly server: Target
   readonly isService: boolean
+  /** Empties nonces and windows that `clearAdmission` does not know. */
+  clear?(): Promise<void>
   /** Measured while dashboards are open. */
   readonly isBeside?: boolean
   readonly results: Result[]
@@ -53,13 +55,15 @@ const NAME_WIDTH = 25
  * Compares the signed GET /ping, on each admission store, with a server that does only the necessary work, and both with one
  * that does nothing. The runs alternate, several times, so that other work on the machine affects all of them.
  */
-export async function reads({ seconds, rounds, profile, dashboards }: BenchOptions): Promise<void> {
+export async function reads({ seconds, rounds, profile, dashboards, cluster }: BenchOptions): Promise<void> {
   assertWrk()
   say('starting PostgreSQL and Redis')
   const system = await startBenchSystem({ accounts: ACCOUNTS, keys: ACCOUNTS, scopes: 'read', profile })
+  const redisCluster = cluster ? await startRedisCluster() : undefined
   try {
-    say('starting the five servers')
+    say('starting the servers')
     const contenders = await startContenders(system)
+    if (redisCluster) contenders.push(await startOnCluster(system, redisCluster))
     const beside = dashboards > 0 ? await besideDashboards(system, dashboards) : undefined
     if (beside) contenders.push(...contenders.filter(({ isService }) => isService).map(withDashboards))
     const run = (contender: Contender, length: number) => {
@@ -68,6 +72,8 @@ export async function reads({ seconds, rounds, profile, dashboards }: BenchOptio
     }
     say('warming them up')
     for (const contender of contenders) await run(contender, WARM_UP_SECONDS)
+    // As `beginMemory` does for the others.
+    if (redisCluster) await ageMemory({ ...system, cluster: redisCluster })
     for (let round = 1; round <= rounds; round += 1) {
       for (const contender of contenders) {
         const result = await run(contender, seconds)
@@ -79,6 +85,7 @@ export async function reads({ seconds, rounds, profile, dashboards }: BenchOptio
     print(contenders)
   } finally {
     await system.stop()
+    await redisCluster?.stop()
   }
 }
 
@@ -103,6 +110,25 @@ async function startContenders(system: BenchSystem): Promise<Contender[]> {
     contender('c  service, Redis', 'redis', onRedis, true),
   ]
 }
+
+async function startOnCluster(system: BenchSystem, cluster: RedisCluster): Promise<Contender> {
+  const server = await system.startApi('redis-cluster', { SHOPWIRE_REDIS_URLS: cluster.urls.join(',') })
+  return {
+    name: 'c  service, Redis Cluster',
+    admission: 'redis-cluster',
+    server,
+    isService: true,
+    async clear() {
+      for (const { command } of cluster.nodes) await command('EVAL', CLEAR_LUA, '0')
+    },
+    results: [],
+  }
+}
+const CLEAR_LUA = `
+for _, key in ipairs(redis.call('KEYS', 'shopwire:{*')) do
+  redis.call('UNLINK', key)
+end
+return 1`
 
 const withDashboards = (contender: Contender): Contender => ({
   ...contender,
@@ -151,6 +177,7 @@ async function fetchPing({ keys: [key] }: BenchSystem, url: string): Promise<str
 async function measure(system: BenchSystem, contender: Contender, seconds: number): Promise<Result> {
   const { admission, server } = contender
   await system.clearAdmission()
+  await contender.clear?.()
   const path = `${system.folder}/requests`
   // The bare server accepts the same request again.
   const count = SIGNED_PER_SECOND * (admission === 'none' ? 1 : seconds)
@@ -163,7 +190,7 @@ async function measure(system: BenchSystem, contender: Contender, seconds: numbe
   // Requests that wrk left unanswered are finished first, or they would fall into the next run.
   await sleep(SETTLE_MS)
   // Those on the way when wrk stopped have cost a nonce too and were not counted, so there may be more nonces than answers.
-  if (admission !== 'none') {
+  if (admission === 'postgres' || admission === 'redis') {
     const spent = await system.noncesSpent(admission)
     if (spent < result.requests) {
       throw new Error(`${contender.name}: ${result.requests} answers for ${spent} nonces`)
@@ -201,6 +228,7 @@ function print(contenders: readonly Contender[]): void {
   ]
   const paired = (results: readonly Result[], base: readonly Result[]) =>
     rounded(median(results.map(({ perSecond }, n) => perSecond / (base[n] as Result).perSecond)))
+  const onCluster = contenders.find(({ admission }) => admission === 'redis-cluster')?.results
   const kept = contenders
     .filter(({ isBeside }) => isBeside)
     .map(({ admission, results }) => {
@@ -221,6 +249,10 @@ function print(contenders: readonly Contender[]): void {
       of_bare_redis: paired(onRedis, bare),
       of_bare_postgres: paired(onPostgres, bare),
       ...Object.fromEntries(kept),
+      ...(onCluster && {
+        ratio_cluster: paired(onCluster, floorRedis),
+        cluster_per_s: rounded(medianResult(onCluster).perSecond, 0),
+      }),
       redis_per_s: rounded(medianResult(onRedis).perSecond, 0),
       postgres_per_s: rounded(medianResult(onPostgres).perSecond, 0),
       redis_api_us: rounded(medianResult(onRedis).cpuUs, 0),
