@@ -87,7 +87,7 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
     const { account_id, subject: endpoint_id } = job
     const destination = watch(() => shared.read({ account_id, endpoint_id }))
     const first = await destination.fresh()
-    if (!first) return finish(db, job, clock, false)
+    if (!first) return release(db, job, clock, false)
     const clientOptions = {
       totalMsMax: WEBHOOK_TIMEOUT_MS_MAX,
       connectionsMax: ATTEMPTS_AT_ONCE,
@@ -98,6 +98,8 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
     const route: DeliveryRoute = { client, destination, open: secretOpener(deps.keyring, account_id) }
     const sending = new Map<string, Promise<void>>()
     let waiting: DueDelivery[] = []
+    /** When a look found everything that was due. What comes after it also marks the job, so that it is not ended without another look. */
+    let sawAllMs = Number.NEGATIVE_INFINITY
     let isFailing = job.is_failing
     const horizon = () => new Date(clock.nowMs() - WEBHOOK_HORIZON_S * 1000)
     const giveUpLate = async () => {
@@ -111,6 +113,7 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
     const look = async () => {
       const asked = { now: new Date(clock.nowMs()), but: [...sending.keys()], limit: LOOK_AHEAD }
       const due = await selectDue(db, { account_id, endpoint_id }, asked)
+      sawAllMs = due.length < LOOK_AHEAD ? performance.now() : Number.NEGATIVE_INFINITY
       const inTime = due.filter(({ created_at }) => created_at > horizon())
       if (inTime.length < due.length) await giveUpLate()
       return inTime
@@ -130,7 +133,8 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
             note: 'held while the account is suspended',
           }
         }
-        if (canSend && waiting.length === 0 && sending.size < ATTEMPTS_AT_ONCE) {
+        const mayFindMore = performance.now() - sawAllMs >= LOOK_EVERY_MS
+        if (canSend && waiting.length === 0 && sending.size < ATTEMPTS_AT_ONCE && mayFindMore) {
           waiting = await look()
         }
         while (waiting.length > 0 && sending.size < ATTEMPTS_AT_ONCE) {
@@ -142,14 +146,20 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
             .finally(() => sending.delete(delivery.event_id))
           sending.set(delivery.event_id, running)
         }
-        if (sending.size === 0) break
-        await firstOf(sending.values(), LOOK_EVERY_MS)
+        if (sending.size > 0) {
+          await firstOf(sending.values(), LOOK_EVERY_MS)
+          continue
+        }
+        if ((await endDeliverJob(db, job)) > 0) return { kind: 'done' }
+        // Something is left for later, or came meanwhile.
+        if (canSend) waiting = await look()
+        if (waiting.length === 0) break
       }
     } finally {
       await Promise.allSettled(sending.values())
       await client.close()
     }
-    return finish(db, job, clock, isFailing)
+    return release(db, job, clock, isFailing)
   }
 }
 
@@ -399,8 +409,7 @@ function sealedAnswer(
 }
 
 /** Done when no delivery is left; else due at the time of the next one. An event recorded meanwhile wakes the job again. */
-async function finish(db: Db, job: Job, clock: Clock, isFailing: boolean): Promise<JobEnd> {
-  if ((await endDeliverJob(db, job)) > 0) return { kind: 'done' }
+function release(db: Db, job: Job, clock: Clock, isFailing: boolean): Promise<JobEnd> {
   return db.transaction(async (tx) => {
     await lockLease(tx, job)
     const { next_at } = await selectNext(tx, job.account_id, job.subject)
