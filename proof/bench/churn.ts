@@ -57,9 +57,9 @@ const LOAD_POOLS = fileURLToPath(new URL('../../service/testing/bench-load-pools
  * What a stream of orders that are delivered and notified does to a store that already has millions: the time of a claim, of /status and
  * of an order, with a snapshot held open during the middle third. Nothing is vacuumed but by PostgreSQL itself.
  */
-export async function churn({ scale }: BenchOptions): Promise<void> {
+export async function churn({ scale, orders }: BenchOptions): Promise<void> {
   if (!isInPublicNetwork()) return benchAgainInPublicNetwork()
-  const size = SIZES[scale]
+  const size = { ...SIZES[scale], ...(orders !== undefined && { orders }) }
   const authority = await createAuthority()
   say('starting PostgreSQL, Redis and a receiver')
   const postgres = await startPostgres({

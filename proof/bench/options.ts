@@ -19,8 +19,8 @@ export interface BenchOptions {
   readonly minutes: number
   /** Of `webhooks`: one of its parts instead of all. */
   readonly only: WebhookPart | undefined
-  /** Of `dashboard`: how many orders the account has. */
-  readonly orders: number
+  /** Of `dashboard`: how many orders the account has. Of `restock`: how many wait. Of `churn`: how many come. */
+  readonly orders: number | undefined
   /** Of `reads` and `orders`: also with so many dashboards open; 0 for none. */
   readonly dashboards: number
   /** Of `reads`: also on a Redis Cluster of three masters. */

@@ -18,11 +18,13 @@ const OTHER_LINKS = 20_000
 const QUIET_MS = 5_000
 const REPORT_EVERY_MS = 10_000
 
+const ORDERS = 200_000
+
 /**
  * Very many orders wait for one item. Its links are loaded with one command, and one worker with default settings delivers all of them.
  * Meanwhile somebody buys another item five times a second: how long do they wait for their links?
  */
-export async function restock({ orders: wanted }: BenchOptions): Promise<void> {
+export async function restock({ orders: wanted = ORDERS }: BenchOptions): Promise<void> {
   const system = await startSystem({ admission: 'postgres', settings: limitless })
   const owner = new pg.Client({ connectionString: system.superuserUrl })
   await owner.connect()

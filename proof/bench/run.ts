@@ -61,7 +61,7 @@ function readCommandLine(): { name: string; options: BenchOptions } {
       plot: { type: 'boolean', default: false },
       minutes: { type: 'string', default: '0' },
       only: { type: 'string' },
-      orders: { type: 'string', default: '5000000' },
+      orders: { type: 'string' },
       dashboards: { type: 'string', default: '0' },
       cluster: { type: 'boolean', default: false },
       pin: { type: 'boolean', default: false },
@@ -84,7 +84,8 @@ function readCommandLine(): { name: string; options: BenchOptions } {
       record: values.record,
       only: values.only === undefined ? undefined : oneOf('--only', values.only, webhookParts),
       minutes: wholeNumber('--minutes', values.minutes, MINUTES_MAX, 0),
-      orders: wholeNumber('--orders', values.orders, ORDERS_MAX, 1_000),
+      orders:
+        values.orders === undefined ? undefined : wholeNumber('--orders', values.orders, ORDERS_MAX, 1_000),
       dashboards: wholeNumber('--dashboards', values.dashboards, DASHBOARDS_MAX, 0),
     },
   }

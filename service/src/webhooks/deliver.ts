@@ -150,10 +150,10 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
           await firstOf(sending.values(), LOOK_EVERY_MS)
           continue
         }
-        if ((await endDeliverJob(db, job)) > 0) return { kind: 'done' }
-        // Something is left for later, or came meanwhile.
-        if (canSend) waiting = await look()
-        if (waiting.length === 0) break
+        const { is_ended, was_woken } = await endDeliverJob(db, job)
+        if (is_ended) return { kind: 'done' }
+        if (!was_woken) break
+        sawAllMs = Number.NEGATIVE_INFINITY
       }
     } finally {
       await Promise.allSettled(sending.values())

@@ -257,23 +257,37 @@ export const selectNext = (db: Queryable, account_id: string, endpoint_id: strin
        and state = 'pending'`)
 
 /**
- * Ends the job of an endpoint that has nothing left to send and was not woken meanwhile. An event written at the same moment
- * either waits for this statement and creates a new job, or has marked this one as woken. Without that mark it could be missed:
- * a statement that waited for a row lock re-reads that row, but no other table.
+ * Ends the job of an endpoint that has nothing left to send and was not woken meanwhile; takes the mark off one that was, so that the
+ * events that woke it can be looked for and the job ended after them. An event written at the same moment either waits for this
+ * statement and creates or marks the job, or has marked it before. Without that mark it could be missed: a statement that waited for a
+ * row lock re-reads that row, but no other table.
  */
 export const endDeliverJob = (db: Queryable, { account_id, queue, subject, attempts }: Job) =>
-  db.run(sql`
-    delete from jobs
-     where account_id = ${account_id}
-       and queue = ${queue}
-       and subject = ${subject}
-       and attempts = ${attempts}
-       and not is_woken
-       and not exists (select
-                         from deliveries
-                        where account_id = ${account_id}
-                          and endpoint_id = ${subject}
-                          and state = 'pending')`)
+  db.one<{ is_ended: boolean; was_woken: boolean }>(sql`
+    with ended as (
+      delete from jobs
+       where account_id = ${account_id}
+         and queue = ${queue}
+         and subject = ${subject}
+         and attempts = ${attempts}
+         and not is_woken
+         and not exists (select
+                           from deliveries
+                          where account_id = ${account_id}
+                            and endpoint_id = ${subject}
+                            and state = 'pending')
+      returning 1
+    ), woken as (
+      update jobs
+         set is_woken = false
+       where account_id = ${account_id}
+         and queue = ${queue}
+         and subject = ${subject}
+         and attempts = ${attempts}
+         and is_woken
+      returning 1
+    )
+    select exists (select from ended) as is_ended, exists (select from woken) as was_woken`)
 
 export interface Attempt {
   readonly account_id: string
