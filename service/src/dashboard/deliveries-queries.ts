@@ -6,13 +6,15 @@ export interface EventRow {
   readonly id: string
   readonly type: WebhookEventName
   readonly order_id: string | null
+  readonly revision: number | null
   readonly created_at: Date
+  /** Null when it was not sent yet, and when it was accepted at once. */
   readonly body_sealed: Buffer | null
 }
 
 export const selectEvent = (db: Queryable, account_id: string, event_id: string) =>
   db.maybeOne<EventRow>(sql`
-    select id, type, order_id, created_at, body_sealed
+    select id, type, order_id, revision, created_at, body_sealed
       from events
      where account_id = ${account_id}
        and id = ${event_id}`)

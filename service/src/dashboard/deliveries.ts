@@ -12,6 +12,7 @@ import { inAccount } from '../platform/account-scope.ts'
 import type { Db } from '../platform/db.ts'
 import type { Keyring } from '../platform/encryption.ts'
 import { refuse } from '../platform/trouble.ts'
+import type { OpensLinks } from '../supply/gift-link.ts'
 import { resendEvent } from '../webhooks/delivery-log.ts'
 import {
   countDeliveries,
@@ -29,6 +30,7 @@ export interface DeliveriesDeps {
   readonly db: Db
   readonly act: MemberAct
   readonly keyring: Keyring
+  readonly vault: OpensLinks
 }
 
 const HOUR_MS = 3_600_000
@@ -39,7 +41,12 @@ const RANGES = {
 } as const
 
 /** How events reached the account's endpoint, and sending them again. */
-export const deliveriesArea = ({ db, act, keyring }: DeliveriesDeps): Area<typeof deliveriesRoutes> => {
+export const deliveriesArea = ({
+  db,
+  act,
+  keyring,
+  vault,
+}: DeliveriesDeps): Area<typeof deliveriesRoutes> => {
   const countBars = barCounter(db)
 
   return {
@@ -86,7 +93,7 @@ export const deliveriesArea = ({ db, act, keyring }: DeliveriesDeps): Area<typeo
     },
 
     getDelivery: ({ member, id }) =>
-      inAccount(db, member.account_id, (tx) => readDelivery(tx, keyring, member, id)),
+      inAccount(db, member.account_id, (tx) => readDelivery(tx, { keyring, vault }, member, id)),
 
     resendEvent: ({ member, body: { event_id } }) =>
       act(member, 'webhook.resend', async (tx, nowMs) => {

@@ -12,7 +12,7 @@ import { inAccount } from '../platform/account-scope.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import { timeInId } from '../platform/ids.ts'
 import { refuse } from '../platform/trouble.ts'
-import type { LinkVault } from '../supply/gift-link.ts'
+import type { OpensLinks } from '../supply/gift-link.ts'
 import type { MemberAct } from './act.ts'
 import type { Area } from './area.ts'
 import type { MailOwners } from './mail-owners.ts'
@@ -32,7 +32,7 @@ import { ordersCsv } from './orders-csv.ts'
 export interface OrdersDeps {
   readonly db: Db
   readonly act: MemberAct
-  readonly vault: Pick<LinkVault, 'openFromOrder'>
+  readonly vault: OpensLinks
   readonly mailOwners: MailOwners
 }
 

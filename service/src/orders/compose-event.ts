@@ -2,7 +2,7 @@ import type { Order, WebhookEvent } from '@shopwire/contract'
 import { batched } from '../platform/batched.ts'
 import type { Queryable } from '../platform/db.ts'
 import { assert } from '../platform/trouble.ts'
-import type { LinkVault } from '../supply/gift-link.ts'
+import type { OpensLinks } from '../supply/gift-link.ts'
 import type { EventToCompose } from '../webhooks/deliver.ts'
 import { type OrderToRead, readOrders } from './read-orders.ts'
 
@@ -12,7 +12,7 @@ const BATCH_MAX = 256
 export type Composer = (event: EventToCompose) => Promise<WebhookEvent>
 
 /** For a sender of many events: orders that are needed at the same moment are read together. */
-export function createComposer(db: Queryable, vault: LinkVault): Composer {
+export function createComposer(db: Queryable, vault: OpensLinks): Composer {
   const read = batched({
     part: 'database',
     sizeMax: BATCH_MAX,
@@ -21,8 +21,11 @@ export function createComposer(db: Queryable, vault: LinkVault): Composer {
   return (event) => compose(event, read)
 }
 
-export const composeEvent = (db: Queryable, vault: LinkVault, event: EventToCompose): Promise<WebhookEvent> =>
-  compose(event, async (order) => (await readOrders(db, vault, [order]))[0])
+export const composeEvent = (
+  db: Queryable,
+  vault: OpensLinks,
+  event: EventToCompose,
+): Promise<WebhookEvent> => compose(event, async (order) => (await readOrders(db, vault, [order]))[0])
 
 /**
  * The body of an event. An order's event describes the order at the time of the change, however much later the body is composed:

@@ -6,7 +6,7 @@ import {
   type OrdersQuery,
 } from '@shopwire/contract'
 import type { Queryable } from '../platform/db.ts'
-import type { LinkVault } from '../supply/gift-link.ts'
+import type { OpensLinks } from '../supply/gift-link.ts'
 import { selectOrderLinks } from './link-queries.ts'
 import {
   type OrderRow,
@@ -26,7 +26,7 @@ export interface OrderToRead {
 /** The order as it is now; undefined when this account has none with that id. */
 export async function readOrder(
   db: Queryable,
-  vault: LinkVault,
+  vault: OpensLinks,
   account_id: string,
   id: string,
   { withLinks }: Pick<OrderToRead, 'withLinks'>,
@@ -38,7 +38,7 @@ export async function readOrder(
 /** Each as it is now, in the order in which they were asked for. */
 export async function readOrders(
   db: Queryable,
-  vault: LinkVault,
+  vault: OpensLinks,
   orders: readonly OrderToRead[],
 ): Promise<(Order | undefined)[]> {
   const rows = await selectOrdersById(db, orders)
@@ -54,7 +54,7 @@ export async function readOrders(
 /** In the order of the lines, one per unit. Empty when they were erased. */
 export async function openLinks(
   db: Queryable,
-  vault: LinkVault,
+  vault: OpensLinks,
   { account_id, id: order_id }: Pick<OrderRow, 'account_id' | 'id'>,
 ): Promise<string[]> {
   const rows = await selectOrderLinks(db, account_id, order_id)

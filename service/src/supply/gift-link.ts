@@ -36,6 +36,9 @@ export interface LinkVault {
   openFromOrder(sealed: Uint8Array, place: OrderPlace): Promise<string>
 }
 
+/** For those who show links and store none. */
+export type OpensLinks = Pick<LinkVault, 'openFromOrder'>
+
 const LINK_LENGTH_MAX = 2_000
 
 export function createLinkVault(db: Db, keyring: Keyring): LinkVault {

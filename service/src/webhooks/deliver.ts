@@ -3,7 +3,7 @@ import { signWebhook } from '@shopwire/contract/signing'
 import { batched } from '../platform/batched.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
-import type { Keyring, RowBinding, Sealed } from '../platform/encryption.ts'
+import type { Keyring, RowBinding } from '../platform/encryption.ts'
 import type { GuardedClient, GuardedClientOptions, Sent } from '../platform/guarded-client.ts'
 import type { JobEnd } from '../platform/job-runner.ts'
 import { finishJob, type Job, lockLease } from '../platform/jobs.ts'
@@ -38,7 +38,7 @@ export interface DeliverDeps {
     Metrics,
     'webhookAttempts' | 'webhookAttemptDuration' | 'webhookFirstAttemptDelay' | 'webhookDeliveries'
   >
-  /** The body of an event, as the receiver will parse it, the same whenever it is called. After the first attempt the bytes are stored. */
+  /** The body of an event, as the receiver will parse it, the same whenever it is called. After a failed attempt the bytes are stored. */
   compose(event: EventToCompose): Promise<object>
   random(): number
 }
@@ -249,8 +249,7 @@ async function attempt(
     send_ms: sent.took?.send_ms ?? null,
     wait_ms: sent.took?.wait_ms ?? null,
     ...(await sealedAnswer(shared, { account_id, endpoint_id, event_id, round, n }, delivery, sent)),
-    body_sealed: sent.body?.sealed?.bytes ?? null,
-    body_kek_id: sent.body?.sealed?.kek_id ?? null,
+    ...(await sealedBody(shared, bodyBinding(account_id, event_id), sent)),
     state,
     next_at: new Date(nextMs ?? finishedMs),
   })
@@ -317,8 +316,7 @@ function outcomeOf(error: SendResult['error']): WebhookOutcome {
 
 interface Body {
   readonly text: string
-  /** When it is not stored yet. */
-  readonly sealed?: Sealed
+  readonly isStored: boolean
 }
 
 type SendResult = Omit<Sent, 'error'> & {
@@ -359,13 +357,13 @@ async function send(
   }
 }
 
-/** The bytes that were sent before, or those that will be kept with the result of the first attempt. */
+/** The bytes that a failed attempt has sent, or else those that every attempt would send. */
 async function bodyOf(shared: Shared, account_id: string, delivery: DueDelivery): Promise<Body> {
-  const { keyring } = shared
-  const binding = bodyBinding(account_id, delivery.event_id)
-  if (delivery.body_sealed) return { text: await keyring.open(delivery.body_sealed, binding) }
-  const text = JSON.stringify(await shared.compose({ account_id, ...delivery }))
-  return { text, sealed: await keyring.seal(text, binding) }
+  if (delivery.body_sealed) {
+    const binding = bodyBinding(account_id, delivery.event_id)
+    return { text: await shared.keyring.open(delivery.body_sealed, binding), isStored: true }
+  }
+  return { text: JSON.stringify(await shared.compose({ account_id, ...delivery })), isStored: false }
 }
 
 async function signedHeaders(
@@ -395,6 +393,18 @@ export const PLAIN_HEADERS = {
   'user-agent': 'Shopwire-Webhooks/1',
 } as const
 
+const NO_BODY = { body_sealed: null, body_kek_id: null }
+
+/**
+ * What was refused will be sent again, with the same bytes. What was accepted need not be stored: it can be composed again, as long as
+ * the form of events stays the same (service/test/orders/event-form.test.ts).
+ */
+async function sealedBody({ keyring }: Shared, binding: RowBinding, { error, body }: SendResult) {
+  if (error === null || !body || body.isStored) return NO_BODY
+  const { bytes, kek_id } = await keyring.seal(body.text, binding)
+  return { body_sealed: bytes, body_kek_id: kek_id }
+}
+
 const NO_ANSWER = { answer_sealed: null, answer_kek_id: null }
 
 /** Answers of accepted events are not stored: nobody needs them, and most events are accepted. A test shows its answer. */
@@ -422,7 +432,7 @@ function release(db: Db, job: Job, clock: Clock, isFailing: boolean): Promise<Jo
   })
 }
 
-/** The bytes of an event as they are sent, once they are stored. */
+/** The bytes of an event that was refused or could not be sent. */
 export const openBody = (keyring: Keyring, account_id: string, event_id: string, sealed: Uint8Array) =>
   keyring.open(sealed, bodyBinding(account_id, event_id))
 

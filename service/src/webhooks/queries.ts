@@ -307,7 +307,7 @@ export interface Attempt {
   readonly wait_ms: number | null
   readonly answer_sealed: Buffer | null
   readonly answer_kek_id: string | null
-  /** The bytes that were sent, if the event has none yet. */
+  /** The bytes that were sent and have to be sent again, if the event has none yet. */
   readonly body_sealed: Buffer | null
   readonly body_kek_id: string | null
   /** The state of the delivery after this attempt. */
@@ -317,8 +317,7 @@ export interface Attempt {
 
 /**
  * Records attempts and their results; returns, in the order given, whether each counted. An attempt does not count when the
- * delivery was cancelled or another worker has recorded the same attempt. What was sent first is kept with the event, and sent from
- * then on. Endpoints, events and deliveries are locked in this order, as everywhere. The endpoint's own row says when something was
+ * delivery was cancelled or another worker has recorded the same attempt. What has to be sent again is kept with the event. Endpoints, events and deliveries are locked in this order, as everywhere. The endpoint's own row says when something was
  * last accepted to the second: more would write it again for every event.
  */
 export async function recordAttempts(db: Queryable, attempts: readonly Attempt[]): Promise<boolean[]> {

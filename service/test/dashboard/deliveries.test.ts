@@ -45,7 +45,8 @@ async function openAccount({ withEndpoint = true } = {}) {
   await shop.operator.fundAccount(account_id, { amount_cents: 100_000, reference: account_id })
   const key = await shop.makeKey(undefined, account_id)
   if (withEndpoint) await configure(key, receiver.url)
-  const area = deliveriesArea({ db, act: createMemberAct(db, systemClock), keyring: shop.keyring })
+  const { keyring, vault } = shop
+  const area = deliveriesArea({ db, act: createMemberAct(db, systemClock), keyring, vault })
   const member = memberOf(account_id)
   const lastDay = () => ({
     from: new Date(Date.now() - DAY_MS).toISOString(),
@@ -246,6 +247,19 @@ describe('one delivery', () => {
     const [tested, bought] = (await list()).deliveries
     expect((await one(tested?.event_id ?? '')).attempts[0]?.answer?.text).toBe('thank you')
     expect((await one(bought?.event_id ?? '')).attempts[0]?.answer).toBeNull()
+  })
+
+  test('that was accepted at once shows what was sent, byte for byte except for the links', async () => {
+    const { account_id, list, one, buy } = await openAccount()
+    const link = 'https://gift.example/accepted/AbCdEf-1234567890'
+    await shop.operator.deliverOrder(await buy(), [link])
+    await settled(account_id, 'delivered', 2)
+    for (const { event_id } of (await list()).deliveries) {
+      const { body } = await one(event_id)
+      const sent = receiver.arrivals.find(({ headers }) => headers['x-webhook-id'] === event_id)
+      expect(body?.text.replace('••••••••', link)).toBe(sent?.body)
+      expect(body?.text).not.toContain(link)
+    }
   })
 
   test('of another account is 404, as is sending it again', async () => {
