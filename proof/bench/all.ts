@@ -4,11 +4,13 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { rounded, say } from './figures.ts'
 import type { BenchOptions } from './options.ts'
+import { plotRatios } from './ratio-plot.ts'
 
 type Figures = Readonly<Record<string, number>>
 
 const RUN = fileURLToPath(new URL('./run.ts', import.meta.url))
 const RECORDED = new URL('./recorded.json', import.meta.url)
+const PICTURE = new URL('../../docs/ratios.svg', import.meta.url)
 /** Those that say something within a minute or two. */
 const BENCHES: Readonly<Record<string, readonly string[]>> = {
   reads: [],
@@ -23,7 +25,7 @@ const WIDTHS = [32, 12, 12, 10] as const
 
 /**
  * Runs one bench after the other and compares the figures with the recorded ones. Fails only when the processor time of an operation has
- * doubled. With --record the new figures are recorded.
+ * doubled. With --record the new figures are recorded, and drawn.
  */
 export async function all({ quick, record, seconds, rounds }: BenchOptions): Promise<void> {
   const length = quick ? QUICK : ['--seconds', String(seconds), '--rounds', String(rounds)]
@@ -34,7 +36,10 @@ export async function all({ quick, record, seconds, rounds }: BenchOptions): Pro
   }
   const recorded = JSON.parse(readFileSync(RECORDED, 'utf8')) as Record<string, Figures>
   const doubled = compare(recorded, measured)
-  if (record) writeFileSync(RECORDED, `${JSON.stringify(measured, null, 2)}\n`)
+  if (record) {
+    writeFileSync(RECORDED, `${JSON.stringify(measured, null, 2)}\n`)
+    writeFileSync(PICTURE, plotRatios(measured))
+  }
   say(JSON.stringify({ bench: 'all', doubled, ...measured }))
   if (doubled.length > 0)
     throw new Error(`the processor time of an operation has doubled: ${doubled.join(', ')}`)
