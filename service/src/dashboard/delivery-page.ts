@@ -1,19 +1,18 @@
 import { createHash } from 'node:crypto'
 import { WEBHOOK_HORIZON_S, webhookHeaders } from '@shopwire/contract'
 import type { DeliveryPage, DeliveryState } from '@shopwire/contract/dashboard'
-import { composeEvent } from '../orders/compose-event.ts'
+import { sentBody } from '../orders/compose-event.ts'
 import type { Tx } from '../platform/db.ts'
 import type { Keyring } from '../platform/encryption.ts'
 import { refuse } from '../platform/trouble.ts'
 import type { OpensLinks } from '../supply/gift-link.ts'
 import { linksIn, openAnswer } from '../webhooks/answer.ts'
-import { openBody, PLAIN_HEADERS } from '../webhooks/deliver.ts'
+import { PLAIN_HEADERS } from '../webhooks/deliver.ts'
 import type { FoundDelivery } from '../webhooks/delivery-search.ts'
 import { earliestAttemptsS } from '../webhooks/schedule.ts'
 import {
   type AttemptRow,
   type EndpointDeliveryRow,
-  type EventRow,
   selectAttempts,
   selectEndpointDeliveries,
   selectEvent,
@@ -46,7 +45,11 @@ export async function readDelivery(
     throw refuse('not_found', 'There is no such event in this account, or it is older than events are kept.')
   const deliveries = await selectEndpointDeliveries(tx, account_id, event_id)
   const attempts = await selectAttempts(tx, account_id, event_id, ATTEMPTS_SHOWN_MAX)
-  const body = attempts.length === 0 ? null : await sentBody(tx, keyring, vault, account_id, event)
+  const { created_at: event_created_at } = event
+  const body =
+    attempts.length === 0
+      ? null
+      : await sentBody(tx, { keyring, vault }, { ...event, account_id, event_id, event_created_at })
   const urls = new Map(deliveries.map(({ endpoint_id, url }) => [endpoint_id, url]))
   const isBuilder = role === 'owner' || role === 'developer'
   return {
@@ -77,18 +80,6 @@ export async function readDelivery(
     ),
     schedule_s: earliestAttemptsS(),
   }
-}
-
-/** What was refused is stored as it was sent; what was accepted is composed again, to the same bytes. */
-async function sentBody(
-  tx: Tx,
-  keyring: Keyring,
-  vault: OpensLinks,
-  account_id: string,
-  { id: event_id, body_sealed, created_at: event_created_at, ...event }: EventRow,
-): Promise<string> {
-  if (body_sealed) return openBody(keyring, account_id, event_id, body_sealed)
-  return JSON.stringify(await composeEvent(tx, vault, { ...event, account_id, event_id, event_created_at }))
 }
 
 function presentBody(body: string): NonNullable<DeliveryPage['body']> {

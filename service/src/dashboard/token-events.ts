@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { StreamedEvent } from '@shopwire/contract/dashboard'
 import { getAccount } from '../accounts/account.ts'
-import { composeEvent } from '../orders/compose-event.ts'
+import { sentBody } from '../orders/compose-event.ts'
 import { inAccount } from '../platform/account-scope.ts'
 import { recordAction } from '../platform/audit.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -11,7 +11,7 @@ import { every } from '../platform/every.ts'
 import { firstIdAt, timeInId } from '../platform/ids.ts'
 import { Refusal } from '../platform/trouble.ts'
 import { createLinkVault, type LinkVault } from '../supply/gift-link.ts'
-import { type EventToCompose, openBody } from '../webhooks/deliver.ts'
+import type { EventToCompose } from '../webhooks/deliver.ts'
 import { readVersions } from './live-queries.ts'
 import type { TokenCaller } from './tokens.ts'
 import { findTokens } from './tokens-queries.ts'
@@ -251,9 +251,7 @@ async function present(
   event: EventRow,
 ): Promise<StreamedEvent> {
   const { event_id: id, type, order_id, event_created_at } = event
-  const whole = event.body_sealed
-    ? await openBody(keyring, account_id, id, event.body_sealed)
-    : JSON.stringify(await composeEvent(tx, vault, { ...event, account_id }))
+  const whole = await sentBody(tx, { keyring, vault }, { ...event, account_id })
   const masked = with_links ? undefined : withMaskedLinks(whole)
   const hasLinks = masked !== undefined || (with_links && withMaskedLinks(whole) !== undefined)
   return {

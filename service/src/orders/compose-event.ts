@@ -1,9 +1,10 @@
 import type { Order, WebhookEvent } from '@shopwire/contract'
 import { batched } from '../platform/batched.ts'
 import type { Queryable } from '../platform/db.ts'
+import type { Keyring } from '../platform/encryption.ts'
 import { assert } from '../platform/trouble.ts'
 import type { OpensLinks } from '../supply/gift-link.ts'
-import type { EventToCompose } from '../webhooks/deliver.ts'
+import { type EventToCompose, openBody } from '../webhooks/deliver.ts'
 import { type OrderToRead, readOrders } from './read-orders.ts'
 
 const TEST_MESSAGE = 'A test. No order was made and nothing was spent.'
@@ -26,6 +27,17 @@ export const composeEvent = (
   vault: OpensLinks,
   event: EventToCompose,
 ): Promise<WebhookEvent> => compose(event, async (order) => (await readOrders(db, vault, [order]))[0])
+
+/** The body as it was sent: stored when it was refused, else composed again, to the same bytes. */
+export async function sentBody(
+  db: Queryable,
+  { keyring, vault }: { readonly keyring: Keyring; readonly vault: OpensLinks },
+  event: EventToCompose & { readonly body_sealed: Buffer | null },
+): Promise<string> {
+  const { account_id, event_id, body_sealed } = event
+  if (body_sealed) return openBody(keyring, account_id, event_id, body_sealed)
+  return JSON.stringify(await composeEvent(db, vault, event))
+}
 
 /**
  * The body of an event. An order's event describes the order at the time of the change, however much later the body is composed:

@@ -360,8 +360,8 @@ async function send(
 /** The bytes that a failed attempt has sent, or else those that every attempt would send. */
 async function bodyOf(shared: Shared, account_id: string, delivery: DueDelivery): Promise<Body> {
   if (delivery.body_sealed) {
-    const binding = bodyBinding(account_id, delivery.event_id)
-    return { text: await shared.keyring.open(delivery.body_sealed, binding), isStored: true }
+    const text = await openBody(shared.keyring, account_id, delivery.event_id, delivery.body_sealed)
+    return { text, isStored: true }
   }
   return { text: JSON.stringify(await shared.compose({ account_id, ...delivery })), isStored: false }
 }
