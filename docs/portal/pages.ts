@@ -22,6 +22,7 @@ export const DOWNLOADS: Readonly<Record<string, string>> = {
   'docs/images/dashboard-keys-dark.webp': 'dashboard-keys-dark.webp',
   'docs/images/dashboard-order-dark.webp': 'dashboard-order-dark.webp',
   'docs/images/emulator-page.png': 'emulator-page.png',
+  'docs/ratios.svg': 'ratios.svg',
 }
 
 export interface Entry {

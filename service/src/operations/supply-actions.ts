@@ -1,3 +1,4 @@
+import { wakeRetrying } from '../orders/waiting-lines.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import { checkLink, type LinkVault } from '../supply/gift-link.ts'
@@ -27,6 +28,7 @@ export function supplyActions(db: Db, vault: LinkVault, clock: Clock, act: Act) 
       const { readable, unreadable } = await examinePool(db, vault, item_id, true)
       return act('pool.restore', async (tx, nowMs) => {
         const change = await setAside(tx, item_id, readable, false, nowMs)
+        await wakeRetrying(tx, item_id)
         // Links that were sold in a time that a restore lost stay where they are.
         const sold = readable.length - change.changed
         const result = { ...change, still_unreadable: unreadable.length, sold }
@@ -39,6 +41,7 @@ export function supplyActions(db: Db, vault: LinkVault, clock: Clock, act: Act) 
       const { readable, unreadable } = await examinePool(db, vault, item_id, false)
       return act('pool.check', async (tx, nowMs) => {
         const change = await setAside(tx, item_id, unreadable, true, nowMs)
+        await wakeRetrying(tx, item_id)
         const result = { ...change, readable: readable.length }
         return { result, target: item_id, details: { set_aside: change.changed } }
       })

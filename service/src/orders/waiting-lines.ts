@@ -67,6 +67,35 @@ export const wakeWaiting = (tx: Tx, item_id: string, links: number, limit: numbe
     select count(*) as lines, coalesce(sum(missing), 0)::integer as missing
       from served`)
 
+/**
+ * Makes orders of an item due that tried its pool in vain and will try again later: an unreadable pool rolls their transaction back, so they are
+ * not registered as waiting. One that a worker has right now runs once more after that. Jobs are locked in the order used everywhere.
+ */
+export const wakeRetrying = (tx: Tx, item_id: string) =>
+  tx.run(sql`
+    with held as materialized (
+      select j.account_id, j.subject
+        from jobs j
+       where j.queue = ${FULFIL_QUEUE}
+         and j.run_at < 'infinity'
+         and (j.run_at > clock_timestamp() or j.leased_until > clock_timestamp())
+         and exists (select
+                       from order_lines l
+                      where l.account_id = j.account_id
+                        and l.order_id = j.subject
+                        and l.item_id = ${item_id})
+       order by j.account_id, j.subject
+         for update of j
+    )
+    update jobs j
+       set run_at = least(j.run_at, clock_timestamp()),
+           is_woken = true,
+           is_backlog = true
+      from held h
+     where j.queue = ${FULFIL_QUEUE}
+       and j.account_id = h.account_id
+       and j.subject = h.subject`)
+
 /** How many jobs that became due in large numbers still wait for a worker, up to a limit, and the time by the clock of the database. */
 export const readBacklogLane = (db: Queryable, limit: number) =>
   db.one<{ due: number; now: Date }>(sql`

@@ -37,6 +37,8 @@ async function buy(qty = 1) {
 }
 const linksOf = async (order: string) =>
   (await shop.call('GET', `/v1/orders/${order}`)).body.links as string[]
+const noteOf = async (order: string) =>
+  (await shop.db.one<{ note: string | null }>(sql`select note from jobs where subject = ${order}`)).note ?? ''
 const pool = async () => ({
   left: (
     await shop.db.one<{ n: number }>(sql`select pool_left as n from item_supply where item_id = ${item}`)
@@ -105,12 +107,7 @@ test.each([
 ])('nothing is set aside and the order waits when %s', async (_what, prepare, note) => {
   await prepare()
   const order = await buy()
-  await expect
-    .poll(
-      async () =>
-        (await shop.db.one<{ note: string }>(sql`select note from jobs where subject = ${order}`)).note,
-    )
-    .toMatch(note)
+  await expect.poll(() => noteOf(order)).toMatch(note)
   expect(await pool()).toEqual({ left: 6, aside: [] })
   expect(lines.some((line) => line.includes('cannot be decrypted') && line.includes(item))).toBe(true)
   expect(await broken()).toEqual([])
@@ -119,6 +116,8 @@ test.each([
 test('pool check sets aside all damaged links; pool restore puts back only those that can be decrypted again', async () => {
   await damage(5)
   const order = await buy()
+  // The order has tried and would try again in a minute: the command wakes it.
+  await expect.poll(() => noteOf(order)).toMatch(/4 links in a row/)
   const checked = await runAdminOn(shop, 'pool', 'check', item)
   expect(checked).toMatchObject({
     code: 0,
