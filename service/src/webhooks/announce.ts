@@ -3,7 +3,8 @@ import { type Db, sql, type Tx } from '../platform/db.ts'
 import { newId } from '../platform/ids.ts'
 import { DELIVER_QUEUE } from './endpoint.ts'
 
-const CHUNK = 500
+/** So few that others who need the processor of the database wait for milliseconds. */
+const CHUNK = 100
 
 /**
  * Queues a catalogue.changed event for every endpoint, one chunk of accounts per call. Changes are combined: a round starts at
