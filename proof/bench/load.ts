@@ -46,7 +46,7 @@ export interface Result {
 }
 
 const SCRIPT = fileURLToPath(new URL('./load.lua', import.meta.url))
-export const CONNECTIONS = 64
+const CONNECTIONS = 64
 const THREADS = 1
 const WRITE_EVERY = 1_000
 

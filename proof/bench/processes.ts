@@ -3,7 +3,7 @@ import { BASE_PATH } from '@shopwire/contract'
 import { type ApiProcess, familyCpuMs } from '@shopwire/harness'
 import { type Admission, type BenchSystem, startBenchSystem } from './bench-system.ts'
 import { median, rounded, say } from './figures.ts'
-import { assertWrk, CONNECTIONS, runLoad, type Unsigned, unsignedOrder, writeRequests } from './load.ts'
+import { assertWrk, runLoad, type Unsigned, unsignedOrder, writeRequests } from './load.ts'
 import type { BenchOptions } from './options.ts'
 import { cart, type ShopSize, seed } from './seed.ts'
 
@@ -11,6 +11,8 @@ const SIZE: ShopSize = { accounts: 1_000, orders: 10_000, items: 2_000 }
 const KEYS = 200
 const COUNTS = [1, 2, 4] as const
 const WARM_UP_SECONDS = 2
+/** To each process: one adds processes because there are more callers, and a batch is made of the calls of one process. */
+const CONNECTIONS_EACH = 32
 const SIGNED_PER_SECOND = { read: 25_000, order: 8_000 } as const
 const KINDS = ['read', 'order'] as const
 type Kind = (typeof KINDS)[number]
@@ -25,7 +27,7 @@ interface Cell {
 }
 
 /**
- * What does it cost that several API processes share one database? The same number of connections on one, two and four processes; what
+ * What does it cost that several API processes share one database? One, two and four processes with the same number of connections each; what
  * counts is the processor time of everything but the load generator for one request, against one process. Two cores cannot show
  * that more processes are faster.
  */
@@ -83,7 +85,7 @@ async function measure(
   const results = await Promise.all(
     apis.map((api, n) => {
       const file = files[n] as (typeof files)[number]
-      return runLoad(api, { ...file, isOnce: true }, seconds, CONNECTIONS / apis.length)
+      return runLoad(api, { ...file, isOnce: true }, seconds, CONNECTIONS_EACH)
     }),
   )
   const total = (of: (result: (typeof results)[number]) => number) =>
