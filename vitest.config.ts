@@ -26,6 +26,7 @@ const UNHURRIED = [
   'five-minutes',
   'golive',
   'golive-ways',
+  'image',
   'key-rotation',
   'lifecycle',
   'listen',

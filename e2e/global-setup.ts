@@ -2,13 +2,13 @@ import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { bundlePrograms } from '@shopwire/harness/bundle'
+import { bundleForTests } from '@shopwire/harness/bundle'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 /** Once for all projects, and for runs that a test starts: they inherit the variable. */
 export default async function setup(): Promise<void> {
-  process.env.SHOPWIRE_PROGRAMS ??= await bundlePrograms()
+  process.env.SHOPWIRE_PROGRAMS ??= await bundleForTests()
   await buildWeb()
 }
 

@@ -44,6 +44,7 @@ export interface ApiProcess extends WorkerProcess {
 
 export interface ScriptOptions extends SpawnOptions {
   readonly readyUrl: string
+  readonly settings?: Settings
   /** By the status of the readiness URL; 200 by default. */
   readonly isReady?: (status: number) => boolean
 }
@@ -79,10 +80,10 @@ export async function startDashboard(settings: Settings, options?: ProgramOption
 export function startScript(
   file: string,
   args: readonly string[],
-  { readyUrl, isReady, ...options }: ScriptOptions,
+  { readyUrl, settings = {}, isReady, ...options }: ScriptOptions,
 ): Promise<ServerProcess> {
-  const launch = (settings: Settings) => spawnScript(file, args, settings, options)
-  return startServer(launch, {}, readyUrl, isReady)
+  const launch = (current: Settings) => spawnScript(file, args, current, options)
+  return startServer(launch, settings, readyUrl, isReady)
 }
 
 async function startService(

@@ -1,0 +1,19 @@
+#!/bin/sh
+# Run once by the PostgreSQL image, when its data folder is empty: roles with the passwords of secrets/, and the database.
+set -eu
+
+psql --no-psqlrc --quiet --set=ON_ERROR_STOP=1 --username "${POSTGRES_USER:-postgres}" --dbname postgres \
+  --set=owner="$(cat /run/secrets/owner_password)" \
+  --set=api="$(cat /run/secrets/api_password)" \
+  --set=dashboard="$(cat /run/secrets/dashboard_password)" <<'SQL'
+create role shopwire_app nologin;
+create role shopwire_dashboard nologin;
+create role shopwire_owner login createrole password :'owner';
+create role shopwire_api login password :'api' in role shopwire_app;
+create role shopwire_web login password :'dashboard' in role shopwire_dashboard;
+-- Lets migrations and workers name the session that holds them up.
+grant pg_read_all_stats to shopwire_owner;
+create database shopwire owner shopwire_owner;
+revoke all on database shopwire from public;
+grant connect on database shopwire to shopwire_app, shopwire_dashboard;
+SQL

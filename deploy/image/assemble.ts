@@ -1,0 +1,79 @@
+import { chmod, cp, mkdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { bundlePrograms, NOT_BUNDLED } from '../../packaging/bundle-programs.ts'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+/** What the programs read while they run, besides their code. */
+const READ_BY_THE_SERVICE = [
+  'service/package.json',
+  'service/migrations',
+  'service/functions',
+  'service/invariants',
+  'service/src/access/admission.lua',
+  'web/dist',
+]
+
+/**
+ * Writes everything the image adds to its base into a folder that stands for `/`: Node, the bundled programs in `/app/service/dist`, what they
+ * read, and the packages that cannot be bundled. `web:build` and `docs:build` must have run.
+ */
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { docs: { type: 'string', default: join(ROOT, 'docs/.site') } },
+})
+const [target] = positionals
+if (target === undefined) {
+  process.stderr.write(
+    'usage: node deploy/image/assemble.ts <folder> [--docs <folder of the built portal>]\n',
+  )
+  process.exit(2)
+}
+const app = join(target, 'app')
+const bin = join(target, 'usr/local/bin')
+await rm(app, { recursive: true, force: true })
+await mkdir(join(app, 'service/dist'), { recursive: true })
+await mkdir(bin, { recursive: true })
+
+const programs = await bundlePrograms(
+  (source) => `new URL(${JSON.stringify(`../${source}`)}, import.meta.url).href`,
+)
+for (const { name, content } of programs) await writeFile(join(app, 'service/dist', name), content)
+for (const path of READ_BY_THE_SERVICE) await cp(join(ROOT, path), join(app, path), { recursive: true })
+await cp(values.docs, join(app, 'docs'), { recursive: true })
+await cp(join(ROOT, 'LICENSE'), join(app, 'LICENSE'))
+for (const [name, folder] of await packagesFor(NOT_BUNDLED))
+  await cp(folder, join(app, 'node_modules', name), { recursive: true, dereference: true })
+await cp(await realpath(process.execPath), join(bin, 'node'))
+await cp(join(ROOT, 'deploy/image/shopwire'), join(bin, 'shopwire'))
+await chmod(join(bin, 'shopwire'), 0o755)
+process.stdout.write(`${target}: ${programs.length} files of code\n`)
+
+/** The packages with all they depend on, by name; of optional ones those that are installed. */
+async function packagesFor(names: readonly string[]): Promise<Map<string, string>> {
+  const found = new Map<string, string>()
+  const open = names.map((name) => ({ name, from: join(ROOT, 'service/package.json') }))
+  for (let next = open.pop(); next; next = open.pop()) {
+    const { name, from } = next
+    const folder = folderOf(name, from)
+    if (folder === undefined || found.has(name)) continue
+    found.set(name, folder)
+    const manifest = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
+    const needed = { ...manifest.dependencies, ...manifest.optionalDependencies }
+    open.push(...Object.keys(needed).map((each) => ({ name: each, from: join(folder, 'package.json') })))
+  }
+  return found
+}
+
+function folderOf(name: string, from: string): string | undefined {
+  for (const path of createRequire(from).resolve.paths(name) ?? []) {
+    try {
+      return dirname(createRequire(from).resolve(join(path, name, 'package.json')))
+    } catch {
+      // Not in this one.
+    }
+  }
+  return undefined
+}

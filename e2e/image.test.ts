@@ -1,0 +1,135 @@
+import { execFile } from 'node:child_process'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { freePorts } from '@shopwire/engines'
+import { newItem, newLinks, startScript, startSystem } from '@shopwire/harness'
+import { expect, type TestContext, test } from 'vitest'
+import { newOrder } from './support/buyer.ts'
+import { openShop } from './support/shop.ts'
+
+const run = promisify(execFile)
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const ASSEMBLE = join(ROOT, 'deploy/image/assemble.ts')
+/** Owns nothing and belongs to no group that does. */
+const STRANGER = 12_345
+
+test('the files of the image sell, deliver and serve dashboard and docs in one process, as a user who may write nowhere, and stop with 0', async (context) => {
+  const folder = await temporaryFolder(context)
+  await mkdir(join(folder, 'portal'))
+  await writeFile(join(folder, 'portal/index.html'), '<title>Docs</title>')
+  await run(process.execPath, [ASSEMBLE, join(folder, 'root'), '--docs', join(folder, 'portal')])
+  const app = join(folder, 'root/app')
+  const programs = (await readdir(join(app, 'service/dist'))).filter((name) => !name.includes('-'))
+  expect(programs.sort()).toEqual([
+    'admin.mjs',
+    'all.mjs',
+    'api.mjs',
+    'dashboard.mjs',
+    'migrate.mjs',
+    'worker.mjs',
+  ])
+
+  const system = await startSystem({ admission: 'postgres', apis: 0 })
+  context.onTestFinished(() => system.stop())
+  const [port = 0, dashboardPort = 0, healthPort = 0] = await freePorts(3)
+  const store = await startScript(join(app, 'service/dist/all.mjs'), [], {
+    readyUrl: `http://127.0.0.1:${healthPort}/readyz`,
+    settings: {
+      ...system.settings,
+      SHOPWIRE_PORT: String(port),
+      SHOPWIRE_HEALTH_PORT: String(healthPort),
+      SHOPWIRE_DASHBOARD_ORIGIN: `http://localhost:${dashboardPort}`,
+      SHOPWIRE_DASHBOARD_PORT: String(dashboardPort),
+      SHOPWIRE_DOCS_FOLDER: join(app, 'docs'),
+    },
+    uid: STRANGER,
+  })
+  system.owns(store)
+
+  const shop = await openShop(system)
+  context.onTestFinished(() => shop.close())
+  const item = newItem(300)
+  await system.importItems([item])
+  const [link = ''] = newLinks(1)
+  await system.loadPool(item.id, [link])
+  const buyer = await shop.openBuyer(1_000)
+  const bought = await buyer.settle(port, newOrder({ id: item.id, qty: 1 }))
+  expect(bought.status).toBe(201)
+  await expect.poll(async () => (await buyer.readOrder(port, bought.body.id)).links).toEqual([link])
+  expect(await titleOf(`http://127.0.0.1:${port}/docs/`)).toBe('Docs')
+  expect(await titleOf(`http://localhost:${dashboardPort}/`)).toContain('Shopwire')
+  const metrics = await (await fetch(`http://127.0.0.1:${healthPort}/metrics`)).text()
+  for (const name of ['shopwire_orders_delivered_total 1', 'shopwire_ready 1'])
+    expect(metrics).toContain(name)
+
+  expect(await store.kill('SIGTERM')).toBe(0)
+  await shop.expectCleanBooks()
+})
+
+test('init writes secrets that only their folder protects and nothing well known, once: a second time changes nothing', async (context) => {
+  const kit = await kitFolder(context)
+  const { stdout } = await run(kit.command, [
+    'init',
+    '--api',
+    'https://api.shop.test',
+    '--dashboard',
+    'https://dash.shop.test',
+    '--redis',
+  ])
+  expect(stdout).toContain('Next: ./shopwire up')
+  const mode = async (path: string) => (await stat(join(kit.folder, path))).mode & 0o777
+  expect([await mode('secrets'), await mode('secrets/encryption_keys'), await mode('.env')]).toEqual([
+    0o700, 0o444, 0o600,
+  ])
+  const names = await readdir(join(kit.folder, 'secrets'))
+  const texts = await Promise.all(names.map((name) => readFile(join(kit.folder, 'secrets', name), 'utf8')))
+  const passwords = texts.filter((_, n) => names[n]?.endsWith('_password'))
+  expect(new Set(passwords).size).toBe(5)
+  for (const password of passwords) expect(password).toMatch(/^[0-9a-f]{48}$/)
+  const env = await readFile(join(kit.folder, '.env'), 'utf8')
+  expect(env).toContain('SHOPWIRE_API_URL=https://api.shop.test/v1\n')
+  for (const text of texts) expect(env).not.toContain(text.trim())
+  for (const text of texts) expect(stdout).not.toContain(text.trim())
+
+  const again = await run(kit.command, ['init']).catch((error: { code: number; stderr: string }) => error)
+  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('init never replaces secrets') })
+  expect(await Promise.all(names.map((name) => readFile(join(kit.folder, 'secrets', name), 'utf8')))).toEqual(
+    texts,
+  )
+})
+
+test.each([
+  [['init', '--api', 'http://api.shop.test'], 'must begin with https://'],
+  [['init', '--api'], '--api needs a URL'],
+  [['init', '--dashboard', 'http://localhost:8080'], 'of its own'],
+  [['init', '--hurry'], 'init does not know --hurry'],
+  [['up'], 'Run ./shopwire init first'],
+  [['fly'], 'no command "fly"'],
+])('shopwire %j is refused with a reason and leaves nothing behind', async (args, why) => {
+  const folder = await mkdtemp(join(tmpdir(), 'shopwire-kit-'))
+  await run('cp', ['-r', `${ROOT}deploy/compose/.`, folder])
+  const refused = await run(join(folder, 'shopwire'), args).catch((error: { stderr: string }) => error)
+  expect(refused.stderr).toContain(why)
+  expect((await readdir(folder)).sort()).toEqual(['Caddyfile', 'compose.yaml', 'postgres', 'shopwire'])
+  await rm(folder, { recursive: true })
+})
+
+async function kitFolder(context: TestContext) {
+  const folder = await temporaryFolder(context)
+  await run('cp', ['-r', `${ROOT}deploy/compose/.`, folder])
+  return { folder, command: join(folder, 'shopwire') }
+}
+
+async function temporaryFolder(context: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'shopwire-image-'))
+  await chmod(folder, 0o755)
+  context.onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+async function titleOf(url: string): Promise<string> {
+  return /<title>(.*?)<\/title>/.exec(await (await fetch(url)).text())?.[1] ?? ''
+}

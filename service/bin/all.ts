@@ -1,0 +1,77 @@
+#!/usr/bin/env node
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createApi } from '../src/api-program.ts'
+import { type DashboardConfig, describeConfig, loadDashboardConfig } from '../src/config.ts'
+import { createDashboard, type Dashboard } from '../src/dashboard-program.ts'
+import type { Db } from '../src/platform/db.ts'
+import { createLog } from '../src/platform/log.ts'
+import { createMetrics } from '../src/platform/metrics.ts'
+import { onShutdown } from '../src/platform/shutdown.ts'
+import {
+  openDatabaseFrom,
+  openReadiness,
+  orCannotStart,
+  startingConfig,
+  untilAnswered,
+  untilSchemaFits,
+  VERSION,
+} from '../src/wiring.ts'
+import { createWorker } from '../src/worker-program.ts'
+
+/**
+ * API and worker in one process, and the dashboard when it has an origin: for a small store, which then has one process to watch. They share
+ * the connections and the processor, so a store with work for more than one core runs them apart.
+ */
+const config = startingConfig()
+const dashboardConfig = config.SHOPWIRE_DASHBOARD_ORIGIN ? startingConfig(loadDashboardConfig) : undefined
+const log = createLog(config.SHOPWIRE_LOG_LEVEL)
+const metrics = createMetrics(VERSION, dashboardConfig ? ['api', 'worker', 'dashboard'] : ['api', 'worker'])
+const db = openDatabaseFrom(config, 'shopwire-all', log, metrics)
+const api = await createApi(config, { log, metrics, db })
+const worker = createWorker(config, { log, metrics, db })
+// Its own connections: it signs in to the database as another role.
+const dashboardDb: Db | undefined =
+  dashboardConfig && openDatabaseFrom(dashboardConfig, 'shopwire-dashboard', log, metrics)
+const health = openReadiness(db, metrics, () => worker.notReady())
+let dashboard: Dashboard | undefined
+
+onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
+  {
+    // The load balancer has to notice before the port is closed.
+    name: 'report not ready',
+    run: () => {
+      health.report('shutting down')
+      api.drainConnections()
+      dashboard?.drainConnections()
+      return sleep(config.SHOPWIRE_SHUTDOWN_DELAY_MS)
+    },
+  },
+  ...api.stops,
+  {
+    name: 'stop the dashboard',
+    async run() {
+      for (const step of dashboard?.stops ?? []) await step.run()
+      await dashboardDb?.close()
+    },
+  },
+  ...worker.stops,
+  { name: 'close database', run: () => db.close() },
+  { name: 'close health', run: () => health.close() },
+])
+
+log.info({ version: VERSION, config: describeConfig(config) }, 'starting')
+const until = (part: string, work: () => Promise<void>) => untilAnswered(part, log, health.report, work)
+const health_port = await orCannotStart(log, () => health.listen(config))
+const port = await orCannotStart(log, () => api.listen())
+await untilSchemaFits(db, log, health.report)
+await api.open(until)
+await worker.open(until)
+const dashboard_port = dashboardConfig && dashboardDb && (await startDashboard(dashboardConfig, dashboardDb))
+health.report(undefined)
+log.info({ port, dashboard_port, health_port }, 'ready')
+
+async function startDashboard(own: DashboardConfig, ownDb: Db): Promise<number> {
+  const opened = await createDashboard(own, { log, metrics, db: ownDb }, until)
+  dashboard = opened
+  return orCannotStart(log, () => opened.listen())
+}
