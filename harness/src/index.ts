@@ -13,6 +13,7 @@ export {
   type Settings,
   type SpawnOptions,
   spawnProgram,
+  spawnScript,
 } from './program.ts'
 export { dump, openSession, psql } from './psql.ts'
 export {
