@@ -36,6 +36,9 @@ const bin = join(target, 'usr/local/bin')
 await rm(app, { recursive: true, force: true })
 await mkdir(join(app, 'service/dist'), { recursive: true })
 await mkdir(bin, { recursive: true })
+// A new volume gets the rights of the folder it is mounted on: whatever user the container has can write the journal.
+await mkdir(join(target, 'journal'), { recursive: true })
+await chmod(join(target, 'journal'), 0o1777)
 
 const programs = await bundlePrograms(
   (source) => `new URL(${JSON.stringify(`../${source}`)}, import.meta.url).href`,
@@ -45,7 +48,11 @@ for (const path of READ_BY_THE_SERVICE) await cp(join(ROOT, path), join(app, pat
 await cp(values.docs, join(app, 'docs'), { recursive: true })
 await cp(join(ROOT, 'LICENSE'), join(app, 'LICENSE'))
 for (const [name, folder] of await packagesFor(NOT_BUNDLED))
-  await cp(folder, join(app, 'node_modules', name), { recursive: true, dereference: true })
+  await cp(folder, join(app, 'node_modules', name), {
+    recursive: true,
+    dereference: true,
+    filter: (path) => !/\.map$|\.d\.[cm]?ts$|\.(browser|standalone)\./.test(path),
+  })
 await cp(await realpath(process.execPath), join(bin, 'node'))
 await cp(join(ROOT, 'deploy/image/shopwire'), join(bin, 'shopwire'))
 await chmod(join(bin, 'shopwire'), 0o755)
