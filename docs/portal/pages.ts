@@ -5,6 +5,7 @@ export const PAGES_OUTSIDE_DOCS: Readonly<Record<string, string>> = {
   'CONTRIBUTING.md': 'contributing.md',
   'SECURITY.md': 'security.md',
   'contract/vectors/README.md': 'reference/vectors.md',
+  'deploy/README.md': 'deploy.md',
   'emulator/README.md': 'reference/emulator.md',
   'examples/README.md': 'guides/examples.md',
   'sdk/README.md': 'reference/sdk.md',
@@ -89,6 +90,7 @@ export const SECTIONS: readonly { readonly text: string; readonly items: readonl
     text: 'Run a store',
     items: [
       { text: 'A first day', link: 'first-day' },
+      { text: 'Image and compose', link: 'deploy' },
       { text: 'Operating', link: 'operating' },
       { text: 'Answer a dispute', link: 'disputes' },
       { text: 'Observability', link: 'observability' },

@@ -2,9 +2,10 @@ import { parseArgs } from 'node:util'
 import { type FaultOptions, runFaults } from './faults.ts'
 
 const USAGE =
-  'usage: npm run faults -- --seconds 60 --seed 1 [--orders 1000000] [--accounts 5000] [--every 20] [--admission redis|postgres]\n'
+  'usage: npm run faults -- --seconds 60 --seed 1 [--orders 1000000] [--accounts 5000] [--every 20] [--admission redis|postgres] [--no-worker]\n'
 
 const { values } = parseArgs({
+  allowNegative: true,
   options: {
     seconds: { type: 'string', default: '60' },
     seed: { type: 'string', default: '1' },
@@ -12,6 +13,7 @@ const { values } = parseArgs({
     accounts: { type: 'string', default: '200' },
     every: { type: 'string', default: '20' },
     admission: { type: 'string', default: 'redis' },
+    worker: { type: 'boolean', default: true },
   },
 })
 const options = readOptions()
@@ -40,5 +42,5 @@ function readOptions(): FaultOptions | undefined {
   ].map(Number) as [number, number, number, number, number]
   if (![seconds, seed, orders, accounts, every].every((n) => Number.isInteger(n) && n > 0)) return undefined
   if (admission !== 'redis' && admission !== 'postgres') return undefined
-  return { seconds, seed, orders, accounts, every, admission }
+  return { seconds, seed, orders, accounts, every, admission, worker: values.worker }
 }
