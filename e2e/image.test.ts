@@ -69,7 +69,7 @@ test('the files of the image sell, deliver and serve dashboard and docs in one p
   await shop.expectCleanBooks()
 })
 
-test('init writes secrets that only their folder protects and nothing well known, once: a second time changes nothing', async (context) => {
+test('init writes random secrets into a folder that only its owner may open; a second init is refused and changes nothing', async (context) => {
   const kit = await kitFolder(context)
   const { stdout } = await run(kit.command, [
     'init',
@@ -101,21 +101,22 @@ test('init writes secrets that only their folder protects and nothing well known
   )
 })
 
-test.each([
+test.for([
   [['init', '--api', 'http://api.shop.test'], 'must begin with https://'],
   [['init', '--api'], '--api needs a URL'],
   [['init', '--dashboard', 'http://localhost:8080'], 'of its own'],
   [['init', '--hurry'], 'init does not know --hurry'],
   [['up'], 'Run ./shopwire init first'],
   [['fly'], 'no command "fly"'],
-])('shopwire %j is refused with a reason and leaves nothing behind', async (args, why) => {
-  const folder = await mkdtemp(join(tmpdir(), 'shopwire-kit-'))
-  await run('cp', ['-r', `${ROOT}deploy/compose/.`, folder])
-  const refused = await run(join(folder, 'shopwire'), args).catch((error: { stderr: string }) => error)
-  expect(refused.stderr).toContain(why)
-  expect((await readdir(folder)).sort()).toEqual(['Caddyfile', 'compose.yaml', 'postgres', 'shopwire'])
-  await rm(folder, { recursive: true })
-})
+] as const)(
+  'shopwire %j is refused with a reason and leaves nothing behind',
+  async ([args, why], context) => {
+    const kit = await kitFolder(context)
+    const refused = await run(kit.command, args).catch((error: { stderr: string }) => error)
+    expect(refused.stderr).toContain(why)
+    expect((await readdir(kit.folder)).sort()).toEqual(['Caddyfile', 'compose.yaml', 'postgres', 'shopwire'])
+  },
+)
 
 async function kitFolder(context: TestContext) {
   const folder = await temporaryFolder(context)

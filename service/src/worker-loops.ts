@@ -39,7 +39,7 @@ const MAIL_EVERY_MS = 1_000
 const MAIL_REMOVAL_EVERY_MS = 3_600_000
 const ANNOUNCE_EVERY_MS = 1_000
 /** An announcement takes a quarter of the time of one connection: the slower the database answers, the longer the pause after each chunk. */
-const ANNOUNCE_PAUSE_SHARE = 3
+const ANNOUNCE_PAUSE_FACTOR = 3
 
 export interface RepeatedWorkDeps {
   readonly db: Db
@@ -80,7 +80,7 @@ export function repeatedWork(config: Config, deps: RepeatedWorkDeps): Repeating 
       for (;;) {
         const startedMs = performance.now()
         if ((await announceCatalogue(db, seenTwice, clock.nowMs())) < ANNOUNCE_CHUNK) break
-        await sleep(ANNOUNCE_PAUSE_SHARE * (performance.now() - startedMs))
+        await sleep(ANNOUNCE_PAUSE_FACTOR * (performance.now() - startedMs))
       }
       announceable = revision
     },

@@ -16,10 +16,12 @@ const CHUNK = 500
 const config = loadConfig(process.env)
 const db = openDatabaseFrom(config, 'shopwire-admin', createLog('warn'))
 const keyring = openKeyringFrom(config)
-const made: { account_id: string; id: string; secret: string }[] = []
+const made: Made[] = []
 while (made.length < count) {
-  await db.transaction(async (tx) => {
+  const chunk = await db.transaction(async (tx) => {
     const nowMs = Date.now()
+    // Of this attempt: a transaction may be rolled back and tried again.
+    const own: Made[] = []
     for (let n = Math.min(CHUNK, count - made.length); n > 0; n -= 1) {
       const { id: account_id } = await createAccount(tx, 'Faults', nowMs)
       const reference = `faults-${randomBytes(8).toString('hex')}`
@@ -30,9 +32,17 @@ while (made.length < count) {
         { account_id, cell: config.SHOPWIRE_CELL, name: 'faults', scopes: ['orders:write'] },
         nowMs,
       )
-      made.push({ account_id, id: key.id, secret })
+      own.push({ account_id, id: key.id, secret })
     }
+    return own
   })
+  made.push(...chunk)
 }
 process.stdout.write(`${JSON.stringify(made)}\n`)
 await db.close()
+
+interface Made {
+  readonly account_id: string
+  readonly id: string
+  readonly secret: string
+}
