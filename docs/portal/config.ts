@@ -33,6 +33,7 @@ export default defineConfig({
       { text: 'Start', link: '/start/five-minutes', activeMatch: '^/start/' },
       { text: 'Guides', link: '/guides/sign-a-request', activeMatch: '^/guides/' },
       { text: 'Reference', link: '/reference/', activeMatch: '^/reference/' },
+      { text: 'Self-hosting', link: '/self-hosting/', activeMatch: '^/(self-hosting|runbooks)/' },
       { text: 'API', link: '/api/index.html', target: '_self' },
     ],
     sidebar: SECTIONS.map(({ text, items }) => ({

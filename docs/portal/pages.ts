@@ -1,3 +1,5 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+
 /** Pages outside docs/, where readers of the repository expect them. The portal shows them too. */
 export const PAGES_OUTSIDE_DOCS: Readonly<Record<string, string>> = {
   'ARCHITECTURE.md': 'architecture.md',
@@ -31,6 +33,20 @@ export interface Entry {
   /** Without `.md`; a folder ends in a slash. */
   readonly link: string
 }
+
+/** Pages of docs/self-hosting in the order in which an operator needs them; a page that is not named here comes after them. */
+const SELF_HOSTING = [
+  'README',
+  'install',
+  'kubernetes',
+  'tls-and-proxies',
+  'checklist',
+  'sizing',
+  'backups',
+  'upgrading',
+  'availability',
+  'privacy',
+]
 
 /** The order of pages in the sidebar, in llms.txt and in llms-full.txt. Other pages are found by links and search. */
 export const SECTIONS: readonly { readonly text: string; readonly items: readonly Entry[] }[] = [
@@ -86,6 +102,7 @@ export const SECTIONS: readonly { readonly text: string; readonly items: readonl
       { text: 'Changelog', link: 'reference/changelog' },
     ],
   },
+  { text: 'Self-hosting', items: selfHosting() },
   {
     text: 'Run a store',
     items: [
@@ -116,3 +133,29 @@ export const SECTIONS: readonly { readonly text: string; readonly items: readonl
     ],
   },
 ]
+
+/** Whatever is in the folder, by its title, so that a new page needs no entry here. */
+function selfHosting(): Entry[] {
+  // VitePress reads a copy of this file, one folder deeper.
+  const folder = ['../self-hosting/', '../../self-hosting/']
+    .map((path) => new URL(path, import.meta.url))
+    .find((url) => existsSync(url)) as URL
+  const names = readdirSync(folder)
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => file.slice(0, -'.md'.length))
+  return names
+    .toSorted((a, b) => placeOf(a) - placeOf(b) || (a < b ? -1 : 1))
+    .map((name) => ({
+      text: name === 'README' ? 'Overview' : titleOf(readFileSync(new URL(`${name}.md`, folder), 'utf8')),
+      link: `self-hosting/${name === 'README' ? '' : name}`,
+    }))
+}
+
+function placeOf(name: string): number {
+  const place = SELF_HOSTING.indexOf(name)
+  return place < 0 ? SELF_HOSTING.length : place
+}
+
+function titleOf(markdown: string): string {
+  return /^# (.+)$/m.exec(markdown)?.[1] ?? ''
+}
