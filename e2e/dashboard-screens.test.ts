@@ -31,8 +31,8 @@ const looks: readonly Look[] = IS_SHORT
       { theme: 'dark', width: 2560, rules: 'colours' },
     ]
 
-/** Their colours are those of the pages. */
-const looksAtDialogs = looks.filter(({ theme }) => theme === 'light')
+/** For what has the colours of pages that are looked at in both themes. */
+const lightLooks = looks.filter(({ theme }) => theme === 'light')
 
 let world: World
 let demo: DemoStore
@@ -54,7 +54,7 @@ test.concurrent('a busy account', { timeout: WALK_MS_MAX }, async () => {
   const walk = createWalk({ page, account: 'full', looks, mustOpen: true })
   await expectOwnRows(page)
   for (const screen of pages) await walk.visit(screen)
-  for (const screen of openings) await walk.visit(screen, IS_SHORT ? looksAtDialogs : looks)
+  for (const screen of openings) await walk.visit(screen, IS_SHORT ? lightLooks : looks)
   expect(walk.problems).toEqual([])
   const expected = [...pages, ...openings].filter(({ isRare, name }) => !isRare || walk.seen.includes(name))
   expect(walk.seen).toEqual(expected.map(({ name }) => name))
@@ -96,7 +96,9 @@ test.concurrent('a new account, from its invitation on', { timeout: WALK_MS_MAX 
   await owner.press(owner.button('Add a passkey'))
   await waitForShell(page)
   // Its dialogs are those of every account.
-  for (const screen of IS_SHORT ? pages : [...pages, ...openings]) await walk.visit(screen)
+  for (const screen of IS_SHORT ? pages : [...pages, ...openings]) {
+    await walk.visit(screen, IS_SHORT ? lightLooks : looks)
+  }
   expect(walk.problems).toEqual([])
 
   async function lookAtPublicPages({ look }: Walk) {
@@ -111,7 +113,7 @@ test.concurrent('a new account, from its invitation on', { timeout: WALK_MS_MAX 
 test.concurrent('an account whose texts mean harm', { timeout: WALK_MS_MAX }, async () => {
   const { page } = await makeHostileAccount(world)
   // Texts change what is laid out, not how it is marked up.
-  const plain = looks.map((look) => ({ ...look, rules: 'none' as const }))
+  const plain = lightLooks.map((look) => ({ ...look, rules: 'none' as const }))
   const walk = createWalk({
     page,
     account: 'hostile',

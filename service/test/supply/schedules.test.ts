@@ -3,7 +3,9 @@ import { expect, inject, test } from 'vitest'
 import { asSuperuser, TEMPLATE_DATABASE } from '../../testing/database.ts'
 import { runSchedules } from '../../testing/supplier-schedules/run.ts'
 
-const SCHEDULES = Number(process.env.SHOPWIRE_SCHEDULES ?? 1_000)
+const SCHEDULES = Number(
+  process.env.SHOPWIRE_SCHEDULES ?? (process.env.SHOPWIRE_E2E_SHORT === '1' ? 250 : 1_000),
+)
 const SEED = Number(process.env.SHOPWIRE_SEED ?? 1)
 
 async function newDatabase() {
