@@ -4,6 +4,9 @@ import { dirname, join } from 'node:path'
 import { dashboardOpenApiText, openApiText, postmanText } from '@shopwire/contract/published'
 import { findPostgres, provisionDatabase, startPostgres } from '@shopwire/engines'
 import { completeLockfile } from './lockfile.ts'
+import { DASHBOARDS } from './monitoring/dashboards.ts'
+import { dashboardText } from './monitoring/grafana.ts'
+import { sloRulesText } from './monitoring/slo.ts'
 import { referencePages } from './reference/index.ts'
 import { type MetricDescription, metricsPage } from './reference/metrics-page.ts'
 import { schemaChecksumsText } from './schema-checksums.ts'
@@ -27,6 +30,11 @@ const OUTPUTS: readonly { path: string; make: () => Promise<string> }[] = [
   { path: 'docs/configuration.md', make: async () => configurationPage(await readSettings()) },
   { path: 'docs/conformance.md', make: conformancePage },
   { path: 'docs/reference/metrics.md', make: async () => metricsPage(await readMetrics()) },
+  { path: 'deploy/monitoring/rules/slo.yml', make: async () => sloRulesText() },
+  ...DASHBOARDS.map((dashboard) => ({
+    path: `deploy/monitoring/grafana/dashboards/${dashboard.slug}.json`,
+    make: async () => dashboardText(dashboard, DASHBOARDS),
+  })),
   ...referencePages().map(({ path, text }) => ({ path, make: async () => text })),
 ]
 
