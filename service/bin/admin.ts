@@ -82,6 +82,9 @@ process.exitCode = await runAdmin(
     operator: (actor) =>
       createOperator(deps(), actorOf(actor ?? config().SHOPWIRE_ACTOR, currentLogin(), isDevelopment())),
     migrate: (report) => migrate(loadSchemaUrl('migrate'), SCHEMA, report),
+    // Loaded only where it is used.
+    checkUpgrade: async (options) =>
+      (await import('../src/platform/upgrade-check.ts')).checkUpgrade(loadSchemaUrl('look'), SCHEMA, options),
     migrationStatus: () => schemaMismatchAt(loadSchemaUrl('look'), SCHEMA),
     schemaMismatch: () =>
       schemaMismatch((text) => deps().db.many({ text, values: [], name: 'schema_version' }), SCHEMA),

@@ -4,6 +4,7 @@ import type { OperatorReads } from '../operations/reads.ts'
 import type { Rule } from '../operations/verify.ts'
 import type { describeMetrics } from '../platform/metrics.ts'
 import type { MigrationReport } from '../platform/migrate.ts'
+import type { UpgradeCheck, UpgradeCheckOptions } from '../platform/upgrade-check.ts'
 import type { Journal } from '../supply/journal.ts'
 
 /** What the commands need from the process; opened when a command first uses it. */
@@ -15,6 +16,8 @@ export interface CommandContext {
   /** The same with a long statement timeout, for reads of whole tables. */
   longRunningReads(): OperatorReads
   migrate(report: (line: string) => void): Promise<MigrationReport>
+  /** What `migrate` would do and meet; reads only. */
+  checkUpgrade(options: UpgradeCheckOptions): Promise<UpgradeCheck>
   /** Why the database does not fit this program; asked as its owner where one is given. */
   migrationStatus(): Promise<string | undefined>
   /** The same, on the connection that the commands work with. */

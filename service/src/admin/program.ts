@@ -16,6 +16,7 @@ import { checkSchemaFirst, SchemaMismatchError } from './schema-check.ts'
 import { storeCommands } from './store.ts'
 import { supplyCommands } from './supply.ts'
 import { topUpCommands } from './topups.ts'
+import { upgradeCommands } from './upgrade.ts'
 import { RulesViolatedError, verifyCommand } from './verify.ts'
 import { webhookCommands } from './webhooks.ts'
 
@@ -60,6 +61,7 @@ export async function runAdmin(outer: CommandContext, argv: readonly string[]): 
   storeCommands(program, context)
   recoverCommands(program, context)
   maintenanceCommands(program, context)
+  upgradeCommands(program, context)
   verifyCommand(program, context)
   checkSchemaFirst(program, context)
   for (const command of withDescendants(program)) {

@@ -7,7 +7,13 @@ export class SchemaMismatchError extends Error {
 }
 
 /** These check the schema themselves or need no database. */
-const EXEMPT: ReadonlySet<string> = new Set(['migrate', 'config', 'metrics', 'encryption new-key'])
+const EXEMPT: ReadonlySet<string> = new Set([
+  'migrate',
+  'upgrade check',
+  'config',
+  'metrics',
+  'encryption new-key',
+])
 
 /** An old command on a new schema, or a new one on an old schema, could book money by rules that no longer hold. It is refused before it runs. */
 export function checkSchemaFirst(program: Command, context: CommandContext): void {

@@ -17,7 +17,7 @@ export interface MigrationReport {
 }
 
 /** Any constant will do if every version of Shopwire uses the same one. */
-const LOCK_ID = 5_348_094_772
+export const MIGRATION_LOCK_ID = 5_348_094_772
 /**
  * While a migration waits for a lock, every order that needs the table waits behind it. The limit is below PostgreSQL's
  * deadlock_timeout of one second, so that the migration gives up before an order is chosen as the victim of a deadlock.
@@ -118,11 +118,12 @@ const DEADLOCK_DETECTED = '40P01'
 async function waitForOthers(client: pg.Client) {
   const startedMs = performance.now()
   const isOurs = async () =>
-    (await client.query<{ ok: boolean }>('select pg_try_advisory_lock($1) as ok', [LOCK_ID])).rows[0]?.ok
+    (await client.query<{ ok: boolean }>('select pg_try_advisory_lock($1) as ok', [MIGRATION_LOCK_ID]))
+      .rows[0]?.ok
   while (!(await isOurs())) {
     if (performance.now() - startedMs > OTHER_MIGRATION_MS_MAX) {
       throw new Error(
-        `Another migration has been running for ${OTHER_MIGRATION_MS_MAX / 1_000} s: ${describeBlockers(await findHolders(client, LOCK_ID))}. ` +
+        `Another migration has been running for ${OTHER_MIGRATION_MS_MAX / 1_000} s: ${describeBlockers(await findHolders(client, MIGRATION_LOCK_ID))}. ` +
           'Nothing was changed. Let it finish or stop it, then run this again.',
       )
     }

@@ -94,6 +94,17 @@ export async function readRecorded(query: Query): Promise<Recorded> {
   }
 }
 
+/** The same as a text instead of an error, for a report that goes on. */
+export function whyRefused(files: readonly Migration[], recorded: Recorded): string | undefined {
+  try {
+    checkRecorded(files, recorded)
+    return undefined
+  } catch (error) {
+    if (error instanceof SchemaError) return error.message
+    throw error
+  }
+}
+
 /** Throws when these files are not the ones the database was made with, or too old for it. */
 export function checkRecorded(files: readonly Migration[], { migrations: done }: Recorded): void {
   for (const [n, was] of done.slice(0, files.length).entries()) {
