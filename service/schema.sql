@@ -1112,6 +1112,21 @@ begin
 end
 $$;
 
+CREATE FUNCTION public.replication_standbys() RETURNS TABLE(standby text, is_connected boolean, replayed double precision, written double precision)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+  select coalesce(s.slot_name::text, r.application_name),
+         r.pid is not null,
+         (r.replay_lsn - '0/0'::pg_lsn)::double precision,
+         (case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end - '0/0'::pg_lsn)::double precision
+    -- A base backup streams too, and ends by itself.
+    from (select pid, application_name, replay_lsn from pg_stat_replication
+           where coalesce(state, 'streaming') in ('streaming', 'catchup') and application_name <> 'pg_basebackup') r
+    full join (select slot_name, active_pid from pg_replication_slots where slot_type = 'physical' and not temporary) s
+      on s.active_pid = r.pid
+$$;
+
 CREATE FUNCTION public.skip_if_unconfirmed() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -2920,6 +2935,9 @@ REVOKE ALL ON FUNCTION public.refuse_if_closed() FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.refuse_if_unconfirmed() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.refuse_unless_journalled() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION public.replication_standbys() FROM PUBLIC;
+GRANT ALL ON FUNCTION public.replication_standbys() TO shopwire_app;
 
 REVOKE ALL ON FUNCTION public.skip_if_unconfirmed() FROM PUBLIC;
 

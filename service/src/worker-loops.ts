@@ -18,6 +18,8 @@ import { every, type Repeating } from './platform/every.ts'
 import type { Log } from './platform/log.ts'
 import { createMailSender, deleteOldMail, smtpSender } from './platform/mail.ts'
 import type { Metrics } from './platform/metrics.ts'
+import { createPublicAddressWatch } from './platform/public-addresses.ts'
+import { createReplicationWatch } from './platform/replication-watch.ts'
 import { createSnapshotWatch } from './platform/snapshot-watch.ts'
 import { deleteExpired } from './sessions/session-store.ts'
 import type { LinkVault } from './supply/gift-link.ts'
@@ -33,6 +35,8 @@ const WAKE_EVERY_MS = 100
 const OVERLOOKED_EVERY_MS = 10_000
 const COUNT_LOOK_EVERY_MS = 250
 const SNAPSHOT_EVERY_MS = 10_000
+const REPLICATION_EVERY_MS = 5_000
+const PUBLIC_ADDRESSES_EVERY_MS = 30_000
 const CLOSE_DAYS_EVERY_MS = 60_000
 const DAY_MS = 86_400_000
 const MAIL_EVERY_MS = 1_000
@@ -122,6 +126,20 @@ export function repeatedWork(config: Config, deps: RepeatedWorkDeps): Repeating 
   const snapshots = every(SNAPSHOT_EVERY_MS, createSnapshotWatch({ db, log, metrics, isLeader }), (error) =>
     log.warn({ err: error }, 'the sessions of the database could not be read'),
   )
+  const replication = every(
+    REPLICATION_EVERY_MS,
+    createReplicationWatch({ db, metrics, isLeader }),
+    (error) => log.warn({ err: error }, 'the standbys of the database could not be read'),
+  )
+  const addresses = { api: config.SHOPWIRE_API_URL, dashboard: config.SHOPWIRE_DASHBOARD_ORIGIN }
+  const publicAddresses = every(
+    PUBLIC_ADDRESSES_EVERY_MS,
+    // Behind an egress proxy the worker may connect to nothing directly.
+    config.SHOPWIRE_EGRESS_PROXY === undefined
+      ? createPublicAddressWatch({ addresses, log, metrics, isLeader })
+      : async () => {},
+    (error) => log.warn({ err: error }, 'the public addresses could not be looked at'),
+  )
   /** Removes one chunk after the other until none is left. What has piled up may take minutes, which a stop does not wait for. */
   const retain = (days: number, removeChunk: (before: Date) => Promise<boolean>, onError: string) =>
     every(
@@ -192,6 +210,8 @@ export function repeatedWork(config: Config, deps: RepeatedWorkDeps): Repeating 
     overlooked,
     backlog,
     snapshots,
+    replication,
+    publicAddresses,
     eventRetention,
     evidenceRetention,
     linkRetention,

@@ -559,6 +559,32 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
       action:
         'Restored or failed over: see "Restores and failover" in the documentation, and recover status.',
     }),
+    replicationLag: readings(WORKER, {
+      name: 'shopwire_replication_lag_seconds',
+      help: 'How far a standby of PostgreSQL is behind; no series when the owner of the database lacks pg_read_all_stats.',
+      action:
+        'What it lacks is lost if it is promoted now. Look at its log, at its disk, and whether replay is paused there.',
+      labels: { standby: 'as observed' },
+    }),
+    replicationConnected: readings(WORKER, {
+      name: 'shopwire_replication_connected',
+      help: '1 for a standby that follows PostgreSQL, 0 for a replication slot that nobody reads.',
+      action:
+        'Start the standby again, or drop its slot: the primary keeps WAL for it until the disk is full.',
+      labels: { standby: 'as observed' },
+    }),
+    certificateExpiry: readings(WORKER, {
+      name: 'shopwire_certificate_expiry_timestamp_seconds',
+      help: 'When the certificate of a public address expires, as one worker sees it; none for addresses without https.',
+      action: 'Less than ten days ahead: the proxy in front of the store did not renew it. Read its log.',
+      labels: { address: ['api', 'dashboard'] },
+    }),
+    publicAddressReachable: readings(WORKER, {
+      name: 'shopwire_public_address_reachable',
+      help: '1 when a TLS connection to SHOPWIRE_API_URL or SHOPWIRE_DASHBOARD_ORIGIN could be made within the last minute, else 0.',
+      action: 'Look at the proxy in front of the store and at DNS.',
+      labels: { address: ['api', 'dashboard'] },
+    }),
     databaseClockOffset: reading(CLOCKED, {
       name: 'shopwire_database_clock_offset_seconds',
       help: 'How far the clock of the database is ahead of the clock of this process.',
