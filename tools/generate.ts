@@ -7,6 +7,7 @@ import { completeLockfile } from './lockfile.ts'
 import { DASHBOARDS } from './monitoring/dashboards.ts'
 import { dashboardText } from './monitoring/grafana.ts'
 import { sloRulesText } from './monitoring/slo.ts'
+import { type ChecklistItem, checklistPage } from './reference/checklist-page.ts'
 import { referencePages } from './reference/index.ts'
 import { type MetricDescription, metricsPage } from './reference/metrics-page.ts'
 import { schemaChecksumsText } from './schema-checksums.ts'
@@ -29,6 +30,7 @@ const OUTPUTS: readonly { path: string; make: () => Promise<string> }[] = [
   { path: 'web/src/theme/variables.css', make: async () => webVariables() },
   { path: 'docs/configuration.md', make: async () => configurationPage(await readSettings()) },
   { path: 'docs/conformance.md', make: conformancePage },
+  { path: 'docs/self-hosting/checklist.md', make: async () => checklistPage(await readChecklist()) },
   { path: 'docs/reference/metrics.md', make: async () => metricsPage(await readMetrics()) },
   { path: 'deploy/monitoring/rules/slo.yml', make: async () => sloRulesText() },
   ...DASHBOARDS.map((dashboard) => ({
@@ -108,6 +110,10 @@ async function readSettings(): Promise<Setting[]> {
 
 async function readMetrics(): Promise<MetricDescription[]> {
   return (askAdmin('metrics') as { metrics: MetricDescription[] }).metrics
+}
+
+async function readChecklist(): Promise<ChecklistItem[]> {
+  return (askAdmin('doctor', '--list') as { checks: ChecklistItem[] }).checks
 }
 
 function askAdmin(...command: string[]): unknown {

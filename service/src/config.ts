@@ -342,6 +342,10 @@ const schema = z.object({
     .describe(
       'name in the audit log for shopwire-admin when --actor is not given; required as root or with a user id without a name',
     ),
+  SHOPWIRE_ALERTMANAGER_URL: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe('for shopwire-admin doctor: the Alertmanager that gets the alerts, to see whether it is ready'),
   SHOPWIRE_SHUTDOWN_DELAY_MS: milliseconds
     .default(5_000)
     .describe('time between /readyz reporting not ready and closing the port'),
@@ -429,6 +433,14 @@ export function loadSchemaUrl(purpose: 'migrate' | 'look', env: Environment = pr
 /** Problems that do not prevent a start: in development, those that production refuses. */
 export function configWarnings(env: Environment = process.env): string[] {
   return isUncheckedTls(env) ? [UNCHECKED_TLS] : []
+}
+
+/** The files that hold a setting, in place of its variable. */
+export function settingFiles(env: Environment): { name: string; path: string }[] {
+  return Object.keys(schema.shape).flatMap((name) => {
+    const path = env[`${name}_FILE`]
+    return path === undefined ? [] : [{ name, path }]
+  })
 }
 
 /** Every setting with secrets masked, for the start-up log line and the `config` command. */

@@ -1,4 +1,5 @@
 import type { EncryptionKeys } from '../config.ts'
+import type { CheckResult } from '../operations/doctor/doctor.ts'
 import type { Operator } from '../operations/operator.ts'
 import type { OperatorReads } from '../operations/reads.ts'
 import type { Rule } from '../operations/verify.ts'
@@ -24,6 +25,8 @@ export interface CommandContext {
   schemaMismatch(): Promise<string | undefined>
   /** The invariants of the data. */
   rules(): Promise<Rule[]>
+  /** Goes through the production checklist. */
+  doctor(): Promise<CheckResult[]>
   describeConfig(): Record<string, string>
   configReference(): { name: string; default: string; meaning: string; secret: boolean }[]
   /** Every metric of API and worker, and what to do when it moves. */

@@ -5,6 +5,7 @@ import { Refusal, Unavailable } from '../platform/trouble.ts'
 import { accountCommands } from './accounts.ts'
 import { catalogueCommands } from './catalogue.ts'
 import type { CommandContext } from './command-context.ts'
+import { doctorCommand } from './doctor.ts'
 import { jobCommands } from './jobs.ts'
 import { keyCommands } from './keys.ts'
 import { maintenanceCommands } from './maintenance.ts'
@@ -63,6 +64,7 @@ export async function runAdmin(outer: CommandContext, argv: readonly string[]): 
   maintenanceCommands(program, context)
   upgradeCommands(program, context)
   verifyCommand(program, context)
+  doctorCommand(program, context)
   checkSchemaFirst(program, context)
   for (const command of withDescendants(program)) {
     command.exitOverride().configureOutput({ writeOut: context.out, writeErr: context.err })

@@ -11,6 +11,7 @@ const EXEMPT: ReadonlySet<string> = new Set([
   'migrate',
   'upgrade check',
   'config',
+  'doctor',
   'metrics',
   'encryption new-key',
 ])

@@ -75,6 +75,21 @@ export function smtpSender(url: string, from: string): { send: SendMail; close()
   }
 }
 
+/** Connects and signs in, as for sending, and sends nothing. */
+export async function tryMailServer(url: string, timeoutMs: number): Promise<void> {
+  const transport = createTransport({
+    url,
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
+  } as object)
+  try {
+    await transport.verify()
+  } finally {
+    transport.close()
+  }
+}
+
 /** Sends what is due; one call claims a few mails. Returns how many it tried. To be called repeatedly, by any number of workers. */
 export function createMailSender({ db, keyring, clock, log, send }: MailSenderDeps): () => Promise<number> {
   let saidWaiting = false

@@ -1,0 +1,136 @@
+import { once } from 'node:events'
+import { isIP } from 'node:net'
+import { connect } from 'node:tls'
+import { type Config, ConfigError, loadConfig, settingFiles } from './config.ts'
+import { type Installation, NotKnown } from './operations/doctor/check.ts'
+import { readDatabaseFacts } from './operations/doctor/database-facts.ts'
+import { type CheckResult, diagnose } from './operations/doctor/doctor.ts'
+import { readMachineFacts } from './operations/doctor/machine-facts.ts'
+import { readStoreData } from './operations/doctor/store-data.ts'
+import type { Db } from './platform/db.ts'
+import { compareEncryptionKeys } from './platform/key-checks.ts'
+import { createLog } from './platform/log.ts'
+import { schemaMismatch } from './platform/schema-version.ts'
+import { openDatabaseFrom, openKeyringFrom, SCHEMA } from './wiring.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+type NowMs = () => number
+
+const ANSWER_MS_MAX = 5_000
+const DAY_MS = 86_400_000
+
+const log = createLog('silent')
+
+/** What `shopwire-admin doctor` does in this environment. `replaced` is for tests, of what a machine cannot be made to be. */
+export async function runDoctor(
+  env: Environment,
+  nowMs: NowMs = Date.now,
+  replaced: Partial<Installation> = {},
+): Promise<CheckResult[]> {
+  const surroundings = {
+    settingFiles: settingFiles(env),
+    machine: readMachineFacts,
+    certificateDaysLeft: (url: URL) => certificateDaysLeft(url, nowMs),
+    statusOf: async (url: string) =>
+      (await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS_MAX) })).status,
+    async tryMail(url: string) {
+      const { tryMailServer } = await import('./platform/mail.ts')
+      await tryMailServer(url, ANSWER_MS_MAX)
+    },
+  }
+  const config = loadOrProblems(env)
+  if ('problems' in config) return diagnose({ ...surroundings, ...unknown(config.problems), ...replaced })
+  const db = openDatabaseFrom(config, 'shopwire-doctor', log)
+  try {
+    return await diagnose({ ...surroundings, ...partsOf(config, db, nowMs), ...replaced })
+  } finally {
+    await db.close()
+  }
+}
+
+function loadOrProblems(env: Environment): Config | ConfigError {
+  try {
+    return loadConfig(env)
+  } catch (error) {
+    if (error instanceof ConfigError) return error
+    throw error
+  }
+}
+
+type Parts = Omit<Installation, 'settingFiles' | 'machine' | 'certificateDaysLeft' | 'statusOf' | 'tryMail'>
+
+function unknown(settingsProblems: readonly string[]): Parts {
+  const notKnown = () => {
+    throw new NotKnown('the settings have mistakes')
+  }
+  const rejected = async () => notKnown()
+  return {
+    settingsProblems,
+    config: notKnown,
+    database: rejected,
+    schemaMismatch: rejected,
+    store: rejected,
+    redis: rejected,
+    compareKeys: rejected,
+  }
+}
+
+function partsOf(config: Config, db: Db, nowMs: NowMs): Parts {
+  const dashboardUrl = config.SHOPWIRE_DASHBOARD_DATABASE_URL
+  const dashboardRole = dashboardUrl && decodeURIComponent(new URL(dashboardUrl).username)
+  const database = shared(() =>
+    readDatabaseFacts(db, { nowMs, dashboardRole }).catch((error: Error & { cause?: Error }) => {
+      throw new NotKnown(`the database did not answer (${error.cause?.message ?? error.message})`)
+    }),
+  )
+  const mismatch = shared(async () => {
+    await database()
+    return schemaMismatch((text) => db.many({ text, values: [], name: 'schema_version' }), SCHEMA)
+  })
+  return {
+    settingsProblems: [],
+    config: () => config,
+    database,
+    schemaMismatch: mismatch,
+    store: shared(async () => {
+      if ((await mismatch()) !== undefined) throw new NotKnown('the schema does not fit this program')
+      return readStoreData(db)
+    }),
+    redis: shared(async () => {
+      // Loaded only where it is used, as everywhere.
+      const { readRedisFacts } = await import('./access/redis-facts.ts')
+      return readRedisFacts(config.SHOPWIRE_REDIS_URLS ?? [], {
+        isCluster: config.SHOPWIRE_ADMISSION === 'redis-cluster',
+        timeoutMs: ANSWER_MS_MAX,
+        nowMs,
+      })
+    }),
+    compareKeys: () => compareEncryptionKeys(db, openKeyringFrom(config)),
+  }
+}
+
+async function certificateDaysLeft({ hostname, port }: URL, nowMs: NowMs): Promise<number> {
+  // Whatever its authority and its name: another check says whether it is accepted.
+  const socket = connect({
+    host: hostname,
+    port: Number(port || 443),
+    ...(isIP(hostname) === 0 && { servername: hostname }),
+    rejectUnauthorized: false,
+    timeout: ANSWER_MS_MAX,
+  })
+  socket.on('timeout', () => socket.destroy(new Error('no answer')))
+  try {
+    await once(socket, 'secureConnect')
+    return (Date.parse(socket.getPeerCertificate().valid_to) - nowMs()) / DAY_MS
+  } finally {
+    socket.destroy()
+  }
+}
+
+function shared<Value>(read: () => Promise<Value>): () => Promise<Value> {
+  let reading: Promise<Value> | undefined
+  return () => {
+    reading ??= read()
+    return reading
+  }
+}

@@ -1,0 +1,73 @@
+import type { RedisFacts } from '../../access/redis-facts.ts'
+import type { Config } from '../../config.ts'
+import type { DatabaseFacts } from './database-facts.ts'
+import type { MachineFacts } from './machine-facts.ts'
+import type { StoreData } from './store-data.ts'
+
+export type CheckState = 'ok' | 'warning' | 'failed' | 'not_applicable'
+
+export const GROUPS = [
+  'Settings',
+  'Machine',
+  'PostgreSQL',
+  'Redis',
+  'Encryption and secrets',
+  'Network',
+  'Store',
+] as const
+
+/** One item of the production checklist. The texts are also those of docs/self-hosting/checklist.md. */
+export interface Check {
+  readonly id: string
+  readonly group: (typeof GROUPS)[number]
+  /** What has to be true. */
+  readonly title: string
+  readonly why: string
+  /** A command or a setting. */
+  readonly fix: string
+  examine(about: Installation): Outcome | Promise<Outcome>
+}
+
+export interface Outcome {
+  readonly state: CheckState
+  /** Never a secret, nor a URL that holds one. */
+  readonly found: string
+}
+
+/** What the checks look at. Each part is read once, when a check first asks for it. */
+export interface Installation {
+  /** Mistakes in the settings; with any of them there is no configuration. */
+  readonly settingsProblems: readonly string[]
+  config(): Config
+  /** Files that hold a setting (NAME_FILE). */
+  readonly settingFiles: readonly { readonly name: string; readonly path: string }[]
+  machine(): MachineFacts
+  database(): Promise<DatabaseFacts>
+  store(): Promise<StoreData>
+  /** Why the database does not fit this program. */
+  schemaMismatch(): Promise<string | undefined>
+  redis(): Promise<RedisFacts>
+  /** Fails when a configured key is not the one that the database was used with. */
+  compareKeys(): Promise<void>
+  /** Days until the certificate of this https:// URL expires. */
+  certificateDaysLeft(url: URL): Promise<number>
+  /** The status that a GET is answered with. */
+  statusOf(url: string): Promise<number>
+  /** Signs in to the mail server and says nothing. */
+  tryMail(url: string): Promise<void>
+}
+
+/** A check cannot say anything, because something that another check reports is missing. */
+export class NotKnown extends Error {
+  override readonly name = 'NotKnown'
+}
+
+export const ok = (found: string): Outcome => ({ state: 'ok', found })
+export const warning = (found: string): Outcome => ({ state: 'warning', found })
+export const failed = (found: string): Outcome => ({ state: 'failed', found })
+export const notApplicable = (found: string): Outcome => ({ state: 'not_applicable', found })
+
+/** Names and addresses of this machine itself; a connection there does not leave it. */
+export function isLocalHost(host: string): boolean {
+  return host === '' || host.startsWith('/') || /^(localhost|127\.\d+\.\d+\.\d+|::1|\[::1\])$/.test(host)
+}

@@ -1,0 +1,99 @@
+import { type Queryable, sql } from '../../platform/db.ts'
+
+/** What PostgreSQL tells the role of the programs about itself. Nothing here reads a table of ours. */
+export interface DatabaseFacts {
+  readonly version: number
+  readonly version_text: string
+  readonly clock_offset_ms: number
+  readonly role: string
+  readonly is_superuser: boolean
+  readonly may_create_roles: boolean
+  readonly may_create_databases: boolean
+  readonly may_bypass_row_security: boolean
+  readonly may_create_tables: boolean
+  readonly owns_tables: number
+  readonly dashboard_role: { readonly is_superuser: boolean; readonly sees_everything: boolean } | null
+  readonly uses_tls: boolean
+  readonly encoding: string
+  readonly settings: Readonly<Record<SettingName, string>>
+  readonly pending_restart: readonly string[]
+  readonly archived_s_ago: number | null
+  readonly archive_failed_since: boolean
+  readonly standbys: number
+  readonly sessions: number
+  readonly idle_slots: readonly { readonly name: string; readonly kept_bytes: number }[]
+}
+
+const SETTINGS = [
+  'archive_mode',
+  'autovacuum',
+  'data_checksums',
+  'fsync',
+  'full_page_writes',
+  'idle_in_transaction_session_timeout',
+  'log_min_duration_statement',
+  'log_statement',
+  'log_timezone',
+  'max_connections',
+  'reserved_connections',
+  'superuser_reserved_connections',
+  'statement_timeout',
+  'synchronous_commit',
+  'synchronous_standby_names',
+  'track_counts',
+  'wal_level',
+] as const
+type SettingName = (typeof SETTINGS)[number]
+
+type Row = Omit<DatabaseFacts, 'clock_offset_ms' | 'settings'> & {
+  now_ms: number
+  settings: Record<string, string>
+}
+
+export async function readDatabaseFacts(
+  db: Queryable,
+  { nowMs, dashboardRole }: { nowMs(): number; dashboardRole: string | undefined },
+): Promise<DatabaseFacts> {
+  const askedMs = nowMs()
+  const { now_ms, settings, ...facts } = await db.one<Row>(sql`
+    select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms,
+           current_setting('server_version_num')::integer as version, current_setting('server_version') as version_text,
+           r.rolname as role, r.rolsuper as is_superuser, r.rolcreaterole as may_create_roles,
+           r.rolcreatedb as may_create_databases, r.rolbypassrls as may_bypass_row_security,
+           has_schema_privilege('public', 'create') as may_create_tables,
+           (select count(*)
+              from pg_class c
+             where c.relnamespace = 'public'::regnamespace
+               and c.relkind in ('r', 'p')
+               and pg_has_role(c.relowner, 'usage')) as owns_tables,
+           (select json_build_object('is_superuser', d.rolsuper,
+                                     'sees_everything', d.rolbypassrls or pg_has_role(d.oid, r.oid, 'member'))
+              from pg_roles d
+             where d.rolname = ${dashboardRole ?? null}) as dashboard_role,
+           coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as uses_tls,
+           current_setting('server_encoding') as encoding,
+           (select json_object_agg(name, current_setting(name, true))
+              from unnest(${[...SETTINGS]}::text[]) name) as settings,
+           (select coalesce(json_agg(name order by name), '[]')
+              from pg_settings
+             where pending_restart
+               -- One that is given on the command line differs from the file for good.
+               and source <> 'command line') as pending_restart,
+           extract(epoch from clock_timestamp() - a.last_archived_time)::float8 as archived_s_ago,
+           coalesce(a.last_failed_time > coalesce(a.last_archived_time, '-infinity'), false) as archive_failed_since,
+           (select count(*) from pg_stat_replication) as standbys,
+           (select count(*) from pg_stat_activity where backend_type = 'client backend') as sessions,
+           (select coalesce(json_agg(json_build_object('name', slot_name, 'kept_bytes',
+                     coalesce(pg_wal_lsn_diff(case when pg_is_in_recovery() then pg_last_wal_receive_lsn() else pg_current_wal_lsn() end,
+                                              restart_lsn), 0)::float8)), '[]')
+              from pg_replication_slots
+             where not active) as idle_slots
+      from pg_roles r, pg_stat_archiver a
+     where r.rolname = current_user`)
+  const doubtMs = (nowMs() - askedMs) / 2
+  return {
+    ...facts,
+    settings: settings as DatabaseFacts['settings'],
+    clock_offset_ms: Math.round(now_ms - (askedMs + doubtMs)),
+  }
+}

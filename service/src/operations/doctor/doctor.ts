@@ -1,0 +1,33 @@
+import { type Check, type CheckState, GROUPS, type Installation, NotKnown, type Outcome } from './check.ts'
+import { DATABASE_CHECKS } from './database-checks.ts'
+import { SETTING_CHECKS } from './setting-checks.ts'
+import { STORE_CHECKS } from './store-checks.ts'
+
+export type { CheckState, Installation } from './check.ts'
+
+/** What one item of the checklist came to. */
+export interface CheckResult extends Omit<Check, 'examine'> {
+  readonly state: CheckState
+  readonly found: string
+}
+
+/** The production checklist, by group. */
+export const CHECKS: readonly Check[] = [...SETTING_CHECKS, ...DATABASE_CHECKS, ...STORE_CHECKS].toSorted(
+  (a, b) => GROUPS.indexOf(a.group) - GROUPS.indexOf(b.group),
+)
+
+/** Goes through the checklist. It changes nothing; no check keeps another from being made. */
+export function diagnose(about: Installation): Promise<CheckResult[]> {
+  return Promise.all(
+    CHECKS.map(async ({ examine, ...texts }) => ({ ...texts, ...(await outcomeOf(examine, about)) })),
+  )
+}
+
+async function outcomeOf(examine: Check['examine'], about: Installation): Promise<Outcome> {
+  try {
+    return await examine(about)
+  } catch (error) {
+    if (error instanceof NotKnown) return { state: 'not_applicable', found: `not checked: ${error.message}` }
+    return { state: 'failed', found: `the check itself failed: ${(error as Error).message}` }
+  }
+}

@@ -1,0 +1,189 @@
+import { ORDER_ATTEMPTS_PER_WINDOW_MAX, REQUESTS_PER_WINDOW_MAX } from '@shopwire/contract'
+import { isPublicAddress } from '../../platform/public-address.ts'
+import { type Check, failed, isLocalHost, notApplicable, ok, warning } from './check.ts'
+
+const NODE_MAJOR_MIN = 24
+const EXAMPLE_API = 'https://api.shop.example/v1'
+
+/** The settings themselves, without asking anybody. */
+export const SETTING_CHECKS: readonly Check[] = [
+  {
+    id: 'settings',
+    group: 'Settings',
+    title: 'The settings have no mistakes',
+    why: 'API and worker refuse to start with them, and a misspelt name leaves a limit, a proxy or TLS at its default.',
+    fix: 'Correct the settings that are named; `shopwire-admin config --reference` lists all of them.',
+    examine: ({ settingsProblems }) =>
+      settingsProblems.length === 0 ? ok('all of them are valid') : failed(settingsProblems.join('; ')),
+  },
+  {
+    id: 'environment',
+    group: 'Settings',
+    title: 'The store runs in production mode',
+    why: 'Development accepts well-known passwords, the public encryption key and suppliers without TLS.',
+    fix: 'Remove SHOPWIRE_ENV, or set SHOPWIRE_ENV=production.',
+    examine(about) {
+      const { SHOPWIRE_ENV: env } = about.config()
+      return env === 'production' ? ok('production') : failed(`SHOPWIRE_ENV is ${env}`)
+    },
+  },
+  {
+    id: 'public-urls',
+    group: 'Settings',
+    title: 'Callers and people use https:// addresses of your own',
+    why: 'Signatures protect a request from changes, not from readers: without TLS anybody on the way reads the links.',
+    fix: 'SHOPWIRE_API_URL=https://api.example.com/v1 and SHOPWIRE_DASHBOARD_ORIGIN=https://dashboard.example.com, with your names.',
+    examine(about) {
+      const { SHOPWIRE_API_URL: api, SHOPWIRE_DASHBOARD_ORIGIN: dashboard } = about.config()
+      const plain = [api, dashboard].filter((url) => url?.startsWith('http://'))
+      if (plain.length > 0) return failed(`not encrypted: ${plain.join(' and ')}`)
+      if (api === EXAMPLE_API)
+        return warning(`SHOPWIRE_API_URL is not set; the dashboard shows ${EXAMPLE_API} to customers`)
+      return ok([api, dashboard].filter((url) => url !== undefined).join(' and '))
+    },
+  },
+  {
+    id: 'proxy-hops',
+    group: 'Settings',
+    title: 'The number of proxies in front is set',
+    why: 'Behind a proxy that is not counted every caller has the address of the proxy: in evidence for disputes, and for the limit of sockets per address.',
+    fix: 'SHOPWIRE_TRUSTED_PROXY_HOPS=1 for one proxy, and SHOPWIRE_CONNECTIONS_PER_ADDRESS=0 behind it.',
+    examine(about) {
+      const { SHOPWIRE_API_URL, SHOPWIRE_TRUSTED_PROXY_HOPS: hops, ...config } = about.config()
+      const perAddress = config.SHOPWIRE_CONNECTIONS_PER_ADDRESS
+      if (!SHOPWIRE_API_URL.startsWith('https://'))
+        return notApplicable('there is no TLS, so no proxy ends it')
+      if (hops === 0)
+        return warning('SHOPWIRE_TRUSTED_PROXY_HOPS is 0, and TLS can only end at a proxy in front')
+      if (perAddress !== 0)
+        return warning(
+          `${hops} in front, and SHOPWIRE_CONNECTIONS_PER_ADDRESS is ${perAddress}: it counts the sockets of the proxy`,
+        )
+      return ok(`${hops} in front`)
+    },
+  },
+  {
+    id: 'rate-limits',
+    group: 'Settings',
+    title: 'The rate limits are those of the interface',
+    why: 'Callers are built for the documented limits; far higher ones also let a leaked key spend more before it is revoked.',
+    fix: 'Remove SHOPWIRE_REQUESTS_PER_MINUTE and SHOPWIRE_ORDER_ATTEMPTS_PER_MINUTE.',
+    examine(about) {
+      const { SHOPWIRE_REQUESTS_PER_MINUTE: requests, SHOPWIRE_ORDER_ATTEMPTS_PER_MINUTE: orders } =
+        about.config()
+      const found = `${requests} requests and ${orders} orders a minute`
+      if (requests === REQUESTS_PER_WINDOW_MAX && orders === ORDER_ATTEMPTS_PER_WINDOW_MAX) return ok(found)
+      return warning(
+        `${found}; the interface says ${REQUESTS_PER_WINDOW_MAX} and ${ORDER_ATTEMPTS_PER_WINDOW_MAX}`,
+      )
+    },
+  },
+  {
+    id: 'log-level',
+    group: 'Settings',
+    title: 'The processes write a log',
+    why: 'The log line of a request, an attempt or a call is the first thing that is asked for when something went wrong.',
+    fix: 'Remove SHOPWIRE_LOG_LEVEL, or set SHOPWIRE_LOG_LEVEL=info.',
+    examine(about) {
+      const level = about.config().SHOPWIRE_LOG_LEVEL
+      return level === 'info' || level === 'warn' ? ok(level) : warning(`the level is ${level}`)
+    },
+  },
+  {
+    id: 'payments',
+    group: 'Settings',
+    title: 'Card payments are real, and their events are verified',
+    why: 'With a test key customers get balance for play money; without the secret of the endpoint payments wait for the slower poll.',
+    fix: 'SHOPWIRE_STRIPE_SECRET_KEY with a live key, SHOPWIRE_STRIPE_WEBHOOK_SECRETS, and no SHOPWIRE_STRIPE_API_URL.',
+    examine(about) {
+      const config = about.config()
+      const key = config.SHOPWIRE_STRIPE_SECRET_KEY
+      if (key === undefined) return notApplicable('no card payments')
+      if (/^.k_test_/.test(key)) return failed('the key of Stripe is a test key')
+      if (config.SHOPWIRE_STRIPE_API_URL !== undefined)
+        return failed('SHOPWIRE_STRIPE_API_URL sends payments to another server than Stripe')
+      if (config.SHOPWIRE_STRIPE_WEBHOOK_SECRETS === undefined)
+        return warning('SHOPWIRE_STRIPE_WEBHOOK_SECRETS is not set')
+      return ok('a live key, and events are verified')
+    },
+  },
+  {
+    id: 'node-version',
+    group: 'Machine',
+    title: `Node is ${NODE_MAJOR_MIN} or newer`,
+    why: 'The programs are TypeScript that only newer releases run without a build, and older ones get no security fixes.',
+    fix: `Install Node ${NODE_MAJOR_MIN}, or use the image.`,
+    examine(about) {
+      const { node } = about.machine()
+      return Number.parseInt(node, 10) >= NODE_MAJOR_MIN ? ok(node) : failed(`this is Node ${node}`)
+    },
+  },
+  {
+    id: 'not-root',
+    group: 'Machine',
+    title: 'The programs do not run as root',
+    why: 'A flaw in a program or in one of its dependencies would own the machine.',
+    fix: 'A user of its own: User=shopwire in the systemd unit, `user:` in compose, runAsNonRoot in Kubernetes.',
+    examine: (about) =>
+      about.machine().isRoot ? warning('this command runs as root') : ok('an ordinary user'),
+  },
+  {
+    id: 'file-descriptors',
+    group: 'Machine',
+    title: 'A process may open as many files as it has sockets',
+    why: 'At the limit new connections are refused, to callers, to the database and to receivers alike.',
+    fix: 'LimitNOFILE=65536 in the systemd unit, `ulimits: nofile` in compose, `ulimit -n 65536` in a shell; or a lower SHOPWIRE_CONNECTIONS_MAX.',
+    examine(about) {
+      const { filesMax } = about.machine()
+      if (filesMax === undefined) return notApplicable('this system does not say')
+      const config = about.config()
+      const needed =
+        config.SHOPWIRE_CONNECTIONS_MAX +
+        config.SHOPWIRE_DATABASE_CONNECTIONS +
+        config.SHOPWIRE_WORKER_ENDPOINTS * EVENTS_PER_ENDPOINT +
+        OTHER_FILES
+      const found = `${filesMax} files; all sockets that the settings allow need ${needed}`
+      return filesMax >= needed ? ok(found) : failed(found)
+    },
+  },
+  {
+    id: 'metrics-not-public',
+    group: 'Network',
+    title: 'Metrics and health are not on a public address',
+    why: 'They tell how much the store sells, to whom it cannot deliver, and which parts fail.',
+    fix: 'SHOPWIRE_HEALTH_HOST=127.0.0.1, or an address of the private network; and no firewall rule that lets port SHOPWIRE_HEALTH_PORT in.',
+    examine(about) {
+      const { SHOPWIRE_HEALTH_HOST: host, SHOPWIRE_HEALTH_PORT: port } = about.config()
+      const addresses = publicAddressesOf(host, about.machine().publicAddresses)
+      if (addresses.length === 0) return ok(`port ${port} on ${host}; not a public address of this machine`)
+      return failed(`port ${port} is open on ${addresses.join(', ')}`)
+    },
+  },
+  {
+    id: 'api-behind-tls',
+    group: 'Network',
+    title: 'The ports without TLS are not on a public address',
+    why: 'The programs speak plain HTTP to the proxy that ends TLS. On a public address callers could skip the proxy, and set X-Forwarded-For themselves.',
+    fix: 'SHOPWIRE_HOST=127.0.0.1 and SHOPWIRE_DASHBOARD_HOST=127.0.0.1, or addresses of the network that the proxy is in.',
+    examine(about) {
+      const config = about.config()
+      const { publicAddresses } = about.machine()
+      const open = [config.SHOPWIRE_HOST, config.SHOPWIRE_DASHBOARD_HOST].flatMap((host) =>
+        publicAddressesOf(host, publicAddresses),
+      )
+      if (open.length === 0) return ok('not a public address of this machine')
+      return failed(`plain HTTP on ${[...new Set(open)].join(', ')}`)
+    },
+  },
+]
+
+/** Sockets, pipes and libraries that are open beside the counted ones. */
+const OTHER_FILES = 200
+/** As many events as a worker sends to one endpoint at a time. */
+const EVENTS_PER_ENDPOINT = 4
+const EVERY_ADDRESS = new Set(['0.0.0.0', '::', ''])
+
+function publicAddressesOf(host: string, ofMachine: readonly string[]): string[] {
+  if (EVERY_ADDRESS.has(host)) return [...ofMachine]
+  return isLocalHost(host) || !isPublicAddress(host) ? [] : [host]
+}

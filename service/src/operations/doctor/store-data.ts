@@ -1,0 +1,48 @@
+import { readDatabaseState } from '../../platform/database-identity.ts'
+import { type Queryable, sql } from '../../platform/db.ts'
+import { readWorkers } from '../../platform/worker-heartbeats.ts'
+
+/** What our own tables say about the state of the store. */
+export interface StoreData {
+  readonly is_confirmed: boolean
+  readonly journal_id: string | null
+  readonly workers: { readonly alive: number; readonly last_seen_s: number | null }
+  readonly is_open: boolean
+  readonly closed_reason: string | null
+  readonly verified_s_ago: number | null
+  readonly rules_violated: number
+  readonly pools_low: number
+  readonly pools_empty: number
+  readonly dead_letters: number
+  readonly mail_waiting_s: number
+}
+
+export async function readStoreData(db: Queryable): Promise<StoreData> {
+  const [state, workers, row] = await Promise.all([
+    readDatabaseState(db),
+    readWorkers(db),
+    db.one<Omit<StoreData, 'is_confirmed' | 'journal_id' | 'workers'>>(sql`
+      select store_is_open() as is_open, s.reason as closed_reason,
+             extract(epoch from clock_timestamp() - v.finished_at)::float8 as verified_s_ago,
+             coalesce(v.violated, 0) as rules_violated,
+             p.pools_low, p.pools_empty,
+             (select count(*)
+                from jobs
+               where run_at = 'infinity'
+                 and dead_at is not null) as dead_letters,
+             (select coalesce(greatest(extract(epoch from clock_timestamp() - min(created_at)), 0), 0)::float8
+                from outgoing_mail
+               where sent_at is null
+                 and failed_at is null) as mail_waiting_s
+        from store_state s
+       cross join (select count(*) filter (where pool_left < warn_below) as pools_low,
+                          count(*) filter (where pool_left = 0 and source = 'pool') as pools_empty
+                     from item_supply
+                    where source <> 'hand') p
+        left join lateral (select finished_at, violated
+                             from verify_runs
+                            order by id desc
+                            limit 1) v on true`),
+  ])
+  return { is_confirmed: state.is_confirmed, journal_id: state.journal_id, workers, ...row }
+}

@@ -1,0 +1,137 @@
+import { chown, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { createServer as createHttpServer, type Server } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { networkInterfaces, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import tls from 'node:tls'
+import { createAuthority, provisionDatabase, startPostgres, startRedis } from '@shopwire/engines'
+import { SMTPServer } from 'smtp-server'
+import { loadConfig } from '../src/config.ts'
+import { recordVerifyRun } from '../src/operations/verify.ts'
+import { createLog } from '../src/platform/log.ts'
+import { migrate } from '../src/platform/migrate.ts'
+import { recordHeartbeat } from '../src/platform/worker-heartbeats.ts'
+import { openDatabaseFrom, openKeyringFrom, SCHEMA, verifyKeysOf } from '../src/wiring.ts'
+import { asSuperuser } from './database.ts'
+
+/** An installation in which `doctor` finds nothing wrong, on servers of its own, for tests that then spoil one thing. */
+export async function openSoundInstallation() {
+  const authority = await createAuthority({ days: 90 })
+  const trustedBefore = tls.getCACertificates('default')
+  tls.setDefaultCACertificates([...trustedBefore, await readFile(authority.file, 'utf8')])
+  const address = anotherAddress()
+  const certificate = await authority.issue(`DNS:localhost,IP:127.0.0.1${address ? `,IP:${address}` : ''}`)
+  const folder = await mkdtemp(join(tmpdir(), 'shopwire-doctor-'))
+  const [postgres, redis] = await Promise.all([
+    startPostgres({
+      durable: true,
+      settings: {
+        archive_mode: 'on',
+        listen_addresses: address ? `127.0.0.1,${address}` : '127.0.0.1',
+      },
+    }),
+    startRedis({ settings: address ? { bind: `127.0.0.1 ${address}`, 'protected-mode': 'no' } : {} }),
+  ])
+  const superuserUrl = postgres.superuserUrl.replace(/[^/]*$/, 'shopwire')
+  const asRoot = (...statements: string[]) =>
+    asSuperuser(async (client) => {
+      for (const statement of statements) await client.query(statement)
+    }, superuserUrl)
+
+  const { ownerUrl, appUrl, dashboardUrl } = await provisionDatabase(postgres, 'shopwire')
+  await migrate(ownerUrl, SCHEMA)
+  await encrypt(join(postgres.dir, 'data'), certificate)
+  await asRoot(`alter system set ssl = on`, `alter system set archive_command = 'true'`, ...ARCHIVE_ONE)
+  await asRoot(`update database_identity set journal_id = 'jrn_test', compared_start = database_start()`)
+
+  const mail = new SMTPServer({ authOptional: true, disabledCommands: ['STARTTLS'] })
+  const api = createHttpsServer(certificate, (_, response) => response.end('{}'))
+  const alertmanager = createHttpServer((_, response) => response.end('OK'))
+  const ports = await Promise.all([listen(mail.server as Server), listen(api), listen(alertmanager)])
+
+  const env: Record<string, string> = {
+    SHOPWIRE_DATABASE_URL: appUrl,
+    SHOPWIRE_DASHBOARD_DATABASE_URL: dashboardUrl,
+    SHOPWIRE_DASHBOARD_ORIGIN: 'https://dashboard.shop.test',
+    SHOPWIRE_ADMISSION: 'redis',
+    SHOPWIRE_REDIS_URLS: redis.url,
+    SHOPWIRE_ENCRYPTION_KEYS: `k1:${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')}`,
+    SHOPWIRE_JOURNAL: folder,
+    SHOPWIRE_API_URL: `https://localhost:${ports[1]}/v1`,
+    SHOPWIRE_ALERTMANAGER_URL: `http://127.0.0.1:${ports[2]}`,
+    SHOPWIRE_SMTP_URL: `smtp://127.0.0.1:${ports[0]}`,
+    SHOPWIRE_MAIL_FROM: 'store@shop.test',
+    SHOPWIRE_TRUSTED_PROXY_HOPS: '1',
+    SHOPWIRE_CONNECTIONS_PER_ADDRESS: '0',
+    SHOPWIRE_CONNECTIONS_MAX: '500',
+    SHOPWIRE_WORKER_ENDPOINTS: '50',
+  }
+  const config = loadConfig(env)
+  const db = openDatabaseFrom(config, 'test', createLog('silent'))
+  await verifyKeysOf(db, openKeyringFrom(config))
+  await recordVerifyRun(db, [{ rule: 'M01', what: '', violations: 0, ids: [], ms: 1 }], Date.now())
+
+  return {
+    env,
+    folder,
+    postgres,
+    redis,
+    authority,
+    ownerUrl,
+    superuserUrl,
+    /** Of this machine, and not the loopback one; undefined where there is no network. */
+    address,
+    asRoot,
+    /** A worker has just reported. */
+    workerReports: () => recordHeartbeat(db, 'wrk_test'),
+    async close() {
+      await db.close()
+      mail.close(() => {})
+      for (const server of [api, alertmanager]) server.close()
+      await Promise.all([postgres.stop(), redis.stop(), authority.remove()])
+      await rm(folder, { recursive: true })
+      tls.setDefaultCACertificates(trustedBefore)
+    },
+  }
+}
+
+/** Has the server try to archive a file, and waits for what comes of it. */
+export const ARCHIVE_ONE = [
+  'select pg_reload_conf()',
+  `select pg_stat_reset_shared('archiver')`,
+  'select pg_switch_wal()',
+  `do $$
+   begin
+     while (select archived_count + failed_count = 0 from pg_stat_archiver) loop
+       perform pg_sleep(0.02);
+       perform pg_stat_clear_snapshot();
+     end loop;
+   end $$`,
+]
+
+/** So that a connection to this machine looks like one that leaves it. */
+function anotherAddress(): string | undefined {
+  return Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .find(({ family, internal }) => family === 'IPv4' && !internal)?.address
+}
+
+/** Lets every address in, and gives the server the certificate that `ssl = on` looks for. */
+async function encrypt(data: string, { key, cert }: { key: string; cert: string }) {
+  const { uid, gid } = await stat(data)
+  for (const [name, text] of [
+    ['server.key', key],
+    ['server.crt', cert],
+  ] as const) {
+    await writeFile(join(data, name), text, { mode: 0o600 })
+    await chown(join(data, name), uid, gid)
+  }
+  const rules = await readFile(join(data, 'pg_hba.conf'), 'utf8')
+  await writeFile(join(data, 'pg_hba.conf'), `${rules}\nhost all all all scram-sha-256\n`)
+}
+
+async function listen(server: Pick<Server, 'listen' | 'address'>): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return (server.address() as AddressInfo).port
+}
