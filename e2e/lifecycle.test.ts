@@ -104,6 +104,20 @@ test('threat 68: after SIGTERM every keep-alive connection gets Connection: clos
   expect(await exited).toBe(0)
 })
 
+test('threat 68: a request that arrives on an open connection just after the listener closed is answered, with Connection: close', async (context) => {
+  const { system, key, port } = await openSystem(context)
+  const connection = await connect(port)
+  const exited = system.apis[0]?.kill('SIGTERM')
+  await until(
+    () => isClosed(port),
+    SOON_MS,
+    () => 'the door does not close',
+  )
+  const { status, headers } = await connection.send(ping(key).bytes)
+  expect([status, headers.connection]).toEqual([200, 'close'])
+  expect(await exited).toBe(0)
+})
+
 test('an API process that starts before its database reports not ready, and is ready once the database is', async (context) => {
   const { system, key, port } = await openSystem(context)
   const [api] = system.apis

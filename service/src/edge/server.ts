@@ -6,7 +6,9 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http'
+import { Server as NetServer } from 'node:net'
 import { finished, type Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { BODY_ARRIVAL_MS_MAX } from '@shopwire/contract'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
@@ -37,6 +39,8 @@ const IDLE_MS_MAX = 10_000
 /** A connection on which nothing moves for this long is closed. Longer than it takes to make any answer. */
 const STALLED_MS_MAX = 20_000
 const CONNECTIONS_CHECK_MS = 250
+/** How long a request may have been on its way when the port was closed: it is answered, as the last one of its connection. */
+const ON_ITS_WAY_MS = 500
 
 export interface Edge {
   readonly server: Server
@@ -169,11 +173,13 @@ export function createEdge(deps: EdgeDeps, families: readonly RouteFamily[]): Ed
       server.listen(port, host)
       await once(server, 'listening')
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeIdleConnections()
-      }),
+    async close() {
+      // Not yet the HTTP server's own close(): it ends every idle connection at once, also one on which a request is arriving.
+      const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
+      await Promise.race([closed, sleep(ON_ITS_WAY_MS, undefined, { ref: false })])
+      server.close()
+      await closed
+    },
   }
 }
 
