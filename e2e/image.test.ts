@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,8 +20,10 @@ test('the files of the image sell, deliver and serve dashboard and docs in one p
   const folder = await temporaryFolder(context)
   await mkdir(join(folder, 'portal'))
   await writeFile(join(folder, 'portal/index.html'), '<title>Docs</title>')
+  await writeFile(join(folder, 'portal/.built-from.json'), '{"packages":["vue@3.5.45"],"prebuilt":[]}')
   await run(process.execPath, [ASSEMBLE, join(folder, 'root'), '--docs', join(folder, 'portal')])
   const app = join(folder, 'root/app')
+  await expectWholeSbom(app)
   const programs = (await readdir(join(app, 'service/dist'))).filter((name) => !name.includes('-'))
   expect(programs.sort()).toEqual([
     'admin.mjs',
@@ -87,12 +89,12 @@ test('init writes random secrets into a folder that only its owner may open; a s
   const names = await readdir(join(kit.folder, 'secrets'))
   const texts = await Promise.all(names.map((name) => readFile(join(kit.folder, 'secrets', name), 'utf8')))
   const passwords = texts.filter((_, n) => names[n]?.endsWith('_password'))
-  expect(new Set(passwords).size).toBe(5)
+  expect(new Set(passwords).size).toBe(6)
   for (const password of passwords) expect(password).toMatch(/^[0-9a-f]{48}$/)
   const env = await readFile(join(kit.folder, '.env'), 'utf8')
   expect(env).toContain('SHOPWIRE_API_URL=https://api.shop.test/v1\n')
-  for (const text of texts) expect(env).not.toContain(text.trim())
-  for (const text of texts) expect(stdout).not.toContain(text.trim())
+  for (const text of texts.filter((one) => one !== ''))
+    for (const shown of [env, stdout]) expect(shown).not.toContain(text.trim())
 
   const again = await run(kit.command, ['init']).catch((error: { code: number; stderr: string }) => error)
   expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('init never replaces secrets') })
@@ -106,6 +108,7 @@ test.for([
   [['init', '--api'], '--api needs a URL'],
   [['init', '--dashboard', 'http://localhost:8080'], 'of its own'],
   [['init', '--hurry'], 'init does not know --hurry'],
+  [['init', '--monitoring'], 'needs the folder monitoring'],
   [['up'], 'Run ./shopwire init first'],
   [['fly'], 'no command "fly"'],
 ] as const)(
@@ -118,10 +121,80 @@ test.for([
   },
 )
 
+test.skipIf(!isInstalled('docker-compose'))(
+  'the compose file is valid after init with every profile, and only Shopwire and its proxy can be reached from other machines',
+  async (context) => {
+    const kit = await kitFolder(context)
+    await run('cp', ['-r', `${ROOT}deploy/monitoring`, join(kit.folder, '..')])
+    await run(kit.command, ['init', '--tls', '--redis', '--mail', '--monitoring'])
+    const { stdout } = await run('docker-compose', ['config'], { cwd: kit.folder })
+    // It writes a port with an address in one line, and one for all addresses as an object.
+    const local = [...stdout.matchAll(/^ {4}- 127\.0\.0\.1:\d+:\d+\/tcp$/gm)]
+    expect(local.length).toBe(6)
+    const others = [...stdout.matchAll(/^ {4}- (?:published: )?(\d+)(?::\d+\/tcp)?$/gm)].map(
+      ([, port]) => port,
+    )
+    expect(others.sort()).toEqual(['443', '80'])
+  },
+)
+
+test.skipIf(!isInstalled('systemd-analyze'))(
+  'systemd accepts every unit, and rates the exposure of each below 2',
+  async (context) => {
+    const folder = await temporaryFolder(context)
+    const names = (await readdir(join(ROOT, 'deploy/systemd'))).filter((name) => name.endsWith('.service'))
+    expect(names.length).toBe(4)
+    for (const name of names) {
+      const unit = await readFile(join(ROOT, 'deploy/systemd', name), 'utf8')
+      // Where it is installed, not on a machine that runs tests.
+      const path = join(folder, name)
+      await writeFile(path, unit.replaceAll('/usr/local/bin/shopwire', '/bin/true'))
+      const verified = await run('systemd-analyze', ['verify', path])
+      expect(verified.stderr).toBe('')
+      const { stdout } = await run('systemd-analyze', ['security', '--offline=yes', '--no-pager', path])
+      expect(Number(/exposure level.*: ([\d.]+)/.exec(stdout)?.[1])).toBeLessThan(2)
+    }
+  },
+)
+
+/** By other ways than assemble.ts finds them: marks that the bundler left in the code, folders that were copied. */
+async function expectWholeSbom(app: string): Promise<void> {
+  const sbom = JSON.parse(await readFile(join(app, 'sbom.cdx.json'), 'utf8'))
+  expect(sbom).toMatchObject({ bomFormat: 'CycloneDX', metadata: { component: { name: 'shopwire' } } })
+  const listed = new Set(sbom.components.map((one: { name: string }) => one.name))
+  const dist = join(app, 'service/dist')
+  const code = await Promise.all((await readdir(dist)).map((name) => readFile(join(dist, name), 'utf8')))
+  const bundled = code.flatMap((text) =>
+    [...text.matchAll(/^\/\/ .*node_modules\/((?:@[^/]+\/)?[^/]+)\//gm)].map(([, name]) => name),
+  )
+  expect(new Set(bundled).size).toBeGreaterThan(20)
+  const copied = await packagesIn(join(app, 'node_modules'))
+  expect(copied).toContain('pdfkit')
+  // One that every page of the dashboard has, and one of the portal.
+  const missing = [...bundled, ...copied, 'react-dom', 'vue', 'node'].filter((name) => !listed.has(name))
+  expect([...new Set(missing)]).toEqual([])
+  // Nothing of what only builds and tests.
+  for (const name of ['vitest', 'typescript', '@biomejs/biome']) expect(listed).not.toContain(name)
+  for (const path of ['web/dist', 'docs'])
+    expect(await readdir(join(app, path))).not.toContain('.built-from.json')
+}
+
+async function packagesIn(folder: string): Promise<string[]> {
+  const names = await readdir(folder)
+  const nested = names.map(async (name) =>
+    name.startsWith('@') ? (await readdir(join(folder, name))).map((own) => `${name}/${own}`) : [name],
+  )
+  return (await Promise.all(nested)).flat()
+}
+
 async function kitFolder(context: TestContext) {
-  const folder = await temporaryFolder(context)
-  await run('cp', ['-r', `${ROOT}deploy/compose/.`, folder])
+  const folder = join(await temporaryFolder(context), 'compose')
+  await run('cp', ['-r', `${ROOT}deploy/compose`, folder])
   return { folder, command: join(folder, 'shopwire') }
+}
+
+function isInstalled(command: string): boolean {
+  return spawnSync(command, ['--version']).status === 0
 }
 
 async function temporaryFolder(context: TestContext): Promise<string> {

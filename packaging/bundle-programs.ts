@@ -11,6 +11,8 @@ export const NOT_BUNDLED = ['@node-rs/argon2', 'pdfkit']
 export interface BundledFile {
   readonly name: string
   readonly content: string | Uint8Array
+  /** The files it was made from. */
+  readonly modules: readonly string[]
 }
 
 /**
@@ -41,5 +43,6 @@ export async function bundlePrograms(urlOf: (source: string) => string): Promise
   return output.map((file) => ({
     name: file.fileName,
     content: file.type === 'chunk' ? file.code : file.source,
+    modules: file.type === 'chunk' ? file.moduleIds : [],
   }))
 }

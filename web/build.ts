@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
-import { build } from 'vite'
+import { build, type Plugin } from 'vite'
+import { BUILT_FROM, type BuiltFrom, packagesOf } from '../packaging/packages-of.ts'
 import { SHARED, webConfig } from './vite.config.ts'
 
 /**
@@ -28,7 +29,20 @@ interface Chunk {
 
 // Otherwise whoever builds with NODE_ENV=test, as a test does, gets React's development build.
 process.env.NODE_ENV = 'production'
-await build({ ...webConfig, configFile: false, logLevel: 'warn' })
+const modules = new Set<string>()
+/** Styles and fonts too, which no chunk lists. */
+const remember: Plugin = {
+  name: 'remember-modules',
+  generateBundle() {
+    for (const id of this.getModuleIds()) modules.add(id)
+  },
+}
+await build({
+  ...webConfig,
+  plugins: [...(webConfig.plugins ?? []), remember],
+  configFile: false,
+  logLevel: 'warn',
+})
 const manifest = JSON.parse(await readFile(join(DIST, '.vite/manifest.json'), 'utf8')) as Record<
   string,
   Chunk
@@ -38,6 +52,8 @@ const scheme = await hashFile('colour-scheme.js')
 await loadEarly(manifest)
 await report([...firstLoad(manifest), scheme])
 await compressAll()
+const builtFrom: BuiltFrom = { packages: packagesOf(modules), prebuilt: [] }
+await writeFile(join(DIST, BUILT_FROM), JSON.stringify(builtFrom))
 
 /** Everything with a hash in its name may be cached for ever, so this file gets one too. */
 async function hashFile(name: string): Promise<string> {

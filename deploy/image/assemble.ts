@@ -4,6 +4,8 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { bundlePrograms, NOT_BUNDLED } from '../../packaging/bundle-programs.ts'
+import { BUILT_FROM, type BuiltFrom, packagesOf } from '../../packaging/packages-of.ts'
+import { sbomOf } from './sbom.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 /** What the programs read while they run, besides their code. */
@@ -18,7 +20,7 @@ const READ_BY_THE_SERVICE = [
 
 /**
  * Writes everything the image adds to its base into a folder that stands for `/`: Node, the bundled programs in `/app/service/dist`, what they
- * read, and the packages that cannot be bundled. `web:build` and `docs:build` must have run.
+ * read, the packages that cannot be bundled, and a list of all packages (SBOM). `web:build` and `docs:build` must have run.
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -46,8 +48,10 @@ const programs = await bundlePrograms(
 for (const { name, content } of programs) await writeFile(join(app, 'service/dist', name), content)
 for (const path of READ_BY_THE_SERVICE) await cp(join(ROOT, path), join(app, path), { recursive: true })
 await cp(values.docs, join(app, 'docs'), { recursive: true })
+const sites = [await takeOut(join(app, 'web/dist')), await takeOut(join(app, 'docs'))]
 await cp(join(ROOT, 'LICENSE'), join(app, 'LICENSE'))
-for (const [name, folder] of await packagesFor(NOT_BUNDLED))
+const copied = await packagesFor(NOT_BUNDLED)
+for (const [name, folder] of copied)
   await cp(folder, join(app, 'node_modules', name), {
     recursive: true,
     dereference: true,
@@ -56,7 +60,29 @@ for (const [name, folder] of await packagesFor(NOT_BUNDLED))
 await cp(await realpath(process.execPath), join(bin, 'node'))
 await cp(join(ROOT, 'deploy/image/shopwire'), join(bin, 'shopwire'))
 await chmod(join(bin, 'shopwire'), 0o755)
-process.stdout.write(`${target}: ${programs.length} files of code\n`)
+const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
+const sbom = await sbomOf(ROOT, {
+  packages: [
+    ...packagesOf(programs.flatMap(({ modules }) => modules)),
+    ...packagesOf([...copied.values()].map((folder) => `${folder}/package.json`)),
+    ...sites.flatMap(({ packages }) => packages),
+  ],
+  prebuilt: sites.flatMap(({ prebuilt }) => prebuilt),
+  version,
+})
+await writeFile(join(app, 'sbom.cdx.json'), `${JSON.stringify(sbom, null, 1)}\n`)
+process.stdout.write(`${target}: ${programs.length} files of code, ${sbom.components.length} packages\n`)
+
+/** What a built site was made from is for the list only, and not served. */
+async function takeOut(site: string): Promise<BuiltFrom> {
+  const file = join(site, BUILT_FROM)
+  const list = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+    throw new Error(`${site} has no ${BUILT_FROM}. Run npm run web:build and npm run docs:build again.`)
+  })
+  await rm(file)
+  return JSON.parse(list)
+}
 
 /** The packages with all they depend on, by name; of optional ones those that are installed. */
 async function packagesFor(names: readonly string[]): Promise<Map<string, string>> {

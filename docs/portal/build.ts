@@ -3,6 +3,7 @@ import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'vitepress'
+import { BUILT_FROM, type BuiltFrom, packagesOf } from '../../packaging/packages-of.ts'
 import { SECTIONS } from './pages.ts'
 import { type Page, ROOT, STAGE, stage, twinOf } from './stage.ts'
 
@@ -22,6 +23,7 @@ await buildWithVitePress()
 await moveInlineScripts()
 await writeTwins(pages)
 await writeApiReference()
+await writeBuiltFrom()
 process.stdout.write(`docs/.site: ${pages.length} pages\n`)
 
 /** VitePress requires the folder name .vitepress, so a copy gets it. */
@@ -108,4 +110,14 @@ async function writeApiReference() {
       process.stdout.write('docs/openapi.json does not exist: the API page will load it from the server\n')
     },
   )
+}
+
+/** For the list of packages in the image. */
+async function writeBuiltFrom() {
+  const list = join(SITE, '.modules.json')
+  const modules: string[] = JSON.parse(await readFile(list, 'utf8'))
+  await rm(list)
+  const scalar = packagesOf([fileURLToPath(import.meta.resolve('@scalar/api-reference'))])
+  const builtFrom: BuiltFrom = { packages: packagesOf(modules), prebuilt: scalar }
+  await writeFile(join(SITE, BUILT_FROM), JSON.stringify(builtFrom))
 }

@@ -3,6 +3,8 @@ import { defineConfig } from 'vitepress'
 import { type Entry, SECTIONS } from './pages.ts'
 
 const BASE = '/docs/'
+/** Read and removed by build.ts. */
+const MODULES = '.modules.json'
 
 const listed = new Set(
   SECTIONS.flatMap(({ items }) => items.map(({ link }) => `${link.replace(/\/$/, '/index')}.md`)),
@@ -25,6 +27,18 @@ export default defineConfig({
     if (!listed.has(relativePath)) Object.assign(frontmatter, { prev: false, next: false })
   },
   head: [['link', { rel: 'icon', href: `${BASE}icon.svg`, type: 'image/svg+xml' }]],
+  vite: {
+    plugins: [
+      {
+        name: 'list-modules',
+        apply: (_, { isSsrBuild }) => isSsrBuild !== true,
+        generateBundle() {
+          const source = JSON.stringify([...this.getModuleIds()])
+          this.emitFile({ type: 'asset', fileName: MODULES, source })
+        },
+      },
+    ],
+  },
   themeConfig: {
     search: { provider: 'local', options: { detailedView: true } },
     outline: { level: [2, 3] },
