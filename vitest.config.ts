@@ -39,6 +39,7 @@ const UNHURRIED = [
   'schema',
   'sdk',
   'secrets',
+  'traces',
   'worker',
 ].map((name) => `${name}.test.ts`)
 /** Bundles the service's programs, of which these tests start about a thousand. */

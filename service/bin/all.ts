@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createApi } from '../src/api-program.ts'
 import { type DashboardConfig, describeConfig, loadDashboardConfig } from '../src/config.ts'
 import { createDashboard, type Dashboard } from '../src/dashboard-program.ts'
+import { openTracing, tracingStops } from '../src/open-tracing.ts'
 import type { Db } from '../src/platform/db.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
@@ -25,10 +26,11 @@ import { createWorker } from '../src/worker-program.ts'
 const config = startingConfig()
 const dashboardConfig = config.SHOPWIRE_DASHBOARD_ORIGIN ? startingConfig(loadDashboardConfig) : undefined
 const log = createLog(config.SHOPWIRE_LOG_LEVEL)
+const tracing = await openTracing(config, 'all', log)
 const metrics = createMetrics(VERSION, dashboardConfig ? ['api', 'worker', 'dashboard'] : ['api', 'worker'])
 const db = openDatabaseFrom(config, 'shopwire-all', log, metrics)
-const api = await createApi(config, { log, metrics, db })
-const worker = createWorker(config, { log, metrics, db })
+const api = await createApi(config, { log, metrics, db, tracing })
+const worker = createWorker(config, { log, metrics, db, tracing })
 // Its own connections: it signs in to the database as another role.
 const dashboardDb: Db | undefined =
   dashboardConfig && openDatabaseFrom(dashboardConfig, 'shopwire-dashboard', log, metrics)
@@ -55,6 +57,7 @@ onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
     },
   },
   ...worker.stops,
+  ...tracingStops(tracing),
   { name: 'close database', run: () => db.close() },
   { name: 'close health', run: () => health.close() },
 ])
@@ -71,7 +74,7 @@ health.report(undefined)
 log.info({ port, dashboard_port, health_port }, 'ready')
 
 async function startDashboard(own: DashboardConfig, ownDb: Db): Promise<number> {
-  const opened = await createDashboard(own, { log, metrics, db: ownDb }, until)
+  const opened = await createDashboard(own, { log, metrics, db: ownDb, tracing }, until)
   dashboard = opened
   return orCannotStart(log, () => opened.listen())
 }

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createApi } from '../src/api-program.ts'
 import { describeConfig } from '../src/config.ts'
+import { openTracing, tracingStops } from '../src/open-tracing.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
 import { onShutdown } from '../src/platform/shutdown.ts'
@@ -17,9 +18,10 @@ import {
 
 const config = startingConfig()
 const log = createLog(config.SHOPWIRE_LOG_LEVEL)
+const tracing = await openTracing(config, 'api', log)
 const metrics = createMetrics(VERSION, ['api'])
 const db = openDatabaseFrom(config, 'shopwire-api', log, metrics)
-const api = await createApi(config, { log, metrics, db })
+const api = await createApi(config, { log, metrics, db, tracing })
 const health = openReadiness(db, metrics)
 
 onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
@@ -34,6 +36,7 @@ onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
     },
   },
   ...api.stops,
+  ...tracingStops(tracing),
   { name: 'close database', run: () => db.close() },
   { name: 'close health', run: () => health.close() },
 ])

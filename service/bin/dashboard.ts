@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describeConfig, loadDashboardConfig } from '../src/config.ts'
 import { createDashboard, type Dashboard } from '../src/dashboard-program.ts'
+import { openTracing, tracingStops } from '../src/open-tracing.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
 import { onShutdown } from '../src/platform/shutdown.ts'
@@ -17,6 +18,7 @@ import {
 
 const config = startingConfig(loadDashboardConfig)
 const log = createLog(config.SHOPWIRE_LOG_LEVEL)
+const tracing = await openTracing(config, 'dashboard', log)
 const metrics = createMetrics(VERSION, ['dashboard'])
 const db = openDatabaseFrom(config, 'shopwire-dashboard', log, metrics)
 const health = openReadiness(db, metrics)
@@ -38,6 +40,7 @@ onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
       for (const step of dashboard?.stops ?? []) await step.run()
     },
   },
+  ...tracingStops(tracing),
   { name: 'close database', run: () => db.close() },
   { name: 'close health', run: () => health.close() },
 ])
@@ -45,7 +48,7 @@ onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
 log.info({ version: VERSION, config: describeConfig(config) }, 'starting')
 const health_port = await orCannotStart(log, () => health.listen(config))
 await untilSchemaFits(db, log, health.report)
-const opened = await createDashboard(config, { log, metrics, db }, (part, work) =>
+const opened = await createDashboard(config, { log, metrics, db, tracing }, (part, work) =>
   untilAnswered(part, log, health.report, work),
 )
 dashboard = opened

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { describeConfig } from '../src/config.ts'
+import { openTracing, tracingStops } from '../src/open-tracing.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
 import { onShutdown } from '../src/platform/shutdown.ts'
@@ -16,14 +17,16 @@ import { createWorker } from '../src/worker-program.ts'
 
 const config = startingConfig()
 const log = createLog(config.SHOPWIRE_LOG_LEVEL)
+const tracing = await openTracing(config, 'worker', log)
 const metrics = createMetrics(VERSION, ['worker'])
 const db = openDatabaseFrom(config, 'shopwire-worker', log, metrics)
-const worker = createWorker(config, { log, metrics, db })
+const worker = createWorker(config, { log, metrics, db, tracing })
 const health = openReadiness(db, metrics, () => worker.notReady())
 
 onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
   { name: 'report not ready', run: () => health.report('shutting down') },
   ...worker.stops,
+  ...tracingStops(tracing),
   { name: 'close database', run: () => db.close() },
   { name: 'close health', run: () => health.close() },
 ])

@@ -23,6 +23,7 @@ import { every } from './platform/every.ts'
 import type { Log } from './platform/log.ts'
 import type { Metrics } from './platform/metrics.ts'
 import type { Step } from './platform/shutdown.ts'
+import type { Tracing } from './platform/tracing.ts'
 import { watchWorkers } from './platform/worker-heartbeats.ts'
 import { createLinkVault } from './supply/gift-link.ts'
 import {
@@ -41,6 +42,7 @@ export interface ProgramDeps {
   readonly log: Log
   readonly metrics: Metrics
   readonly db: Db
+  readonly tracing?: Tracing | undefined
 }
 
 /** Parts that an embedding program may replace. `bin/api.ts` replaces none, whatever its settings say. */
@@ -67,7 +69,7 @@ export interface Api {
 /** The whole API except its process. */
 export async function createApi(
   config: Config,
-  { log, metrics, db }: ProgramDeps,
+  { log, metrics, db, tracing }: ProgramDeps,
   parts: ApiParts = {},
 ): Promise<Api> {
   const keyring = openKeyringFrom(config)
@@ -103,6 +105,7 @@ export async function createApi(
     metrics,
     place: placeInBatches(db, {
       mode: config.SHOPWIRE_BATCHING,
+      tracing,
       onBatch: countBatches(metrics, 'place_order'),
     }),
     problem,
@@ -120,6 +123,7 @@ export async function createApi(
     {
       log,
       metrics,
+      tracing,
       connectionsMax: config.SHOPWIRE_CONNECTIONS_MAX,
       connectionsPerAddressMax:
         config.SHOPWIRE_TRUSTED_PROXY_HOPS > 0 ? 0 : config.SHOPWIRE_CONNECTIONS_PER_ADDRESS,

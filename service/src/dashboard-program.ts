@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { dashboardRoutes } from '@shopwire/contract/dashboard'
+import type { ProgramDeps } from './api-program.ts'
 import type { DashboardConfig } from './config.ts'
 import { assertOwnRole } from './dashboard/own-role.ts'
 import { mountAreas } from './dashboard-areas.ts'
@@ -14,10 +15,7 @@ import { webFamily } from './edge/web/web-family.ts'
 import { readWebFolder, type WebFiles } from './edge/web/web-files.ts'
 import { stripeEventsOf } from './money-wiring.ts'
 import { systemClock } from './platform/clock.ts'
-import type { Db } from './platform/db.ts'
 import { compareEncryptionKeys } from './platform/key-checks.ts'
-import type { Log } from './platform/log.ts'
-import type { Metrics } from './platform/metrics.ts'
 import type { Step } from './platform/shutdown.ts'
 import { listening, openKeyringFrom, type UntilAnswered } from './wiring.ts'
 
@@ -33,7 +31,7 @@ export interface Dashboard {
 /** The whole dashboard except its process: the API for its pages, and the pages. Its port is opened when all of it works. */
 export async function createDashboard(
   config: DashboardConfig,
-  { log, metrics, db }: { log: Log; metrics: Metrics; db: Db },
+  { log, metrics, db, tracing }: ProgramDeps,
   until: UntilAnswered,
 ): Promise<Dashboard> {
   const clock = systemClock
@@ -52,6 +50,7 @@ export async function createDashboard(
     {
       log,
       metrics,
+      tracing,
       connectionsMax: config.SHOPWIRE_CONNECTIONS_MAX,
       connectionsPerAddressMax:
         config.SHOPWIRE_TRUSTED_PROXY_HOPS > 0 ? 0 : config.SHOPWIRE_CONNECTIONS_PER_ADDRESS,

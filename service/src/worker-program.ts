@@ -3,6 +3,7 @@ import type { Config } from './config.ts'
 import { keepJournal } from './journal-wiring.ts'
 import { exposeStoreFigures, FIGURES_EVERY_MS } from './operations/store-figures.ts'
 import { createComposer } from './orders/compose-event.ts'
+import { followTraces } from './orders/follow-traces.ts'
 import { createFulfilment } from './orders/fulfil.ts'
 import { FULFIL_QUEUE } from './orders/fulfil-queue.ts'
 import { systemClock } from './platform/clock.ts'
@@ -49,7 +50,7 @@ export interface Worker {
 /** Fulfils orders and delivers events: everything of a worker except its process. */
 export function createWorker(
   config: Config,
-  { log, metrics, db }: ProgramDeps,
+  { log, metrics, db, tracing }: ProgramDeps,
   parts: WorkerParts = {},
 ): Worker {
   const keyring = openKeyringFrom(config)
@@ -65,6 +66,7 @@ export function createWorker(
   const journal = keepJournal(config, { db, vault, log, metrics })
   const fulfil = createFulfilment({ db, vault, clock, log, metrics, obtain, journal: journal.journal })
 
+  const traces = tracing && followTraces(db, tracing)
   const orders = createJobRunner(db, {
     queue: FULFIL_QUEUE,
     subjectName: 'order_id',
@@ -73,6 +75,7 @@ export function createWorker(
     log,
     metrics,
     work: parts.fulfil?.(fulfil) ?? fulfil,
+    trace: traces?.fulfilment,
   })
   const deliveries = createJobRunner(db, {
     queue: DELIVER_QUEUE,
@@ -101,6 +104,7 @@ export function createWorker(
       metrics,
       compose: createComposer(db, vault),
       random: Math.random,
+      trace: traces?.delivery,
     }),
   })
   let isLeader = false

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { newId } from '../platform/ids.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
+import type { Span, Tracing } from '../platform/tracing.ts'
 import { Refusal, Unavailable } from '../platform/trouble.ts'
 import { headersEndedAt } from './receive-body.ts'
 import type { Exchange, PresentedError } from './route-family.ts'
@@ -28,6 +29,21 @@ export function openExchange(match: Match, request: IncomingMessage, response: S
     headers: {},
     decide() {},
   }
+}
+
+/** By the name of its route, never by its path. */
+export function beginTrace(tracing: Tracing, exchange: OpenExchange): void {
+  const { match, request, request_id } = exchange
+  const method = request.method ?? ''
+  const attributes = { 'http.request.method': method, 'shopwire.request_id': request_id }
+  exchange.span =
+    'route' in match
+      ? tracing.request(request_id, `${method} ${match.route.path}`, {
+          ...attributes,
+          'http.route': match.route.path,
+          'shopwire.route': match.route.name,
+        })
+      : tracing.request(request_id, method, attributes)
 }
 
 /**
@@ -60,6 +76,7 @@ function record({ log, metrics }: { log: Log; metrics: Metrics }, exchange: Open
   })
   const seconds = (performance.now() - headersEndedAt(request)) / 1000
   if (!exchange.isOpenEnded) metrics.requestTimer(method, route, status).observe(seconds)
+  if (exchange.span) endTrace(exchange.span, exchange, status)
   const line = {
     request_id: exchange.request_id,
     method,
@@ -67,6 +84,7 @@ function record({ log, metrics }: { log: Log; metrics: Metrics }, exchange: Open
     status,
     duration_ms: Math.round(seconds * 1_000_000) / 1000,
     ...exchange.actor,
+    ...exchange.span?.fields,
     ...(presented && { error_type: presented.type }),
   }
   if (error instanceof Refusal) log.info({ ...line, why: error.facts }, 'request')
@@ -75,4 +93,13 @@ function record({ log, metrics }: { log: Log; metrics: Metrics }, exchange: Open
     log.warn({ ...line, err: error }, 'request')
   } else if (error !== undefined) log.error({ ...line, err: error }, 'request')
   else log.info(line, 'request')
+}
+
+/** A refusal is an answer: only what failed on our side is an error. */
+function endTrace(span: Span, { actor = {}, presented }: OpenExchange, status: number) {
+  for (const [name, value] of Object.entries(actor)) span.set({ [`shopwire.${name}`]: value })
+  if (presented) span.set({ 'shopwire.refused': presented.type })
+  if (status === GONE_STATUS) span.set({ 'shopwire.caller_gone': true })
+  else span.set({ 'http.response.status_code': status })
+  span.end(status >= 500 ? String(status) : undefined)
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
+import type { Span } from '../platform/tracing.ts'
 
 /**
  * Routes with one way to authenticate and one format of errors. The edge knows neither: it checks the framing, limits connections and
@@ -45,6 +46,8 @@ export interface Exchange {
   /** For `receiveBody`, which may have to ask for the body. Answers are returned, never written here. */
   readonly response: ServerResponse
   readonly request_id: string
+  /** Of its trace, while tracing is on. */
+  span?: Span
   /** Sent with the answer, and with an error as well. */
   headers: Readonly<Record<string, string | string[]>>
   /** Who was authenticated, as the fields of the log line. */

@@ -12,9 +12,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { BODY_ARRIVAL_MS_MAX } from '@shopwire/contract'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
+import type { Tracing } from '../platform/tracing.ts'
 import { Refusal, type RefusalType } from '../platform/trouble.ts'
 import { limitConnections } from './connections.ts'
-import { type OpenExchange, openExchange, recordWhenOver } from './exchange.ts'
+import { beginTrace, type OpenExchange, openExchange, recordWhenOver } from './exchange.ts'
 import { serialisePipelinedRequests } from './pipelining.ts'
 import { CallerGoneError, carriesBody, markHeadersEnd } from './receive-body.ts'
 import { COMMON_HEADERS, toRefusalAnswer } from './refusal-answer.ts'
@@ -27,6 +28,7 @@ export interface EdgeDeps {
   readonly metrics: Metrics
   readonly connectionsMax: number
   readonly connectionsPerAddressMax: number
+  readonly tracing?: Tracing | undefined
   /** Wraps the handler of all requests. */
   around?(serve: ServeRequest): ServeRequest
 }
@@ -60,6 +62,7 @@ export function createEdge(deps: EdgeDeps, families: readonly RouteFamily[]): Ed
   const serve: ServeRequest = (request, response) => {
     markHeadersEnd(request)
     const exchange = openExchange(matchRoute(request), request, response)
+    if (deps.tracing) beginTrace(deps.tracing, exchange)
     serialise(response, () => {
       recordWhenOver(deps, exchange)
       void answer(exchange)

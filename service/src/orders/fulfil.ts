@@ -4,6 +4,7 @@ import type { JobEnd } from '../platform/job-runner.ts'
 import { assertLease, finishJob, type Job, LeaseLostError } from '../platform/jobs.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
+import type { Span } from '../platform/tracing.ts'
 import type { LinkVault, PoolPlace } from '../supply/gift-link.ts'
 import type { Journal } from '../supply/journal.ts'
 import type { ObtainFromSuppliers } from '../supply/obtain.ts'
@@ -63,7 +64,7 @@ interface Settled {
  * transaction; suppliers are asked with no transaction open. Links already obtained stay with the order. An order that was
  * cancelled or delivered by hand keeps its job until its suppliers have answered: links they made go to the pool.
  */
-export function createFulfilment(deps: FulfilDeps): (job: Job) => Promise<JobEnd> {
+export function createFulfilment(deps: FulfilDeps): (job: Job, span?: Span) => Promise<JobEnd> {
   const { db, log, metrics } = deps
 
   /** Counts and logs after the commit: a transaction may be rolled back and tried again. */
@@ -89,7 +90,7 @@ export function createFulfilment(deps: FulfilDeps): (job: Job) => Promise<JobEnd
     return settled
   }
 
-  async function fulfil(job: Job): Promise<Fulfilled> {
+  async function fulfil(job: Job, span: Span | undefined): Promise<Fulfilled> {
     const { account_id, subject: order_id, attempts: fencing_token } = job
     let state = await settleNow(job)
     let { deliveredAfterMs } = state
@@ -117,6 +118,7 @@ export function createFulfilment(deps: FulfilDeps): (job: Job) => Promise<JobEnd
         supply,
         missing: line?.missing ?? 0,
         fencing_token,
+        span,
         assertLease: (tx: Tx) => assertLease(tx, job),
       }
       const obtained = await deps.obtain(need)
@@ -163,17 +165,17 @@ export function createFulfilment(deps: FulfilDeps): (job: Job) => Promise<JobEnd
     return { end, outcome: 'waiting_for_supplier', deliveredAfterMs, missing }
   }
 
-  return async (job) => {
+  return async (job, span) => {
     const startedMs = performance.now()
     try {
-      const fulfilled = await fulfil(job)
-      logAttempt(log, job, fulfilled, startedMs)
+      const fulfilled = await fulfil(job, span)
+      logAttempt(log, job, fulfilled, startedMs, span)
       return fulfilled.end
     } catch (error) {
       if (!(error instanceof PoolUnreadable)) throw error
       metrics.poolsUnreadable.inc()
       const end = { kind: 'again', waitMs: UNREADABLE_WAIT_MS, note: error.message } as const
-      logAttempt(log, job, { end, outcome: 'pool_unreadable', item_id: error.item_id }, startedMs)
+      logAttempt(log, job, { end, outcome: 'pool_unreadable', item_id: error.item_id }, startedMs, span)
       return end
     }
   }
@@ -194,7 +196,7 @@ interface Fulfilled {
 }
 
 /** One line per attempt that returns; the job runner logs one that throws. Never a link. */
-function logAttempt(log: Log, job: Job, fulfilled: Fulfilled, startedMs: number): void {
+function logAttempt(log: Log, job: Job, fulfilled: Fulfilled, startedMs: number, span?: Span): void {
   const { end, outcome, missing, deliveredAfterMs, item_id } = fulfilled
   const line = {
     account_id: job.account_id,
@@ -208,7 +210,9 @@ function logAttempt(log: Log, job: Job, fulfilled: Fulfilled, startedMs: number)
     next: end.kind === 'again' ? 'retry' : end.kind,
     ...(end.kind === 'again' && { retry_in_s: end.waitMs / 1000 }),
     ...(end.kind !== 'done' && { why: end.note }),
+    ...span?.fields,
   }
+  span?.set({ 'shopwire.outcome': outcome })
   if (outcome === 'pool_unreadable') log.error(line, 'fulfilment attempt')
   else log.info(line, 'fulfilment attempt')
 }

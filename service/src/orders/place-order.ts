@@ -7,6 +7,7 @@ import {
   RETRY_AFTER_STORE_CLOSED_S,
 } from '@shopwire/contract'
 import { newId } from '../platform/ids.ts'
+import type { Span } from '../platform/tracing.ts'
 import { Refusal, refuse, Unavailable } from '../platform/trouble.ts'
 import { cartColumns } from '../quotes/price-cart.ts'
 import { totalExceeded } from '../quotes/quote.ts'
@@ -26,6 +27,7 @@ export interface Attempt {
   /** Null when an operator buys. */
   readonly request_id: string | null
   readonly client_address: string | null
+  readonly span?: Span | undefined
 }
 
 export type Outcome =

@@ -1,6 +1,7 @@
 import type { OrderLine, OrderStatus, OrderSummary } from '@shopwire/contract'
 import { MUST_WAIT, type MustWait } from '../platform/batched.ts'
 import { type Db, type Queryable, sql, type Tx, timed } from '../platform/db.ts'
+import type { Span } from '../platform/tracing.ts'
 import type { CartColumns } from '../quotes/price-cart.ts'
 
 export interface OrderRow {
@@ -32,6 +33,8 @@ export interface NewOrder {
   /** Null when an operator buys. */
   readonly request_id: string | null
   readonly client_address: string | null
+  /** For traces; not stored. */
+  readonly span?: Span | undefined
 }
 
 /** What each verdict means is said in functions/orders/place_order.sql. */
@@ -138,6 +141,20 @@ export async function selectOrdersById(
   )
   const byPlace = new Map(found.map(({ place, ...order }) => [place, order]))
   return orders.map((_, n) => byPlace.get(n + 1))
+}
+
+/** The requests that bought the orders, in the order in which they were asked for; null when an operator did. */
+export async function selectRequestIds(
+  db: Queryable,
+  orders: readonly Pick<OrderRow, 'account_id' | 'id'>[],
+): Promise<(string | null)[]> {
+  const found = await db.many<{ place: number; request_id: string | null }>(sql`
+    select w.place, o.request_id
+      from unnest(${orders.map(({ account_id }) => account_id)}::text[], ${orders.map(({ id }) => id)}::text[])
+             with ordinality as w (account_id, id, place)
+      join orders o on o.account_id = w.account_id and o.id = w.id`)
+  const byPlace = new Map(found.map(({ place, request_id }) => [place, request_id]))
+  return orders.map((_, n) => byPlace.get(n + 1) ?? null)
 }
 
 export const selectOrder = async (db: Queryable, account_id: string, id: string) =>

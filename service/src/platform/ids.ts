@@ -35,6 +35,30 @@ export function timeInId(id: string): number | undefined {
   return [...text.slice(0, 10)].reduce((all, letter) => all * 32 + CROCKFORD.indexOf(letter), 0)
 }
 
+/** The 128 bits of an id of `newId` as 32 hexadecimal digits; undefined for any other text. */
+export function hexOfId(id: string): string | undefined {
+  const start = id.length - ID_LETTERS
+  if (start < 2 || id[start - 1] !== '_') return undefined
+  let hex = ''
+  let pending = 0
+  // Of the first letter's five bits, two are in front of the 128.
+  let pendingBits = -2
+  for (let n = start; n < id.length; n += 1) {
+    const value = CROCKFORD.indexOf(id.charAt(n))
+    if (value < 0) return undefined
+    pending = (pending << 5) | value
+    pendingBits += 5
+    while (pendingBits >= 4) {
+      pendingBits -= 4
+      hex += HEX[(pending >> pendingBits) & 15]
+    }
+    pending &= (1 << pendingBits) - 1
+  }
+  return hex
+}
+const ID_LETTERS = 26
+const HEX = '0123456789abcdef'
+
 /** Sorts before every id with this prefix made at this time or later, and after every older one. */
 export function idFloor(prefix: string, ms: number): string {
   let text = ''

@@ -3,6 +3,7 @@ import type { Db } from './db.ts'
 import { extendLeases, failJob, type Job, type Lane, LEASE_MS, LeaseLostError, postponeJob } from './jobs.ts'
 import type { Log } from './log.ts'
 import type { JobOutcome, Metrics } from './metrics.ts'
+import type { Span } from './tracing.ts'
 import { Unavailable } from './trouble.ts'
 
 /** How a job ended. `done` means the work removed it in its own transaction. */
@@ -29,7 +30,9 @@ export interface JobRunnerOptions {
   readonly failingMax?: number
   readonly log: Log
   readonly metrics: Pick<Metrics, 'jobsClaimed' | 'jobsEnded' | 'deadLetters'>
-  work(job: Job): Promise<JobEnd>
+  /** Begins the span of a run, while tracing is on. */
+  trace?: ((job: Job) => Promise<Span>) | undefined
+  work(job: Job, span?: Span): Promise<JobEnd>
 }
 
 export interface JobRunner {
@@ -57,7 +60,17 @@ const FAILURES_MAX = 15
 const ENDED = { done: 'done', again: 'postponed', parked: 'parked' } as const
 
 export function createJobRunner(db: Db, options: JobRunnerOptions): JobRunner {
-  const { queue, subjectName, concurrency, backlogMax = 0, failingMax = 0, log, metrics, work } = options
+  const {
+    queue,
+    subjectName,
+    concurrency,
+    backlogMax = 0,
+    failingMax = 0,
+    log,
+    metrics,
+    trace,
+    work,
+  } = options
   const running = new Map<Job, Promise<void>>()
   const claimFrom: Readonly<Record<Lane, ReturnType<typeof createClaimWindow>>> = {
     usual: createClaimWindow(db, queue, 'usual'),
@@ -71,17 +84,20 @@ export function createJobRunner(db: Db, options: JobRunnerOptions): JobRunner {
 
   async function run(job: Job) {
     const startedMs = performance.now()
+    const span = await trace?.(job)
     try {
-      const end = await work(job)
+      const end = await work(job, span)
       if (end.kind !== 'done') await postponeJob(db, job, end)
       metrics.jobsEnded.inc({ queue, outcome: ENDED[end.kind] })
+      span?.end()
     } catch (error) {
-      await endWithError(job, error, startedMs)
+      span?.end(outcomeOf(error))
+      await endWithError(job, error, startedMs, span)
     }
   }
 
   /** The only log line of a run that failed: the work itself logs when it returns. */
-  async function endWithError(job: Job, error: unknown, startedMs: number) {
+  async function endWithError(job: Job, error: unknown, startedMs: number, span: Span | undefined) {
     const outcome = outcomeOf(error)
     metrics.jobsEnded.inc({ queue, outcome })
     const line = {
@@ -91,6 +107,7 @@ export function createJobRunner(db: Db, options: JobRunnerOptions): JobRunner {
       attempt: job.attempts,
       outcome,
       duration_ms: Math.round(performance.now() - startedMs),
+      ...span?.fields,
     }
     if (error instanceof LeaseLostError)
       return log.warn({ ...line, next: 'done_by_other_worker' }, 'job lost its lease')

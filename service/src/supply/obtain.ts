@@ -9,6 +9,7 @@ import {
   SUPPLIER_OUTCOMES,
   type SupplierOutcome,
 } from '../platform/metrics.ts'
+import type { Span } from '../platform/tracing.ts'
 import { askSupplier, type SupplierAsk, type SupplierReply } from './ask-supplier.ts'
 import { createBreaker } from './breaker.ts'
 import { expectedCost, requestId } from './obligation.ts'
@@ -44,6 +45,8 @@ export interface Need {
   readonly missing: number
   /** The number of the lease under which suppliers are asked. */
   readonly fencing_token: number
+  /** Of the attempt to fulfil the order, while tracing is on. */
+  readonly span?: Span | undefined
   /** Throws when another worker has the order's job now. The order must be locked. */
   assertLease(tx: Tx): Promise<unknown>
 }
@@ -130,9 +133,17 @@ export function createObtainer(deps: {
     const request: FencedRequest = { account_id, order_id, line, supplier: name, round, fencing_token }
     const ask = { id: requestId(asking), sku, qty }
     const startedMs = performance.now()
+    const span = need.span?.child('supplier call', 'client', {
+      'http.request.method': 'POST',
+      'shopwire.supplier': name,
+      'shopwire.supplier_request_id': ask.id,
+      'shopwire.attempt': attempts,
+    })
     const answer = await askSupplier({ url, secret, timeout_ms }, ask, clock.nowMs(), deps.fetch)
     // An earlier call with this id may have been received.
     const reply = answer.kind === 'unsent' && attempts > 1 ? { ...answer, kind: 'failed' as const } : answer
+    span?.set({ 'shopwire.outcome': reply.kind })
+    span?.end(reply.kind === 'failed' || reply.kind === 'unsent' ? reply.error : undefined)
     observe(need, name, ask, attempts, reply, (performance.now() - startedMs) / 1000)
     if (reply.kind === 'failed' || reply.kind === 'unsent') breaker.failed(name, clock.nowMs())
     else breaker.succeeded(name)
@@ -255,6 +266,7 @@ function callObserver(
       ...(reply.kind !== 'given' && { error: reply.error }),
       duration_ms: Math.round(seconds * 1000),
       next: nextOf(need, name, reply),
+      ...need.span?.fields,
     }
     if (reply.kind === 'refused') log.warn(line, 'supplier call')
     else log.info(line, 'supplier call')

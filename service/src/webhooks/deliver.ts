@@ -10,6 +10,7 @@ import { finishJob, type Job, lockLease } from '../platform/jobs.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics, WebhookOutcome } from '../platform/metrics.ts'
 import type { SealedColumn } from '../platform/rewrap.ts'
+import { endWith, type Span } from '../platform/tracing.ts'
 import { Unavailable } from '../platform/trouble.ts'
 import { type AttemptKey, excerptOf, sealAnswer } from './answer.ts'
 import { secretBinding } from './endpoint.ts'
@@ -41,7 +42,12 @@ export interface DeliverDeps {
   /** The body of an event, as the receiver will parse it, the same whenever it is called. After a failed attempt the bytes are stored. */
   compose(event: EventToCompose): Promise<object>
   random(): number
+  /** Begins the span of an attempt, while tracing is on. */
+  trace?: ((delivery: DeliveryToTrace) => Promise<Span>) | undefined
 }
+
+export type DeliveryToTrace = Pick<DueDelivery, 'event_id' | 'type' | 'order_id' | 'round' | 'attempts'> &
+  EndpointKey
 
 export type EventToCompose = Pick<
   DueDelivery,
@@ -139,7 +145,7 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
         }
         while (waiting.length > 0 && sending.size < ATTEMPTS_AT_ONCE) {
           const delivery = waiting.shift() as DueDelivery
-          const running = attempt(shared, job, route, delivery)
+          const running = attemptInSpan(shared, job, route, delivery)
             .then((isAccepted) => {
               isFailing = !isAccepted
             })
@@ -212,12 +218,30 @@ async function firstOf(attempts: Iterable<Promise<void>>, msMax: number): Promis
   }
 }
 
+async function attemptInSpan(
+  shared: Shared,
+  job: Job,
+  route: DeliveryRoute,
+  delivery: DueDelivery,
+): Promise<boolean> {
+  if (!shared.trace) return attempt(shared, job, route, delivery)
+  const { account_id, subject: endpoint_id } = job
+  const span = await shared.trace({ account_id, endpoint_id, ...delivery })
+  try {
+    return await attempt(shared, job, route, delivery, span)
+  } catch (error) {
+    endWith(span, error)
+    throw error
+  }
+}
+
 /** Signs anew, sends the same bytes every time, and records the outcome. True when the receiver accepted. */
 async function attempt(
   shared: Shared,
   job: Job,
   route: DeliveryRoute,
   delivery: DueDelivery,
+  span?: Span,
 ): Promise<boolean> {
   const { db, clock, metrics } = shared
   const { account_id, subject: endpoint_id } = job
@@ -225,6 +249,7 @@ async function attempt(
   const startedMs = clock.nowMs()
   const sentMs = performance.now()
   const sent = await send(shared, account_id, route, delivery)
+  if (span) endSpan(span, sent)
   // Withdrawn before a byte was sent: the delivery was cancelled with its endpoint, or the account is suspended.
   if (sent.error === 'withdrawn') return true
   const seconds = (performance.now() - sentMs) / 1000
@@ -274,11 +299,18 @@ async function attempt(
     ...(isCounted &&
       state === 'pending' &&
       waitMs !== undefined && { retry_in_s: Math.round(waitMs / 1000) }),
+    ...span?.fields,
   })
   if (isCounted && sent.error !== null) {
     await noticeTrouble(db, { account_id, endpoint_id, event_id, isGivenUp: state === 'failed' }, finishedMs)
   }
   return sent.error === null
+}
+
+function endSpan(span: Span, { error, status }: SendResult): void {
+  span.set({ 'shopwire.outcome': error ?? 'delivered' })
+  if (status !== null) span.set({ 'http.response.status_code': status })
+  span.end(error === null || error === 'withdrawn' ? undefined : error)
 }
 
 const NEXT = {

@@ -11,6 +11,7 @@ import {
 } from '@shopwire/contract'
 import type { Caller } from '../../access/caller.ts'
 import type { Evidence } from '../../orders/evidence.ts'
+import type { Span } from '../../platform/tracing.ts'
 import type { Answer } from '../route-family.ts'
 
 /** The handler of one row of the contract's route table. It calls the module that owns the work and presents the result. */
@@ -33,6 +34,8 @@ export interface ValidatedCall {
   readmit(): Promise<Caller | undefined>
   readonly nowMs: number
   readonly request_id: string
+  /** Of the request's trace, while tracing is on. */
+  readonly span?: Span | undefined
   /** The caller's address, as far as the trusted proxies report it. */
   address(): string
   /** Records what this request did to an order, once its answer is sent. Signed routes only. */

@@ -17,14 +17,14 @@ export const postOrders = (
   vault: LinkVault,
   metrics: Pick<Metrics, 'orderRequests'>,
 ) =>
-  endpoint('postOrders', async ({ caller, body, nowMs, readmit, request_id, address, note }) => {
+  endpoint('postOrders', async ({ caller, body, nowMs, readmit, request_id, span, address, note }) => {
     const client_address = clientAddress(address())
     const request_hash = hashCart(body.items)
     const attempt = { idempotency_key: body.idempotency_key, request_hash }
     const evidence: Evidence = { at_ms: nowMs, client_address, attempt }
     note(evidence)
     let buyer = caller
-    const origin = { request_hash, request_id, client_address }
+    const origin = { request_hash, request_id, client_address, span }
     const outcome = await placeOrder(place, caller, body, origin, nowMs, async () => {
       buyer = await readmit()
       return buyer

@@ -6,6 +6,7 @@ import { readCredentials } from '../../access/credentials.ts'
 import type { KeyUsage } from '../../access/key-usage.ts'
 import type { Evidence, EvidenceWriter } from '../../orders/evidence.ts'
 import type { Clock } from '../../platform/clock.ts'
+import { inSpan } from '../../platform/tracing.ts'
 import { refuse } from '../../platform/trouble.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import { bodyNotTaken, type InputReader } from '../read-input.ts'
@@ -77,12 +78,13 @@ export async function runPipeline(
   const credentials = readCredentials(request.headers, interference?.nowMs(request) ?? nowMs)
   const body = await receiveBody(request, exchange.response)
   interference?.received(request)
-  const caller = await admitCaller(deps.access, credentials, {
-    method: route.method,
-    target: match.target,
-    body,
-    isOrder: route.bucket === 'orders',
-  })
+  const { span } = exchange
+  const signed = { method: route.method, target: match.target, body, isOrder: route.bucket === 'orders' }
+  const caller = span
+    ? await inSpan(span, 'admission', 'internal', {}, () => admitCaller(deps.access, credentials, signed))
+    : await admitCaller(deps.access, credentials, signed)
+  // After the signature: who is nobody's caller writes nothing into our traces.
+  span?.linkTo(request.headers.traceparent as string | undefined)
   exchange.actor = { key_id: caller.key_id, account_id: caller.account_id }
   deps.usage.request(caller, request, nowMs)
   buyer = caller
@@ -109,6 +111,7 @@ export async function runPipeline(
     // Read again: the body may have taken seconds to arrive since the headers.
     nowMs: deps.clock.nowMs(),
     request_id: exchange.request_id,
+    span,
     address: () => deps.addressOf(request),
     note(evidence: Evidence) {
       const { account_id, key_id } = caller

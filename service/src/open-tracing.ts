@@ -1,0 +1,27 @@
+import type { Config, DashboardConfig } from './config.ts'
+import type { Log } from './platform/log.ts'
+import type { Step } from './platform/shutdown.ts'
+import type { Tracing } from './platform/tracing.ts'
+import { VERSION } from './wiring.ts'
+
+/** Undefined when no collector is configured; then OpenTelemetry is not even loaded. */
+export async function openTracing(
+  config: Config | DashboardConfig,
+  role: 'api' | 'worker' | 'dashboard' | 'all',
+  log: Log,
+): Promise<Tracing | undefined> {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: collector } = config
+  if (collector === undefined) return undefined
+  const { openTelemetry } = await import('./platform/open-telemetry.ts')
+  return openTelemetry({
+    url: `${collector.replace(/\/+$/, '')}/v1/traces`,
+    headers: config.OTEL_EXPORTER_OTLP_HEADERS ?? {},
+    service: { name: config.OTEL_SERVICE_NAME ?? `shopwire-${role}`, version: VERSION },
+    ratio: config.SHOPWIRE_TRACE_RATIO,
+    log,
+  })
+}
+
+/** After everything that makes spans. */
+export const tracingStops = (tracing: Tracing | undefined): Step[] =>
+  tracing ? [{ name: 'send the last traces', run: () => tracing.stop() }] : []
