@@ -30,6 +30,7 @@ const UNHURRIED = [
   'key-rotation',
   'lifecycle',
   'listen',
+  'monitoring',
   'observability',
   'rate',
   'replay',
