@@ -33,6 +33,7 @@ const UNHURRIED = [
   'monitoring',
   'observability',
   'rate',
+  'release',
   'replay',
   'restores',
   'revoke',

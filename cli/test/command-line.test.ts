@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import manifest from '../package.json' with { type: 'json' }
 import { commandLine } from '../src/command-line.ts'
 import { folder, onTerminal, program, shopwire, strangersEnv } from './support.ts'
 
@@ -10,7 +11,7 @@ import { folder, onTerminal, program, shopwire, strangersEnv } from './support.t
 const IN_COMMON = ['--json', '--profile']
 
 test('--version and --help work without a profile and send nothing', async () => {
-  expect(await shopwire(['--version'])).toEqual({ code: 0, stdout: '0.1.0\n', stderr: '' })
+  expect(await shopwire(['--version'])).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' })
   const help = await shopwire(['--help'])
   expect(help.code).toBe(0)
   for (const name of ['status', 'orders', 'reconcile', 'listen', 'doctor', 'profile']) {

@@ -4,6 +4,7 @@ import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Packed, packAndInstall, run } from '../../packaging/pack.ts'
+import manifest from '../package.json' with { type: 'json' }
 import { strangersEnv } from './support.ts'
 
 let packed: Packed
@@ -17,7 +18,7 @@ afterAll(() => packed?.remove())
 const installed = () => join(packed.consumer, 'node_modules/.bin/shopwire')
 
 test('runs when installed without other packages', async () => {
-  expect(await run(installed(), ['--version'], packed.consumer)).toBe('0.1.0\n')
+  expect(await run(installed(), ['--version'], packed.consumer)).toBe(`${manifest.version}\n`)
   const env = strangersEnv({
     SHOPWIRE_BASE_URL: 'https://shop.example/v1',
     SHOPWIRE_API_KEY: 'key_x',

@@ -1,0 +1,200 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { cp, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import { parseArgs, promisify } from 'node:util'
+import { buildPackage, packInto } from '../packaging/pack.ts'
+import {
+  describeRelease,
+  missingUpgrade,
+  type Release,
+  readChangeset,
+  readHead,
+} from './release/upgrade-notes.ts'
+import {
+  CHART,
+  DOCKERFILE,
+  manifest,
+  oneVersion,
+  VERSION_IN_CHART,
+  VERSION_IN_DOCKERFILE,
+  versionsIn,
+  workspaces,
+} from './release/versions.ts'
+
+/**
+ * Makes a release of what .changeset describes: one version for everything, its section in CHANGELOG.md, and in `.data/release/<version>` the
+ * packages, the context of the image and the chart. Publishes nothing; the last lines say how. `--dry-run` works on a copy of the tree.
+ */
+const PACKAGES = ['sdk', 'cli', 'emulator'] as const
+const ROOT = join(import.meta.dirname, '..')
+const NOT_IN_CONTEXT = ['node_modules', '.data', '.git', 'dist', '.site', '*.tsbuildinfo']
+
+const { values } = parseArgs({
+  options: { 'dry-run': { type: 'boolean' }, out: { type: 'string', default: join(ROOT, '.data/release') } },
+})
+try {
+  await (values['dry-run'] ? releaseCopy(values.out) : release(values.out))
+} catch (error) {
+  process.stderr.write(`release: ${(error as Error).message}\n`)
+  process.exitCode = 1
+}
+
+async function release(out: string): Promise<void> {
+  oneVersion(await versionsIn(ROOT))
+  const changesets = await Promise.all(
+    (await readdir(join(ROOT, '.changeset')))
+      .filter((name) => name.endsWith('.md') && name !== 'README.md')
+      .map(async (name) => readChangeset(name, await readFile(join(ROOT, '.changeset', name), 'utf8'))),
+  )
+  if (changesets.length === 0) throw new Error('.changeset describes no change. Run "npx changeset" first.')
+  const releases = JSON.parse(await readFile(join(ROOT, 'packaging/releases.json'), 'utf8')) as Release[]
+  const former = releases.at(-1)
+  const heads = await readHeads()
+  const added = heads.slice(former?.schema ?? 0)
+  const missing = missingUpgrade(changesets, added)
+  if (missing !== undefined) throw new Error(missing)
+
+  await run('npx', ['changeset', 'version'])
+  const version = await setVersion()
+  await edit('CHANGELOG.md', (text) =>
+    text.replace(
+      '## Unreleased\n',
+      `## Unreleased\n\n## ${version}\n\n${describeRelease(version, former, changesets, added)}\n`,
+    ),
+  )
+  await edit(
+    'packaging/releases.json',
+    () => `${JSON.stringify([...releases, { version, schema: heads.length }], null, 2)}\n`,
+  )
+  oneVersion(await versionsIn(ROOT))
+
+  const folder = join(out, version)
+  await rm(folder, { recursive: true, force: true })
+  await mkdir(folder, { recursive: true })
+  const files = [
+    ...(await packPackages(folder)),
+    await packContext(folder, version),
+    ...(await packChart(folder, version)),
+  ]
+  await writeFile(
+    join(folder, 'SHA256SUMS'),
+    (await Promise.all(files.map((file) => checksum(folder, file)))).join(''),
+  )
+  process.stdout.write(
+    [
+      `${version} is in ${folder}: ${files.join(', ')}`,
+      'To publish it, commit the changes, and in that folder:',
+      ...files
+        .filter((file) => file.startsWith('shopwire-') && !/image|chart/.test(file))
+        .map((file) => `  npm publish ${file}`),
+      `  docker build -f ${DOCKERFILE} -t shopwire:${version} - < shopwire-image-${version}.tar.gz`,
+      '',
+    ].join('\n'),
+  )
+}
+
+/** Everything that git has or would take, with the packages that are installed here. */
+async function releaseCopy(out: string): Promise<void> {
+  const copy = join(ROOT, '.data/release-copy')
+  await rm(copy, { recursive: true, force: true })
+  const listed = await run('git', ['ls-files', '--cached', '--others', '--exclude-standard', '-z'])
+  for (const path of listed.split('\0').filter((one) => one !== ''))
+    await cp(join(ROOT, path), join(copy, path), { recursive: true }).catch(
+      (error: NodeJS.ErrnoException) => {
+        // Listed by git and deleted here.
+        if (error.code !== 'ENOENT') throw error
+      },
+    )
+  const modules = join(copy, 'node_modules')
+  await mkdir(join(modules, '@shopwire'), { recursive: true })
+  for (const name of await readdir(join(ROOT, 'node_modules')))
+    if (name !== '@shopwire') await symlink(join(ROOT, 'node_modules', name), join(modules, name))
+  for (const folder of await workspaces(copy)) {
+    const { name } = await manifest(copy, folder)
+    await symlink(join(copy, folder), join(copy, 'node_modules', name))
+    const own = join(ROOT, folder, 'node_modules')
+    if (await readdir(own).catch(() => undefined)) await symlink(own, join(copy, folder, 'node_modules'))
+  }
+  process.stdout.write(await run(process.execPath, ['tools/release.ts', '--out', out], copy))
+  await rm(copy, { recursive: true, force: true })
+}
+
+/** Writes the version that changesets chose for the workspaces wherever else it stands. */
+async function setVersion(): Promise<string> {
+  const { version } = await manifest(ROOT, 'service')
+  await edit('package.json', (text) => text.replace(/"version": "[^"]*"/, `"version": "${version}"`))
+  await edit(DOCKERFILE, (text) => text.replace(VERSION_IN_DOCKERFILE, `ARG VERSION=${version}`))
+  await edit(CHART, (text) =>
+    text.replace(VERSION_IN_CHART, (_, field) =>
+      field === 'version' ? `version: ${version}` : `appVersion: "${version}"`,
+    ),
+  ).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+  })
+  // Versions and references of our own packages only.
+  await edit('package-lock.json', (text) => {
+    const lock = JSON.parse(text)
+    lock.version = version
+    for (const [path, entry] of Object.entries<Record<string, unknown>>(lock.packages)) {
+      if (path.includes('node_modules')) continue
+      entry.version = version
+      for (const kind of ['dependencies', 'devDependencies', 'optionalDependencies']) {
+        const names = (entry[kind] ?? {}) as Record<string, string>
+        for (const name of Object.keys(names)) if (name.startsWith('@shopwire/')) names[name] = version
+      }
+    }
+    return `${JSON.stringify(lock, null, 2)}\n`
+  })
+  return version
+}
+
+async function packPackages(folder: string): Promise<string[]> {
+  const files: string[] = []
+  for (const name of PACKAGES) {
+    await buildPackage(name)
+    files.push(relative(folder, (await packInto(folder, name)).path))
+  }
+  return files
+}
+
+/** The tree of this version, for `docker build`; its label takes the version from the Dockerfile. */
+async function packContext(folder: string, version: string): Promise<string> {
+  const name = `shopwire-image-${version}.tar.gz`
+  const excluded = NOT_IN_CONTEXT.map((pattern) => `--exclude=${pattern}`)
+  await run('tar', ['-czf', join(folder, name), ...excluded, '.'])
+  return name
+}
+
+/** As `helm package` does: the folder of the chart, compressed. */
+async function packChart(folder: string, version: string): Promise<string[]> {
+  const charts = join(ROOT, 'deploy/helm')
+  if ((await readdir(join(charts, 'shopwire')).catch(() => undefined)) === undefined) return []
+  const name = `shopwire-chart-${version}.tgz`
+  await run('tar', ['-czf', join(folder, name), 'shopwire'], charts)
+  return [name]
+}
+
+async function readHeads() {
+  const folder = join(ROOT, 'service/migrations')
+  const names = (await readdir(folder)).sort()
+  return Promise.all(names.map(async (name) => readHead(name, await readFile(join(folder, name), 'utf8'))))
+}
+
+async function edit(path: string, change: (text: string) => string): Promise<void> {
+  await writeFile(join(ROOT, path), change(await readFile(join(ROOT, path), 'utf8')))
+}
+
+async function checksum(folder: string, file: string): Promise<string> {
+  const hash = createHash('sha256').update(await readFile(join(folder, file)))
+  return `${hash.digest('hex')}  ${file}\n`
+}
+
+async function run(file: string, args: readonly string[], cwd = ROOT): Promise<string> {
+  const ended = promisify(execFile)(file, args, { cwd, encoding: 'utf8', maxBuffer: 2 ** 26 })
+  const { stdout } = await ended.catch((error: Error & { stdout?: string; stderr?: string }) => {
+    const said = (error.stderr ?? '').replace(/^release: /, '').trim()
+    throw new Error(said === '' ? error.message : said)
+  })
+  return stdout
+}
