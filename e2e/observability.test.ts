@@ -1,12 +1,12 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { until } from '@shopwire/engines'
 import {
   type ApiProcess,
   limitless,
   newEncryptionKey,
+  SHIFTED_CLOCK,
   START_MS_MAX,
   type System,
   sign,
@@ -26,7 +26,6 @@ import { openShop, type Shop } from './support/shop.ts'
 const SEEN_MS_MAX = 15_000
 const GONE_MS_MAX = 30_000
 const SHIFT_MS = 600_000
-const SHIFTED_CLOCK = fileURLToPath(new URL('./support/shifted-clock.ts', import.meta.url))
 
 let system: System
 let shop: Shop

@@ -11,6 +11,7 @@ export {
   type ProgramName,
   runProgram,
   type Settings,
+  SHIFTED_CLOCK,
   type SpawnOptions,
   spawnProgram,
   spawnScript,

@@ -37,6 +37,9 @@ const THIS_RELEASE = new URL('../../service/', import.meta.url)
 /** For `node --import`: ends that process when the pipe to its stdin closes. */
 export const ENDS_WITH_PARENT = fileURLToPath(new URL('./ends-with-parent.ts', import.meta.url))
 
+/** For `node --import`: shifts the clock of that process by the milliseconds in the file TEST_CLOCK_FILE. */
+export const SHIFTED_CLOCK = fileURLToPath(new URL('./shifted-clock.ts', import.meta.url))
+
 /** Runs a program until it exits. */
 export async function runProgram(
   name: ProgramName,
