@@ -3,6 +3,8 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { dashboardOpenApiText, openApiText, postmanText } from '@shopwire/contract/published'
 import { findPostgres, provisionDatabase, startPostgres } from '@shopwire/engines'
+import { chartOutputs } from './chart/outputs.ts'
+import type { Setting } from './chart/values-schema.ts'
 import { completeLockfile } from './lockfile.ts'
 import { DASHBOARDS } from './monitoring/dashboards.ts'
 import { dashboardText } from './monitoring/grafana.ts'
@@ -37,15 +39,9 @@ const OUTPUTS: readonly { path: string; make: () => Promise<string> }[] = [
     path: `deploy/monitoring/grafana/dashboards/${dashboard.slug}.json`,
     make: async () => dashboardText(dashboard, DASHBOARDS),
   })),
+  ...chartOutputs(readSettings),
   ...referencePages().map(({ path, text }) => ({ path, make: async () => text })),
 ]
-
-interface Setting {
-  name: string
-  default: string
-  meaning: string
-  secret: boolean
-}
 
 const isCheck = process.argv.includes('--check')
 for (const { path, make } of OUTPUTS) {

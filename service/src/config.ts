@@ -505,13 +505,26 @@ export function describeConfig(config: Config | DashboardConfig): Record<string,
   )
 }
 
-/** Name, default and meaning of every setting: the source of docs/configuration.md and `.env.example`. */
-export function configReference(): { name: string; default: string; meaning: string; secret: boolean }[] {
+export interface SettingDescription {
+  readonly name: string
+  readonly default: string
+  readonly meaning: string
+  readonly secret: boolean
+  /** As JSON Schema: type, bounds, choices. */
+  readonly accepts: Readonly<Record<string, unknown>>
+}
+
+/** Every setting: the source of docs/configuration.md, `.env.example` and the values that the Helm chart accepts. */
+export function configReference(): SettingDescription[] {
   const properties = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }).properties ?? {}
   return Object.keys(schema.shape).map((name) => {
-    const about = properties[name] as { default?: unknown; description?: string }
-    const fallback = about.default === undefined ? '' : String(about.default)
-    return { name, default: fallback, meaning: about.description ?? '', secret: SECRETS.has(name) }
+    const {
+      default: value,
+      description = '',
+      ...accepts
+    } = properties[name] as { default?: unknown; description?: string }
+    const fallback = value === undefined ? '' : String(value)
+    return { name, default: fallback, meaning: description, secret: SECRETS.has(name), accepts }
   })
 }
 

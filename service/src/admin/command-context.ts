@@ -1,4 +1,4 @@
-import type { EncryptionKeys } from '../config.ts'
+import type { EncryptionKeys, SettingDescription } from '../config.ts'
 import type { CheckResult } from '../operations/doctor/doctor.ts'
 import type { Operator } from '../operations/operator.ts'
 import type { OperatorReads } from '../operations/reads.ts'
@@ -28,7 +28,7 @@ export interface CommandContext {
   /** Goes through the production checklist. */
   doctor(): Promise<CheckResult[]>
   describeConfig(): Record<string, string>
-  configReference(): { name: string; default: string; meaning: string; secret: boolean }[]
+  configReference(): SettingDescription[]
   /** Every metric of API and worker, and what to do when it moves. */
   metricsReference(): Promise<ReturnType<typeof describeMetrics>>
   /** Whether to allow what production refuses, such as a supplier without TLS. */
