@@ -7,7 +7,7 @@ const LAYERS = [
   ['quotes', 'supply', 'funding'],
   ['access', 'orders', 'sessions'],
   ['operations', 'dashboard'],
-  ['edge', 'admin'],
+  ['edge', 'admin', 'backup'],
 ]
 
 /** folder → the workspaces of ours it may import, besides itself. */

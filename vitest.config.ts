@@ -7,6 +7,7 @@ const SECOND = 1_000
  */
 const UNHURRIED = [
   'admin',
+  'backups',
   'ci-verdict',
   'conformance',
   'dashboard',

@@ -29,6 +29,7 @@ test('the files of the image sell, deliver and serve dashboard and docs in one p
     'admin.mjs',
     'all.mjs',
     'api.mjs',
+    'backup.mjs',
     'dashboard.mjs',
     'migrate.mjs',
     'worker.mjs',

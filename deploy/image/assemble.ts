@@ -16,6 +16,7 @@ const READ_BY_THE_SERVICE = [
   'service/invariants',
   'service/src/access/admission.lua',
   'web/dist',
+  'deploy/backup/pgbackrest.conf',
 ]
 
 /**

@@ -1,4 +1,5 @@
 export { ageMemory } from './admission-memory.ts'
+export { type BackupRig, openBackupRig } from './backup-rig.ts'
 export { type Item, newItem, newLinks } from './goods.ts'
 export { type HttpServer, startHttpServer } from './http-server.ts'
 export { type AccountOptions, createOperator, dollars, type Operator } from './operator.ts'

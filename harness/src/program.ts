@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** The service's programs, started as an operator starts them: nothing of `service/` is imported. */
-export type ProgramName = 'api' | 'worker' | 'dashboard' | 'admin' | 'migrate'
+export type ProgramName = 'api' | 'worker' | 'dashboard' | 'admin' | 'backup' | 'migrate'
 
 /** Environment variables. */
 export type Settings = Readonly<Record<string, string>>
@@ -28,6 +28,8 @@ export interface SpawnOptions {
 export interface ProgramOptions extends SpawnOptions {
   /** The folder of another release of the service. */
   readonly release?: URL
+  /** When a program that does not end is killed. */
+  readonly msMax?: number
 }
 
 const PROGRAM_MS_MAX = 60_000
@@ -45,12 +47,12 @@ export async function runProgram(
   name: ProgramName,
   args: readonly string[],
   settings: Settings,
-  options: ProgramOptions = {},
+  { msMax = PROGRAM_MS_MAX, ...options }: ProgramOptions = {},
 ): Promise<Ended> {
   const child = spawnProgram(name, args, settings, options)
   const stdout = capture(child, 'stdout')
   const stderr = capture(child, 'stderr')
-  const overdue = setTimeout(() => child.kill('SIGKILL'), PROGRAM_MS_MAX)
+  const overdue = setTimeout(() => child.kill('SIGKILL'), msMax)
   const [code] = (await once(child, 'close')) as [number | null]
   clearTimeout(overdue)
   return { code, stdout: stdout(), stderr: stderr() }

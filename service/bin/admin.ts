@@ -97,6 +97,7 @@ process.exitCode = await runAdmin(
     metricsReference: async () => (await import('../src/platform/metrics.ts')).describeMetrics(),
     isDevelopment,
     journal: (dir) => (dir === undefined ? journal() : openJournal(dir)),
+    backupState: () => config().SHOPWIRE_BACKUP_STATE,
     encryptionKeys: () => config().encryption,
     nowMs: systemClock.nowMs,
     pause: (ms) => sleep(ms),

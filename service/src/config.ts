@@ -44,6 +44,7 @@ const flag = (fallback: 'true' | 'false') =>
     .enum(['true', 'false'])
     .default(fallback)
     .transform((value) => value === 'true')
+const folder = z.string().refine(isAbsolute, 'must be the absolute path of a folder')
 const postgresUrl = z.string().regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL')
 
 /** As OpenTelemetry writes them: `name=value` separated by commas, values URL-encoded. Undefined when it is anything else. */
@@ -228,9 +229,7 @@ const schema = z.object({
     .max(36_500)
     .default(400)
     .describe('how long attempts to buy and reads of links are kept as evidence for disputes'),
-  SHOPWIRE_JOURNAL: z
-    .string()
-    .refine(isAbsolute, 'must be the absolute path of a folder')
+  SHOPWIRE_JOURNAL: folder
     .optional()
     .describe(
       'for workers and shopwire-admin: folder of the journal of sold links, on another disk than the database; without it a restored store cannot know what it had sold',
@@ -242,6 +241,24 @@ const schema = z.object({
     .max(3_650)
     .default(35)
     .describe('how long the journal of sold links is kept; longer than the oldest backup you would restore'),
+  SHOPWIRE_BACKUP_CONFIG: folder
+    .default('/etc/shopwire/backup')
+    .describe("for shopwire backup: folder of pgbackrest.conf and of the repository's passphrase"),
+  SHOPWIRE_BACKUP_STATE: folder
+    .default('/var/lib/shopwire-backup')
+    .describe(
+      'for shopwire backup and shopwire-admin backup status: folder in which the results are recorded',
+    ),
+  SHOPWIRE_BACKUP_SCRATCH: folder
+    .optional()
+    .describe('for shopwire backup: folder with room for a test restore; that of the results by default'),
+  SHOPWIRE_BACKUP_METRICS: z
+    .string()
+    .refine((path) => isAbsolute(path) && path.endsWith('.prom'), 'must be the absolute path of a .prom file')
+    .optional()
+    .describe(
+      'for shopwire backup: file that the textfile collector of node_exporter reads, such as /var/lib/prometheus/node-exporter/shopwire_backup.prom',
+    ),
   SHOPWIRE_EGRESS_PROXY: z
     .string()
     .regex(
@@ -477,6 +494,25 @@ export function loadSchemaUrl(purpose: 'migrate' | 'look', env: Environment = pr
   if (url === undefined) problems.push('SHOPWIRE_DATABASE_OWNER_URL is required to migrate')
   if (url === undefined || problems.length > 0) throw new ConfigError(problems)
   return url
+}
+
+/** What "shopwire backup" needs: it runs where the database is, where neither encryption keys nor passwords have to be. */
+export function loadBackupConfig(env: Environment = process.env) {
+  const names = {
+    SHOPWIRE_ENV: true,
+    SHOPWIRE_BACKUP_CONFIG: true,
+    SHOPWIRE_BACKUP_STATE: true,
+    SHOPWIRE_BACKUP_SCRATCH: true,
+    SHOPWIRE_BACKUP_METRICS: true,
+  } as const
+  const problems: string[] = []
+  const given = readVariables(env, Object.keys(names), problems)
+  const parsed = schema.pick(names).safeParse(given)
+  if (!parsed.success) {
+    for (const issue of parsed.error.issues) problems.push(describeIssue(issue, given))
+  }
+  if (!parsed.success || problems.length > 0) throw new ConfigError(problems)
+  return parsed.data
 }
 
 /** Problems that do not prevent a start: in development, those that production refuses. */

@@ -35,6 +35,8 @@ export interface CommandContext {
   isDevelopment(): boolean
   /** Of sold links: in the folder given, or the configured one. Undefined when there is none. */
   journal(dir?: string): Journal | undefined
+  /** The folder in which "shopwire backup" records its results. */
+  backupState(): string
   encryptionKeys(): EncryptionKeys
   nowMs(): number
   pause(ms: number): Promise<void>

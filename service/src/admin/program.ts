@@ -3,6 +3,7 @@ import { AdmissionMismatchError } from '../operations/operator.ts'
 import { UNCONFIRMED_CODE, UNJOURNALLED_CODE } from '../platform/database-identity.ts'
 import { Refusal, Unavailable } from '../platform/trouble.ts'
 import { accountCommands } from './accounts.ts'
+import { backupCommands } from './backup.ts'
 import { catalogueCommands } from './catalogue.ts'
 import type { CommandContext } from './command-context.ts'
 import { doctorCommand } from './doctor.ts'
@@ -61,6 +62,7 @@ export async function runAdmin(outer: CommandContext, argv: readonly string[]): 
   webhookCommands(program, context)
   storeCommands(program, context)
   recoverCommands(program, context)
+  backupCommands(program, context)
   maintenanceCommands(program, context)
   upgradeCommands(program, context)
   verifyCommand(program, context)

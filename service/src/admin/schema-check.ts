@@ -14,6 +14,7 @@ const EXEMPT: ReadonlySet<string> = new Set([
   'doctor',
   'metrics',
   'encryption new-key',
+  'backup status',
 ])
 
 /** An old command on a new schema, or a new one on an old schema, could book money by rules that no longer hold. It is refused before it runs. */

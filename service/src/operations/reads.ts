@@ -145,6 +145,7 @@ export function createReads(db: Db) {
     },
 
     /** With the journal of sold links, if there is one. */
+    systemIdentifier: async () => (await readDatabaseState(db)).present.system_identifier,
     showRecovery: (journal: Journal | undefined) => readRecovery(db, journal),
     listActions: (target: string | undefined, limit: number) => listActions(db, target, limit),
     countSealed: () => countSealed(db),
