@@ -8,7 +8,7 @@ import { printable } from '../platform/plain-text.ts'
 import { refuse } from '../platform/trouble.ts'
 import type { CommandContext } from './command-context.ts'
 import { describeEvidence, proveCommand } from './order-evidence.ts'
-import { parseCount, parseDuration, parseLimit, parseText } from './parse.ts'
+import { parseCount, parseDollars, parseDuration, parseInstant, parseLimit, parseText } from './parse.ts'
 import { day, dollars, print, table } from './print.ts'
 import { readLines } from './read-input.ts'
 
@@ -31,6 +31,43 @@ export function orderCommands(program: Command, context: CommandContext): void {
         ),
       )
     })
+
+  orders
+    .command('containing')
+    .argument('<item>')
+    .requiredOption('--from <time>', 'bought at or after, as 2026-11-14T22:00:00Z', parseInstant)
+    .option('--until <time>', 'and before; now by default', parseInstant)
+    .option('--price <amount>', 'only at this price, such as 0.49', parseDollars)
+    .option('--limit <n>', 'how many', parseLimit, 1_000)
+    .description('orders of all accounts with an item, oldest first')
+    .action(
+      async (
+        item: string,
+        options: { from: number; until?: number; price?: number; limit: number },
+        command: Command,
+      ) => {
+        const found = await context.longRunningReads().listOrdersOfItem(item, {
+          from: new Date(options.from),
+          until: new Date(options.until ?? context.nowMs()),
+          priceCents: options.price,
+          limit: options.limit,
+        })
+        print(command, context, { orders: found }, () =>
+          table(
+            ['ORDER', 'ACCOUNT', 'TIME (UTC)', 'STATUS', 'QTY', 'PRICE'],
+            found.map((o) => [
+              o.id,
+              o.account_id,
+              day(o.created_at),
+              o.status,
+              String(o.qty),
+              dollars(o.unit_price_cents),
+            ]),
+            'No such orders.',
+          ),
+        )
+      },
+    )
 
   orders
     .command('waiting')

@@ -94,6 +94,27 @@ function poolCommands(program: Command, context: CommandContext) {
     })
 
   pool
+    .command('withdraw')
+    .argument('<item>')
+    .argument('<file>', 'one link a line; "-" reads standard input')
+    .requiredOption('--reason <text>', 'kept in the audit log', parseText)
+    .description(
+      'set links aside that must not be sold, such as leaked ones, and say which were sold already',
+    )
+    .action(async (item: string, file: string, { reason }: { reason: string }, command: Command) => {
+      const links = await readLines(file)
+      if (links.length === 0) throw refuse('invalid_request', `"${file}" holds no links. Give one a line.`)
+      const done = await context.operator().withdrawLinks(item, links, reason)
+      print(command, context, done, () =>
+        [
+          `Set ${done.changed} links aside; the pool of ${item} holds ${done.pool_left}.`,
+          ...(done.sold_to.length > 0 ? [`Sold already, to: ${done.sold_to.join(', ')}.`] : []),
+          ...(done.unknown > 0 ? [`${done.unknown} are neither in this pool nor sold.`] : []),
+        ].join('\n'),
+      )
+    })
+
+  pool
     .command('levels')
     .option('--low', 'only pools below their warning mark or empty')
     .option('--limit <n>', 'how many', parseLimit, 200)
@@ -110,7 +131,7 @@ function poolCommands(program: Command, context: CommandContext) {
     .command('set-aside')
     .option('--limit <n>', 'how many', parseLimit, 200)
     .description(
-      'links that are not sold: they could not be decrypted, or were sold in a time that a restore lost',
+      'links that are not sold: they were withdrawn, could not be decrypted, or were sold in a time that a restore lost',
     )
     .action(async ({ limit }: { limit: number }, command: Command) => {
       const rows = await context.reads().listSetAside(limit)
@@ -123,7 +144,9 @@ function poolCommands(program: Command, context: CommandContext) {
             r.link_kek_id,
             day(r.loaded_at),
             day(r.set_aside_at),
-            r.is_lost ? `sold to ${r.sold_to ?? 'one of several orders'}, then lost` : 'cannot be decrypted',
+            r.is_lost
+              ? `sold to ${r.sold_to ?? 'one of several orders'}, then lost`
+              : 'withdrawn, or cannot be decrypted',
           ]),
           'No link is set aside.',
         ),

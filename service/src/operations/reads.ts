@@ -7,6 +7,7 @@ import { listStoreWindows, readStoreState } from '../catalogue/store-state.ts'
 import { selectEventsInReview, selectOpenTopUps, selectReceivables } from '../funding/queries.ts'
 import { readBalance, readStatement } from '../ledger/transfer.ts'
 import { findOrder, readWholeOrder } from '../orders/find-order.ts'
+import { listOrdersOfItem } from '../orders/orders-of-item.ts'
 import { proveKey } from '../orders/prove-key.ts'
 import { listOrders } from '../orders/read-orders.ts'
 import { readRefundRule } from '../orders/refund-rule.ts'
@@ -111,6 +112,9 @@ export function createReads(db: Db) {
       await getAccount(db, account_id)
       return listOrders(db, account_id, paging)
     },
+
+    listOrdersOfItem: (item_id: string, filter: Parameters<typeof listOrdersOfItem>[2]) =>
+      listOrdersOfItem(db, item_id, filter),
 
     async listWaiting(limit: number) {
       const [orders, refund_rule] = await Promise.all([listWaiting(db, limit), readRefundRule(db)])

@@ -3,7 +3,16 @@ import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import { checkLink, type LinkVault } from '../supply/gift-link.ts'
 import { type Choice, type Chosen, chooseSource } from '../supply/item-supply.ts'
-import { examinePool, type Loaded, loadPool, type PoolChange, preparePool, setAside } from '../supply/pool.ts'
+import {
+  examinePool,
+  type Loaded,
+  loadPool,
+  type PoolChange,
+  preparePool,
+  setAside,
+  type Withdrawn,
+  withdraw,
+} from '../supply/pool.ts'
 import type { Act } from './act.ts'
 
 /** What an operator may do to pools and to the source of an item's links. */
@@ -44,6 +53,19 @@ export function supplyActions(db: Db, vault: LinkVault, clock: Clock, act: Act) 
         await wakeRetrying(tx, item_id)
         const result = { ...change, readable: readable.length }
         return { result, target: item_id, details: { set_aside: change.changed } }
+      })
+    },
+
+    /** Takes links off sale that must not be sold, such as those that leaked, and says where the others are. */
+    async withdrawLinks(item_id: string, links: readonly string[], reason: string): Promise<Withdrawn> {
+      const checked = links.map((link, n) => checkLink(link, `Line ${n + 1}`))
+      await vault.open()
+      const unique = new Set(checked.map((link) => vault.fingerprint(link).toString('hex')))
+      const hashes = [...unique].map((hash) => Buffer.from(hash, 'hex'))
+      return act('pool.withdraw', async (tx, nowMs) => {
+        const result = await withdraw(tx, item_id, hashes, nowMs)
+        const details = { withdrawn: result.changed, sold_to: result.sold_to, reason }
+        return { result, target: item_id, details }
       })
     },
 

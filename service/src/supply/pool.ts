@@ -15,6 +15,7 @@ import {
   type PoolLinkRow,
   type SealedPoolLink,
   selectPoolLinks,
+  selectWhereabouts,
   selectWronglyMarked,
   takePoolLinks,
   updateSetAside,
@@ -199,6 +200,26 @@ export async function setAside(
   await markRestocked(tx, [item_id])
   await markPools(tx, [item_id], nowMs)
   return { changed, pool_left }
+}
+
+export interface Withdrawn extends PoolChange {
+  /** That have some of the links. */
+  readonly sold_to: readonly string[]
+  /** Neither in the pool of this item nor sold. */
+  readonly unknown: number
+}
+
+/** Takes these links off sale, such as links that leaked. */
+export async function withdraw(
+  tx: Tx,
+  item_id: string,
+  hashes: readonly Buffer[],
+  nowMs: number,
+): Promise<Withdrawn> {
+  await lockItemSupply(tx, [item_id])
+  const { ids, order_ids, sold } = await selectWhereabouts(tx, item_id, hashes)
+  const change = await setAside(tx, item_id, ids, true, nowMs)
+  return { ...change, sold_to: order_ids, unknown: hashes.length - ids.length - sold }
 }
 
 async function openOrUndefined(vault: LinkVault, row: SealedPoolLink): Promise<string | undefined> {

@@ -197,6 +197,18 @@ export const selectPoolLinks = (
      order by item_id, id
      limit ${limit}`)
 
+/** Of these fingerprints: which links are in the pool of the item, and to which orders the others were sold. */
+export const selectWhereabouts = (tx: Tx, item_id: string, hashes: readonly Buffer[]) =>
+  tx.one<{ ids: string[]; order_ids: string[]; sold: number }>(sql`
+    select coalesce((select array_agg(id)
+                       from pool_links
+                      where item_id = ${item_id}
+                        and link_hash = any(${hashes})), '{}') as ids,
+           coalesce((select array_agg(distinct order_id)
+                       from order_links
+                      where link_hash = any(${hashes})), '{}') as order_ids,
+           (select count(*) from order_links where link_hash = any(${hashes})) as sold`)
+
 /**
  * Sets links aside, or puts them back on sale when the time is null; never one that was sold in a time that a restore lost. The item's
  * supply row must be locked.
