@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { until } from '@shopwire/engines'
+import { findPostgres, until } from '@shopwire/engines'
 import { limitless, startSystem } from '@shopwire/harness'
 import { expect, onTestFinished, test } from 'vitest'
 import { newOrder } from './support/buyer.ts'
 import { connect } from './support/connection.ts'
 import { readMetric } from './support/metrics.ts'
+import { blocksOf } from './support/runbook.ts'
 import { openShop } from './support/shop.ts'
 
 const run = promisify(execFile)
@@ -72,7 +73,20 @@ test('threat 11: a full disk is reported by /readyz, /status, log and metric wit
   await sleep(2_500)
   expect(await readyz()).toContain('its disk is full')
 
-  await rm(filler)
+  // As docs/runbooks/disk-full.md says, with the filler for the reserve that the page has operators keep.
+  const page = async (mark: string) => {
+    const env = {
+      PATH: `${findPostgres()}:${process.env.PATH}`,
+      HEALTH: api.healthUrl,
+      DATA: disk,
+      RESERVE: filler,
+      ADMIN_DATABASE: system.superuserUrl,
+    }
+    const script = (await blocksOf('disk-full', mark)).join('\n')
+    return (await run('bash', ['-euo', 'pipefail', '-c', script], { env })).stdout
+  }
+  expect(await page('first')).toMatch(/its disk is full[\s\S]*100%/)
+  await page('repair')
   const freedMs = performance.now()
   await until(
     async () => (await readyz()).startsWith('200') && (await status()).status === 'operational',
@@ -85,6 +99,8 @@ test('threat 11: a full disk is reported by /readyz, /status, log and metric wit
   expect(await metric('shopwire_database_writes_failing')).toBe(0)
   expect(await metric('shopwire_ready')).toBe(1)
   expect((await place()).status).toBe(201)
+  expect(await page('find')).toMatch(/slot_name[\s\S]*archived_count[\s\S]*relname[\s\S]* kB/)
+  expect(await page('prove')).toBe('ok\n')
   // The trial writes left nothing behind.
   expect(await system.query("select pg_relation_size('write_probe')")).toBe('0')
   await shop.expectCleanBooks()

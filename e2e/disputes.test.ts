@@ -1,10 +1,7 @@
 import { once } from 'node:events'
-import { createServer as createHttpServer } from 'node:http'
-import { createServer } from 'node:https'
-import { type AddressInfo, connect } from 'node:net'
-import { text } from 'node:stream/consumers'
+import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { createAuthority, until } from '@shopwire/engines'
+import { until } from '@shopwire/engines'
 import {
   type Key,
   openSession,
@@ -19,6 +16,7 @@ import {
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { exchange } from './support/connection.ts'
 import { type Console, expectPage, openConsole, playPage, type Step } from './support/console-page.ts'
+import { startHostedReceiver } from './support/hosted-receiver.ts'
 
 /**
  * docs/disputes.md answers two claims with `shopwire-admin` alone. Here what the caller claims really happens, then the page's
@@ -27,8 +25,6 @@ import { type Console, expectPage, openConsole, playPage, type Step } from './su
 const PAGE = fileURLToPath(new URL('../docs/disputes.md', import.meta.url))
 const RING = '1144058340327047001'
 const SOON_MS = 20_000
-/** A public address, as endpoints must have; the egress proxy of this test leads it to a receiver on this machine. */
-const RECEIVER = '93.184.216.34'
 
 const FILES = {
   'catalogue.csv': [
@@ -116,14 +112,13 @@ Why it is done this way: [decision 0028](decisions/0028-evidence.md).`,
 let system: System
 let worker: WorkerProcess | undefined
 let shell: Console
-let receiver: Awaited<ReturnType<typeof startReceiver>>
+let receiver: Awaited<ReturnType<typeof startHostedReceiver>>
 let account_id: string
 let key: Key
 
 beforeAll(async () => {
-  receiver = await startReceiver()
-  const settings = { SHOPWIRE_EGRESS_PROXY: receiver.proxyUrl, NODE_EXTRA_CA_CERTS: receiver.authorityFile }
-  system = await startSystem({ admission: 'postgres', settings })
+  receiver = await startHostedReceiver()
+  system = await startSystem({ admission: 'postgres', settings: receiver.settings })
   shell = await openConsole({ ...system.settings, ...ownerSettings(system.database) }, FILES)
   await shell.run('shopwire-admin catalogue import catalogue.csv --yes')
   await shell.run(`shopwire-admin pool load ${RING} ring-links.txt`)
@@ -140,8 +135,7 @@ afterAll(async () => {
 })
 
 test('a double charge and a missing link are answered with the commands of docs/disputes.md', async () => {
-  const url = `https://${RECEIVER}/hook`
-  expect((await send('POST', '/v1/webhook', { url })).status).toBe(200)
+  expect((await send('POST', '/v1/webhook', { url: receiver.url })).status).toBe(200)
 
   // The answer to the first attempt is lost, the retry is answered; another cart is refused; a new key buys again.
   const cart = { items: [{ id: RING }], idempotency_key: 'purchase-1042' }
@@ -154,7 +148,8 @@ test('a double charge and a missing link are answered with the commands of docs/
   expect((await send('POST', '/v1/orders', again)).status).toBe(201)
 
   // Both orders are delivered; the receiver refuses an event of the first one, once. The caller reads its link.
-  receiver.refuseOnce(order.id)
+  const refused = new Set([order.id])
+  receiver.refuse(({ event, data }) => event === 'order.delivered' && refused.delete(data.order.id))
   worker = await startWorker(system.settings)
   await untilCounted(`deliveries d join delivery_attempts a using (account_id, event_id, endpoint_id)`, 4)
   const read = await send('GET', `/v1/orders/${order.id}`)
@@ -206,40 +201,4 @@ async function untilCounted(from: string, count: number): Promise<void> {
     SOON_MS,
     () => `${found} of ${from}, not ${count}`,
   )
-}
-
-/** A caller's receiver, and the egress proxy through which it is reached. */
-async function startReceiver() {
-  const authority = await createAuthority()
-  const certificate = await authority.issue(`IP:${RECEIVER}`)
-  const refused = new Set<string>()
-  const server = createServer(certificate, async (request, response) => {
-    const { event, data } = JSON.parse(await text(request))
-    const isRefused = event === 'order.delivered' && refused.delete(data.order.id)
-    response.writeHead(isRefused ? 503 : 200).end()
-  }).listen(0, '127.0.0.1')
-  const proxy = createHttpServer()
-    .on('connect', (_, socket) => {
-      const there = connect((server.address() as AddressInfo).port, '127.0.0.1', () => {
-        socket.write('HTTP/1.1 200 OK\r\n\r\n')
-        there.pipe(socket).pipe(there)
-      })
-      there.on('error', () => socket.destroy())
-      socket.on('error', () => there.destroy())
-    })
-    .listen(0, '127.0.0.1')
-  await Promise.all([once(server, 'listening'), once(proxy, 'listening')])
-  return {
-    proxyUrl: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
-    authorityFile: authority.file,
-    /** Answers the next order.delivered of this order with 503. */
-    refuseOnce: (order_id: string) => void refused.add(order_id),
-    async close() {
-      server.closeAllConnections()
-      server.close()
-      proxy.closeAllConnections()
-      proxy.close()
-      await authority.remove()
-    },
-  }
 }

@@ -82,7 +82,8 @@ export async function openMachine(): Promise<Machine> {
   }
 }
 
-async function blocksOf(page: string, mark: string): Promise<string[]> {
+/** The code of the blocks of a page with this mark. */
+export async function blocksOf(page: string, mark: string): Promise<string[]> {
   const path = `docs/runbooks/${page}.md`
   const blocks = codeBlocks({ path, text: await readFile(join(ROOT, path), 'utf8') })
   const found = blocks.filter(({ marks }) => marks.run === mark).map(({ code }) => code)
