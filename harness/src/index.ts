@@ -2,7 +2,14 @@ export { ageMemory } from './admission-memory.ts'
 export { type BackupRig, openBackupRig } from './backup-rig.ts'
 export { type Item, newItem, newLinks } from './goods.ts'
 export { type HttpServer, startHttpServer } from './http-server.ts'
-export { type AccountOptions, createOperator, dollars, type Operator } from './operator.ts'
+export {
+  type AccountOptions,
+  type AdminCommand,
+  createOperator,
+  dollars,
+  type Operator,
+  operatorBy,
+} from './operator.ts'
 export { familyCpuMs } from './process-usage.ts'
 export {
   COMPILE_CACHE,

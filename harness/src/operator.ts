@@ -29,9 +29,23 @@ export interface AccountOptions {
   readonly balanceCents?: number
 }
 
+/** Where the admin command runs, and how a file gets there. */
+export interface AdminCommand {
+  run(...args: string[]): Promise<Ended>
+  /** Calls `use` with the path under which the command finds the content. */
+  withFile<Result>(content: string, use: (path: string) => Promise<Result>): Promise<Result>
+}
+
 /** `commandsMax`: how many commands run at a time, each a process of its own; the others wait. */
-export function createOperator(settings: () => Settings, commandsMax = Number.POSITIVE_INFINITY): Operator {
-  const runAdmin = limitConcurrency(commandsMax, (...args: string[]) => runProgram('admin', args, settings()))
+export function createOperator(settings: () => Settings, commandsMax?: number): Operator {
+  return operatorBy({ run: (...args) => runProgram('admin', args, settings()), withFile }, commandsMax)
+}
+
+export function operatorBy(
+  { run, withFile }: AdminCommand,
+  commandsMax = Number.POSITIVE_INFINITY,
+): Operator {
+  const runAdmin = limitConcurrency(commandsMax, run)
   const admin = async (...args: string[]) => {
     const { code, stdout, stderr } = await runAdmin('--json', ...args)
     if (code !== 0) throw new Error(`shopwire-admin ${args.join(' ')} ended with ${code}:\n${stderr}`)

@@ -17,7 +17,10 @@ export interface Bought {
   /** The order that its caller was told of, by idempotency key. */
   readonly orders: ReadonlyMap<string, string>
   readonly refused: number
+  /** Requests that were sent and got no answer. */
   readonly lost: number
+  /** Requests that were not sent: nobody took the connection. */
+  readonly unreachable: number
   readonly replayed: number
   readonly longestMs: number
   readonly wrong: readonly string[]
@@ -26,7 +29,8 @@ export interface Bought {
 interface Options {
   readonly seed: number
   readonly orders: number
-  readonly ports: readonly number[]
+  /** Such as http://127.0.0.1:8080. */
+  readonly origins: readonly string[]
   readonly accounts: readonly Account[]
   readonly goods: Goods
 }
@@ -35,17 +39,17 @@ const LANES = 64
 const TARGET = `${BASE_PATH}/orders`
 const FROM_POOL_SHARE = 0.02
 const AGAIN_MS = 50
+/** Errors of connecting. */
+const NOT_SENT = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'UND_ERR_CONNECT_TIMEOUT'])
 /** A caller that still does not know what became of its order. */
 const SETTLED_MS_MAX = 90_000
 
 /** Callers that each buy one order after the other, as fast as they learn what became of the last one. */
-export function startBuying({ seed, orders: wanted, ports, accounts, goods }: Options) {
-  const pools = ports.map(
-    (port) => new Pool(`http://127.0.0.1:${port}`, { connections: LANES, headersTimeout: 20_000 }),
-  )
+export function startBuying({ seed, orders: wanted, origins, accounts, goods }: Options) {
+  const pools = origins.map((origin) => new Pool(origin, { connections: LANES, headersTimeout: 20_000 }))
   const orders = new Map<string, string>()
   const wrong: string[] = []
-  const sum = { refused: 0, lost: 0, replayed: 0, longestMs: 0 }
+  const sum = { refused: 0, lost: 0, unreachable: 0, replayed: 0, longestMs: 0 }
   let begun = 0
   let isStopped = false
 
@@ -64,8 +68,9 @@ export function startBuying({ seed, orders: wanted, ports, accounts, goods }: Op
         answer.statusCode === 503 || (answer.statusCode !== 201 && text.includes('"timestamp_out_of_range"'))
       if (!isUnsettled) return { status: answer.statusCode, id: JSON.parse(text).id ?? text }
       sum.refused += 1
-    } catch {
-      sum.lost += 1
+    } catch (error) {
+      if (NOT_SENT.has((error as NodeJS.ErrnoException).code ?? '')) sum.unreachable += 1
+      else sum.lost += 1
     }
     return undefined
   }

@@ -76,7 +76,12 @@ export async function runFaults(options: FaultOptions, say: (line: string) => vo
     const accounts = await makeAccounts(system, options.accounts)
     const worker = options.worker ? await system.startWorker() : undefined
     const startedMs = performance.now()
-    const buying = startBuying({ ...options, ports: system.ports, accounts, goods })
+    const buying = startBuying({
+      ...options,
+      origins: system.ports.map((port) => `http://127.0.0.1:${port}`),
+      accounts,
+      goods,
+    })
     const killing = startKilling(system, worker, options, say)
     const deadlineMs = startedMs + options.seconds * 1000
     while (performance.now() < deadlineMs && !buying.isDone()) {
@@ -95,7 +100,7 @@ export async function runFaults(options: FaultOptions, say: (line: string) => vo
       orders_per_s: Math.round(bought.orders.size / seconds),
       killed,
       refused: bought.refused,
-      lost: bought.lost,
+      lost: bought.lost + bought.unreachable,
       replayed: bought.replayed,
       longest_wait_ms: Math.round(bought.longestMs),
       wrong: wrong.slice(0, WRONG_SHOWN),
