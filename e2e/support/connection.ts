@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect as open, type Socket } from 'node:net'
+import { connect as openTls } from 'node:tls'
 import { undocumented } from './documented.ts'
 
 /**
@@ -38,15 +39,24 @@ export class ConnectionLost extends Error {
 const ANSWER_MS_MAX = 20_000
 const REQUEST_LINE = /^([A-Z]+) (\S+) HTTP\/1\.[01]\r\n/
 
-export async function connect(port: number): Promise<Connection> {
-  const socket = open({ port, host: '127.0.0.1', noDelay: true })
+export interface Via {
+  /** Ends TLS in between; the authority that issued its certificate. */
+  readonly ca?: string
+  /** Of this machine, from which the connection is made. */
+  readonly localAddress?: string
+}
+
+export async function connect(port: number, { ca, localAddress }: Via = {}): Promise<Connection> {
+  const to = { port, host: '127.0.0.1', ...(localAddress && { localAddress }) }
+  const socket: Socket = ca ? openTls({ ...to, ca }) : open(to)
+  socket.setNoDelay(true)
   const waiting: Waiting[] = []
   let received = Buffer.alloc(0)
   const lose = (why: string) => {
     socket.destroy()
     for (const { lost } of waiting.splice(0)) lost(new ConnectionLost(why, true))
   }
-  await once(socket, 'connect').catch((error: Error) => {
+  await once(socket, ca ? 'secureConnect' : 'connect').catch((error: Error) => {
     throw new ConnectionLost(error.message, false)
   })
   socket.on('error', (error) => lose(error.message))

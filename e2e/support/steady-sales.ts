@@ -26,6 +26,8 @@ export interface SteadySalesOptions {
   item(n: number): string
   readonly perSecond: number
   readonly ports: readonly number[]
+  /** Of the proxy behind these ports. */
+  readonly ca?: string
 }
 
 /** For what comes while a sale waits; a machine that cannot keep up sells less instead of measuring its own queue. */
@@ -45,13 +47,14 @@ export async function startSteadySales({
   item,
   perSecond,
   ports,
+  ca,
 }: SteadySalesOptions): Promise<SteadySales> {
   let open = ports
   let turn = 0
   const openLine = async (): Promise<Line> => {
     turn += 1
     const port = open[turn % open.length] ?? 0
-    return { via: await connect(port), port }
+    return { via: await connect(port, ca === undefined ? {} : { ca }), port }
   }
   const free: Line[] = []
   for (let n = 0; n < CONNECTIONS; n += 1) free.push(await openLine())

@@ -1,0 +1,293 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { createAuthority, freePort, freePorts, until } from '@shopwire/engines'
+import {
+  capture,
+  limitless,
+  type Settings,
+  START_MS_MAX,
+  type System,
+  sign,
+  startSystem,
+} from '@shopwire/harness'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Buyer, newOrder } from './support/buyer.ts'
+import { connect } from './support/connection.ts'
+import { makeNextRelease, type NextRelease } from './support/next-release.ts'
+import { writeReleaseFolder } from './support/release-folder.ts'
+import { type ServiceManager, startServiceManager, type Unit } from './support/service-manager.ts'
+import { openShop, type Shop } from './support/shop.ts'
+import { type Sale, startSteadySales } from './support/steady-sales.ts'
+
+const IS_LONG = process.env.SHOPWIRE_LONG === '1'
+const MINUTE_MS = 60_000
+const ORDERS_PER_S = 100
+const ACCOUNTS = IS_LONG ? 40 : 1
+/** How long this release sells before anything changes. */
+const QUIET_MS = 60_000
+/** How long each release sells alone. */
+const ALONE_MS = 20_000
+const SLOWER_MAX = 2
+const LINKS = 30_000
+const POOLED_SHARE = 5
+const DEPLOY = fileURLToPath(new URL('../deploy/', import.meta.url))
+
+let system: System
+let shop: Shop
+let next: NextRelease
+let folder: string
+let manager: ServiceManager
+let haproxy: ChildProcess
+let haproxyLog: () => string
+let authority: Awaited<ReturnType<typeof createAuthority>>
+let ca: string
+let httpsPort: number
+let statePort: number
+const buyers: Buyer[] = []
+const at = (path: string) => join(folder, path)
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'shopwire-rolling-'))
+  system = await startSystem({
+    admission: 'postgres',
+    apis: 0,
+    settings: {
+      ...limitless,
+      SHOPWIRE_LOG_LEVEL: 'warn',
+      // As deploy/proxy/haproxy.cfg says.
+      SHOPWIRE_TRUSTED_PROXY_HOPS: '1',
+      SHOPWIRE_CONNECTIONS_PER_ADDRESS: '0',
+      SHOPWIRE_SHUTDOWN_DELAY_MS: IS_LONG ? '5000' : '3000',
+    },
+  })
+  shop = await openShop(system)
+  next = await makeNextRelease({
+    migrations: (today) => ({
+      sold_by: `-- compatible-with: ${today}\n-- Who sold it.\nalter table orders add column sold_by text;\n`,
+      sold_by_index: `-- migrate: no-transaction\n-- compatible-with: ${today}\n-- needed: no\n-- By seller.\ncreate index concurrently orders_sold_by on orders (account_id, sold_by);\n`,
+    }),
+    functions: {
+      'orders/place_orders.sql': (text) => `-- Of the next release.\n${text}`,
+    },
+  })
+  await writeReleaseFolder(at('releases/1'))
+  await writeReleaseFolder(at('releases/2'), next.folder)
+  await symlink(at('releases/1'), at('current'))
+  await mkdir(at('bin'))
+  await writeSettings()
+  await startProcesses()
+  for (let n = 0; n < ACCOUNTS; n += 1) buyers.push(await shop.openBuyer(1_000_000))
+}, START_MS_MAX + MINUTE_MS)
+afterAll(async () => {
+  await manager?.stopAll()
+  haproxy?.kill('SIGKILL')
+  await authority?.remove()
+  await next?.remove()
+  await shop?.close()
+  await system?.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** As /etc/shopwire has them. */
+async function writeSettings(): Promise<void> {
+  const {
+    SHOPWIRE_DATABASE_URL: database_url = '',
+    SHOPWIRE_ENCRYPTION_KEYS: encryption_keys = '',
+    ...others
+  } = system.settings
+  await mkdir(at('settings/secrets'), { recursive: true })
+  const secrets = { database_url, encryption_keys, owner_url: system.database.ownerUrl }
+  for (const [name, value] of Object.entries(secrets)) await writeFile(at(`settings/secrets/${name}`), value)
+  const lines = Object.entries(others).map(([name, value]) => `${name}='${value}'\n`)
+  await writeFile(at('settings/shopwire.env'), lines.join(''))
+}
+
+/** Two API processes and two workers on the ports that the unit files give them, and HAProxy with the configuration of deploy/. */
+async function startProcesses(): Promise<void> {
+  const apiPorts = [await freePair(), await freePair()]
+  const workers = (await freePorts(2)).map((port) => port - 9_100)
+  const onPort = (healthPort: number, more: Settings = {}) => ({
+    ...system.settings,
+    SHOPWIRE_HEALTH_PORT: String(healthPort),
+    ...more,
+  })
+  const units = new Map<string, Unit>([
+    ...apiPorts.map((port): [string, Unit] => [
+      `shopwire-api@${port}.service`,
+      { role: 'api', settings: onPort(port + 1, { SHOPWIRE_PORT: String(port) }) },
+    ]),
+    ...workers.map((n): [string, Unit] => [
+      `shopwire-worker@${n}.service`,
+      { role: 'worker', settings: onPort(9_100 + n) },
+    ]),
+  ])
+  manager = await startServiceManager(at('current/usr/local/bin/shopwire'), at('bin'), units)
+  for (const unit of units.keys()) manager.start(unit)
+  ;[httpsPort = 0, statePort = 0] = await freePorts(2)
+  authority = await createAuthority()
+  ca = await readFile(authority.file, 'utf8')
+  const { cert, key } = await authority.issue('IP:127.0.0.1')
+  await writeFile(at('certificate.pem'), `${cert}${key}`)
+  haproxy = spawn('haproxy', ['-db', '-f', join(DEPLOY, 'proxy/haproxy.cfg')], {
+    env: {
+      PATH: `/usr/sbin:${process.env.PATH}`,
+      HAPROXY_BIND: `127.0.0.1:${httpsPort}`,
+      HAPROXY_CERTIFICATE: at('certificate.pem'),
+      HAPROXY_STATE_PORT: String(statePort),
+      ...Object.fromEntries(
+        apiPorts.flatMap((port, n) => [
+          [`HAPROXY_API_${n + 1}`, String(port)],
+          [`HAPROXY_HEALTH_${n + 1}`, String(port + 1)],
+        ]),
+      ),
+      ...(!IS_LONG && { HAPROXY_SLOWSTART: '1s' }),
+    },
+  })
+  const [out, err] = [capture(haproxy, 'stdout'), capture(haproxy, 'stderr')]
+  haproxyLog = () => `${out()}${err()}`
+  await until(
+    async () =>
+      (await state().catch(() => '')).split('\n').filter((line) => /^api,api-\d,.*,UP,/.test(line)).length ===
+      2,
+    START_MS_MAX,
+    () => `HAProxy sees no servers:\n${haproxyLog()}\n${manager.logs()}`,
+  )
+}
+
+const state = async () => (await fetch(`http://127.0.0.1:${statePort}/state;csv`)).text()
+
+async function freePair(): Promise<number> {
+  for (;;) {
+    const port = await freePort()
+    const isNextFree = await fetch(`http://127.0.0.1:${port + 1}`).then(
+      () => false,
+      () => true,
+    )
+    if (isNextFree) return port
+  }
+}
+
+async function run(script: 'rolling' | 'rollback', ...args: string[]) {
+  const options = [
+    '--home',
+    folder,
+    '--settings',
+    at('settings'),
+    '--state',
+    `http://127.0.0.1:${statePort}/state;csv`,
+  ]
+  const child = spawn(join(DEPLOY, 'upgrade', script), [...options, ...args], {
+    env: { PATH: `${manager.bin}:${process.env.PATH}` },
+  })
+  const [stdout, stderr] = [capture(child, 'stdout'), capture(child, 'stderr')]
+  const [code] = (await once(child, 'close')) as [number | null]
+  return { code, printed: `${stdout()}${stderr()}` }
+}
+
+test('through HAProxy the raw target and the body arrive as signed, and the address of the caller cannot be forged', async () => {
+  const [item = ''] = await shop.sell(1)
+  const [buyer] = buyers as [Buyer]
+  const from = await connect(httpsPort, { ca, localAddress: '127.0.0.2' })
+  // Everything that a proxy might normalise: order, encoding, doubled and empty parameters.
+  const target = '/v1/orders?limit=1&offset=0'
+  expect((await from.send(sign(buyer.key, 'GET', target).bytes)).status).toBe(200)
+  for (const odd of ['/v1//orders', '/v1/./orders', '/v1/%6frders', '/V1/orders']) {
+    expect((await from.send(sign(buyer.key, 'GET', odd).bytes)).status, odd).toBe(404)
+  }
+  const order = newOrder({ id: item })
+  const { bytes } = sign(buyer.key, 'POST', '/v1/orders', JSON.stringify(order))
+  const forged = Buffer.from(
+    bytes.toString('latin1').replace('\r\n', '\r\nX-Forwarded-For: 203.0.113.9\r\n'),
+    'latin1',
+  )
+  expect((await from.send(forged)).status).toBe(201)
+  from.close()
+  expect(
+    await system.query(
+      `select client_address from orders where idempotency_key = '${order.idempotency_key}'`,
+    ),
+  ).toBe('127.0.0.2')
+})
+
+const TITLE = `two API processes and two workers behind HAProxy go to the next release and back under ${ORDERS_PER_S} orders/s: no call fails, every order exists once`
+// On demand: the machine has to be able to sell at this rate by itself.
+test.runIf(IS_LONG)(TITLE, { timeout: 15 * MINUTE_MS }, async ({ annotate }) => {
+  const [pooled = '', byHand = ''] = await shop.sell(1, 1)
+  await shop.stock(pooled, LINKS)
+  const selling = await startSteadySales({
+    buyers,
+    item: (n) => (n % POOLED_SHARE === 0 ? pooled : byHand),
+    perSecond: ORDERS_PER_S,
+    ports: [httpsPort],
+    ca,
+  })
+  await sleep(QUIET_MS)
+  const upgradingFromMs = performance.now()
+
+  const upgraded = await run('rolling', at('releases/2'))
+  expect(upgraded.code, `${upgraded.printed}\n${haproxyLog()}\n${manager.logs()}`).toBe(0)
+  expect(upgraded.printed).toMatch(
+    /sold_by\.sql: Who sold it\.[\s\S]*Way back +open[\s\S]*Go\.[\s\S]*replacing shopwire-api@/,
+  )
+  expect(await readlink(at('current'))).toBe(at('releases/2'))
+  expect(await system.query(`select count(*) from schema_migrations where name like '%sold_by%'`)).toBe('2')
+  await sleep(ALONE_MS)
+  const rolledBack = await run('rollback')
+  expect(rolledBack.code, `${rolledBack.printed}\n${haproxyLog()}\n${manager.logs()}`).toBe(0)
+  expect(await readlink(at('current'))).toBe(at('releases/1'))
+  await sleep(ALONE_MS)
+  const perSecond = await selling.stop()
+
+  const { sales } = selling
+  const quiet = sales.filter(({ startedMs }) => startedMs < upgradingFromMs)
+  const rolling = sales.filter(({ startedMs }) => startedMs >= upgradingFromMs)
+  await annotate(
+    `${sales.length} orders at ${perSecond.toFixed(0)}/s; quiet ${describe(quiet)}; rolling ${describe(rolling)}`,
+  )
+  // Each of four processes was replaced twice, one after the other.
+  expect(manager.asked.filter((words) => words.startsWith('stop'))).toHaveLength(8)
+  expect(manager.crashed()).toEqual([])
+  const undelivered = `select count(*) from orders o join order_lines l on l.account_id = o.account_id and l.order_id = o.id where o.status = 'paid' and l.item_id = '${pooled}'`
+  await until(
+    async () => (await system.query(undelivered)) === '0',
+    2 * MINUTE_MS,
+    () => 'orders are not delivered',
+  )
+  await system.query('analyze')
+  await shop.expectCleanBooks()
+  // Last: a machine that is too slow has still proved the rest. Calls that fail in the quiet time already say that it is.
+  const failed = (some: readonly Sale[]) =>
+    some.filter(({ status, firstFailure }) => status !== 201 || firstFailure !== undefined)
+  expect(failed(quiet)).toEqual([])
+  expect(failed(rolling)).toEqual([])
+  expect(percentile(rolling, 0.99)).toBeLessThanOrEqual(SLOWER_MAX * percentile(quiet, 0.99))
+})
+
+test('a release whose processes do not start: everything goes back, and the script exits with 1', {
+  timeout: 4 * MINUTE_MS,
+}, async () => {
+  await writeReleaseFolder(at('releases/3'))
+  const script = at('releases/3/usr/local/bin/shopwire')
+  const text = await readFile(script, 'utf8')
+  await writeFile(script, text.replace('role=$1\n', 'role=$1\n[ $role != api ] || exit 1\n'))
+  const { code, printed } = await run('rolling', '--ready', '1', at('releases/3'))
+  expect({ code, printed }).toEqual({ code: 1, printed: expect.stringContaining('went back to') })
+  expect(await readlink(at('current'))).toBe(at('releases/1'))
+  expect((await state()).match(/^api,api-\d,.*,UP,/gm)).toHaveLength(2)
+})
+
+function percentile(sales: readonly Sale[], share: number): number {
+  const waits = sales.map(({ waitedMs }) => waitedMs).sort((a, b) => a - b)
+  return waits[Math.min(waits.length - 1, Math.floor(waits.length * share))] ?? 0
+}
+
+function describe(sales: readonly Sale[]): string {
+  const ms = (share: number) => `${percentile(sales, share).toFixed(0)} ms`
+  const retried = sales.filter(({ firstFailure }) => firstFailure !== undefined).length
+  return `${sales.length} orders, p50 ${ms(0.5)}, p99 ${ms(0.99)}, longest ${ms(1)}, ${retried} retried`
+}
