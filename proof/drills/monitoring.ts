@@ -52,7 +52,9 @@ export async function startMonitoring(folder: string, targets: readonly string[]
   await writeFile(file, (await readFile(file, 'utf8')).replaceAll('/etc/alertmanager', config))
 
   const children = [
-    spawnServer('prometheus-node-exporter', [
+    // It reads the mounts of process 1, which has to be one that sees the disk of the drill.
+    spawnServer('unshare', [
+      ...['--pid', '--fork', '--mount-proc', '--kill-child=SIGTERM', 'prometheus-node-exporter'],
       `--web.listen-address=127.0.0.1:${node}`,
       `--collector.textfile.directory=${textfiles}`,
     ]),
@@ -94,7 +96,8 @@ function spawnServer(command: string, args: readonly string[]): ChildProcess {
 async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const closed = once(child, 'close')
-  child.kill('SIGTERM')
+  // unshare ignores SIGTERM and passes its own end on.
+  child.kill(child.spawnfile === 'unshare' ? 'SIGKILL' : 'SIGTERM')
   await closed
 }
 

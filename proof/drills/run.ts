@@ -95,10 +95,12 @@ async function play(drill: Drill, store: Store, monitoring: Monitoring): Promise
   const fired = new AbortController()
   const say = (what: string) => process.stdout.write(`${new Date().toISOString()} ${name}: ${what}\n`)
   try {
-    const causedMs = Date.now()
+    const begunMs = Date.now()
     const variables = (await drill.cause(store, monitoring, fired.signal)) ?? {}
+    // Making goods for a fault takes commands, and time that is not the alert's.
+    const causedMs = Date.now()
     say('caused')
-    const message = await monitoring.untilFiring(alert, causedMs, FIRED_MS_MAX)
+    const message = await monitoring.untilFiring(alert, begunMs, FIRED_MS_MAX)
     fired.abort()
     say(`"${message.title}" after ${seconds(message.atMs - causedMs)} s`)
     if (!message.text.includes(`#${alert.toLowerCase()}`))
