@@ -32,7 +32,7 @@ export async function finishPackage(
     license,
     ...fields,
     type: 'module',
-    publishConfig: { access: 'public' },
+    publishConfig: { access: 'public', provenance: true },
   }
   const dist = join(folder, 'dist')
   await copyFile(join(folder, 'README.md'), join(dist, 'README.md'))
