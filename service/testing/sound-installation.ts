@@ -1,4 +1,4 @@
-import { chown, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chown, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer as createHttpServer, type Server } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -8,6 +8,7 @@ import tls from 'node:tls'
 import { createAuthority, provisionDatabase, startPostgres, startRedis } from '@shopwire/engines'
 import { SMTPServer } from 'smtp-server'
 import { loadConfig } from '../src/config.ts'
+import { type BackupStatus, statusFile } from '../src/operations/backup-status.ts'
 import { recordVerifyRun } from '../src/operations/verify.ts'
 import { createLog } from '../src/platform/log.ts'
 import { migrate } from '../src/platform/migrate.ts'
@@ -50,7 +51,14 @@ export async function openSoundInstallation() {
   const alertmanager = createHttpServer((_, response) => response.end('OK'))
   const ports = await Promise.all([listen(mail.server as Server), listen(api), listen(alertmanager)])
 
+  const state = join(folder, 'backups')
+  await mkdir(state)
+  await writeFile(statusFile(state), JSON.stringify(backupsOf(new Date().toISOString())))
+
   const env: Record<string, string> = {
+    SHOPWIRE_BACKUP_STATE: state,
+    // A busy machine is not a misconfigured one.
+    SHOPWIRE_DATABASE_CONNECT_MS: '30000',
     SHOPWIRE_DATABASE_URL: appUrl,
     SHOPWIRE_DASHBOARD_DATABASE_URL: dashboardUrl,
     SHOPWIRE_DASHBOARD_ORIGIN: 'https://dashboard.shop.test',
@@ -93,6 +101,23 @@ export async function openSoundInstallation() {
       await rm(folder, { recursive: true })
       tls.setDefaultCACertificates(trustedBefore)
     },
+  }
+}
+
+/** Backups and a restore test that all ended at this time. */
+export function backupsOf(at: string): BackupStatus {
+  const backup = { label: 'F', finished_at: at, bytes: 1, repository_bytes: 1 }
+  const run = { finished_at: at, seconds: 1, backup: 'F', orders: 1, rules: 1, problem: null }
+  return {
+    system_identifier: '',
+    checked_at: at,
+    check_problem: null,
+    last_full: backup,
+    last_diff: null,
+    last_wal: { name: 'W', archived_at: at },
+    window: { from: at, to: at },
+    restore_test: run,
+    last_good_restore_test: run,
   }
 }
 

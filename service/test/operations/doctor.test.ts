@@ -9,9 +9,10 @@ import { startPostgres } from '@shopwire/engines'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { DEVELOPMENT_ENCRYPTION_KEY } from '../../src/config.ts'
 import { runDoctor } from '../../src/doctor-wiring.ts'
+import { statusFile } from '../../src/operations/backup-status.ts'
 import type { CheckResult, CheckState, Installation } from '../../src/operations/doctor/doctor.ts'
 import { readMachineFacts } from '../../src/operations/doctor/machine-facts.ts'
-import { ARCHIVE_ONE, openSoundInstallation } from '../../testing/sound-installation.ts'
+import { ARCHIVE_ONE, backupsOf, openSoundInstallation } from '../../testing/sound-installation.ts'
 
 type Sound = Awaited<ReturnType<typeof openSoundInstallation>>
 
@@ -414,6 +415,17 @@ test('a file with keys that every user may read is found, but for a container', 
   expect(named(await at(false), 'secret-files').state).toBe('ok')
 })
 
+test('backups that nobody has restored for a week are found', async () => {
+  const state = String(sound.env.SHOPWIRE_BACKUP_STATE)
+  const of = async (at: Date) => {
+    await writeFile(statusFile(state), JSON.stringify(backupsOf(at.toISOString())))
+    return examine({})
+  }
+  onTestFinished(async () => void (await of(new Date())))
+  const results = await of(new Date(Date.now() - 8 * 86_400_000))
+  expectNamed(results, { item: 'backups', found: /last good restore test is of/, fix: /test-restore/ })
+})
+
 test('a certificate that expires within a week is found', async () => {
   const certificate = await sound.authority.issue('DNS:localhost', { days: 3 })
   const server = createServer(certificate, (_, response) => response.end('{}'))
@@ -425,7 +437,8 @@ test('a certificate that expires within a week is found', async () => {
 })
 
 test('the command prints what failed with its repair, exits with 1, and shows no secret', async () => {
-  await sound.workerReports()
+  const reports = setInterval(() => void sound.workerReports(), 1_000)
+  onTestFinished(() => clearInterval(reports))
   const env: Record<string, string | undefined> = {
     ...sound.env,
     NODE_EXTRA_CA_CERTS: sound.authority.file,

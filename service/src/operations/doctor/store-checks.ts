@@ -1,3 +1,4 @@
+import { problemsOf, readBackupStatus } from '../backup-status.ts'
 import { type Check, failed, isLocalHost, notApplicable, ok, warning } from './check.ts'
 import { describeAge } from './database-checks.ts'
 
@@ -73,6 +74,19 @@ export const STORE_CHECKS: readonly Check[] = [
       } catch {
         return notApplicable('the folder cannot be read; see the journal')
       }
+    },
+  },
+  {
+    id: 'backups',
+    group: 'PostgreSQL',
+    title: 'There are recent backups, and one of them was restored within a week',
+    why: 'A backup that was never restored is a hope. The test restores one and ends in verify.',
+    fix: 'shopwire backup init, then full and test-restore, and their timers; SHOPWIRE_BACKUP_STATE with the folder of their state, see "Backups".',
+    async examine(about) {
+      const status = await readBackupStatus(about.config().SHOPWIRE_BACKUP_STATE)
+      if (status === undefined) return warning('no state of backups is known on this machine')
+      const problems = problemsOf(status, Date.now(), undefined)
+      return problems.length === 0 ? ok('recent, and restored') : failed(problems.join(' '))
     },
   },
   {
