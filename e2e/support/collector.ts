@@ -15,7 +15,7 @@ export interface ReceivedSpan {
   readonly links: readonly { readonly traceId: string; readonly spanId: string }[]
 }
 
-const ARRIVES_MS_MAX = 20_000
+const ARRIVES_MS_MAX = 60_000
 const STATUS_ERROR = 2
 
 /** A collector of traces: takes OTLP over HTTP, in JSON. */

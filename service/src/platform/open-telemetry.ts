@@ -75,7 +75,7 @@ export function openTelemetry({ url, headers, service, ratio, log }: OpenTelemet
   return {
     request(request_id, name, attributes) {
       const known = traceIdsOf(request_id)
-      if (!known || !isRecorded(known.trace_id, ratio)) return unrecorded(known?.trace_id)
+      if (!known || !isRecorded(known.trace_id, ratio)) return new UnrecordedSpan(known?.trace_id)
       ids.choose(known.trace_id, known.first_span_id)
       return new RecordedSpan(
         tracer,
@@ -84,7 +84,7 @@ export function openTelemetry({ url, headers, service, ratio, log }: OpenTelemet
     },
     follow(of, name, kind, attributes) {
       const known = traceIdsOf('request_id' in of ? of.request_id : of.subject_id)
-      if (!known || !isRecorded(known.trace_id, ratio)) return unrecorded(known?.trace_id)
+      if (!known || !isRecorded(known.trace_id, ratio)) return new UnrecordedSpan(known?.trace_id)
       const options = { kind: KINDS[kind], attributes }
       if ('request_id' in of) {
         const first = remote(known.trace_id, known.first_span_id, TraceFlags.SAMPLED)
@@ -205,14 +205,18 @@ function remote(traceId: string, spanId: string, traceFlags: number): SpanContex
 }
 
 /** In log lines only. */
-function unrecorded(trace_id = NO_TRACE): Span {
-  const own: Span = {
-    fields: { trace_id, trace_flags: '00' },
-    child: () => own,
-    set() {},
-    linkTo() {},
-    end() {},
+class UnrecordedSpan implements Span {
+  readonly fields: Span['fields']
+
+  constructor(trace_id = NO_TRACE) {
+    this.fields = { trace_id, trace_flags: '00' }
   }
-  return own
+
+  child(): Span {
+    return this
+  }
+  set() {}
+  linkTo() {}
+  end() {}
 }
 const NO_TRACE = '0'.repeat(32)
