@@ -1,5 +1,5 @@
 /**
- * Names with our prefix that other programs of this repository read: the SDK, the callers' command line, tests, benchmarks and
+ * Names with our prefix that other programs of this repository read: the SDK, the callers' command line, Compose, tests, benchmarks and
  * `npm run dev`. The service ignores them instead of reporting a mistake. A test compares the list with the sources.
  */
 export const OTHER_SETTINGS: ReadonlySet<string> = new Set([
@@ -20,6 +20,7 @@ export const OTHER_SETTINGS: ReadonlySet<string> = new Set([
   'SHOPWIRE_PROGRAMS',
   'SHOPWIRE_REDIS_BIN',
   'SHOPWIRE_SHOTS',
+  'SHOPWIRE_USER',
   'SHOPWIRE_WEBHOOK_SECRET',
   'SHOPWIRE_WEBHOOK_SECRET_PREVIOUS',
   'SHOPWIRE_WRITE_DOCS',

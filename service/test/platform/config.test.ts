@@ -154,7 +154,7 @@ test('every name with our prefix in this repository is a setting or listed for a
 })
 
 /** Names that occur only in tests of the refusal itself. */
-const MISSPELT_ON_PURPOSE = new Set(['SHOPWIRE_HSOT', 'SHOPWIRE_TYPO'])
+const MISSPELT_ON_PURPOSE = new Set(['SHOPWIRE_HSOT', 'SHOPWIRE_WORKER_ORDER', 'SHOPWIRE_TYPO'])
 const PROGRAMS = '.ci cli contract docs e2e emulator engines examples packaging proof sdk tools'.split(' ')
 const NOT_SOURCES = /(^|\/)(node_modules|dist|\.site|\.data|\.[a-z-]*cache)(\/|$)/
 
