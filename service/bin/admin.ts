@@ -90,7 +90,7 @@ process.exitCode = await runAdmin(
       schemaMismatch((text) => deps().db.many({ text, values: [], name: 'schema_version' }), SCHEMA),
     rules: () => readRules(INVARIANTS),
     // Loaded only where it is used, like the metrics.
-    doctor: async () => (await import('../src/doctor-wiring.ts')).runDoctor(process.env),
+    doctor: async () => (await import('../src/doctor-wiring.ts')).runDoctor(),
     describeConfig: () => describeConfig(config()),
     configReference,
     // Loaded only where it is used: most commands have no metrics.

@@ -521,7 +521,7 @@ export function configWarnings(env: Environment = process.env): string[] {
 }
 
 /** The files that hold a setting, in place of its variable. */
-export function settingFiles(env: Environment): { name: string; path: string }[] {
+export function settingFiles(env: Environment = process.env): { name: string; path: string }[] {
   return Object.keys(schema.shape).flatMap((name) => {
     const path = env[`${name}_FILE`]
     return path === undefined ? [] : [{ name, path }]

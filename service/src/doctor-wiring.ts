@@ -21,9 +21,9 @@ const DAY_MS = 86_400_000
 
 const log = createLog('silent')
 
-/** What `shopwire-admin doctor` does in this environment. `replaced` is for tests, of what a machine cannot be made to be. */
+/** What `shopwire-admin doctor` does. The parameters are for tests; `replaced` is what a machine cannot be made to be. */
 export async function runDoctor(
-  env: Environment,
+  env?: Environment,
   nowMs: NowMs = Date.now,
   replaced: Partial<Installation> = {},
 ): Promise<CheckResult[]> {
@@ -48,7 +48,7 @@ export async function runDoctor(
   }
 }
 
-function loadOrProblems(env: Environment): Config | ConfigError {
+function loadOrProblems(env: Environment | undefined): Config | ConfigError {
   try {
     return loadConfig(env)
   } catch (error) {
