@@ -138,6 +138,7 @@ test('database, encryption and configuration commands succeed, with text and JSO
     default: '8080',
     meaning: 'port the API listens on',
     secret: false,
+    accepts: { type: 'integer', minimum: 0, maximum: 65535 },
   })
   expect(metrics[0]).toMatch(/^shopwire_workers_alive\s+gauge\s+api\s+Workers that reported/m)
   expect(metrics[1].metrics).toContainEqual(

@@ -2,12 +2,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { until } from '@shopwire/engines'
 import {
   limitless,
   newEncryptionKey,
   newLinks,
+  SHIFTED_CLOCK,
   START_MS_MAX,
   type Supplier,
   type System,
@@ -31,7 +31,6 @@ const SOON_MS = 30_000
 const RIGHT_CENTS = 499
 const WRONG_CENTS = 49
 const SHIFT_MS = 600_000
-const SHIFTED_CLOCK = fileURLToPath(new URL('./support/shifted-clock.ts', import.meta.url))
 const LEAKED = newLinks(3)
 
 let receiver: Awaited<ReturnType<typeof startHostedReceiver>>
