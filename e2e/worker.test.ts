@@ -29,13 +29,13 @@ test('threat 68: on SIGTERM a worker finishes its claimed jobs, claims no more, 
     SOON_MS,
     () => 'the supplier is not asked',
   )
-  const waiting = await placeAll(system, buyer, item, 3)
   const exited = worker.kill('SIGTERM')
   await until(
     () => worker.logs().includes('stopping'),
     SOON_MS,
     () => 'the worker does not stop',
   )
+  const waiting = await placeAll(system, buyer, item, 3)
   supplier.release()
   expect(await exited).toBe(0)
   expect(await statuses(system, buyer, claimed)).toEqual(['delivered', 'delivered', 'delivered'])
