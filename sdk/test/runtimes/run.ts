@@ -7,23 +7,23 @@ import { examples } from '@shopwire/contract/published'
 import { signatureMatches } from '@shopwire/contract/signing'
 import { buildPackage, packAndInstall, run } from '../../../packaging/pack.ts'
 import { type Arrived, answer, hangUp, refuse, type Step, startServer } from '../scripted-server.ts'
-import { BUN, DENO, type Installable, installRuntime } from './install.ts'
+import { BUN, DENO, type Installable, installRuntime, node, WORKERD } from './install.ts'
 
 /**
  * The published package on every supported runtime: all vectors, and a few calls to a local server. Runtimes come from npm and
  * stay in `.data/runtimes`; one that cannot be installed is reported as left out. Arguments select runtimes by name.
  */
 const RUNTIMES: readonly Runtime[] = [
-  { name: 'Node 22', install: 'node@22', program: 'node', args: ['main.mjs'] },
-  { name: 'Node 24', install: 'node@24', program: 'node', args: ['main.mjs'] },
-  { name: 'Node 26', install: 'node@26', program: 'node', args: ['main.mjs'] },
+  { name: 'Node 22', ...node(22), args: ['main.mjs'] },
+  { name: 'Node 24', ...node(24), args: ['main.mjs'] },
+  { name: 'Node 26', ...node(26), args: ['main.mjs'] },
   { name: 'Bun', ...BUN, args: ['main.mjs'] },
   {
     name: 'Deno',
     ...DENO,
     args: ['run', '--allow-net', '--node-modules-dir=manual', 'main.mjs'],
   },
-  { name: 'workerd', install: 'workerd', program: 'workerd', serves: true, args: ['serve', 'worker.capnp'] },
+  { name: 'workerd', ...WORKERD, serves: true, args: ['serve', 'worker.capnp'] },
 ]
 
 interface Runtime extends Installable {
