@@ -21,7 +21,7 @@ import type { Buyer } from './support/buyer.ts'
 import { seedHistory } from './support/history.ts'
 import { makeNextRelease, type NextRelease } from './support/next-release.ts'
 import { openShop, type Shop } from './support/shop.ts'
-import { type Sale, type SteadySales, startSteadySales } from './support/steady-sales.ts'
+import { describeSales, type SteadySales, startSteadySales, untilDelivered } from './support/steady-sales.ts'
 
 const IS_LONG = process.env.SHOPWIRE_LONG === '1'
 const MINUTE_MS = 60_000
@@ -165,18 +165,13 @@ test(TITLE, { timeout: IS_LONG ? 30 * MINUTE_MS : 4 * MINUTE_MS }, async ({ anno
   const between = sales.filter(({ startedMs }) => startedMs >= migratingFromMs && startedMs < migratedMs)
   await annotate(
     `${HISTORY} orders before; ${sales.length} sold at ${perSecond.toFixed(0)}/s; ${migration.attempts()} attempts of the migration gave way; ` +
-      `before ${describe(before)}; while migrating ${describe(between)}; in all ${describe(sales)}`,
+      `before ${describeSales(before)}; while migrating ${describeSales(between)}; in all ${describeSales(sales)}`,
   )
   expect(sales.filter(({ status }) => status !== 200 && status !== 201)).toEqual([])
   // No process stops while the schema changes, so no call needs a second attempt.
   expect(between.filter(({ firstFailure }) => firstFailure !== undefined)).toEqual([])
   expect(await system.query(`select count(*) > 0 from orders where sold_by = 'next'`)).toBe('t')
-  const undelivered = `select count(*) from orders o join order_lines l on l.account_id = o.account_id and l.order_id = o.id where o.status = 'paid' and l.item_id = '${pooled}'`
-  await until(
-    async () => (await system.query(undelivered)) === '0',
-    2 * SOON_MS,
-    () => 'orders are not delivered',
-  )
+  await untilDelivered(system, pooled, 2 * SOON_MS)
   // The rules read whole tables; planned for the few rows that were there at the start, they would take for ever.
   await system.query('analyze')
   await shop.expectCleanBooks()
@@ -218,12 +213,4 @@ function startMigration() {
     /** Those that gave way. */
     attempts: () => stdout().match(/did not get a lock/g)?.length ?? 0,
   }
-}
-
-function describe(sales: readonly Sale[]): string {
-  const waits = sales.map(({ waitedMs }) => waitedMs).sort((a, b) => a - b)
-  const at = (share: number) =>
-    (waits[Math.min(waits.length - 1, Math.floor(waits.length * share))] ?? 0).toFixed(0)
-  const retried = sales.filter(({ firstFailure }) => firstFailure !== undefined).length
-  return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, longest ${at(1)} ms, ${retried} retried`
 }

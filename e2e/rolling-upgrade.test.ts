@@ -22,7 +22,7 @@ import { makeNextRelease, type NextRelease } from './support/next-release.ts'
 import { writeReleaseFolder } from './support/release-folder.ts'
 import { type ServiceManager, startServiceManager, type Unit } from './support/service-manager.ts'
 import { openShop, type Shop } from './support/shop.ts'
-import { type Sale, startSteadySales } from './support/steady-sales.ts'
+import { describeSales, type Sale, startSteadySales, untilDelivered, waitOf } from './support/steady-sales.ts'
 
 const IS_LONG = process.env.SHOPWIRE_LONG === '1'
 const MINUTE_MS = 60_000
@@ -247,17 +247,12 @@ test.runIf(IS_LONG)(TITLE, { timeout: 15 * MINUTE_MS }, async ({ annotate }) => 
   const quiet = sales.filter(({ startedMs }) => startedMs < upgradingFromMs)
   const rolling = sales.filter(({ startedMs }) => startedMs >= upgradingFromMs)
   await annotate(
-    `${sales.length} orders at ${perSecond.toFixed(0)}/s; quiet ${describe(quiet)}; rolling ${describe(rolling)}`,
+    `${sales.length} orders at ${perSecond.toFixed(0)}/s; quiet ${describeSales(quiet)}; rolling ${describeSales(rolling)}`,
   )
   // Each of four processes was replaced twice, one after the other.
   expect(manager.asked.filter((words) => words.startsWith('stop'))).toHaveLength(8)
   expect(manager.crashed()).toEqual([])
-  const undelivered = `select count(*) from orders o join order_lines l on l.account_id = o.account_id and l.order_id = o.id where o.status = 'paid' and l.item_id = '${pooled}'`
-  await until(
-    async () => (await system.query(undelivered)) === '0',
-    2 * MINUTE_MS,
-    () => 'orders are not delivered',
-  )
+  await untilDelivered(system, pooled, 2 * MINUTE_MS)
   await system.query('analyze')
   await shop.expectCleanBooks()
   // Last: a machine that is too slow has still proved the rest. Calls that fail in the quiet time already say that it is.
@@ -265,7 +260,7 @@ test.runIf(IS_LONG)(TITLE, { timeout: 15 * MINUTE_MS }, async ({ annotate }) => 
     some.filter(({ status, firstFailure }) => status !== 201 || firstFailure !== undefined)
   expect(failed(quiet)).toEqual([])
   expect(failed(rolling)).toEqual([])
-  expect(percentile(rolling, 0.99)).toBeLessThanOrEqual(SLOWER_MAX * percentile(quiet, 0.99))
+  expect(waitOf(rolling, 0.99)).toBeLessThanOrEqual(SLOWER_MAX * waitOf(quiet, 0.99))
 })
 
 test('a release whose processes do not start: everything goes back, and the script exits with 1', {
@@ -280,14 +275,3 @@ test('a release whose processes do not start: everything goes back, and the scri
   expect(await readlink(at('current'))).toBe(at('releases/1'))
   expect((await state()).match(/^api,api-\d,.*,UP,/gm)).toHaveLength(2)
 })
-
-function percentile(sales: readonly Sale[], share: number): number {
-  const waits = sales.map(({ waitedMs }) => waitedMs).sort((a, b) => a - b)
-  return waits[Math.min(waits.length - 1, Math.floor(waits.length * share))] ?? 0
-}
-
-function describe(sales: readonly Sale[]): string {
-  const ms = (share: number) => `${percentile(sales, share).toFixed(0)} ms`
-  const retried = sales.filter(({ firstFailure }) => firstFailure !== undefined).length
-  return `${sales.length} orders, p50 ${ms(0.5)}, p99 ${ms(0.99)}, longest ${ms(1)}, ${retried} retried`
-}

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import type { IncomingHttpHeaders } from 'node:http'
 import { createAuthority, until } from '@shopwire/engines'
 import {
   type ApiProcess,
@@ -21,6 +20,7 @@ import {
 } from '@shopwire/harness'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ReceivedSpan, startCollector } from './support/collector.ts'
+import { startConnectProxy } from './support/connect-proxy.ts'
 
 /** A public address, which the proxy leads to the receiver: the SSRF guard has no test mode. */
 const RECEIVER = '93.184.216.34'
@@ -299,24 +299,13 @@ async function startReceiver() {
     },
     { tls: await authority.issue(`IP:${RECEIVER}`) },
   )
-  const proxy = createServer().on('connect', ({ url = '' }, socket) => {
-    const [host = '', port] = url.split(':')
-    const to = host === RECEIVER ? { host: '127.0.0.1', port: server.port } : { host, port: Number(port) }
-    const there = connect(to, () => {
-      socket.write('HTTP/1.1 200 OK\r\n\r\n')
-      there.pipe(socket).pipe(there)
-    })
-    for (const one of [there, socket]) one.on('error', () => {})
-  })
-  proxy.listen(0, '127.0.0.1')
-  await new Promise((resolve) => proxy.once('listening', resolve))
+  const proxy = await startConnectProxy(RECEIVER, server.port)
   return {
     url: `https://${RECEIVER}/hooks`,
-    proxyUrl: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    proxyUrl: proxy.url,
     authority: authority.file,
     arrivals,
     async close() {
-      proxy.closeAllConnections()
       proxy.close()
       await server.close()
       await authority.remove()

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
-import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:https'
-import { type AddressInfo, connect } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { createAuthority } from '@shopwire/engines'
+import { startConnectProxy } from './connect-proxy.ts'
 
 /** A public address, as endpoints must have; the egress proxy leads it to a receiver on this machine. */
 const RECEIVER = '93.184.216.34'
@@ -25,24 +25,13 @@ export async function startHostedReceiver() {
     if (!isRefused) accepted.push(`${event.event} ${event.data.order?.id}`)
     response.writeHead(isRefused ? 503 : 200).end()
   }).listen(0, '127.0.0.1')
-  const proxy = createHttpServer()
-    .on('connect', ({ url = '' }, socket) => {
-      const [host = '', port] = url.split(':')
-      const own = (server.address() as AddressInfo).port
-      const there = connect(host === RECEIVER ? own : Number(port), '127.0.0.1', () => {
-        socket.write('HTTP/1.1 200 OK\r\n\r\n')
-        there.pipe(socket).pipe(there)
-      })
-      there.on('error', () => socket.destroy())
-      socket.on('error', () => there.destroy())
-    })
-    .listen(0, '127.0.0.1')
-  await Promise.all([once(server, 'listening'), once(proxy, 'listening')])
+  await once(server, 'listening')
+  const proxy = await startConnectProxy(RECEIVER, (server.address() as AddressInfo).port)
   return {
     url: `https://${RECEIVER}/hook`,
     /** For the programs, so that they reach it and trust it. */
     settings: {
-      SHOPWIRE_EGRESS_PROXY: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+      SHOPWIRE_EGRESS_PROXY: proxy.url,
       NODE_EXTRA_CA_CERTS: authority.file,
     },
     /** Each accepted event, as `order.delivered ord_…`. */
@@ -54,7 +43,6 @@ export async function startHostedReceiver() {
     async close() {
       server.closeAllConnections()
       server.close()
-      proxy.closeAllConnections()
       proxy.close()
       await authority.remove()
     },

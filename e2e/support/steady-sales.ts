@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '@shopwire/engines'
+import type { System } from '@shopwire/harness'
 import { type Buyer, newOrder } from './buyer.ts'
 import { type Answer, type Connection, ConnectionLost, connect } from './connection.ts'
 
@@ -142,4 +144,26 @@ async function callOn(
 /** Bought now, or found bought by the first call. */
 function isSold(answer: Answer | undefined): boolean {
   return answer?.status === 201 || answer?.status === 200
+}
+
+/** What this share of sales waited at most, in milliseconds. */
+export function waitOf(sales: readonly Sale[], share: number): number {
+  const waits = sales.map(({ waitedMs }) => waitedMs).sort((a, b) => a - b)
+  return waits[Math.min(waits.length - 1, Math.floor(waits.length * share))] ?? 0
+}
+
+export function describeSales(sales: readonly Sale[]): string {
+  const ms = (share: number) => `${waitOf(sales, share).toFixed(0)} ms`
+  const retried = sales.filter(({ firstFailure }) => firstFailure !== undefined).length
+  return `${sales.length} orders, p50 ${ms(0.5)}, p99 ${ms(0.99)}, longest ${ms(1)}, ${retried} retried`
+}
+
+/** Until workers have delivered every order of this item. */
+export async function untilDelivered(system: System, item_id: string, msMax: number): Promise<void> {
+  const waiting = `select count(*) from orders o join order_lines l on l.account_id = o.account_id and l.order_id = o.id where o.status = 'paid' and l.item_id = '${item_id}'`
+  await until(
+    async () => (await system.query(waiting)) === '0',
+    msMax,
+    () => 'orders are not delivered',
+  )
 }

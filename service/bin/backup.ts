@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { openPgBackRest } from '../src/backup/pgbackrest.ts'
 import { runBackup } from '../src/backup/program.ts'
 import { openRecords } from '../src/backup/record.ts'
-import { type ConfigError, loadBackupConfig } from '../src/config.ts'
+import { type ConfigError, loadBackupConfig, programEnvironment } from '../src/config.ts'
 import { readRules } from '../src/operations/verify.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import { schemaMismatchAt } from '../src/platform/schema-version.ts'
@@ -19,7 +19,7 @@ const config = settings()
 const { SHOPWIRE_BACKUP_STATE: state, SHOPWIRE_BACKUP_METRICS: metricsFile } = config
 process.exitCode = await runBackup(
   {
-    pgbackrest: openPgBackRest(config.SHOPWIRE_BACKUP_CONFIG),
+    pgbackrest: openPgBackRest(config.SHOPWIRE_BACKUP_CONFIG, programEnvironment()),
     records: openRecords({ folder: state, metricsFile, nowMs: systemClock.nowMs }),
     state,
     scratch: config.SHOPWIRE_BACKUP_SCRATCH ?? state,

@@ -496,6 +496,11 @@ export function loadSchemaUrl(purpose: 'migrate' | 'look', env: Environment = pr
   return url
 }
 
+/** For programs of others that we run: what this process was given, with their messages in English and their times in UTC. */
+export function programEnvironment(): Environment {
+  return { ...process.env, TZ: 'UTC', LC_ALL: 'C' }
+}
+
 /** What "shopwire backup" needs: it runs where the database is, where neither encryption keys nor passwords have to be. */
 export function loadBackupConfig(env: Environment = process.env) {
   const names = {

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
-import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:https'
-import { type AddressInfo, connect } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { verifyWebhook } from '@shopwire/contract/signing'
 import { createAuthority } from '@shopwire/engines'
+import { startConnectProxy } from '../connect-proxy.ts'
 
 /** A public address, as endpoints must have; the egress proxy leads it to a receiver on this machine. */
 const ADDRESS = '93.184.216.34'
@@ -42,22 +42,10 @@ export async function startReceivers(): Promise<Receivers> {
     const body = await buffer(request)
     response.writeHead(endpoints.get(request.url ?? '')?.(request.headers, body) ?? 404).end()
   }).listen(0, '127.0.0.1')
-  const proxy = createHttpServer()
-    .on('connect', (request, socket) => {
-      const [host = '', port] = (request.url ?? '').split(':')
-      const [there, at] =
-        host === ADDRESS ? ['127.0.0.1', (server.address() as AddressInfo).port] : [host, Number(port)]
-      const onward = connect(at, there, () => {
-        socket.write('HTTP/1.1 200 OK\r\n\r\n')
-        onward.pipe(socket).pipe(onward)
-      })
-      onward.on('error', () => socket.destroy())
-      socket.on('error', () => onward.destroy())
-    })
-    .listen(0, '127.0.0.1')
-  await Promise.all([once(server, 'listening'), once(proxy, 'listening')])
+  await once(server, 'listening')
+  const proxy = await startConnectProxy(ADDRESS, (server.address() as AddressInfo).port)
   return {
-    proxyUrl: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    proxyUrl: proxy.url,
     authorityFile: authority.file,
     open(name) {
       const arrivals: Arrival[] = []
@@ -82,10 +70,9 @@ export async function startReceivers(): Promise<Receivers> {
       }
     },
     async close() {
-      for (const one of [server, proxy]) {
-        one.closeAllConnections()
-        one.close()
-      }
+      server.closeAllConnections()
+      server.close()
+      proxy.close()
       await authority.remove()
     },
   }

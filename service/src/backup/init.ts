@@ -40,7 +40,7 @@ export async function init(
     say(`Wrote ${conf}.`)
   }
   if (existsSync(cipher)) say(`${cipher} exists and is used as it is.`)
-  else if (!process.env.PGBACKREST_REPO1_CIPHER_PASS) {
+  else if (!pgbackrest.env.PGBACKREST_REPO1_CIPHER_PASS) {
     const passphrase = randomBytes(CIPHER_BYTES).toString('base64')
     await writeFile(cipher, `[global]\nrepo1-cipher-pass=${passphrase}\n`, { mode: 0o600, flag: 'wx' })
     say(`Wrote ${cipher}. Keep a copy of it elsewhere, now: without it no backup can be read.`)

@@ -6,22 +6,26 @@ export const STANZA = 'shopwire'
 /** A list of 28 days of WAL files is a few megabytes. */
 const OUTPUT_BYTES_MAX = 512 * 1024 * 1024
 
+type Environment = Readonly<Record<string, string | undefined>>
+
 /** Runs pgBackRest with the configuration of the kit. */
 export interface PgBackRest {
   /** What a server's own commands (archive_command, restore_command) begin with. */
   readonly commandLine: string
   readonly configPath: string
+  /** Of pgBackRest, and of PostgreSQL's programs that work on what it restores. */
+  readonly env: Environment
   run(...args: string[]): Promise<string>
 }
 
-export function openPgBackRest(configPath: string): PgBackRest {
+export function openPgBackRest(configPath: string, env: Environment): PgBackRest {
   const fixed = [`--config-path=${configPath}`, `--stanza=${STANZA}`]
   return {
     configPath,
+    env,
     commandLine: ['pgbackrest', ...fixed].join(' '),
     async run(...args) {
       try {
-        const env = { ...process.env, TZ: 'UTC', LC_ALL: 'C' }
         const options = { env, maxBuffer: OUTPUT_BYTES_MAX, cwd: '/' }
         return (await promisify(execFile)('pgbackrest', [...fixed, ...args], options)).stdout
       } catch (error) {

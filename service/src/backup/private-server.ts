@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Db, openDatabase, statement } from '../platform/db.ts'
 import { BackupError } from './backup-error.ts'
+import type { PgBackRest } from './pgbackrest.ts'
 
 /** A PostgreSQL on restored data that nobody but this user of the machine can reach. */
 export interface PrivateServer {
@@ -18,6 +19,7 @@ export interface PrivateServer {
 
 export interface PrivateServerOptions {
   readonly data: string
+  readonly env: PgBackRest['env']
   /** Undefined: it archives nothing. */
   readonly archiveCommand: string | undefined
   /** For data that is thrown away afterwards. */
@@ -43,7 +45,7 @@ const LOG_LINES = 15
  * address. What decides is on the command line, which counts more than the settings that came with the data.
  */
 export async function startPrivateServer(options: PrivateServerOptions): Promise<PrivateServer> {
-  const { data } = options
+  const { data, env } = options
   // Not below the data: the path of a socket may have 107 characters.
   const folder = await mkdtemp('/tmp/shopwire-restore-')
   const logFile = join(folder, 'server.log')
@@ -54,10 +56,10 @@ export async function startPrivateServer(options: PrivateServerOptions): Promise
     `${name}=${value}`,
   ])
   const output = openSync(logFile, 'a')
-  const server = spawn(await programFor(data), ['-D', data, ...settings], {
+  const server = spawn(await programFor(data, env.PATH), ['-D', data, ...settings], {
     cwd: '/',
     stdio: ['ignore', output, output],
-    env: { ...process.env, TZ: 'UTC', LC_ALL: 'C' },
+    env,
   })
   const killed = () => void server.kill('SIGQUIT')
   process.once('exit', killed)
@@ -179,12 +181,12 @@ function settingsFor(folder: string, { archiveCommand, isDisposable }: PrivateSe
   }
 }
 
-async function programFor(data: string): Promise<string> {
+async function programFor(data: string, path = ''): Promise<string> {
   const version = (await readFile(join(data, 'PG_VERSION'), 'utf8')).trim()
   const debian = `/usr/lib/postgresql/${version}/bin/postgres`
   if (existsSync(debian)) return debian
-  const found = (process.env.PATH ?? '').split(':').map((folder) => join(folder, 'postgres'))
-  const program = found.find((path) => existsSync(path))
+  const found = path.split(':').map((folder) => join(folder, 'postgres'))
+  const program = found.find((file) => existsSync(file))
   if (program !== undefined) return program
   throw new BackupError(
     `PostgreSQL ${version} is not installed on this machine.`,

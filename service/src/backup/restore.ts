@@ -68,6 +68,7 @@ export async function restore(
     progress('recovering from the WAL archive')
     const server = await startPrivateServer({
       data: into,
+      env: pgbackrest.env,
       archiveCommand: options.isCopy ? undefined : `${command} archive-push %p`,
       isDisposable: options.isDisposable,
     })
