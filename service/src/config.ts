@@ -191,7 +191,9 @@ const schema = z.object({
     .min(1)
     .max(1_000_000)
     .default(5_000)
-    .describe('open sockets per API process, from all addresses together; more are closed at once'),
+    .describe(
+      'open sockets per API or dashboard process, from all addresses together; the last tenth is not for the address that has the most',
+    ),
   SHOPWIRE_WORKER_ORDERS: z.coerce
     .number()
     .int()

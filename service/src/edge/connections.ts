@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 export interface ConnectionLimits {
@@ -6,29 +6,93 @@ export interface ConnectionLimits {
   readonly max: number
   /** 0 means no limit: behind a proxy all callers share its address. */
   readonly perAddressMax: number
-  onRefused(limit: 'all' | 'address'): void
+  /** `share`: an address that has the most sockets lost one, or did not get another, while few were left for all. */
+  onClosed(limit: 'all' | 'address' | 'share'): void
 }
 
-/** Limits the sockets of one address, so that it cannot use up those of all others, and of all addresses, so that memory suffices. */
-export function limitConnections(server: Server, { max, perAddressMax, onRefused }: ConnectionLimits): void {
+/**
+ * The last part of the sockets is for addresses that do not have the most already. It is larger than what the listening queue holds, so
+ * that a burst of connections does not use it up before those that had to make room for it are closed.
+ */
+const KEPT_FREE = 1 / 10
+
+/**
+ * Limits the sockets of all addresses, so that memory suffices, and of one address, so that it cannot use up those of all others. A few
+ * addresses together cannot either: when nearly all sockets are taken, one with fewer gets the place of an idle socket of the one with
+ * the most.
+ */
+export function limitConnections(server: Server, { max, perAddressMax, onClosed }: ConnectionLimits): void {
   server.maxConnections = max
-  server.on('drop', () => onRefused('all'))
+  server.on('drop', () => onClosed('all'))
   if (perAddressMax === 0) return
-  const open = new Map<string, number>()
+  const scarceFrom = max - Math.ceil(max * KEPT_FREE)
+  const open = createAddressCount()
   server.on('connection', (socket: Socket) => {
     const address = addressBlock(socket.remoteAddress ?? '')
-    const count = (open.get(address) ?? 0) + 1
-    if (count > perAddressMax) {
-      onRefused('address')
-      return void socket.destroy()
+    const count = open.count(address) + 1
+    const most = open.most()
+    const isScarce = open.total() >= scarceFrom
+    const close = (one: Socket, limit: 'address' | 'share') => {
+      onClosed(limit)
+      open.remove(one)
+      one.destroy()
     }
-    open.set(address, count)
-    socket.once('close', () => {
-      const left = (open.get(address) ?? 1) - 1
-      if (left === 0) open.delete(address)
-      else open.set(address, left)
-    })
+    if (count > perAddressMax) return close(socket, 'address')
+    if (isScarce && count > 1 && count > most) return close(socket, 'share')
+    const displaced = isScarce && most > 1 ? open.findOfMost(hasNothingToLose) : undefined
+    if (displaced) close(displaced, 'share')
+    open.add(address, socket)
+    socket.once('close', () => open.remove(socket))
   })
+}
+
+/** Without a request, or with one whose body is still arriving: nothing was done for it, and no answer is lost. */
+function hasNothingToLose(socket: Socket): boolean {
+  const answer = (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage
+  return !answer?.req.complete
+}
+
+/** Open sockets by address, and which address has the most, in constant time: it is asked for every connection of a flood. */
+function createAddressCount() {
+  const byAddress = new Map<string, Set<Socket>>()
+  const addressOf = new Map<Socket, string>()
+  /** At index n, the addresses with n sockets; no empty set at the end. */
+  const byCount: Set<string>[] = [new Set()]
+
+  function recount(address: string, before: number, now: number) {
+    byCount[before]?.delete(address)
+    if (now > 0) {
+      byCount[now] ??= new Set()
+      byCount[now].add(address)
+    }
+    while (byCount.length > 1 && byCount.at(-1)?.size === 0) byCount.pop()
+  }
+
+  return {
+    total: () => addressOf.size,
+    count: (address: string) => byAddress.get(address)?.size ?? 0,
+    most: () => byCount.length - 1,
+    /** The oldest socket that is as wanted, of an address that has the most. */
+    findOfMost(isWanted: (socket: Socket) => boolean): Socket | undefined {
+      const [address = ''] = byCount.at(-1) ?? []
+      for (const socket of byAddress.get(address) ?? []) if (isWanted(socket)) return socket
+      return undefined
+    },
+    add(address: string, socket: Socket) {
+      const sockets = byAddress.get(address) ?? new Set()
+      byAddress.set(address, sockets.add(socket))
+      addressOf.set(socket, address)
+      recount(address, sockets.size - 1, sockets.size)
+    },
+    remove(socket: Socket) {
+      const address = addressOf.get(socket)
+      const sockets = address === undefined ? undefined : byAddress.get(address)
+      if (address === undefined || !sockets?.delete(socket)) return
+      addressOf.delete(socket)
+      if (sockets.size === 0) byAddress.delete(address)
+      recount(address, sockets.size + 1, sockets.size)
+    },
+  }
 }
 
 /** The address of the caller: the socket's, or the one that the nearest trusted proxy reports. Callers can forge the rest of the header. */

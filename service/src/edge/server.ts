@@ -91,7 +91,7 @@ export function createEdge(deps: EdgeDeps, families: readonly RouteFamily[]): Ed
   limitConnections(server, {
     max: deps.connectionsMax,
     perAddressMax: deps.connectionsPerAddressMax,
-    onRefused: (limit) => deps.metrics.connectionsRefused.inc({ limit }),
+    onClosed: (limit) => deps.metrics.connectionsRefused.inc({ limit }),
   })
   // Otherwise Node would send 100 before we know whether we want the body, and refuse other expectations without JSON.
   for (const event of ['checkContinue', 'checkExpectation']) {

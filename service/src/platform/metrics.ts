@@ -268,9 +268,9 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
     }),
     connectionsRefused: counter(HTTP, {
       name: 'shopwire_connections_refused_total',
-      help: 'Connections closed at once, by the limit that was reached.',
+      help: 'Connections closed by a limit: of all, of one address, or because their address had the most while few were left (share).',
       action: 'Find who holds the sockets; start more API processes for more callers.',
-      labels: { limit: ['all', 'address'] },
+      labels: { limit: ['all', 'address', 'share'] },
     }),
     admissionDuration,
     batches: counter(API, {

@@ -88,6 +88,7 @@ describe('all addresses together', () => {
     expect(await refused()).toMatchObject([
       { value: 1, labels: { limit: 'all' } },
       { value: 0, labels: { limit: 'address' } },
+      { value: 0, labels: { limit: 'share' } },
     ])
 
     const [leaving, ...others] = first
@@ -98,6 +99,56 @@ describe('all addresses together', () => {
     next.send(requestBytes('GET', '/v1/nothing'))
     expect((await next.next())?.status).toBe(404)
     for (const line of [...others, next]) line.close()
+    await edge.close()
+  })
+})
+
+describe('threat 36: a few addresses together may not take all the connections', () => {
+  const ALL = 20
+  const PER_ADDRESS = 12
+  /** Nine tenths: from here on the address with the most makes room for the others. */
+  const [HOLDS_MOST, HOLDS_FEWER] = [10, 8]
+
+  async function nearlyFull() {
+    const { promise: body, resolve: release } = Promise.withResolvers<string>()
+    const { edge, metrics, port } = await listen(PER_ADDRESS, body, ALL)
+    const open = (address: string, count: number) =>
+      Promise.all(Array.from({ length: count }, () => openLine(port, address)))
+    const [busy, ...idle] = await open('127.0.0.1', HOLDS_MOST)
+    const inside = once(edge.server, 'request')
+    busy?.send(requestBytes('GET', '/v1/status'))
+    await inside
+    const fewer = await open('127.0.0.2', HOLDS_FEWER)
+    const isServed = async (line: (typeof idle)[number]) => {
+      line.send(requestBytes('GET', '/v1/nothing'))
+      return (await line.next())?.status === 404
+    }
+    const closedForShare = async () =>
+      (await metrics.connectionsRefused.get()).values.find(({ labels }) => labels.limit === 'share')?.value
+    return { edge, port, busy, idle, fewer, release, isServed, closedForShare }
+  }
+
+  test('an address with fewer gets the place of an idle connection of the one with the most', async () => {
+    const { edge, port, busy, idle, fewer, release, isServed, closedForShare } = await nearlyFull()
+    const newcomers = [await openLine(port, '127.0.0.3'), await openLine(port, '127.0.0.2')]
+    expect(await Promise.all(newcomers.map(isServed))).toEqual([true, true])
+    expect(await closedForShare()).toBe(2)
+    expect(await Promise.all(fewer.map(isServed))).toEqual(fewer.map(() => true))
+    expect((await Promise.all(idle.map(isServed))).filter((served) => !served)).toHaveLength(2)
+    release('done')
+    expect((await busy?.next())?.status).toBe(200)
+    for (const line of [...newcomers, ...idle, ...fewer, busy]) line?.close()
+    await edge.close()
+  })
+
+  test('the address with the most gets no further one, although it is below its own limit', async () => {
+    const { edge, port, busy, idle, fewer, release, isServed, closedForShare } = await nearlyFull()
+    const surplus = await openLine(port, '127.0.0.1')
+    expect(await isServed(surplus)).toBe(false)
+    expect(await closedForShare()).toBe(1)
+    expect(await Promise.all(idle.map(isServed))).toEqual(idle.map(() => true))
+    release('done')
+    for (const line of [surplus, ...idle, ...fewer, busy]) line?.close()
     await edge.close()
   })
 })
