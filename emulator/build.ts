@@ -2,6 +2,7 @@ import { cp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { build } from 'tsdown'
 import { finishPackage, readManifest } from '../packaging/finish.ts'
+import { rememberModules } from '../packaging/packages-of.ts'
 import { NODE_MIN } from './src/arguments.ts'
 
 /**
@@ -10,6 +11,7 @@ import { NODE_MIN } from './src/arguments.ts'
  * sources are run directly.
  */
 const here = import.meta.dirname
+const { modules, plugin } = rememberModules()
 const service = join(here, '../service')
 /** The emulator can use neither Redis nor cards, so their packages would be installed for nothing. */
 const LEFT_OUT: readonly (readonly [RegExp, string])[] = [
@@ -37,6 +39,7 @@ await build({
   dts: false,
   deps: { alwaysBundle: [/^@shopwire\//], neverBundle: Object.keys(await dependencies()) },
   plugins: [
+    plugin,
     {
       name: 'leave-out',
       load: (id: string) => LEFT_OUT.find(([file]) => file.test(id))?.[1] ?? null,
@@ -71,22 +74,26 @@ for (const part of ['migrations', 'functions', 'invariants'])
 await cp(join(here, 'src/page'), join(here, 'dist/page'), { recursive: true })
 for (const part of ['reference', 'guides', 'start'])
   await cp(join(here, '../docs', part), join(here, 'dist/docs', part), { recursive: true })
-await finishPackage(here, {
-  keywords: ['shopwire', 'emulator', 'testing', 'webhooks'],
-  engines: { node: `>=${NODE_MIN.join('.')}` },
-  bin: { 'shopwire-emulator': 'lib/emulator.mjs' },
-  main: './lib/index.cjs',
-  types: './lib/index.d.cts',
-  exports: {
-    '.': {
-      import: { types: './lib/index.d.mts', default: './lib/index.mjs' },
-      require: { types: './lib/index.d.cts', default: './lib/index.cjs' },
+await finishPackage(
+  here,
+  {
+    keywords: ['shopwire', 'emulator', 'testing', 'webhooks'],
+    engines: { node: `>=${NODE_MIN.join('.')}` },
+    bin: { 'shopwire-emulator': 'lib/emulator.mjs' },
+    main: './lib/index.cjs',
+    types: './lib/index.d.cts',
+    exports: {
+      '.': {
+        import: { types: './lib/index.d.mts', default: './lib/index.mjs' },
+        require: { types: './lib/index.d.cts', default: './lib/index.cjs' },
+      },
+      './package.json': './package.json',
     },
-    './package.json': './package.json',
+    dependencies: await dependencies(),
+    optionalDependencies: (await readManifest(here)).optionalDependencies,
   },
-  dependencies: await dependencies(),
-  optionalDependencies: (await readManifest(here)).optionalDependencies,
-})
+  modules,
+)
 
 /** The npm packages that the bundled code imports. */
 async function dependencies(): Promise<Record<string, string>> {

@@ -1,5 +1,7 @@
 import { copyFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { writeLicenceList } from './licences.ts'
+import { packagesOf } from './packages-of.ts'
 
 /** The fields of a workspace's package.json that matter for publishing. */
 export interface Manifest {
@@ -17,12 +19,13 @@ export async function readManifest(folder: string): Promise<Manifest> {
 }
 
 /**
- * Adds readme, licence and a package.json to a built `dist/`. The workspace's package.json is private and names our
+ * Adds readme, licence, those of bundled packages, and a package.json to a built `dist/`. The workspace's package.json is private and names our
  * sources, so only the fields shown in the registry are taken from it.
  */
 export async function finishPackage(
   folder: string,
   fields: Readonly<Record<string, unknown>>,
+  modules: Iterable<string>,
 ): Promise<void> {
   const { name, version, description, license } = await readManifest(folder)
   const published = {
@@ -37,5 +40,7 @@ export async function finishPackage(
   const dist = join(folder, 'dist')
   await copyFile(join(folder, 'README.md'), join(dist, 'README.md'))
   await copyFile(join(import.meta.dirname, '../LICENSE'), join(dist, 'LICENSE'))
+  const bundled = packagesOf(modules)
+  if (bundled.length > 0) await writeLicenceList(dist, bundled)
   await writeFile(join(dist, 'package.json'), `${JSON.stringify(published, null, 2)}\n`)
 }

@@ -4,8 +4,6 @@ import { readFileSync } from 'node:fs'
 export const BUILT_FROM = '.built-from.json'
 export interface BuiltFrom {
   readonly packages: readonly string[]
-  /** Packages of which a bundle of their own was copied. */
-  readonly prebuilt: readonly string[]
 }
 
 /** The npm packages that modules come from, as `name@version`, sorted. Modules of our own have none. */
@@ -17,6 +15,18 @@ export function packagesOf(moduleIds: Iterable<string>): string[] {
     if (folder !== undefined) folders.add(folder)
   }
   return [...new Set([...folders].flatMap(nameOf))].sort()
+}
+
+/** A plugin for rolldown and tsdown, and the modules that it saw in the result. */
+export function rememberModules() {
+  const modules = new Set<string>()
+  const plugin = {
+    name: 'remember-modules',
+    generateBundle(_: unknown, files: Record<string, { type: string; moduleIds?: readonly string[] }>) {
+      for (const { moduleIds = [] } of Object.values(files)) for (const id of moduleIds) modules.add(id)
+    },
+  }
+  return { modules, plugin }
 }
 
 /** None for a folder that is not a package, such as a cache of the bundler. */

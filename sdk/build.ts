@@ -1,11 +1,13 @@
 import { build } from 'tsdown'
 import { finishPackage, readManifest } from '../packaging/finish.ts'
+import { rememberModules } from '../packaging/packages-of.ts'
 
 /**
  * Makes `dist/`, the package as it is published: ESM, CommonJS and types, and a package.json of its own. In the workspace the
  * sources themselves are imported, so nothing has to be built before a test or a type check.
  */
 const here = import.meta.dirname
+const { modules, plugin } = rememberModules()
 /** Published name → source file, such as `./webhooks` → `./src/webhooks/index.ts`. */
 const doors = Object.entries((await readManifest(here)).exports)
 
@@ -20,24 +22,29 @@ await build({
   fixedExtension: true,
   dts: true,
   // Comments stay in the type declarations, where editors read them.
+  plugins: [plugin],
   outputOptions: { comments: { jsdoc: false } },
   outDir: 'dist',
   tsconfig: '../tsconfig.json',
   logLevel: 'warn',
   failOnWarn: true,
 })
-await finishPackage(here, {
-  keywords: ['shopwire', 'webhooks', 'hmac', 'gift'],
-  sideEffects: false,
-  engines: { node: '>=22' },
-  main: './index.cjs',
-  module: './index.mjs',
-  types: './index.d.cts',
-  exports: {
-    ...Object.fromEntries(doors.map(([door]) => [door, conditions(fileOf(door))])),
-    './package.json': './package.json',
+await finishPackage(
+  here,
+  {
+    keywords: ['shopwire', 'webhooks', 'hmac', 'gift'],
+    sideEffects: false,
+    engines: { node: '>=22' },
+    main: './index.cjs',
+    module: './index.mjs',
+    types: './index.d.cts',
+    exports: {
+      ...Object.fromEntries(doors.map(([door]) => [door, conditions(fileOf(door))])),
+      './package.json': './package.json',
+    },
   },
-})
+  modules,
+)
 
 function conditions(file: string) {
   return {

@@ -1,15 +1,6 @@
 import { readFile } from 'node:fs/promises'
+import { INTEGRITY_OF_NOTHING, type LockEntry, type Locked } from '../packaging/locked-packages.ts'
 
-export interface LockEntry {
-  version?: string
-  integrity?: string
-  link?: boolean
-  optional?: boolean
-  optionalDependencies?: Record<string, string>
-}
-
-/** Of no file: npm refuses to install what should have it. */
-const INTEGRITY_OF_NOTHING = `sha512-${Buffer.alloc(64).toString('base64')}`
 const NAME =
   /(?:^|-)(android|darwin|freebsd|linux|openharmony|win32|wasm32)(?:-([a-z0-9]+))?(?:-([a-z0-9]+))?$/
 
@@ -49,7 +40,7 @@ function foreignBinary(name: string, range: string): LockEntry & Record<string, 
 }
 
 /** Entries that npm would install without comparing what it received with anything. */
-export function unverified(packages: Readonly<Record<string, LockEntry>>): string[] {
+export function unverified(packages: Locked): string[] {
   return Object.entries(packages)
     .filter(([path, { link, integrity }]) => {
       return path.includes('node_modules/') && !link && !integrity?.startsWith('sha512-')

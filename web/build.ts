@@ -3,6 +3,7 @@ import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { build, type Plugin } from 'vite'
+import { writeLicenceList } from '../packaging/licences.ts'
 import { BUILT_FROM, type BuiltFrom, packagesOf } from '../packaging/packages-of.ts'
 import { SHARED, webConfig } from './vite.config.ts'
 
@@ -12,7 +13,7 @@ import { SHARED, webConfig } from './vite.config.ts'
  */
 const DIST = join(import.meta.dirname, 'dist')
 const FIRST_LOAD_BYTES_MAX = 250_000
-const TEXT = new Set(['.html', '.js', '.css', '.svg', '.json', '.map'])
+const TEXT = new Set(['.html', '.js', '.css', '.svg', '.json', '.map', '.txt'])
 /** Smaller than this, the headers cost more than compression saves. */
 const COMPRESS_BYTES_MIN = 512
 
@@ -51,8 +52,9 @@ await rm(join(DIST, '.vite'), { recursive: true })
 const scheme = await hashFile('colour-scheme.js')
 await loadEarly(manifest)
 await report([...firstLoad(manifest), scheme])
+const builtFrom: BuiltFrom = { packages: packagesOf(modules) }
+await writeLicenceList(DIST, builtFrom.packages)
 await compressAll()
-const builtFrom: BuiltFrom = { packages: packagesOf(modules), prebuilt: [] }
 await writeFile(join(DIST, BUILT_FROM), JSON.stringify(builtFrom))
 
 /** Everything with a hash in its name may be cached for ever, so this file gets one too. */

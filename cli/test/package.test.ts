@@ -35,8 +35,8 @@ test('has no dependencies and contains the licences', async () => {
   expect(manifest).not.toHaveProperty('dependencies')
   expect(packed.files.filter((path) => !path.endsWith('.mjs')).sort()).toEqual([
     'LICENSE',
-    'LICENSE-commander',
     'README.md',
+    'THIRD-PARTY-LICENSES.txt',
     'package.json',
   ])
 })

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { bundlePrograms, NOT_BUNDLED } from '../../packaging/bundle-programs.ts'
+import { type Part, writeLicenceList } from '../../packaging/licences.ts'
 import { BUILT_FROM, type BuiltFrom, packagesOf } from '../../packaging/packages-of.ts'
 import { sbomOf } from './sbom.ts'
 
@@ -21,7 +22,7 @@ const READ_BY_THE_SERVICE = [
 
 /**
  * Writes everything the image adds to its base into a folder that stands for `/`: Node, the bundled programs in `/app/service/dist`, what they
- * read, the packages that cannot be bundled, and a list of all packages (SBOM). `web:build` and `docs:build` must have run.
+ * read, the packages that cannot be bundled, a list of all packages (SBOM) and their licences. `web:build` and `docs:build` must have run.
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -62,16 +63,14 @@ await cp(await realpath(process.execPath), join(bin, 'node'))
 await cp(join(ROOT, 'deploy/image/shopwire'), join(bin, 'shopwire'))
 await chmod(join(bin, 'shopwire'), 0o755)
 const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
-const sbom = await sbomOf(ROOT, {
-  packages: [
-    ...packagesOf(programs.flatMap(({ modules }) => modules)),
-    ...packagesOf([...copied.values()].map((folder) => `${folder}/package.json`)),
-    ...sites.flatMap(({ packages }) => packages),
-  ],
-  prebuilt: sites.flatMap(({ prebuilt }) => prebuilt),
-  version,
-})
+const packages = [
+  ...packagesOf(programs.flatMap(({ modules }) => modules)),
+  ...packagesOf([...copied.values()].map((folder) => `${folder}/package.json`)),
+  ...sites.flatMap((site) => site.packages),
+]
+const sbom = await sbomOf(ROOT, { packages, version })
 await writeFile(join(app, 'sbom.cdx.json'), `${JSON.stringify(sbom, null, 1)}\n`)
+await writeLicenceList(app, packages, [await nodeItself()])
 process.stdout.write(`${target}: ${programs.length} files of code, ${sbom.components.length} packages\n`)
 
 /** What a built site was made from is for the list only, and not served. */
@@ -83,6 +82,12 @@ async function takeOut(site: string): Promise<BuiltFrom> {
   })
   await rm(file)
   return JSON.parse(list)
+}
+
+/** Its text names what Node is made of, too. npm brings it with the binary, wherever the binary here came from. */
+async function nodeItself(): Promise<Part> {
+  const file = join(ROOT, `node_modules/node-${process.platform}-${process.arch}/LICENSE`)
+  return { id: `node@${process.versions.node}`, licence: 'MIT', text: (await readFile(file, 'utf8')).trim() }
 }
 
 /** The packages with all they depend on, by name; of optional ones those that are installed. */

@@ -18,8 +18,6 @@ interface Component {
 export interface Content {
   /** As `name@version`. */
   readonly packages: readonly string[]
-  /** Files that a package comes with already bundled: what it depends on is in there. */
-  readonly prebuilt: readonly string[]
   readonly version: string
 }
 
@@ -29,7 +27,7 @@ const BYTES_MAX = 64 * 1024 * 1024
  * What the image adds to its base, as CycloneDX: npm describes everything in the lock file, with licences and checksums, and this keeps
  * what was bundled or copied. Fails when something in the image is not in the lock file.
  */
-export async function sbomOf(root: string, { packages, prebuilt, version }: Content): Promise<Sbom> {
+export async function sbomOf(root: string, { packages, version }: Content): Promise<Sbom> {
   const { stdout } = await promisify(execFile)(
     'npm',
     ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only'],
@@ -38,12 +36,6 @@ export async function sbomOf(root: string, { packages, prebuilt, version }: Cont
   const whole = JSON.parse(stdout) as Sbom
   const dependsOn = new Map(whole.dependencies.map((one) => [one.ref, one.dependsOn]))
   const wanted = new Set(packages)
-  const open = [...prebuilt]
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    if (wanted.has(next)) continue
-    wanted.add(next)
-    open.push(...(dependsOn.get(next) ?? []))
-  }
   const components = whole.components.filter((one) => wanted.has(one['bom-ref']))
   const known = new Set(components.map((one) => one['bom-ref']))
   const unknown = [...wanted].filter((one) => !known.has(one))

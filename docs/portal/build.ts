@@ -3,6 +3,8 @@ import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'vitepress'
+import { writeLicenceList } from '../../packaging/licences.ts'
+import { readLock, withDependencies } from '../../packaging/locked-packages.ts'
 import { BUILT_FROM, type BuiltFrom, packagesOf } from '../../packaging/packages-of.ts'
 import { SECTIONS } from './pages.ts'
 import { type Page, ROOT, STAGE, stage, twinOf } from './stage.ts'
@@ -112,12 +114,15 @@ async function writeApiReference() {
   )
 }
 
-/** For the list of packages in the image. */
+/** For the list of packages in the image; that of the licences goes wherever the site goes. */
 async function writeBuiltFrom() {
   const list = join(SITE, '.modules.json')
   const modules: string[] = JSON.parse(await readFile(list, 'utf8'))
   await rm(list)
   const scalar = packagesOf([fileURLToPath(import.meta.resolve('@scalar/api-reference'))])
-  const builtFrom: BuiltFrom = { packages: packagesOf(modules), prebuilt: scalar }
+  // Of Scalar a bundle of its own is copied, in which everything is that it depends on.
+  const packages = [...packagesOf(modules), ...withDependencies(readLock(), scalar)]
+  const builtFrom: BuiltFrom = { packages: [...new Set(packages)].sort() }
+  await writeLicenceList(SITE, builtFrom.packages)
   await writeFile(join(SITE, BUILT_FROM), JSON.stringify(builtFrom))
 }

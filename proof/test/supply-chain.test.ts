@@ -1,20 +1,21 @@
 import { execFile } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type LockEntry, unverified } from '../../tools/lockfile.ts'
+import { readLock } from '../../packaging/locked-packages.ts'
+import { unverified } from '../../tools/lockfile.ts'
 
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const packages = lockedPackages('package-lock.json')
+const packages = readLock()
 
 describe('every package that npm installs is the one that was locked', () => {
   test.each(['package-lock.json', '.ci/node/package-lock.json'])('each entry of %s has its hash', (file) => {
-    expect(unverified(lockedPackages(file))).toEqual([])
+    expect(unverified(readLock(file))).toEqual([])
   })
 
   test('an entry without a hash, or with one that is too weak, is refused', () => {
@@ -34,7 +35,7 @@ describe('every package that npm installs is the one that was locked', () => {
   })
 
   test('CI brings the same Node as the project', () => {
-    const ours = Object.entries(lockedPackages('.ci/node/package-lock.json')).filter(([path]) => path !== '')
+    const ours = Object.entries(readLock('.ci/node/package-lock.json')).filter(([path]) => path !== '')
     expect(ours.length).toBe(2)
     for (const [path, { version, integrity }] of ours)
       expect(packages[path]).toMatchObject({ version, integrity })
@@ -84,10 +85,6 @@ describe('a dependency with an install script', () => {
     })
   }
 })
-
-function lockedPackages(file: string): Record<string, LockEntry> {
-  return JSON.parse(readFileSync(join(ROOT, file), 'utf8')).packages
-}
 
 function writeJson(file: string, value: unknown) {
   return writeFile(file, JSON.stringify(value))
