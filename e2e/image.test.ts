@@ -144,7 +144,7 @@ test.skipIf(!isInstalled('systemd-analyze'))(
   async (context) => {
     const folder = await temporaryFolder(context)
     const names = (await readdir(join(ROOT, 'deploy/systemd'))).filter((name) => name.endsWith('.service'))
-    expect(names.length).toBe(5)
+    expect(names.length).toBe(6)
     for (const name of names) {
       const unit = await readFile(join(ROOT, 'deploy/systemd', name), 'utf8')
       // Where it is installed, not on a machine that runs tests.

@@ -52,11 +52,9 @@ export async function makeRootFolders(fresh: boolean): Promise<void> {
   if (!existsSync(FOLDERS.base)) await made(FOLDERS.base, bootstrapDebian)
   if (!existsSync(FOLDERS.services)) await made(FOLDERS.services, installServices)
   say('assembling the image')
-  for (const [built, script] of [
-    ['web/dist', 'web:build'],
-    ['docs/.site', 'docs:build'],
-  ] as const)
-    if (!existsSync(join(ROOT, built))) await run('npm', ['run', '--silent', script], { cwd: ROOT })
+  // Always: pages of an older commit would be in the image.
+  for (const script of ['web:build', 'docs:build'])
+    await run('npm', ['run', '--silent', script], { cwd: ROOT })
   await remove(FOLDERS.app)
   await run(process.execPath, [join(ROOT, 'deploy/image/assemble.ts'), FOLDERS.app])
 }

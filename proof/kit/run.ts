@@ -12,14 +12,15 @@ import { proveImage } from './image.ts'
 import { install } from './install.ts'
 import { proveProfiles } from './profiles.ts'
 import { makeRootFolders } from './root-folders.ts'
+import { proveUnits } from './units.ts'
 
 const HELP = `npm run kit                     everything; needs root, and Debian's debootstrap, docker.io and docker-compose
 npm run kit -- [options]
 
-  --only PARTS    some of install, image, profiles; separated by commas
+  --only PARTS    some of install, image, profiles, units; separated by commas
   --fresh         makes the images of the other services anew
 `
-const PARTS = { install, image: proveImage, profiles: proveProfiles }
+const PARTS = { install, image: proveImage, profiles: proveProfiles, units: proveUnits }
 const RECEIVER = { host: PUBLIC_ADDRESSES[0], port: 8443 }
 
 const { values } = parseArgs({

@@ -159,7 +159,7 @@ describe.each(Object.entries(rendered))('rendered with %s', (_, manifests) => {
       const env = Object.fromEntries(
         container.env.map(({ name, value = '' }) => [name, value.replace('/etc/shopwire/secrets', folder)]),
       )
-      const role = container.args[0]
+      const role = container.args.at(-1)
       expect(role).toBe(pod.metadata.labels['app.kubernetes.io/component'])
       if (role === 'migrate') {
         expect(loadSchemaUrl('migrate', env)).toBe(EXAMPLE_SECRETS.SHOPWIRE_DATABASE_OWNER_URL)
@@ -357,9 +357,9 @@ test('API and migration reach DNS and the database only; everything that no rule
   expect(find('deny')).not.toHaveProperty('egress')
   for (const { spec } of policies)
     expect((spec as { policyTypes: unknown }).policyTypes).toEqual(['Ingress', 'Egress'])
-  for (const role of ['api', 'migrate', 'dashboard'])
+  for (const role of ['api', 'migrate', 'dashboard', 'verify'])
     expect(find(role).egress?.map(({ ports }) => ports?.map(({ port }) => port))).toEqual([[53, 53], [5432]])
-  expect(find('migrate')).not.toHaveProperty('ingress')
+  for (const role of ['migrate', 'verify']) expect(find(role)).not.toHaveProperty('ingress')
 })
 
 test('the rules in the chart are those of the monitoring, each an object of its own', () => {
@@ -388,7 +388,7 @@ test.skipIf(spawnSync('kubectl', ['version', '--client']).status !== 0)(
       if (kind !== 'Namespace') expect(metadata).toMatchObject({ namespace: 'shopwire' })
     for (const pod of podsOf(manifests))
       expect(pod.spec.containers[0]?.image).toMatch(/^registry\.shop\.example\/shopwire:\d/)
-    expect(text.match(/10\.20\.0\.5\/32/g)).toHaveLength(4)
+    expect(text.match(/10\.20\.0\.5\/32/g)).toHaveLength(5)
   },
 )
 
@@ -420,8 +420,9 @@ test.skipIf(spawnSync('helm', []).error !== undefined)(
 
 function podsOf(manifests: readonly Manifest[]): Pod[] {
   return manifests
-    .filter(({ kind }) => kind === 'Deployment' || kind === 'Job')
-    .map(({ spec }) => (spec as { template: Pod }).template)
+    .filter(({ kind }) => ['Deployment', 'Job', 'CronJob'].includes(kind))
+    .map(({ spec }) => spec as { template: Pod; jobTemplate?: { spec: { template: Pod } } })
+    .map((spec) => (spec.jobTemplate?.spec ?? spec).template)
 }
 
 function includes(

@@ -5,7 +5,7 @@ import {
 } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1'
 import { Deployment } from 'kubernetes-models/apps/v1'
 import { HorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2'
-import { Job } from 'kubernetes-models/batch/v1'
+import { CronJob, Job } from 'kubernetes-models/batch/v1'
 import { Ingress, NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1'
 import { PodDisruptionBudget } from 'kubernetes-models/policy/v1'
 import { Namespace, PersistentVolumeClaim, Service } from 'kubernetes-models/v1'
@@ -21,6 +21,7 @@ const KINDS: readonly (new (data: any) => Checked)[] = [
   Deployment,
   HorizontalPodAutoscaler,
   Ingress,
+  CronJob,
   Job,
   Namespace,
   NetworkPolicy,

@@ -91,6 +91,7 @@ export function valuesSchemaText(settings: readonly Setting[]): string {
       }),
       dashboard: only({ ...program, ...placement, enabled: flag, replicas: count(1, 1_000) }),
       migrate: only({ enabled: flag, resources: anyMap }),
+      verify: only({ ...program, enabled: flag, schedule: { ...text, minLength: 9 } }),
       journal: only({
         enabled: flag,
         existingClaim: text,

@@ -6,7 +6,7 @@ What the pods of all programs share. Each takes a dict of "root" (the chart's co
 {{- define "shopwire.secretNames" -}}
 {{- if eq .role "migrate" -}}
 SHOPWIRE_DATABASE_OWNER_URL
-{{- else if eq .role "api" -}}
+{{- else if has .role (list "api" "verify") -}}
 SHOPWIRE_DATABASE_URL,SHOPWIRE_ENCRYPTION_KEYS,SHOPWIRE_REDIS_URLS,OTEL_EXPORTER_OTLP_HEADERS
 {{- else if eq .role "worker" -}}
 SHOPWIRE_DATABASE_URL,SHOPWIRE_ENCRYPTION_KEYS,SHOPWIRE_REDIS_URLS,OTEL_EXPORTER_OTLP_HEADERS,SHOPWIRE_EGRESS_PROXY,SHOPWIRE_SMTP_URL,SHOPWIRE_STRIPE_SECRET_KEY
