@@ -20,6 +20,7 @@ import { createClockOffset } from './platform/clock-watch.ts'
 import { watchDatabaseIdentity } from './platform/database-identity.ts'
 import type { Db } from './platform/db.ts'
 import { every } from './platform/every.ts'
+import { createLoadShedding, watchLoopLag } from './platform/load-shedding.ts'
 import type { Log } from './platform/log.ts'
 import type { Metrics } from './platform/metrics.ts'
 import type { Step } from './platform/shutdown.ts'
@@ -111,6 +112,13 @@ export async function createApi(
     problem,
     ...(parts.checkUrl && { checkUrl: parts.checkUrl }),
   })
+  const loop = watchLoopLag()
+  const load = createLoadShedding({
+    inFlightMax: config.SHOPWIRE_REQUESTS_IN_FLIGHT,
+    lagMs: loop.lagMs,
+    onShed: (reason) => metrics.requestsShed.inc({ reason }),
+  })
+  metrics.requestsInFlight.from(load.inFlight)
   const addressOf = addressReader(config.SHOPWIRE_TRUSTED_PROXY_HOPS)
   const evidence = createEvidenceWriter(db, { log, metrics })
   const usage = createKeyUsage(db, { addressOf, log })
@@ -133,6 +141,7 @@ export async function createApi(
       signedFamily(
         {
           ...shared,
+          load,
           evidence,
           usage,
           access: { keys, admission, metrics },
@@ -187,6 +196,7 @@ export async function createApi(
     },
     stops: [
       { name: 'finish requests', run: () => edge.close() },
+      { name: 'stop watching the event loop', run: () => loop.stop() },
       { name: 'write evidence', run: () => evidence.stop() },
       { name: 'write the usage of keys', run: () => usage.stop() },
       { name: 'stop following the catalogue', run: () => catalogue.close() },

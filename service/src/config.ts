@@ -140,6 +140,15 @@ const schema = z.object({
     .max(100_000_000)
     .default(20)
     .describe('per account; the contract says 20'),
+  SHOPWIRE_REQUESTS_IN_FLIGHT: z.coerce
+    .number()
+    .int()
+    .min(2)
+    .max(1_000_000)
+    .default(1_000)
+    .describe(
+      'signed requests one API process works on at a time; one account may have as many as are free for all; more get 503',
+    ),
   SHOPWIRE_DOCS_FOLDER: z
     .string()
     .optional()

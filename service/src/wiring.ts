@@ -55,7 +55,8 @@ export function openReadiness(
   const server = createHealthServer(metrics, {
     async notReady() {
       const why = known()
-      if (why !== undefined) return why
+      // A probe that waits behind a flood of requests would take a busy process out of traffic, and give its load to the others.
+      if (why !== undefined || db.isBusy()) return why
       return db.one(sql`select 1 as ok`).then(
         () => undefined,
         () => 'the database does not answer',

@@ -23,6 +23,7 @@ import type { BatchingMode } from '../src/platform/batched.ts'
 import { type Clock, systemClock } from '../src/platform/clock.ts'
 import type { Db } from '../src/platform/db.ts'
 import { type Keyring, localKeks, openKeyring } from '../src/platform/encryption.ts'
+import { createLoadShedding } from '../src/platform/load-shedding.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
 import { createLinkVault } from '../src/supply/gift-link.ts'
@@ -44,6 +45,8 @@ export interface ShopOptions {
   /** Served beside the real families. */
   readonly families?: readonly RouteFamily[]
   readonly around?: EdgeDeps['around']
+  /** Signed requests that are worked on at a time. */
+  readonly inFlightMax?: number
   /** Of sold links; for deliveries by hand and by the worker of testing/worker.ts. */
   readonly journal?: Journal
   readonly log?: { write(line: string): void }
@@ -222,6 +225,11 @@ async function startApi(parts: Parts) {
   const addressOf = (request: IncomingMessage) => request.socket.remoteAddress ?? ''
   const usage = createKeyUsage(db, { addressOf, log })
   usage.start()
+  const load = createLoadShedding({
+    inFlightMax: options.inFlightMax ?? 10_000,
+    lagMs: () => 0,
+    onShed: (reason) => metrics.requestsShed.inc({ reason }),
+  })
   const edge = createEdge(
     {
       log,
@@ -235,6 +243,7 @@ async function startApi(parts: Parts) {
         {
           clock,
           addressOf,
+          load,
           evidence,
           usage,
           access: { keys: createKnownKeys(db, keyring), admission, metrics },

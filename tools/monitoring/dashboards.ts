@@ -124,11 +124,15 @@ const API: Dashboard = {
           [
             series('503, {{part}}', 'sum by (part) (rate(shopwire_unavailable_total[$__rate_interval]))'),
             series(
+              '503, shed, {{reason}}',
+              'sum by (reason) (rate(shopwire_requests_shed_total[$__rate_interval]))',
+            ),
+            series(
               'connection refused, {{limit}}',
               'sum by (limit) (rate(shopwire_connections_refused_total[$__rate_interval]))',
             ),
           ],
-          'A part that does not answer, and connections beyond the limits.',
+          'A part that does not answer, and requests and connections beyond the limits.',
           { unit: 'reqps', width: 8 },
         ),
       ],

@@ -81,6 +81,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
       faultMin: 15,
     },
   ),
+  counter('ShopwireRequestsShed', 'shopwire_requests_shed_total{job="shopwire",instance="api",reason="all"}'),
   {
     alert: 'ShopwireFileDescriptorsLow',
     series: [

@@ -24,13 +24,18 @@ export interface SignedRequest {
 
 const READS_MAX = 3
 
-/** Turns a signed request into a Caller or refuses it: key and signature, then nonce, then limits. */
+/**
+ * Turns a signed request into a Caller or refuses it: key and signature, then nonce, then limits. `onProven` may refuse it in between, when
+ * its account is certain and nothing is spent.
+ */
 export async function admitCaller(
   deps: AccessDeps,
   credentials: Credentials,
   request: SignedRequest,
+  onProven?: (account_id: string) => void,
 ): Promise<Caller> {
   let key = await proveSigner(deps, credentials, request)
+  onProven?.(key.account_id)
   for (let reads = 0; reads < READS_MAX; reads += 1) {
     const verdict = await deps.admission.admit({
       account_id: key.account_id,

@@ -48,6 +48,8 @@ export interface Db extends Queryable {
   writeProblem(): string | undefined
   /** False while the last statement found no database. */
   isAnswering(): boolean
+  /** Whether requests wait for a connection while others get their answers: it is busy, and asking it one more question only waits. */
+  isBusy(): boolean
   stats(): { total: number; idle: number; waiting: number }
   close(): Promise<void>
 }
@@ -55,6 +57,7 @@ export interface Db extends Queryable {
 const TRIES_MAX = 3
 const IDLE_IN_TRANSACTION_MS_MAX = 10_000
 const CLIENT_GRACE_MS = 1_000
+const ANSWERED_RECENTLY_MS = 1_000
 const INT8_OID = 20
 const INT8_ARRAY_OID = 1016
 
@@ -115,6 +118,7 @@ export function openDatabase(
   pool.on('connect', (client) => client.on('error', () => {}))
 
   let isAnswering = true
+  let answeredMs = 0
   const failed = (error: unknown) => {
     const translated = translate(error)
     if (leavesSessionInDoubt(translated)) isAnswering = false
@@ -134,6 +138,7 @@ export function openDatabase(
             : { text, values: values as unknown[] },
         )
         isAnswering = true
+        answeredMs = performance.now()
         return result
       } catch (error) {
         writes.observe(error)
@@ -212,6 +217,8 @@ export function openDatabase(
     transaction: (work) => repeatedly(() => attempt(work)),
     writeProblem: writes.problem,
     isAnswering: () => isAnswering,
+    isBusy: () =>
+      isAnswering && pool.waitingCount > 0 && performance.now() - answeredMs < ANSWERED_RECENTLY_MS,
     stats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close() {
       writes.stop()

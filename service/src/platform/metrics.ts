@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from '@prometheus-io/client'
 import { type ErrorType, type Route, routes } from '@shopwire/contract'
 import { Durations, type Timer } from './durations.ts'
+import { SHED_REASONS } from './load-shedding.ts'
 
 /** Which process exposes a metric. Orders are taken by the API, fulfilled by workers, and watched in the dashboard. */
 export type ProcessKind = 'api' | 'worker' | 'dashboard'
@@ -265,6 +266,19 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
       help: 'Requests refused with 503 because a part did not answer.',
       action: 'Look at the "err" of the warn lines of "request"; they carry PostgreSQL\'s code.',
       labels: { part: ['database', 'admission', 'catalogue'] },
+    }),
+    requestsShed: counter(API, {
+      name: 'shopwire_requests_shed_total',
+      help: 'Signed requests refused with 503 before any work: their account had as many in flight as were free (account), none was free (all), or the event loop was late (late).',
+      action:
+        'account: one caller floods; the log names it (why.account_id). all, late: this process or its database is too slow for its load; start another process.',
+      labels: { reason: SHED_REASONS },
+    }),
+    requestsInFlight: reading(API, {
+      name: 'shopwire_requests_in_flight',
+      help: 'Signed requests that this process works on.',
+      action:
+        'Close to SHOPWIRE_REQUESTS_IN_FLIGHT for long: look at the times of statements, then start another process.',
     }),
     connectionsRefused: counter(HTTP, {
       name: 'shopwire_connections_refused_total',

@@ -6,6 +6,7 @@ import { readCredentials } from '../../access/credentials.ts'
 import type { KeyUsage } from '../../access/key-usage.ts'
 import type { Evidence, EvidenceWriter } from '../../orders/evidence.ts'
 import type { Clock } from '../../platform/clock.ts'
+import type { LoadShedding } from '../../platform/load-shedding.ts'
 import { inSpan } from '../../platform/tracing.ts'
 import { refuse } from '../../platform/trouble.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
@@ -16,6 +17,7 @@ import type { Answer, Exchange, RouteMatch } from '../route-family.ts'
 export interface PipelineDeps {
   readonly access: AccessDeps
   readonly clock: Clock
+  readonly load: Pick<LoadShedding, 'enter'>
   readonly evidence: Pick<EvidenceWriter, 'add'>
   readonly usage: Pick<KeyUsage, 'request' | 'order' | 'quote'>
   addressOf(request: IncomingMessage): string
@@ -49,14 +51,31 @@ export interface Admitted {
 }
 
 /**
- * From headers to answer, in the fixed order of checks: declared length, form and clock, body, key and signature, nonce,
+ * From headers to answer, in the fixed order of checks: declared length, form and clock, body, key and signature, load, nonce,
  * limits, suspension and scope, validation, then the endpoint. Every refusal is thrown.
  */
 export async function runPipeline(
   deps: PipelineDeps,
+  route: SignedRoute,
+  match: RouteMatch,
+  exchange: Exchange,
+): Promise<Answer<unknown>> {
+  let leave: (() => void) | undefined
+  try {
+    return await answerSigned(deps, route, match, exchange, (account_id) => {
+      leave = deps.load.enter(account_id)
+    })
+  } finally {
+    leave?.()
+  }
+}
+
+async function answerSigned(
+  deps: PipelineDeps,
   { endpoint, route, scope, input }: SignedRoute,
   match: RouteMatch,
   exchange: Exchange,
+  onProven: (account_id: string) => void,
 ): Promise<Answer<unknown>> {
   const { request } = exchange
   const nowMs = deps.clock.nowMs()
@@ -81,8 +100,10 @@ export async function runPipeline(
   const { span } = exchange
   const signed = { method: route.method, target: match.target, body, isOrder: route.bucket === 'orders' }
   const caller = span
-    ? await inSpan(span, 'admission', 'internal', {}, () => admitCaller(deps.access, credentials, signed))
-    : await admitCaller(deps.access, credentials, signed)
+    ? await inSpan(span, 'admission', 'internal', {}, () =>
+        admitCaller(deps.access, credentials, signed, onProven),
+      )
+    : await admitCaller(deps.access, credentials, signed, onProven)
   // After the signature: who is nobody's caller writes nothing into our traces.
   span?.linkTo(request.headers.traceparent as string | undefined)
   exchange.actor = { key_id: caller.key_id, account_id: caller.account_id }
