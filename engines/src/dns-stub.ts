@@ -1,5 +1,6 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
 
 /**
  * What a name resolves to at the moment: addresses, optionally after a chain of CNAMEs; `SERVFAIL` for a name server
@@ -11,14 +12,16 @@ export type DnsRule = (lookUp: number, family: 4 | 6) => DnsAnswers
 export type DnsStub = Awaited<ReturnType<typeof startDnsStub>>
 
 const [A, CNAME, AAAA] = [1, 5, 28] as const
+/** Larger answers are sent over TCP only, as name servers do. */
+const UDP_BYTES_MAX = 1_232
+const TRUNCATED = 0x0200
 const CODES = { SERVFAIL: 2, NXDOMAIN: 3 } as const
 
 /** A small name server on 127.0.0.1. Answers have a TTL of 0, so that every look-up is sent here. */
 export async function startDnsStub(port = 53) {
   const names = new Map<string, { rule: DnsRule; afterMs: number }>()
   const lookUps = new Map<string, number>()
-  const socket = createSocket('udp4')
-  socket.on('message', (query, from) => {
+  const answerTo = (query: Buffer, send: (answer: Buffer) => void) => {
     const { name, type, end } = question(query)
     const { rule, afterMs } = names.get(name) ?? UNKNOWN
     // Both address families are queried at once; only the first query of the pair counts as a look-up.
@@ -27,14 +30,20 @@ export async function startDnsStub(port = 53) {
     const answers = rule(n, type === AAAA ? 6 : 4)
     if (answers === 'SILENCE') return
     const answer = reply(query.subarray(0, end), type, answers)
+    if (afterMs === 0) send(answer)
     // The stub may have been closed meanwhile.
-    const send = () => void (isOpen && socket.send(answer, from.port, from.address))
-    if (afterMs === 0) send()
-    else setTimeout(send, afterMs)
-  })
+    else setTimeout(() => void (isOpen && send(answer)), afterMs)
+  }
+  const socket = createSocket('udp4')
+  socket.on('message', (query, from) =>
+    answerTo(query, (answer) => socket.send(fitted(answer, query), from.port, from.address)),
+  )
   let isOpen = true
   socket.bind(port, '127.0.0.1')
   await once(socket, 'listening')
+  const overTcp = createServer((client) => serveTcp(client, answerTo))
+  overTcp.listen(socket.address().port, '127.0.0.1')
+  await once(overTcp, 'listening')
   return {
     port: socket.address().port,
     set(name: string, answers: DnsAnswers | DnsRule, { afterMs = 0 } = {}) {
@@ -45,11 +54,38 @@ export async function startDnsStub(port = 53) {
     close() {
       isOpen = false
       socket.close()
+      overTcp.close()
     },
   }
 }
 
 const UNKNOWN = { rule: (): DnsAnswers => 'NXDOMAIN', afterMs: 0 }
+
+/** Without its records when it is too large: the client asks again over TCP. */
+function fitted(answer: Buffer, query: Buffer): Buffer {
+  if (answer.length <= UDP_BYTES_MAX) return answer
+  const head = reply(query.subarray(0, question(query).end), A, [])
+  head.writeUInt16BE(head.readUInt16BE(2) | TRUNCATED, 2)
+  return head
+}
+
+/** Each message has its length before it. */
+function serveTcp(client: Socket, answerTo: (query: Buffer, send: (answer: Buffer) => void) => void) {
+  let received = Buffer.alloc(0)
+  client.on('error', () => {})
+  client.on('data', (chunk) => {
+    received = Buffer.concat([received, chunk])
+    while (received.length >= 2 && received.length >= 2 + received.readUInt16BE(0)) {
+      const query = received.subarray(2, 2 + received.readUInt16BE(0))
+      received = received.subarray(2 + query.length)
+      answerTo(query, (answer) => {
+        const length = Buffer.alloc(2)
+        length.writeUInt16BE(answer.length)
+        client.write(Buffer.concat([length, answer]))
+      })
+    }
+  })
+}
 
 function question(query: Buffer) {
   const labels: string[] = []
