@@ -660,6 +660,16 @@ begin
 end
 $$;
 
+CREATE FUNCTION public.keep_key_as_made() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+  raise exception 'key % cannot be given other scopes, another account or another end', old.id
+    using errcode = 'insufficient_privilege',
+          hint = 'Make a new key with "shopwire-admin keys create".';
+end
+$$;
+
 CREATE FUNCTION public.note_access_change() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -712,7 +722,8 @@ CREATE FUNCTION public.open_invitations_for(p_email text, p_now timestamp with t
 $$;
 
 CREATE FUNCTION public.place_order(p_account_id text, p_access_version bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], p_request_id text, p_client_address text, OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) RETURNS record
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 declare
@@ -803,7 +814,8 @@ end
 $$;
 
 CREATE FUNCTION public.place_orders(p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_places integer[], p_ns integer[], p_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) RETURNS record
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 declare
@@ -2530,6 +2542,8 @@ CREATE TRIGGER accounts_stay_closed BEFORE UPDATE ON public.accounts FOR EACH RO
 
 CREATE TRIGGER api_keys_of_open_accounts BEFORE INSERT ON public.api_keys FOR EACH ROW EXECUTE FUNCTION public.refuse_if_closed();
 
+CREATE TRIGGER api_keys_stay_as_made BEFORE UPDATE ON public.api_keys FOR EACH ROW WHEN (((new.scopes IS DISTINCT FROM old.scopes) OR (new.account_id <> old.account_id) OR (new.id <> old.id) OR ((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at)))) EXECUTE FUNCTION public.keep_key_as_made();
+
 CREATE TRIGGER invitations_of_open_accounts BEFORE INSERT ON public.invitations FOR EACH ROW EXECUTE FUNCTION public.refuse_if_closed();
 
 CREATE TRIGGER jobs_taken_only_if_confirmed BEFORE UPDATE ON public.jobs FOR EACH ROW WHEN ((new.attempts > old.attempts)) EXECUTE FUNCTION public.skip_if_unconfirmed();
@@ -2669,75 +2683,83 @@ ALTER TABLE public.account_days ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.accounts ENABLE ROW LEVEL SECURITY;
 
-CREATE POLICY all_accounts ON public.access_changes TO shopwire_app USING (true) WITH CHECK (true);
+CREATE POLICY adds_deliveries_only ON public.jobs AS RESTRICTIVE FOR INSERT TO shopwire_api_rights WITH CHECK ((queue = 'deliver'::text));
 
-CREATE POLICY all_accounts ON public.account_days TO shopwire_app USING (true) WITH CHECK (true);
+CREATE POLICY all_accounts ON public.access_changes TO shopwire_app, shopwire_functions, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true) WITH CHECK (true);
 
-CREATE POLICY all_accounts ON public.accounts TO shopwire_app USING (true) WITH CHECK (true);
+CREATE POLICY all_accounts ON public.account_days TO shopwire_app, shopwire_functions, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true) WITH CHECK (true);
 
-CREATE POLICY all_accounts ON public.api_keys TO shopwire_app USING (true) WITH CHECK (true);
+CREATE POLICY all_accounts ON public.accounts TO shopwire_app, shopwire_functions, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true) WITH CHECK (true);
 
-CREATE POLICY all_accounts ON public.audit_log TO shopwire_app USING (true) WITH CHECK (true);
+CREATE POLICY all_accounts ON public.api_keys TO shopwire_app, shopwire_functions, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true) WITH CHECK (true);
 
-CREATE POLICY all_accounts ON public.balance_alerts TO shopwire_app USING (true) WITH CHECK (true);
+CREATE POLICY all_accounts ON public.audit_log TO shopwire_app, shopwire_functions, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true) WITH CHECK (true);
 
-CREATE POLICY all_accounts ON public.balances TO shopwire_app USING (true) WITH CHECK (true);
+CREATE POLICY all_accounts ON public.balance_alerts TO shopwire_app, shopwire_functions, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true) WITH CHECK (true);
 
-CREATE POLICY all_accounts ON public.deliveries TO shopwire_app USING (true) WITH CHECK (true);
+CREATE POLICY all_accounts ON public.balances TO shopwire_app, shopwire_functions, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true) WITH CHECK (true);
 
-CREATE POLICY all_accounts ON public.delivery_attempts TO shopwire_app USING (true) WITH CHECK (true);
+CREATE POLICY all_accounts ON public.deliveries TO shopwire_app, shopwire_functions, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true) WITH CHECK (true);
 
-CREATE POLICY all_accounts ON public.events TO shopwire_app USING (true) WITH CHECK (true);
+CREATE POLICY all_accounts ON public.delivery_attempts TO shopwire_app, shopwire_functions, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true) WITH CHECK (true);
 
-CREATE POLICY all_accounts ON public.invitations TO shopwire_app USING (true) WITH CHECK (true);
+CREATE POLICY all_accounts ON public.events TO shopwire_app, shopwire_functions, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true) WITH CHECK (true);
 
-CREATE POLICY all_accounts ON public.jobs TO shopwire_app USING (true) WITH CHECK (true);
+CREATE POLICY all_accounts ON public.invitations TO shopwire_app, shopwire_functions, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true) WITH CHECK (true);
 
-CREATE POLICY all_accounts ON public.key_last_uses TO shopwire_app USING (true) WITH CHECK (true);
+CREATE POLICY all_accounts ON public.jobs TO shopwire_app, shopwire_functions, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true) WITH CHECK (true);
 
-CREATE POLICY all_accounts ON public.key_usage TO shopwire_app USING (true) WITH CHECK (true);
+CREATE POLICY all_accounts ON public.key_last_uses TO shopwire_app, shopwire_functions, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true) WITH CHECK (true);
 
-CREATE POLICY all_accounts ON public.link_reads TO shopwire_app USING (true) WITH CHECK (true);
+CREATE POLICY all_accounts ON public.key_usage TO shopwire_app, shopwire_functions, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true) WITH CHECK (true);
 
-CREATE POLICY all_accounts ON public.links_kept_longer TO shopwire_app USING (true) WITH CHECK (true);
+CREATE POLICY all_accounts ON public.link_reads TO shopwire_app, shopwire_functions, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true) WITH CHECK (true);
 
-CREATE POLICY all_accounts ON public.memberships TO shopwire_app USING (true) WITH CHECK (true);
+CREATE POLICY all_accounts ON public.links_kept_longer TO shopwire_app, shopwire_functions, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true) WITH CHECK (true);
 
-CREATE POLICY all_accounts ON public.notices TO shopwire_app USING (true) WITH CHECK (true);
+CREATE POLICY all_accounts ON public.memberships TO shopwire_app, shopwire_functions, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true) WITH CHECK (true);
 
-CREATE POLICY all_accounts ON public.order_attempts TO shopwire_app USING (true) WITH CHECK (true);
+CREATE POLICY all_accounts ON public.notices TO shopwire_app, shopwire_functions, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true) WITH CHECK (true);
 
-CREATE POLICY all_accounts ON public.order_lines TO shopwire_app USING (true) WITH CHECK (true);
+CREATE POLICY all_accounts ON public.order_attempts TO shopwire_app, shopwire_functions, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true) WITH CHECK (true);
 
-CREATE POLICY all_accounts ON public.order_links TO shopwire_app USING (true) WITH CHECK (true);
+CREATE POLICY all_accounts ON public.order_lines TO shopwire_app, shopwire_functions, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true) WITH CHECK (true);
 
-CREATE POLICY all_accounts ON public.orders TO shopwire_app USING (true) WITH CHECK (true);
+CREATE POLICY all_accounts ON public.order_links TO shopwire_app, shopwire_functions, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true) WITH CHECK (true);
 
-CREATE POLICY all_accounts ON public.outgoing_mail TO shopwire_app USING (true) WITH CHECK (true);
+CREATE POLICY all_accounts ON public.orders TO shopwire_app, shopwire_functions, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true) WITH CHECK (true);
 
-CREATE POLICY all_accounts ON public.personal_tokens TO shopwire_app USING (true) WITH CHECK (true);
+CREATE POLICY all_accounts ON public.outgoing_mail TO shopwire_app, shopwire_functions, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true) WITH CHECK (true);
 
-CREATE POLICY all_accounts ON public.top_up_reversals TO shopwire_app USING (true) WITH CHECK (true);
+CREATE POLICY all_accounts ON public.personal_tokens TO shopwire_app, shopwire_functions, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true) WITH CHECK (true);
 
-CREATE POLICY all_accounts ON public.top_ups TO shopwire_app USING (true) WITH CHECK (true);
+CREATE POLICY all_accounts ON public.top_up_reversals TO shopwire_app, shopwire_functions, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true) WITH CHECK (true);
 
-CREATE POLICY all_accounts ON public.transfers TO shopwire_app USING (true) WITH CHECK (true);
+CREATE POLICY all_accounts ON public.top_ups TO shopwire_app, shopwire_functions, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true) WITH CHECK (true);
 
-CREATE POLICY all_accounts ON public.waiting_lines TO shopwire_app USING (true) WITH CHECK (true);
+CREATE POLICY all_accounts ON public.transfers TO shopwire_app, shopwire_functions, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true) WITH CHECK (true);
 
-CREATE POLICY all_accounts ON public.webhook_endpoints TO shopwire_app USING (true) WITH CHECK (true);
+CREATE POLICY all_accounts ON public.waiting_lines TO shopwire_app, shopwire_functions, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true) WITH CHECK (true);
 
-CREATE POLICY all_accounts ON public.webhook_secrets TO shopwire_app USING (true) WITH CHECK (true);
+CREATE POLICY all_accounts ON public.webhook_endpoints TO shopwire_app, shopwire_functions, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true) WITH CHECK (true);
 
-CREATE POLICY all_keys ON public.own_keys TO shopwire_app USING (true) WITH CHECK (true);
+CREATE POLICY all_accounts ON public.webhook_secrets TO shopwire_app, shopwire_functions, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true) WITH CHECK (true);
+
+CREATE POLICY all_keys ON public.own_keys TO shopwire_app, shopwire_functions, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true) WITH CHECK (true);
 
 ALTER TABLE public.api_keys ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY as_people_only ON public.audit_log AS RESTRICTIVE FOR INSERT TO shopwire_dashboard WITH CHECK ((actor ~~ 'person:%'::text));
+
+CREATE POLICY as_worker_only ON public.audit_log AS RESTRICTIVE FOR INSERT TO shopwire_worker_rights WITH CHECK ((actor ~~ 'worker:%'::text));
 
 ALTER TABLE public.audit_log ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.balance_alerts ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.balances ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY changes_deliveries_only ON public.jobs AS RESTRICTIVE FOR UPDATE TO shopwire_api_rights USING ((queue = 'deliver'::text)) WITH CHECK ((queue = 'deliver'::text));
 
 ALTER TABLE public.deliveries ENABLE ROW LEVEL SECURITY;
 
@@ -2762,6 +2784,8 @@ ALTER TABLE public.link_reads ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.links_kept_longer ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.memberships ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY not_as_others ON public.audit_log AS RESTRICTIVE FOR INSERT TO shopwire_operator_rights WITH CHECK (((actor !~~ 'person:%'::text) AND (actor !~~ 'worker:%'::text)));
 
 ALTER TABLE public.notices ENABLE ROW LEVEL SECURITY;
 
@@ -2835,6 +2859,12 @@ ALTER TABLE public.own_keys ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.personal_tokens ENABLE ROW LEVEL SECURITY;
 
+CREATE POLICY removes_deliveries_only ON public.jobs AS RESTRICTIVE FOR DELETE TO shopwire_api_rights USING ((queue = 'deliver'::text));
+
+CREATE POLICY removes_old_only ON public.access_changes AS RESTRICTIVE FOR DELETE TO shopwire_api_rights USING ((changed_at < (clock_timestamp() - '00:30:00'::interval)));
+
+CREATE POLICY tests_only ON public.events AS RESTRICTIVE FOR INSERT TO shopwire_api_rights WITH CHECK ((type = 'test'::text));
+
 ALTER TABLE public.top_up_reversals ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.top_ups ENABLE ROW LEVEL SECURITY;
@@ -2851,6 +2881,11 @@ CREATE POLICY without_account ON public.audit_log FOR INSERT TO shopwire_dashboa
 
 GRANT USAGE ON SCHEMA public TO shopwire_app;
 GRANT USAGE ON SCHEMA public TO shopwire_dashboard;
+GRANT USAGE ON SCHEMA public TO shopwire_api_rights;
+GRANT USAGE ON SCHEMA public TO shopwire_worker_rights;
+GRANT USAGE ON SCHEMA public TO shopwire_operator_rights;
+GRANT USAGE ON SCHEMA public TO shopwire_readonly_rights;
+GRANT ALL ON SCHEMA public TO shopwire_functions;
 
 REVOKE ALL ON FUNCTION public.account_versions(p_account_ids text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.account_versions(p_account_ids text[]) TO shopwire_dashboard;
@@ -2858,15 +2893,20 @@ GRANT ALL ON FUNCTION public.account_versions(p_account_ids text[]) TO shopwire_
 REVOKE ALL ON FUNCTION public.accounts_of_person(p_person_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.accounts_of_person(p_person_id text) TO shopwire_app;
 GRANT ALL ON FUNCTION public.accounts_of_person(p_person_id text) TO shopwire_dashboard;
+GRANT ALL ON FUNCTION public.accounts_of_person(p_person_id text) TO shopwire_operator_rights;
 
 REVOKE ALL ON FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) TO shopwire_app;
+GRANT ALL ON FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) TO shopwire_api_rights;
+GRANT ALL ON FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) TO shopwire_operator_rights;
 
 REVOKE ALL ON FUNCTION public.admit(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_access_version bigint, p_is_order boolean, p_requests_max integer, p_orders_max integer, OUT verdict text, OUT requests_used integer, OUT requests_oldest_ms integer, OUT orders_used integer, OUT orders_oldest_ms integer, OUT wait_ms integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.admit(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_access_version bigint, p_is_order boolean, p_requests_max integer, p_orders_max integer, OUT verdict text, OUT requests_used integer, OUT requests_oldest_ms integer, OUT orders_used integer, OUT orders_oldest_ms integer, OUT wait_ms integer) TO shopwire_app;
+GRANT ALL ON FUNCTION public.admit(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_access_version bigint, p_is_order boolean, p_requests_max integer, p_orders_max integer, OUT verdict text, OUT requests_used integer, OUT requests_oldest_ms integer, OUT orders_used integer, OUT orders_oldest_ms integer, OUT wait_ms integer) TO shopwire_api_rights;
 
 REVOKE ALL ON FUNCTION public.admit_many(p_account_ids text[], p_key_ids text[], p_nonces text[], p_signed_ats bigint[], p_access_versions bigint[], p_are_orders boolean[], p_requests_max integer, p_orders_max integer, OUT verdicts text[], OUT requests_used integer[], OUT requests_oldest_ms integer[], OUT orders_used integer[], OUT orders_oldest_ms integer[], OUT wait_ms integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.admit_many(p_account_ids text[], p_key_ids text[], p_nonces text[], p_signed_ats bigint[], p_access_versions bigint[], p_are_orders boolean[], p_requests_max integer, p_orders_max integer, OUT verdicts text[], OUT requests_used integer[], OUT requests_oldest_ms integer[], OUT orders_used integer[], OUT orders_oldest_ms integer[], OUT wait_ms integer[]) TO shopwire_app;
+GRANT ALL ON FUNCTION public.admit_many(p_account_ids text[], p_key_ids text[], p_nonces text[], p_signed_ats bigint[], p_access_versions bigint[], p_are_orders boolean[], p_requests_max integer, p_orders_max integer, OUT verdicts text[], OUT requests_used integer[], OUT requests_oldest_ms integer[], OUT orders_used integer[], OUT orders_oldest_ms integer[], OUT wait_ms integer[]) TO shopwire_api_rights;
 
 REVOKE ALL ON FUNCTION public.advance_supplier_request() FROM PUBLIC;
 
@@ -2875,60 +2915,95 @@ REVOKE ALL ON FUNCTION public.book_supplier_cost() FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.database_is_confirmed() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_app;
 GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_dashboard;
+GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_api_rights;
+GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_worker_rights;
+GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_functions;
 
 REVOKE ALL ON FUNCTION public.database_start() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.database_start() TO shopwire_app;
 GRANT ALL ON FUNCTION public.database_start() TO shopwire_dashboard;
+GRANT ALL ON FUNCTION public.database_start() TO shopwire_api_rights;
+GRANT ALL ON FUNCTION public.database_start() TO shopwire_worker_rights;
+GRANT ALL ON FUNCTION public.database_start() TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION public.database_start() TO shopwire_functions;
 
 REVOKE ALL ON FUNCTION public.delete_old_evidence(p_before timestamp with time zone, p_chunk integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.delete_old_evidence(p_before timestamp with time zone, p_chunk integer) TO shopwire_app;
+GRANT ALL ON FUNCTION public.delete_old_evidence(p_before timestamp with time zone, p_chunk integer) TO shopwire_worker_rights;
 
 REVOKE ALL ON FUNCTION public.erase_account(p_account_id text, p_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.erase_account(p_account_id text, p_at timestamp with time zone) TO shopwire_app;
+GRANT ALL ON FUNCTION public.erase_account(p_account_id text, p_at timestamp with time zone) TO shopwire_operator_rights;
 
 REVOKE ALL ON FUNCTION public.erase_account_rows(p_account_id text, p_after text, p_chunk integer, OUT last_id text, OUT rows integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.erase_account_rows(p_account_id text, p_after text, p_chunk integer, OUT last_id text, OUT rows integer) TO shopwire_app;
+GRANT ALL ON FUNCTION public.erase_account_rows(p_account_id text, p_after text, p_chunk integer, OUT last_id text, OUT rows integer) TO shopwire_operator_rights;
 
 REVOKE ALL ON FUNCTION public.find_personal_tokens(p_hashes bytea[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.find_personal_tokens(p_hashes bytea[]) TO shopwire_dashboard;
 
 REVOKE ALL ON FUNCTION public.forget_old_refusals(p_account_id text, p_order_id text, p_line integer, p_kept integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.forget_old_refusals(p_account_id text, p_order_id text, p_line integer, p_kept integer) TO shopwire_app;
+GRANT ALL ON FUNCTION public.forget_old_refusals(p_account_id text, p_order_id text, p_line integer, p_kept integer) TO shopwire_worker_rights;
+
+REVOKE ALL ON FUNCTION public.keep_key_as_made() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.note_access_change() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.note_access_change() TO shopwire_app;
 
 REVOKE ALL ON FUNCTION public.oldest_snapshot() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.oldest_snapshot() TO shopwire_app;
+GRANT ALL ON FUNCTION public.oldest_snapshot() TO shopwire_worker_rights;
+GRANT ALL ON FUNCTION public.oldest_snapshot() TO shopwire_operator_rights;
 
 REVOKE ALL ON FUNCTION public.open_invitations_for(p_email text, p_now timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.open_invitations_for(p_email text, p_now timestamp with time zone) TO shopwire_app;
 GRANT ALL ON FUNCTION public.open_invitations_for(p_email text, p_now timestamp with time zone) TO shopwire_dashboard;
+GRANT ALL ON FUNCTION public.open_invitations_for(p_email text, p_now timestamp with time zone) TO shopwire_operator_rights;
 
 REVOKE ALL ON FUNCTION public.place_order(p_account_id text, p_access_version bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], p_request_id text, p_client_address text, OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.place_order(p_account_id text, p_access_version bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], p_request_id text, p_client_address text, OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) TO shopwire_app;
+GRANT ALL ON FUNCTION public.place_order(p_account_id text, p_access_version bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], p_request_id text, p_client_address text, OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) TO shopwire_api_rights;
+GRANT ALL ON FUNCTION public.place_order(p_account_id text, p_access_version bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], p_request_id text, p_client_address text, OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) TO shopwire_operator_rights;
 
 REVOKE ALL ON FUNCTION public.place_orders(p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_places integer[], p_ns integer[], p_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.place_orders(p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_places integer[], p_ns integer[], p_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) TO shopwire_app;
+GRANT ALL ON FUNCTION public.place_orders(p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_places integer[], p_ns integer[], p_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) TO shopwire_api_rights;
 
 REVOKE ALL ON FUNCTION public.present_timeline() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.present_timeline() TO shopwire_app;
 GRANT ALL ON FUNCTION public.present_timeline() TO shopwire_dashboard;
+GRANT ALL ON FUNCTION public.present_timeline() TO shopwire_api_rights;
+GRANT ALL ON FUNCTION public.present_timeline() TO shopwire_worker_rights;
+GRANT ALL ON FUNCTION public.present_timeline() TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION public.present_timeline() TO shopwire_functions;
 
 REVOKE ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) TO shopwire_app;
 GRANT ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) TO shopwire_dashboard;
+GRANT ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) TO shopwire_api_rights;
+GRANT ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) TO shopwire_functions;
 
 REVOKE ALL ON FUNCTION public.probe_writes() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.probe_writes() TO shopwire_app;
 GRANT ALL ON FUNCTION public.probe_writes() TO shopwire_dashboard;
+GRANT ALL ON FUNCTION public.probe_writes() TO shopwire_api_rights;
+GRANT ALL ON FUNCTION public.probe_writes() TO shopwire_worker_rights;
+GRANT ALL ON FUNCTION public.probe_writes() TO shopwire_operator_rights;
 
 REVOKE ALL ON FUNCTION public.purge_nonces(p_signed_to bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.purge_nonces(p_signed_to bigint) TO shopwire_app;
+GRANT ALL ON FUNCTION public.purge_nonces(p_signed_to bigint) TO shopwire_api_rights;
 
 REVOKE ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_app;
 GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_dashboard;
+GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_api_rights;
+GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_worker_rights;
+GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_functions;
 
 REVOKE ALL ON FUNCTION public.refuse_if_closed() FROM PUBLIC;
 
@@ -2938,6 +3013,8 @@ REVOKE ALL ON FUNCTION public.refuse_unless_journalled() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.replication_standbys() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.replication_standbys() TO shopwire_app;
+GRANT ALL ON FUNCTION public.replication_standbys() TO shopwire_worker_rights;
+GRANT ALL ON FUNCTION public.replication_standbys() TO shopwire_operator_rights;
 
 REVOKE ALL ON FUNCTION public.skip_if_unconfirmed() FROM PUBLIC;
 
@@ -2949,64 +3026,129 @@ GRANT ALL ON FUNCTION public.still_members(p_person_ids text[], p_account_ids te
 REVOKE ALL ON FUNCTION public.store_is_open() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_app;
 GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_dashboard;
+GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_api_rights;
+GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_worker_rights;
+GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_functions;
 
 REVOKE ALL ON FUNCTION public.witness_nonce(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_is_order boolean, OUT is_new boolean, OUT refused_to bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.witness_nonce(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_is_order boolean, OUT is_new boolean, OUT refused_to bigint) TO shopwire_app;
+GRANT ALL ON FUNCTION public.witness_nonce(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_is_order boolean, OUT is_new boolean, OUT refused_to bigint) TO shopwire_api_rights;
 
 REVOKE ALL ON FUNCTION public.witness_refusal(p_account_id text, p_is_order boolean, p_signed_at bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.witness_refusal(p_account_id text, p_is_order boolean, p_signed_at bigint) TO shopwire_app;
+GRANT ALL ON FUNCTION public.witness_refusal(p_account_id text, p_is_order boolean, p_signed_at bigint) TO shopwire_api_rights;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.access_changes TO shopwire_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.access_changes TO shopwire_dashboard;
+GRANT SELECT,DELETE ON TABLE public.access_changes TO shopwire_api_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.access_changes TO shopwire_worker_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.access_changes TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.access_changes TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT ON TABLE public.account_days TO shopwire_app;
 GRANT SELECT ON TABLE public.account_days TO shopwire_dashboard;
+GRANT SELECT,INSERT ON TABLE public.account_days TO shopwire_worker_rights;
+GRANT SELECT ON TABLE public.account_days TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.account_days TO shopwire_readonly_rights;
 
 GRANT SELECT,UPDATE ON TABLE public.account_days_progress TO shopwire_app;
+GRANT SELECT,UPDATE ON TABLE public.account_days_progress TO shopwire_worker_rights;
+GRANT SELECT ON TABLE public.account_days_progress TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.account_days_progress TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.accounts TO shopwire_app;
 GRANT SELECT ON TABLE public.accounts TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.accounts TO shopwire_worker_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.accounts TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.accounts TO shopwire_readonly_rights;
+
+GRANT SELECT(id),UPDATE(id) ON TABLE public.accounts TO shopwire_api_rights;
+GRANT SELECT(id) ON TABLE public.accounts TO shopwire_functions;
 
 GRANT UPDATE(name) ON TABLE public.accounts TO shopwire_dashboard;
+GRANT SELECT(name) ON TABLE public.accounts TO shopwire_api_rights;
+
+GRANT SELECT(status) ON TABLE public.accounts TO shopwire_api_rights;
+GRANT UPDATE(status) ON TABLE public.accounts TO shopwire_worker_rights;
 
 GRANT UPDATE(access_version) ON TABLE public.accounts TO shopwire_dashboard;
+GRANT SELECT(access_version) ON TABLE public.accounts TO shopwire_api_rights;
+GRANT UPDATE(access_version) ON TABLE public.accounts TO shopwire_worker_rights;
+GRANT SELECT(access_version) ON TABLE public.accounts TO shopwire_functions;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.admission_in_use TO shopwire_app;
 GRANT SELECT ON TABLE public.admission_in_use TO shopwire_dashboard;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.admission_in_use TO shopwire_api_rights;
+GRANT SELECT ON TABLE public.admission_in_use TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.admission_in_use TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.admission_memory TO shopwire_app;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.admission_memory TO shopwire_api_rights;
+GRANT SELECT ON TABLE public.admission_memory TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.admission_windows TO shopwire_app;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.admission_windows TO shopwire_api_rights;
+GRANT SELECT ON TABLE public.admission_windows TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.api_keys TO shopwire_app;
 GRANT INSERT ON TABLE public.api_keys TO shopwire_dashboard;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.api_keys TO shopwire_operator_rights;
 
 GRANT SELECT(account_id) ON TABLE public.api_keys TO shopwire_dashboard;
+GRANT SELECT(account_id) ON TABLE public.api_keys TO shopwire_api_rights;
+GRANT SELECT(account_id) ON TABLE public.api_keys TO shopwire_worker_rights;
+GRANT SELECT(account_id) ON TABLE public.api_keys TO shopwire_readonly_rights;
 
 GRANT SELECT(id) ON TABLE public.api_keys TO shopwire_dashboard;
+GRANT SELECT(id) ON TABLE public.api_keys TO shopwire_api_rights;
+GRANT SELECT(id) ON TABLE public.api_keys TO shopwire_worker_rights;
+GRANT SELECT(id) ON TABLE public.api_keys TO shopwire_readonly_rights;
 
 GRANT SELECT(name),UPDATE(name) ON TABLE public.api_keys TO shopwire_dashboard;
+GRANT SELECT(name) ON TABLE public.api_keys TO shopwire_readonly_rights;
 
 GRANT SELECT(scopes) ON TABLE public.api_keys TO shopwire_dashboard;
+GRANT SELECT(scopes) ON TABLE public.api_keys TO shopwire_api_rights;
+GRANT SELECT(scopes) ON TABLE public.api_keys TO shopwire_readonly_rights;
+
+GRANT SELECT(secret_sealed) ON TABLE public.api_keys TO shopwire_api_rights;
+
+GRANT SELECT(secret_kek_id) ON TABLE public.api_keys TO shopwire_api_rights;
+GRANT SELECT(secret_kek_id) ON TABLE public.api_keys TO shopwire_worker_rights;
+GRANT SELECT(secret_kek_id) ON TABLE public.api_keys TO shopwire_readonly_rights;
 
 GRANT SELECT(created_at) ON TABLE public.api_keys TO shopwire_dashboard;
+GRANT SELECT(created_at) ON TABLE public.api_keys TO shopwire_readonly_rights;
 
 GRANT SELECT(revoked_at),UPDATE(revoked_at) ON TABLE public.api_keys TO shopwire_dashboard;
+GRANT SELECT(revoked_at) ON TABLE public.api_keys TO shopwire_api_rights;
+GRANT SELECT(revoked_at) ON TABLE public.api_keys TO shopwire_readonly_rights;
 
 GRANT SELECT(created_by) ON TABLE public.api_keys TO shopwire_dashboard;
+GRANT SELECT(created_by) ON TABLE public.api_keys TO shopwire_readonly_rights;
 
 GRANT SELECT(created_by_name) ON TABLE public.api_keys TO shopwire_dashboard;
+GRANT SELECT(created_by_name) ON TABLE public.api_keys TO shopwire_readonly_rights;
 
 GRANT SELECT(rotated_from) ON TABLE public.api_keys TO shopwire_dashboard;
+GRANT SELECT(rotated_from) ON TABLE public.api_keys TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT ON TABLE public.audit_log TO shopwire_app;
 GRANT SELECT,INSERT ON TABLE public.audit_log TO shopwire_dashboard;
+GRANT SELECT,INSERT ON TABLE public.audit_log TO shopwire_worker_rights;
+GRANT SELECT,INSERT ON TABLE public.audit_log TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.audit_log TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.authenticator_apps TO shopwire_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.authenticator_apps TO shopwire_dashboard;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.authenticator_apps TO shopwire_operator_rights;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.balance_alerts TO shopwire_app;
 GRANT SELECT ON TABLE public.balance_alerts TO shopwire_dashboard;
+GRANT SELECT,UPDATE ON TABLE public.balance_alerts TO shopwire_worker_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.balance_alerts TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.balance_alerts TO shopwire_readonly_rights;
 
 GRANT INSERT(account_id) ON TABLE public.balance_alerts TO shopwire_dashboard;
 
@@ -3020,168 +3162,497 @@ GRANT INSERT(updated_at),UPDATE(updated_at) ON TABLE public.balance_alerts TO sh
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.balances TO shopwire_app;
 GRANT SELECT ON TABLE public.balances TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.balances TO shopwire_api_rights;
+GRANT SELECT ON TABLE public.balances TO shopwire_worker_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.balances TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.balances TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE public.balances TO shopwire_functions;
+
+GRANT UPDATE(balance_cents) ON TABLE public.balances TO shopwire_worker_rights;
+GRANT UPDATE(balance_cents) ON TABLE public.balances TO shopwire_functions;
+
+GRANT UPDATE(transfer_count) ON TABLE public.balances TO shopwire_worker_rights;
+GRANT UPDATE(transfer_count) ON TABLE public.balances TO shopwire_functions;
+
+GRANT UPDATE(order_count) ON TABLE public.balances TO shopwire_functions;
 
 GRANT SELECT,UPDATE ON TABLE public.catalogue_announcement TO shopwire_app;
+GRANT SELECT,UPDATE ON TABLE public.catalogue_announcement TO shopwire_worker_rights;
+GRANT SELECT ON TABLE public.catalogue_announcement TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.catalogue_announcement TO shopwire_readonly_rights;
 
 GRANT SELECT,UPDATE ON TABLE public.catalogue_state TO shopwire_app;
 GRANT SELECT ON TABLE public.catalogue_state TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.catalogue_state TO shopwire_api_rights;
+GRANT SELECT,UPDATE ON TABLE public.catalogue_state TO shopwire_worker_rights;
+GRANT SELECT,UPDATE ON TABLE public.catalogue_state TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.catalogue_state TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.credentials TO shopwire_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.credentials TO shopwire_dashboard;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.credentials TO shopwire_operator_rights;
 
 GRANT SELECT,UPDATE ON TABLE public.database_identity TO shopwire_app;
 GRANT SELECT ON TABLE public.database_identity TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.database_identity TO shopwire_api_rights;
+GRANT SELECT ON TABLE public.database_identity TO shopwire_worker_rights;
+GRANT SELECT,UPDATE ON TABLE public.database_identity TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.database_identity TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE public.database_identity TO shopwire_functions;
+
+GRANT UPDATE(behind_since) ON TABLE public.database_identity TO shopwire_worker_rights;
+
+GRANT UPDATE(behind_why) ON TABLE public.database_identity TO shopwire_worker_rights;
+
+GRANT UPDATE(journal_id) ON TABLE public.database_identity TO shopwire_worker_rights;
+
+GRANT UPDATE(compared_start) ON TABLE public.database_identity TO shopwire_worker_rights;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.deliveries TO shopwire_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.deliveries TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.deliveries TO shopwire_api_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.deliveries TO shopwire_worker_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.deliveries TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.deliveries TO shopwire_readonly_rights;
+
+GRANT INSERT(account_id) ON TABLE public.deliveries TO shopwire_api_rights;
+GRANT INSERT(account_id) ON TABLE public.deliveries TO shopwire_functions;
+
+GRANT INSERT(endpoint_id) ON TABLE public.deliveries TO shopwire_api_rights;
+GRANT INSERT(endpoint_id) ON TABLE public.deliveries TO shopwire_functions;
+
+GRANT INSERT(event_id) ON TABLE public.deliveries TO shopwire_api_rights;
+GRANT INSERT(event_id) ON TABLE public.deliveries TO shopwire_functions;
+
+GRANT UPDATE(state) ON TABLE public.deliveries TO shopwire_api_rights;
+
+GRANT INSERT(created_at) ON TABLE public.deliveries TO shopwire_api_rights;
+GRANT INSERT(created_at) ON TABLE public.deliveries TO shopwire_functions;
+
+GRANT INSERT(next_at) ON TABLE public.deliveries TO shopwire_api_rights;
+GRANT INSERT(next_at) ON TABLE public.deliveries TO shopwire_functions;
+
+GRANT UPDATE(done_at) ON TABLE public.deliveries TO shopwire_api_rights;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.delivery_attempts TO shopwire_app;
+GRANT SELECT,INSERT,DELETE ON TABLE public.delivery_attempts TO shopwire_worker_rights;
+GRANT SELECT,INSERT,DELETE ON TABLE public.delivery_attempts TO shopwire_operator_rights;
 
 GRANT SELECT(account_id) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(account_id) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
 
 GRANT SELECT(endpoint_id) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(endpoint_id) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
 
 GRANT SELECT(event_id) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(event_id) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
 
 GRANT SELECT(round) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(round) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
 
 GRANT SELECT(n) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(n) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
 
 GRANT SELECT(started_at) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(started_at) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
 
 GRANT SELECT(finished_at) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(finished_at) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
 
 GRANT SELECT(status) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(status) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
 
 GRANT SELECT(error) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(error) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT SELECT(remote_address) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
 
 GRANT SELECT(signed_s) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(signed_s) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
 
 GRANT SELECT(signatures) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(signatures) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
 
 GRANT SELECT(connect_ms) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(connect_ms) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
 
 GRANT SELECT(send_ms) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(send_ms) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
 
 GRANT SELECT(wait_ms) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(wait_ms) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
 
 GRANT UPDATE(answer_sealed) ON TABLE public.delivery_attempts TO shopwire_app;
 GRANT SELECT(answer_sealed) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+GRANT UPDATE(answer_sealed) ON TABLE public.delivery_attempts TO shopwire_operator_rights;
 
 GRANT UPDATE(answer_kek_id) ON TABLE public.delivery_attempts TO shopwire_app;
+GRANT SELECT(answer_kek_id) ON TABLE public.delivery_attempts TO shopwire_api_rights;
+GRANT UPDATE(answer_kek_id) ON TABLE public.delivery_attempts TO shopwire_operator_rights;
+GRANT SELECT(answer_kek_id) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT ON TABLE public.encryption_key_checks TO shopwire_app;
 GRANT SELECT ON TABLE public.encryption_key_checks TO shopwire_dashboard;
+GRANT SELECT,INSERT ON TABLE public.encryption_key_checks TO shopwire_api_rights;
+GRANT SELECT,INSERT ON TABLE public.encryption_key_checks TO shopwire_worker_rights;
+GRANT SELECT,INSERT ON TABLE public.encryption_key_checks TO shopwire_operator_rights;
+
+GRANT SELECT(kek_id) ON TABLE public.encryption_key_checks TO shopwire_readonly_rights;
+
+GRANT SELECT(created_at) ON TABLE public.encryption_key_checks TO shopwire_readonly_rights;
 
 GRANT SELECT,UPDATE ON TABLE public.event_retention TO shopwire_app;
 GRANT SELECT ON TABLE public.event_retention TO shopwire_dashboard;
+GRANT SELECT,UPDATE ON TABLE public.event_retention TO shopwire_worker_rights;
+GRANT SELECT ON TABLE public.event_retention TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.event_retention TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.events TO shopwire_app;
 GRANT SELECT,INSERT ON TABLE public.events TO shopwire_dashboard;
+GRANT SELECT,INSERT,DELETE ON TABLE public.events TO shopwire_worker_rights;
+GRANT SELECT,INSERT,DELETE ON TABLE public.events TO shopwire_operator_rights;
 
 GRANT UPDATE(account_id) ON TABLE public.events TO shopwire_dashboard;
+GRANT SELECT(account_id),INSERT(account_id) ON TABLE public.events TO shopwire_api_rights;
+GRANT SELECT(account_id) ON TABLE public.events TO shopwire_readonly_rights;
+GRANT INSERT(account_id) ON TABLE public.events TO shopwire_functions;
+
+GRANT SELECT(id),INSERT(id) ON TABLE public.events TO shopwire_api_rights;
+GRANT SELECT(id) ON TABLE public.events TO shopwire_readonly_rights;
+GRANT INSERT(id) ON TABLE public.events TO shopwire_functions;
+
+GRANT SELECT(type),INSERT(type) ON TABLE public.events TO shopwire_api_rights;
+GRANT SELECT(type) ON TABLE public.events TO shopwire_readonly_rights;
+GRANT INSERT(type) ON TABLE public.events TO shopwire_functions;
+
+GRANT INSERT(order_id) ON TABLE public.events TO shopwire_api_rights;
+GRANT SELECT(order_id) ON TABLE public.events TO shopwire_readonly_rights;
+GRANT INSERT(order_id) ON TABLE public.events TO shopwire_functions;
+
+GRANT INSERT(revision) ON TABLE public.events TO shopwire_api_rights;
+GRANT SELECT(revision) ON TABLE public.events TO shopwire_readonly_rights;
+GRANT INSERT(revision) ON TABLE public.events TO shopwire_functions;
+
+GRANT INSERT(created_at) ON TABLE public.events TO shopwire_api_rights;
+GRANT SELECT(created_at) ON TABLE public.events TO shopwire_readonly_rights;
+GRANT INSERT(created_at) ON TABLE public.events TO shopwire_functions;
 
 GRANT UPDATE(body_sealed) ON TABLE public.events TO shopwire_app;
+GRANT UPDATE(body_sealed) ON TABLE public.events TO shopwire_worker_rights;
+GRANT UPDATE(body_sealed) ON TABLE public.events TO shopwire_operator_rights;
 
 GRANT UPDATE(body_kek_id) ON TABLE public.events TO shopwire_app;
+GRANT SELECT(body_kek_id) ON TABLE public.events TO shopwire_api_rights;
+GRANT UPDATE(body_kek_id) ON TABLE public.events TO shopwire_worker_rights;
+GRANT UPDATE(body_kek_id) ON TABLE public.events TO shopwire_operator_rights;
+GRANT SELECT(body_kek_id) ON TABLE public.events TO shopwire_readonly_rights;
 
 GRANT SELECT ON TABLE public.evidence_retention TO shopwire_app;
 GRANT SELECT ON TABLE public.evidence_retention TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.evidence_retention TO shopwire_worker_rights;
+GRANT SELECT ON TABLE public.evidence_retention TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.evidence_retention TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT ON TABLE public.funding_references TO shopwire_app;
+GRANT SELECT,INSERT ON TABLE public.funding_references TO shopwire_worker_rights;
+GRANT SELECT,INSERT ON TABLE public.funding_references TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.funding_references TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.invitations TO shopwire_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.invitations TO shopwire_dashboard;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.invitations TO shopwire_operator_rights;
+
+GRANT SELECT(account_id) ON TABLE public.invitations TO shopwire_readonly_rights;
+
+GRANT SELECT(id) ON TABLE public.invitations TO shopwire_readonly_rights;
+
+GRANT SELECT(email) ON TABLE public.invitations TO shopwire_readonly_rights;
+
+GRANT SELECT(role) ON TABLE public.invitations TO shopwire_readonly_rights;
+
+GRANT SELECT(inviter_id) ON TABLE public.invitations TO shopwire_readonly_rights;
+
+GRANT SELECT(is_mailed_only) ON TABLE public.invitations TO shopwire_readonly_rights;
+
+GRANT SELECT(created_at) ON TABLE public.invitations TO shopwire_readonly_rights;
+
+GRANT SELECT(expires_at) ON TABLE public.invitations TO shopwire_readonly_rights;
+
+GRANT SELECT(accepted_at) ON TABLE public.invitations TO shopwire_readonly_rights;
+
+GRANT SELECT(withdrawn_at) ON TABLE public.invitations TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.item_supply TO shopwire_app;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.item_supply TO shopwire_worker_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.item_supply TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.item_supply TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.items TO shopwire_app;
 GRANT SELECT ON TABLE public.items TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.items TO shopwire_api_rights;
+GRANT SELECT ON TABLE public.items TO shopwire_worker_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.items TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.items TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE public.items TO shopwire_functions;
+
+GRANT UPDATE(has_supply) ON TABLE public.items TO shopwire_worker_rights;
+
+GRANT UPDATE(revision) ON TABLE public.items TO shopwire_worker_rights;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.jobs TO shopwire_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.jobs TO shopwire_dashboard;
+GRANT SELECT,DELETE ON TABLE public.jobs TO shopwire_api_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.jobs TO shopwire_worker_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.jobs TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.jobs TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE public.jobs TO shopwire_functions;
+
+GRANT INSERT(account_id) ON TABLE public.jobs TO shopwire_api_rights;
+GRANT INSERT(account_id) ON TABLE public.jobs TO shopwire_functions;
+
+GRANT INSERT(queue) ON TABLE public.jobs TO shopwire_api_rights;
+GRANT INSERT(queue) ON TABLE public.jobs TO shopwire_functions;
+
+GRANT INSERT(subject) ON TABLE public.jobs TO shopwire_api_rights;
+GRANT INSERT(subject) ON TABLE public.jobs TO shopwire_functions;
+
+GRANT INSERT(run_at),UPDATE(run_at) ON TABLE public.jobs TO shopwire_api_rights;
+GRANT INSERT(run_at),UPDATE(run_at) ON TABLE public.jobs TO shopwire_functions;
+
+GRANT UPDATE(is_woken) ON TABLE public.jobs TO shopwire_api_rights;
+GRANT UPDATE(is_woken) ON TABLE public.jobs TO shopwire_functions;
+
+GRANT INSERT(created_at) ON TABLE public.jobs TO shopwire_api_rights;
+GRANT INSERT(created_at) ON TABLE public.jobs TO shopwire_functions;
+
+GRANT UPDATE(is_backlog) ON TABLE public.jobs TO shopwire_api_rights;
+GRANT UPDATE(is_backlog) ON TABLE public.jobs TO shopwire_functions;
 
 GRANT SELECT,INSERT ON TABLE public.journal_comparisons TO shopwire_app;
+GRANT SELECT,INSERT ON TABLE public.journal_comparisons TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.journal_comparisons TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.key_last_uses TO shopwire_app;
 GRANT SELECT ON TABLE public.key_last_uses TO shopwire_dashboard;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.key_last_uses TO shopwire_api_rights;
+GRANT SELECT ON TABLE public.key_last_uses TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.key_last_uses TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.key_usage TO shopwire_app;
 GRANT SELECT ON TABLE public.key_usage TO shopwire_dashboard;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.key_usage TO shopwire_api_rights;
+GRANT SELECT,DELETE ON TABLE public.key_usage TO shopwire_worker_rights;
+GRANT SELECT ON TABLE public.key_usage TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.key_usage TO shopwire_readonly_rights;
+
+GRANT UPDATE(hour) ON TABLE public.key_usage TO shopwire_worker_rights;
 
 GRANT SELECT,INSERT ON TABLE public.link_fingerprints TO shopwire_app;
+GRANT SELECT,INSERT ON TABLE public.link_fingerprints TO shopwire_worker_rights;
+GRANT SELECT,INSERT ON TABLE public.link_fingerprints TO shopwire_operator_rights;
+
+GRANT SELECT(seen_at) ON TABLE public.link_fingerprints TO shopwire_readonly_rights;
+
+GRANT SELECT(made_by) ON TABLE public.link_fingerprints TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT ON TABLE public.link_reads TO shopwire_app;
 GRANT SELECT ON TABLE public.link_reads TO shopwire_dashboard;
+GRANT INSERT ON TABLE public.link_reads TO shopwire_api_rights;
+GRANT SELECT ON TABLE public.link_reads TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.link_reads TO shopwire_readonly_rights;
 
 GRANT SELECT,UPDATE ON TABLE public.link_retention TO shopwire_app;
+GRANT SELECT,UPDATE ON TABLE public.link_retention TO shopwire_worker_rights;
+GRANT SELECT ON TABLE public.link_retention TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.link_retention TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.links_kept_longer TO shopwire_app;
+GRANT SELECT,INSERT,DELETE ON TABLE public.links_kept_longer TO shopwire_worker_rights;
+GRANT SELECT ON TABLE public.links_kept_longer TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.links_kept_longer TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT ON TABLE public.lost_links TO shopwire_app;
+GRANT SELECT ON TABLE public.lost_links TO shopwire_worker_rights;
+GRANT SELECT,INSERT ON TABLE public.lost_links TO shopwire_operator_rights;
+
+GRANT SELECT(account_id) ON TABLE public.lost_links TO shopwire_readonly_rights;
+
+GRANT SELECT(order_id) ON TABLE public.lost_links TO shopwire_readonly_rights;
+
+GRANT SELECT(sold_at) ON TABLE public.lost_links TO shopwire_readonly_rights;
+
+GRANT SELECT(found_at) ON TABLE public.lost_links TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memberships TO shopwire_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memberships TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.memberships TO shopwire_worker_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memberships TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.memberships TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT ON TABLE public.notices TO shopwire_app;
 GRANT SELECT ON TABLE public.notices TO shopwire_dashboard;
+GRANT SELECT,INSERT ON TABLE public.notices TO shopwire_worker_rights;
+GRANT SELECT,INSERT ON TABLE public.notices TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.notices TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.operator_invitations TO shopwire_app;
 GRANT SELECT,UPDATE ON TABLE public.operator_invitations TO shopwire_dashboard;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.operator_invitations TO shopwire_operator_rights;
+
+GRANT SELECT(id) ON TABLE public.operator_invitations TO shopwire_readonly_rights;
+
+GRANT SELECT(email) ON TABLE public.operator_invitations TO shopwire_readonly_rights;
+
+GRANT SELECT(name) ON TABLE public.operator_invitations TO shopwire_readonly_rights;
+
+GRANT SELECT(created_at) ON TABLE public.operator_invitations TO shopwire_readonly_rights;
+
+GRANT SELECT(expires_at) ON TABLE public.operator_invitations TO shopwire_readonly_rights;
+
+GRANT SELECT(accepted_at) ON TABLE public.operator_invitations TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT ON TABLE public.order_attempts TO shopwire_app;
 GRANT SELECT ON TABLE public.order_attempts TO shopwire_dashboard;
+GRANT INSERT ON TABLE public.order_attempts TO shopwire_api_rights;
+GRANT SELECT ON TABLE public.order_attempts TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.order_attempts TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.order_backlog TO shopwire_app;
+GRANT SELECT ON TABLE public.order_backlog TO shopwire_api_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.order_backlog TO shopwire_worker_rights;
+GRANT SELECT ON TABLE public.order_backlog TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.order_backlog TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT ON TABLE public.order_lines TO shopwire_app;
 GRANT SELECT ON TABLE public.order_lines TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.order_lines TO shopwire_api_rights;
+GRANT SELECT ON TABLE public.order_lines TO shopwire_worker_rights;
+GRANT SELECT ON TABLE public.order_lines TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.order_lines TO shopwire_readonly_rights;
+GRANT INSERT ON TABLE public.order_lines TO shopwire_functions;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.order_links TO shopwire_app;
 GRANT SELECT ON TABLE public.order_links TO shopwire_dashboard;
+GRANT SELECT,INSERT,DELETE ON TABLE public.order_links TO shopwire_worker_rights;
+GRANT SELECT,INSERT,DELETE ON TABLE public.order_links TO shopwire_operator_rights;
+
+GRANT SELECT(account_id) ON TABLE public.order_links TO shopwire_api_rights;
+GRANT SELECT(account_id) ON TABLE public.order_links TO shopwire_readonly_rights;
+
+GRANT SELECT(order_id) ON TABLE public.order_links TO shopwire_api_rights;
+GRANT SELECT(order_id) ON TABLE public.order_links TO shopwire_readonly_rights;
+
+GRANT SELECT(line) ON TABLE public.order_links TO shopwire_api_rights;
+GRANT SELECT(line) ON TABLE public.order_links TO shopwire_readonly_rights;
+
+GRANT SELECT(unit) ON TABLE public.order_links TO shopwire_api_rights;
+GRANT SELECT(unit) ON TABLE public.order_links TO shopwire_readonly_rights;
 
 GRANT UPDATE(link_sealed) ON TABLE public.order_links TO shopwire_app;
+GRANT SELECT(link_sealed) ON TABLE public.order_links TO shopwire_api_rights;
+GRANT UPDATE(link_sealed) ON TABLE public.order_links TO shopwire_worker_rights;
+GRANT UPDATE(link_sealed) ON TABLE public.order_links TO shopwire_operator_rights;
 
 GRANT UPDATE(link_kek_id) ON TABLE public.order_links TO shopwire_app;
+GRANT SELECT(link_kek_id) ON TABLE public.order_links TO shopwire_api_rights;
+GRANT UPDATE(link_kek_id) ON TABLE public.order_links TO shopwire_worker_rights;
+GRANT UPDATE(link_kek_id) ON TABLE public.order_links TO shopwire_operator_rights;
+GRANT SELECT(link_kek_id) ON TABLE public.order_links TO shopwire_readonly_rights;
+
+GRANT SELECT(source) ON TABLE public.order_links TO shopwire_readonly_rights;
+
+GRANT SELECT(obtained_at) ON TABLE public.order_links TO shopwire_readonly_rights;
 
 GRANT UPDATE(erased_at) ON TABLE public.order_links TO shopwire_app;
+GRANT SELECT(erased_at) ON TABLE public.order_links TO shopwire_api_rights;
+GRANT UPDATE(erased_at) ON TABLE public.order_links TO shopwire_worker_rights;
+GRANT UPDATE(erased_at) ON TABLE public.order_links TO shopwire_operator_rights;
+GRANT SELECT(erased_at) ON TABLE public.order_links TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT ON TABLE public.orders TO shopwire_app;
 GRANT SELECT ON TABLE public.orders TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.orders TO shopwire_worker_rights;
+GRANT SELECT ON TABLE public.orders TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.orders TO shopwire_readonly_rights;
+GRANT SELECT,INSERT ON TABLE public.orders TO shopwire_functions;
+
+GRANT SELECT(account_id) ON TABLE public.orders TO shopwire_api_rights;
+
+GRANT SELECT(id) ON TABLE public.orders TO shopwire_api_rights;
 
 GRANT UPDATE(status) ON TABLE public.orders TO shopwire_app;
+GRANT SELECT(status) ON TABLE public.orders TO shopwire_api_rights;
+GRANT UPDATE(status) ON TABLE public.orders TO shopwire_worker_rights;
+GRANT UPDATE(status) ON TABLE public.orders TO shopwire_operator_rights;
+
+GRANT SELECT(total_cents) ON TABLE public.orders TO shopwire_api_rights;
+
+GRANT SELECT(created_at) ON TABLE public.orders TO shopwire_api_rights;
 
 GRANT UPDATE(delivered_at) ON TABLE public.orders TO shopwire_app;
+GRANT SELECT(delivered_at) ON TABLE public.orders TO shopwire_api_rights;
+GRANT UPDATE(delivered_at) ON TABLE public.orders TO shopwire_worker_rights;
+GRANT UPDATE(delivered_at) ON TABLE public.orders TO shopwire_operator_rights;
 
 GRANT UPDATE(cancelled_at) ON TABLE public.orders TO shopwire_app;
+GRANT SELECT(cancelled_at) ON TABLE public.orders TO shopwire_api_rights;
+GRANT UPDATE(cancelled_at) ON TABLE public.orders TO shopwire_worker_rights;
+GRANT UPDATE(cancelled_at) ON TABLE public.orders TO shopwire_operator_rights;
 
 GRANT UPDATE(cancel_reason) ON TABLE public.orders TO shopwire_app;
+GRANT SELECT(cancel_reason) ON TABLE public.orders TO shopwire_api_rights;
+GRANT UPDATE(cancel_reason) ON TABLE public.orders TO shopwire_worker_rights;
+GRANT UPDATE(cancel_reason) ON TABLE public.orders TO shopwire_operator_rights;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.outgoing_mail TO shopwire_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.outgoing_mail TO shopwire_worker_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.outgoing_mail TO shopwire_operator_rights;
 
 GRANT INSERT(id) ON TABLE public.outgoing_mail TO shopwire_dashboard;
+GRANT SELECT(id) ON TABLE public.outgoing_mail TO shopwire_readonly_rights;
 
 GRANT INSERT(account_id) ON TABLE public.outgoing_mail TO shopwire_dashboard;
+GRANT SELECT(account_id) ON TABLE public.outgoing_mail TO shopwire_readonly_rights;
 
 GRANT INSERT(to_address) ON TABLE public.outgoing_mail TO shopwire_dashboard;
+GRANT SELECT(to_address) ON TABLE public.outgoing_mail TO shopwire_readonly_rights;
 
 GRANT INSERT(subject) ON TABLE public.outgoing_mail TO shopwire_dashboard;
+GRANT SELECT(subject) ON TABLE public.outgoing_mail TO shopwire_readonly_rights;
 
 GRANT INSERT(body_sealed) ON TABLE public.outgoing_mail TO shopwire_dashboard;
 
 GRANT INSERT(body_kek_id) ON TABLE public.outgoing_mail TO shopwire_dashboard;
+GRANT SELECT(body_kek_id) ON TABLE public.outgoing_mail TO shopwire_api_rights;
+GRANT SELECT(body_kek_id) ON TABLE public.outgoing_mail TO shopwire_readonly_rights;
 
 GRANT INSERT(created_at) ON TABLE public.outgoing_mail TO shopwire_dashboard;
+GRANT SELECT(created_at) ON TABLE public.outgoing_mail TO shopwire_readonly_rights;
+
+GRANT SELECT(attempts) ON TABLE public.outgoing_mail TO shopwire_readonly_rights;
 
 GRANT INSERT(next_at) ON TABLE public.outgoing_mail TO shopwire_dashboard;
+GRANT SELECT(next_at) ON TABLE public.outgoing_mail TO shopwire_readonly_rights;
+
+GRANT SELECT(sent_at) ON TABLE public.outgoing_mail TO shopwire_readonly_rights;
+
+GRANT SELECT(failed_at) ON TABLE public.outgoing_mail TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.own_keys TO shopwire_app;
 GRANT SELECT,INSERT ON TABLE public.own_keys TO shopwire_dashboard;
+GRANT SELECT,INSERT ON TABLE public.own_keys TO shopwire_worker_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.own_keys TO shopwire_operator_rights;
+
+GRANT SELECT(key_kek_id) ON TABLE public.own_keys TO shopwire_api_rights;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.passkeys TO shopwire_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.passkeys TO shopwire_dashboard;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.passkeys TO shopwire_operator_rights;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.payment_events TO shopwire_app;
+GRANT SELECT,UPDATE ON TABLE public.payment_events TO shopwire_worker_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.payment_events TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.payment_events TO shopwire_readonly_rights;
 
 GRANT INSERT(provider) ON TABLE public.payment_events TO shopwire_dashboard;
 
@@ -3195,78 +3666,185 @@ GRANT INSERT(received_at) ON TABLE public.payment_events TO shopwire_dashboard;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.people TO shopwire_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.people TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.people TO shopwire_worker_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.people TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.people TO shopwire_readonly_rights;
 
 GRANT INSERT ON TABLE public.personal_tokens TO shopwire_dashboard;
 GRANT SELECT ON TABLE public.personal_tokens TO shopwire_app;
+GRANT SELECT ON TABLE public.personal_tokens TO shopwire_operator_rights;
 
 GRANT SELECT(account_id) ON TABLE public.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(account_id) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
 
 GRANT SELECT(id) ON TABLE public.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(id) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
 
 GRANT SELECT(person_id) ON TABLE public.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(person_id) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
 
 GRANT SELECT(name) ON TABLE public.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(name) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
 
 GRANT SELECT(rights) ON TABLE public.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(rights) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
 
 GRANT SELECT(with_links) ON TABLE public.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(with_links) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
 
 GRANT SELECT(created_at) ON TABLE public.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(created_at) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
 
 GRANT SELECT(expires_at) ON TABLE public.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(expires_at) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
 
 GRANT SELECT(last_used_at),UPDATE(last_used_at) ON TABLE public.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(last_used_at) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
 
 GRANT SELECT(revoked_at),UPDATE(revoked_at) ON TABLE public.personal_tokens TO shopwire_dashboard;
 GRANT UPDATE(revoked_at) ON TABLE public.personal_tokens TO shopwire_app;
+GRANT UPDATE(revoked_at) ON TABLE public.personal_tokens TO shopwire_operator_rights;
+GRANT SELECT(revoked_at) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.pool_links TO shopwire_app;
+GRANT SELECT,INSERT,DELETE ON TABLE public.pool_links TO shopwire_worker_rights;
+GRANT SELECT,INSERT,DELETE ON TABLE public.pool_links TO shopwire_operator_rights;
+
+GRANT SELECT(item_id) ON TABLE public.pool_links TO shopwire_readonly_rights;
+
+GRANT SELECT(id) ON TABLE public.pool_links TO shopwire_readonly_rights;
 
 GRANT UPDATE(link_sealed) ON TABLE public.pool_links TO shopwire_app;
+GRANT UPDATE(link_sealed) ON TABLE public.pool_links TO shopwire_worker_rights;
+GRANT UPDATE(link_sealed) ON TABLE public.pool_links TO shopwire_operator_rights;
 
 GRANT UPDATE(link_kek_id) ON TABLE public.pool_links TO shopwire_app;
+GRANT SELECT(link_kek_id) ON TABLE public.pool_links TO shopwire_api_rights;
+GRANT UPDATE(link_kek_id) ON TABLE public.pool_links TO shopwire_worker_rights;
+GRANT UPDATE(link_kek_id) ON TABLE public.pool_links TO shopwire_operator_rights;
+GRANT SELECT(link_kek_id) ON TABLE public.pool_links TO shopwire_readonly_rights;
+
+GRANT SELECT(loaded_at) ON TABLE public.pool_links TO shopwire_readonly_rights;
 
 GRANT UPDATE(set_aside_at) ON TABLE public.pool_links TO shopwire_app;
+GRANT UPDATE(set_aside_at) ON TABLE public.pool_links TO shopwire_worker_rights;
+GRANT UPDATE(set_aside_at) ON TABLE public.pool_links TO shopwire_operator_rights;
+GRANT SELECT(set_aside_at) ON TABLE public.pool_links TO shopwire_readonly_rights;
 
 GRANT SELECT,UPDATE ON TABLE public.refund_rule TO shopwire_app;
+GRANT SELECT ON TABLE public.refund_rule TO shopwire_worker_rights;
+GRANT SELECT,UPDATE ON TABLE public.refund_rule TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.refund_rule TO shopwire_readonly_rights;
+
+GRANT UPDATE(window_started_at) ON TABLE public.refund_rule TO shopwire_worker_rights;
+
+GRANT UPDATE(window_count) ON TABLE public.refund_rule TO shopwire_worker_rights;
+
+GRANT UPDATE(held_at) ON TABLE public.refund_rule TO shopwire_worker_rights;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.restocked_items TO shopwire_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.restocked_items TO shopwire_worker_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.restocked_items TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.restocked_items TO shopwire_readonly_rights;
 
 GRANT SELECT ON TABLE public.schema_functions TO shopwire_app;
 GRANT SELECT ON TABLE public.schema_functions TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.schema_functions TO shopwire_api_rights;
+GRANT SELECT ON TABLE public.schema_functions TO shopwire_worker_rights;
+GRANT SELECT ON TABLE public.schema_functions TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.schema_functions TO shopwire_readonly_rights;
 
 GRANT SELECT ON TABLE public.schema_migrations TO shopwire_app;
 GRANT SELECT ON TABLE public.schema_migrations TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.schema_migrations TO shopwire_api_rights;
+GRANT SELECT ON TABLE public.schema_migrations TO shopwire_worker_rights;
+GRANT SELECT ON TABLE public.schema_migrations TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.schema_migrations TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sessions TO shopwire_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sessions TO shopwire_dashboard;
+GRANT DELETE ON TABLE public.sessions TO shopwire_worker_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sessions TO shopwire_operator_rights;
+
+GRANT SELECT(expires_at) ON TABLE public.sessions TO shopwire_worker_rights;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sign_in_attempts TO shopwire_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sign_in_attempts TO shopwire_dashboard;
+GRANT DELETE ON TABLE public.sign_in_attempts TO shopwire_worker_rights;
+
+GRANT SELECT(window_started_at) ON TABLE public.sign_in_attempts TO shopwire_worker_rights;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.spent_nonces TO shopwire_app;
+GRANT SELECT,INSERT,DELETE ON TABLE public.spent_nonces TO shopwire_api_rights;
 
 GRANT SELECT,UPDATE ON TABLE public.store_position TO shopwire_app;
+GRANT SELECT ON TABLE public.store_position TO shopwire_api_rights;
+GRANT SELECT,UPDATE ON TABLE public.store_position TO shopwire_worker_rights;
+GRANT SELECT,UPDATE ON TABLE public.store_position TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.store_position TO shopwire_readonly_rights;
 
 GRANT SELECT,UPDATE ON TABLE public.store_state TO shopwire_app;
 GRANT SELECT ON TABLE public.store_state TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.store_state TO shopwire_api_rights;
+GRANT SELECT ON TABLE public.store_state TO shopwire_worker_rights;
+GRANT SELECT,UPDATE ON TABLE public.store_state TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.store_state TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE public.store_state TO shopwire_functions;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.store_windows TO shopwire_app;
 GRANT SELECT ON TABLE public.store_windows TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.store_windows TO shopwire_api_rights;
+GRANT SELECT ON TABLE public.store_windows TO shopwire_worker_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.store_windows TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.store_windows TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE public.store_windows TO shopwire_functions;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.supplier_requests TO shopwire_app;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.supplier_requests TO shopwire_worker_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.supplier_requests TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.supplier_requests TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.supplier_spending TO shopwire_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.supplier_spending TO shopwire_worker_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.supplier_spending TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.supplier_spending TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT ON TABLE public.supplier_transfers TO shopwire_app;
+GRANT SELECT,INSERT ON TABLE public.supplier_transfers TO shopwire_worker_rights;
+GRANT SELECT,INSERT ON TABLE public.supplier_transfers TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.supplier_transfers TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.suppliers TO shopwire_app;
+GRANT SELECT ON TABLE public.suppliers TO shopwire_worker_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.suppliers TO shopwire_operator_rights;
+
+GRANT UPDATE(name) ON TABLE public.suppliers TO shopwire_worker_rights;
+GRANT SELECT(name) ON TABLE public.suppliers TO shopwire_readonly_rights;
+
+GRANT SELECT(url) ON TABLE public.suppliers TO shopwire_readonly_rights;
+
+GRANT SELECT(secret_kek_id) ON TABLE public.suppliers TO shopwire_api_rights;
+GRANT SELECT(secret_kek_id) ON TABLE public.suppliers TO shopwire_readonly_rights;
+
+GRANT SELECT(timeout_ms) ON TABLE public.suppliers TO shopwire_readonly_rights;
+
+GRANT SELECT(is_paused) ON TABLE public.suppliers TO shopwire_readonly_rights;
+
+GRANT SELECT(created_at) ON TABLE public.suppliers TO shopwire_readonly_rights;
+
+GRANT SELECT(hourly_limit_cents) ON TABLE public.suppliers TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.top_up_reversals TO shopwire_app;
 GRANT SELECT ON TABLE public.top_up_reversals TO shopwire_dashboard;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.top_up_reversals TO shopwire_worker_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.top_up_reversals TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.top_up_reversals TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.top_ups TO shopwire_app;
 GRANT SELECT ON TABLE public.top_ups TO shopwire_dashboard;
+GRANT SELECT,UPDATE ON TABLE public.top_ups TO shopwire_worker_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.top_ups TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.top_ups TO shopwire_readonly_rights;
 
 GRANT INSERT(account_id) ON TABLE public.top_ups TO shopwire_dashboard;
 
@@ -3288,26 +3866,98 @@ GRANT INSERT(created_at) ON TABLE public.top_ups TO shopwire_dashboard;
 
 GRANT SELECT,INSERT ON TABLE public.transfers TO shopwire_app;
 GRANT SELECT ON TABLE public.transfers TO shopwire_dashboard;
+GRANT SELECT,INSERT ON TABLE public.transfers TO shopwire_worker_rights;
+GRANT SELECT,INSERT ON TABLE public.transfers TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.transfers TO shopwire_readonly_rights;
+GRANT INSERT ON TABLE public.transfers TO shopwire_functions;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.used_codes TO shopwire_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.used_codes TO shopwire_dashboard;
+GRANT DELETE ON TABLE public.used_codes TO shopwire_worker_rights;
+
+GRANT SELECT(expires_at) ON TABLE public.used_codes TO shopwire_worker_rights;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.verifications TO shopwire_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.verifications TO shopwire_dashboard;
+GRANT DELETE ON TABLE public.verifications TO shopwire_worker_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.verifications TO shopwire_operator_rights;
+
+GRANT SELECT(expires_at) ON TABLE public.verifications TO shopwire_worker_rights;
 
 GRANT SELECT,INSERT ON TABLE public.verify_runs TO shopwire_app;
+GRANT SELECT ON TABLE public.verify_runs TO shopwire_worker_rights;
+GRANT SELECT,INSERT ON TABLE public.verify_runs TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.verify_runs TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.waiting_lines TO shopwire_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.waiting_lines TO shopwire_worker_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.waiting_lines TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.waiting_lines TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_endpoints TO shopwire_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_endpoints TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.webhook_endpoints TO shopwire_api_rights;
+GRANT SELECT ON TABLE public.webhook_endpoints TO shopwire_worker_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_endpoints TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.webhook_endpoints TO shopwire_readonly_rights;
+
+GRANT INSERT(account_id) ON TABLE public.webhook_endpoints TO shopwire_api_rights;
+GRANT SELECT(account_id) ON TABLE public.webhook_endpoints TO shopwire_functions;
+
+GRANT INSERT(id) ON TABLE public.webhook_endpoints TO shopwire_api_rights;
+GRANT SELECT(id),UPDATE(id) ON TABLE public.webhook_endpoints TO shopwire_functions;
+
+GRANT INSERT(url) ON TABLE public.webhook_endpoints TO shopwire_api_rights;
+
+GRANT INSERT(set_by) ON TABLE public.webhook_endpoints TO shopwire_api_rights;
+
+GRANT INSERT(created_at) ON TABLE public.webhook_endpoints TO shopwire_api_rights;
+
+GRANT UPDATE(ended_at) ON TABLE public.webhook_endpoints TO shopwire_api_rights;
+GRANT SELECT(ended_at) ON TABLE public.webhook_endpoints TO shopwire_functions;
+
+GRANT UPDATE(last_delivered_at) ON TABLE public.webhook_endpoints TO shopwire_worker_rights;
+
+GRANT UPDATE(last_failure_at) ON TABLE public.webhook_endpoints TO shopwire_worker_rights;
+
+GRANT UPDATE(last_error) ON TABLE public.webhook_endpoints TO shopwire_worker_rights;
+
+GRANT UPDATE(alerted_percent) ON TABLE public.webhook_endpoints TO shopwire_worker_rights;
+
+GRANT INSERT(set_by_name) ON TABLE public.webhook_endpoints TO shopwire_api_rights;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_secrets TO shopwire_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_secrets TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.webhook_secrets TO shopwire_worker_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_secrets TO shopwire_operator_rights;
+
+GRANT SELECT(account_id),INSERT(account_id) ON TABLE public.webhook_secrets TO shopwire_api_rights;
+GRANT SELECT(account_id) ON TABLE public.webhook_secrets TO shopwire_readonly_rights;
+
+GRANT INSERT(id) ON TABLE public.webhook_secrets TO shopwire_api_rights;
+GRANT SELECT(id) ON TABLE public.webhook_secrets TO shopwire_readonly_rights;
+
+GRANT INSERT(secret_sealed) ON TABLE public.webhook_secrets TO shopwire_api_rights;
+
+GRANT SELECT(secret_kek_id),INSERT(secret_kek_id) ON TABLE public.webhook_secrets TO shopwire_api_rights;
+GRANT SELECT(secret_kek_id) ON TABLE public.webhook_secrets TO shopwire_readonly_rights;
+
+GRANT INSERT(created_at) ON TABLE public.webhook_secrets TO shopwire_api_rights;
+GRANT SELECT(created_at) ON TABLE public.webhook_secrets TO shopwire_readonly_rights;
+
+GRANT SELECT(ends_at),UPDATE(ends_at) ON TABLE public.webhook_secrets TO shopwire_api_rights;
+GRANT SELECT(ends_at) ON TABLE public.webhook_secrets TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.witnessed_nonces TO shopwire_app;
+GRANT SELECT,INSERT,DELETE ON TABLE public.witnessed_nonces TO shopwire_api_rights;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.witnessed_refusals TO shopwire_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.witnessed_refusals TO shopwire_api_rights;
+GRANT SELECT ON TABLE public.witnessed_refusals TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.worker_heartbeats TO shopwire_app;
 GRANT SELECT ON TABLE public.worker_heartbeats TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.worker_heartbeats TO shopwire_api_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.worker_heartbeats TO shopwire_worker_rights;
+GRANT SELECT ON TABLE public.worker_heartbeats TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.worker_heartbeats TO shopwire_readonly_rights;

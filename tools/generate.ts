@@ -10,6 +10,7 @@ import { DASHBOARDS } from './monitoring/dashboards.ts'
 import { dashboardText } from './monitoring/grafana.ts'
 import { sloRulesText } from './monitoring/slo.ts'
 import { type ChecklistItem, checklistPage } from './reference/checklist-page.ts'
+import { databaseRolesPage } from './reference/database-roles-page.ts'
 import { referencePages } from './reference/index.ts'
 import { type MetricDescription, metricsPage } from './reference/metrics-page.ts'
 import { schemaChecksumsText } from './schema-checksums.ts'
@@ -33,6 +34,7 @@ const OUTPUTS: readonly { path: string; make: () => Promise<string> }[] = [
   { path: 'docs/configuration.md', make: async () => configurationPage(await readSettings()) },
   { path: 'docs/conformance.md', make: conformancePage },
   { path: 'docs/self-hosting/checklist.md', make: async () => checklistPage(await readChecklist()) },
+  { path: 'docs/database-roles.md', make: async () => databaseRolesPage() },
   { path: 'docs/reference/metrics.md', make: async () => metricsPage(await readMetrics()) },
   { path: 'deploy/monitoring/rules/slo.yml', make: async () => sloRulesText() },
   ...DASHBOARDS.map((dashboard) => ({

@@ -21,6 +21,8 @@ const WRITE_ORDER = [
   'jobs',
 ]
 const STAR = /\b(?:select|returning|distinct|all)\s+\*|,\s*\*|\b\w+\.\*/i
+/** Not the owner of the tables, who may call everything, and nobody by name. */
+const ROLE = 'shopwire_(?:app|dashboard|functions|(?:api|worker|operator|readonly)_rights)'
 const NO_TRANSACTION = '-- migrate: no-transaction\n'
 const require = createRequire(import.meta.url)
 const ROOT = join(import.meta.dirname, '..')
@@ -71,10 +73,8 @@ export function lintFunction(file: string, text: string): LintProblem[] {
   const allowed = [
     new RegExp(`^create or replace function ${name}\\(`, 'i'),
     new RegExp(`^revoke execute on function ${name} from public$`, 'i'),
-    new RegExp(
-      `^grant execute on function ${name} to (shopwire_app|shopwire_dashboard|shopwire_app, shopwire_dashboard)$`,
-      'i',
-    ),
+    new RegExp(`^grant execute on function ${name} to (${ROLE}, )*${ROLE}$`, 'i'),
+    new RegExp(`^alter function ${name} owner to shopwire_functions$`, 'i'),
     new RegExp(`^create or replace trigger .* execute function ${name}\\(\\)$`, 'is'),
   ]
   return [

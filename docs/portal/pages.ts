@@ -109,6 +109,7 @@ export const SECTIONS: readonly { readonly text: string; readonly items: readonl
       { text: 'A first day', link: 'first-day' },
       { text: 'Image and compose', link: 'deploy' },
       { text: 'Operating', link: 'operating' },
+      { text: 'Database roles', link: 'database-roles' },
       { text: 'Answer a dispute', link: 'disputes' },
       { text: 'Observability', link: 'observability' },
       { text: 'Metrics', link: 'reference/metrics' },

@@ -6,11 +6,16 @@ import { promisify } from 'node:util'
 import { findPostgres } from './binaries.ts'
 import type { Postgres } from './postgres.ts'
 
-/** A database with the roles of a Shopwire installation: one owns the tables, one is for API and workers, one for the dashboard. */
+/** Processes whose logins have the rights of `shopwire_<process>_rights`; see service/rights. */
+const PROCESSES = ['api', 'worker', 'operator', 'readonly'] as const
+
+/** A database with the roles of a Shopwire installation: one owns the tables, and each process has its own. */
 export interface ProvisionedDatabase {
   readonly ownerUrl: string
+  /** With the rights of API, worker and operator together, as installations had it before each process got its own role. */
   readonly appUrl: string
   readonly dashboardUrl: string
+  readonly processUrls: Readonly<Record<(typeof PROCESSES)[number], string>>
 }
 
 /** Does what an operator does once on a new server. It is idempotent. */
@@ -18,6 +23,12 @@ export async function provisionDatabase(postgres: Postgres, name: string): Promi
   const owner = { role: 'shopwire_owner', password: passwordOf(postgres, 'owner') }
   const dashboard = { role: 'shopwire_web', password: passwordOf(postgres, 'dashboard') }
   const app = { role: 'shopwire_api', password: passwordOf(postgres, 'app') }
+  const processes = PROCESSES.map((process) => ({
+    process,
+    role: `shopwire_${process}_login`,
+    rights: `shopwire_${process}_rights`,
+    password: passwordOf(postgres, process),
+  }))
   await runSql(
     postgres,
     'postgres',
@@ -28,18 +39,31 @@ export async function provisionDatabase(postgres: Postgres, name: string): Promi
     grant pg_read_all_stats to ${owner.role};
     select 'create role ${app.role} login in role shopwire_app' where to_regrole('${app.role}') is null \\gexec
     select 'create role ${dashboard.role} login in role shopwire_dashboard' where to_regrole('${dashboard.role}') is null \\gexec
+    select 'create role shopwire_functions nologin' where to_regrole('shopwire_functions') is null \\gexec
+    grant shopwire_functions to ${owner.role};
+    ${processes
+      .map(
+        ({ role, rights, password }) => `
+    select 'create role ${rights} nologin' where to_regrole('${rights}') is null \\gexec
+    select 'create role ${role} login in role ${rights}' where to_regrole('${role}') is null \\gexec
+    alter role ${role} password '${password}';`,
+      )
+      .join('')}
     alter role ${owner.role} password '${owner.password}';
     alter role ${app.role} password '${app.password}';
     alter role ${dashboard.role} password '${dashboard.password}';
     select 'create database ${name} owner ${owner.role}'
      where not exists (select from pg_database where datname = '${name}') \\gexec
     revoke all on database ${name} from public;
-    grant connect on database ${name} to shopwire_app, shopwire_dashboard;`,
+    grant connect on database ${name} to shopwire_app, shopwire_dashboard, ${processes.map(({ rights }) => rights).join(', ')};`,
   )
   return {
     ownerUrl: postgres.url(owner.role, owner.password, name),
     appUrl: postgres.url(app.role, app.password, name),
     dashboardUrl: postgres.url(dashboard.role, dashboard.password, name),
+    processUrls: Object.fromEntries(
+      processes.map(({ process, role, password }) => [process, postgres.url(role, password, name)]),
+    ) as ProvisionedDatabase['processUrls'],
   }
 }
 

@@ -91,8 +91,13 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     processes.push(process)
     return process
   }
+  /** Signs in with the rights of that process alone, unless the test has chosen another login or another way to the database. */
+  const asProcess = (process: keyof typeof database.processUrls, settings: Settings): Settings =>
+    settings.SHOPWIRE_DATABASE_URL === database.appUrl
+      ? { ...settings, SHOPWIRE_DATABASE_URL: database.processUrls[process] }
+      : settings
   const system: System = {
-    ...createOperator(() => ({ ...system.settings, ...ownerSettings(database) })),
+    ...createOperator(() => ({ ...asProcess('operator', system.settings), ...ownerSettings(database) })),
     admission,
     apis,
     get ports() {
@@ -110,8 +115,10 @@ export async function startSystem(options: SystemOptions): Promise<System> {
       ...options.settings,
     },
     owns,
-    startApi: async (changed, how) => owns(await startApi({ ...system.settings, ...changed }, how)),
-    startWorker: async (changed, how) => owns(await startWorker({ ...system.settings, ...changed }, how)),
+    startApi: async (changed, how) =>
+      owns(await startApi(asProcess('api', { ...system.settings, ...changed }), how)),
+    startWorker: async (changed, how) =>
+      owns(await startWorker(asProcess('worker', { ...system.settings, ...changed }), how)),
     startDashboard: async (changed, how) =>
       owns(await startDashboard({ ...system.settings, ...changed }, how)),
     query: (statement) => psql(superuserUrl, statement),

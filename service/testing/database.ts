@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { ProvisionedDatabase } from '@shopwire/engines'
 import pg from 'pg'
 import { inject } from 'vitest'
 import { type Db, openDatabase } from '../src/platform/db.ts'
@@ -11,6 +12,8 @@ export interface TestDatabase {
   readonly dashboardUrl: string
   /** As the dashboard's role: without an account set (`inAccount`) it sees no account's rows. Opened at first use. */
   dashboardDb(): Db
+  /** As the login of one process, with its rights alone. */
+  readonly processUrls: ProvisionedDatabase['processUrls']
   readonly ownerUrl: string
   readonly superuserUrl: string
   /** With the owner's rights, to set up states that the application role cannot. */
@@ -38,6 +41,9 @@ export async function openTestDatabase({ isEmpty = false } = {}): Promise<TestDa
       dashboard ??= open(dashboardUrl)
       return dashboard
     },
+    processUrls: Object.fromEntries(
+      Object.entries(inject('processUrls')).map(([process, url]) => [process, withDatabase(url, name)]),
+    ) as ProvisionedDatabase['processUrls'],
     ownerUrl: withDatabase(inject('ownerUrl'), name),
     superuserUrl: withDatabase(inject('superuserUrl'), name),
     asOwner: (statement) =>

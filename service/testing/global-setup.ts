@@ -1,4 +1,10 @@
-import { provisionDatabase, startPostgres, startRedis, startRedisCluster } from '@shopwire/engines'
+import {
+  type ProvisionedDatabase,
+  provisionDatabase,
+  startPostgres,
+  startRedis,
+  startRedisCluster,
+} from '@shopwire/engines'
 import type { TestProject } from 'vitest/node'
 import { migrate } from '../src/platform/migrate.ts'
 import { SCHEMA } from '../src/wiring.ts'
@@ -10,6 +16,7 @@ declare module 'vitest' {
     ownerUrl: string
     appUrl: string
     dashboardUrl: string
+    processUrls: ProvisionedDatabase['processUrls']
     redisUrl: string
     redisClusterUrls: string[]
   }
@@ -22,12 +29,13 @@ export default async function setup(project: TestProject) {
     startRedis(),
     startRedisCluster({ masters: 3 }),
   ])
-  const { ownerUrl, appUrl, dashboardUrl } = await provisionDatabase(postgres, TEMPLATE_DATABASE)
+  const { ownerUrl, appUrl, dashboardUrl, processUrls } = await provisionDatabase(postgres, TEMPLATE_DATABASE)
   await migrate(ownerUrl, SCHEMA)
   project.provide('superuserUrl', postgres.superuserUrl)
   project.provide('ownerUrl', ownerUrl)
   project.provide('appUrl', appUrl)
   project.provide('dashboardUrl', dashboardUrl)
+  project.provide('processUrls', processUrls)
   project.provide('redisUrl', redis.url)
   project.provide('redisClusterUrls', cluster.urls)
   return () => Promise.all([postgres.stop(), redis.stop(), cluster.stop()])

@@ -40,7 +40,7 @@ export async function openSoundInstallation() {
       for (const statement of statements) await client.query(statement)
     }, superuserUrl)
 
-  const { ownerUrl, appUrl, dashboardUrl } = await provisionDatabase(postgres, 'shopwire')
+  const { ownerUrl, appUrl, dashboardUrl, processUrls } = await provisionDatabase(postgres, 'shopwire')
   await migrate(ownerUrl, SCHEMA)
   await encrypt(join(postgres.dir, 'data'), certificate)
   await asRoot(`alter system set ssl = on`, `alter system set archive_command = 'true'`, ...ARCHIVE_ONE)
@@ -87,6 +87,7 @@ export async function openSoundInstallation() {
     redis,
     authority,
     ownerUrl,
+    processUrls,
     superuserUrl,
     /** Of this machine, and not the loopback one; undefined where there is no network. */
     address,

@@ -19,4 +19,4 @@ end
 $$;
 
 revoke execute on function admission_memory_check from public;
-grant execute on function admission_memory_check to shopwire_app;
+grant execute on function admission_memory_check to shopwire_app, shopwire_api_rights, shopwire_operator_rights;

@@ -146,4 +146,4 @@ end
 $$;
 
 revoke execute on function admit from public;
-grant execute on function admit to shopwire_app;
+grant execute on function admit to shopwire_app, shopwire_api_rights;

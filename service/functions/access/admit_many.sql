@@ -129,4 +129,4 @@ end
 $$;
 
 revoke execute on function admit_many from public;
-grant execute on function admit_many to shopwire_app;
+grant execute on function admit_many to shopwire_app, shopwire_api_rights;

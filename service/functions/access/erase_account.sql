@@ -73,4 +73,4 @@ end
 $$;
 
 revoke execute on function erase_account from public;
-grant execute on function erase_account to shopwire_app;
+grant execute on function erase_account to shopwire_app, shopwire_operator_rights;

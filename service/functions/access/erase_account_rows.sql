@@ -52,4 +52,4 @@ end
 $$;
 
 revoke execute on function erase_account_rows from public;
-grant execute on function erase_account_rows to shopwire_app;
+grant execute on function erase_account_rows to shopwire_app, shopwire_operator_rights;

@@ -20,4 +20,4 @@ end
 $$;
 
 revoke execute on function purge_nonces from public;
-grant execute on function purge_nonces to shopwire_app;
+grant execute on function purge_nonces to shopwire_app, shopwire_api_rights;

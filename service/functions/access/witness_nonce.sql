@@ -24,4 +24,4 @@ end
 $$;
 
 revoke execute on function witness_nonce from public;
-grant execute on function witness_nonce to shopwire_app;
+grant execute on function witness_nonce to shopwire_app, shopwire_api_rights;

@@ -10,4 +10,4 @@ language sql as $$
 $$;
 
 revoke execute on function witness_refusal from public;
-grant execute on function witness_refusal to shopwire_app;
+grant execute on function witness_refusal to shopwire_app, shopwire_api_rights;

@@ -26,4 +26,4 @@ language sql stable as $$
 $$;
 
 revoke execute on function price_cart from public;
-grant execute on function price_cart to shopwire_app, shopwire_dashboard;
+grant execute on function price_cart to shopwire_app, shopwire_dashboard, shopwire_api_rights, shopwire_operator_rights, shopwire_functions;

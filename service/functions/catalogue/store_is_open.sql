@@ -19,4 +19,4 @@ end
 $$;
 
 revoke execute on function store_is_open from public;
-grant execute on function store_is_open to shopwire_app, shopwire_dashboard;
+grant execute on function store_is_open to shopwire_app, shopwire_dashboard, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_functions;

@@ -40,4 +40,4 @@ end
 $$;
 
 revoke execute on function delete_old_evidence from public;
-grant execute on function delete_old_evidence to shopwire_app;
+grant execute on function delete_old_evidence to shopwire_app, shopwire_worker_rights;

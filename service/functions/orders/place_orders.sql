@@ -11,6 +11,9 @@ create or replace function place_orders(
   out details text[]
 )
 language plpgsql
+-- Sells with the rights of its owner: its callers cannot write an order, a balance or a transfer themselves.
+security definer
+set search_path = pg_catalog, public, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 declare
@@ -186,4 +189,5 @@ end
 $$;
 
 revoke execute on function place_orders from public;
-grant execute on function place_orders to shopwire_app;
+grant execute on function place_orders to shopwire_app, shopwire_api_rights;
+alter function place_orders owner to shopwire_functions;

@@ -23,4 +23,4 @@ end
 $$;
 
 revoke execute on function database_is_confirmed from public;
-grant execute on function database_is_confirmed to shopwire_app, shopwire_dashboard;
+grant execute on function database_is_confirmed to shopwire_app, shopwire_dashboard, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_functions;

@@ -17,4 +17,4 @@ end
 $$;
 
 revoke execute on function database_start from public;
-grant execute on function database_start to shopwire_app, shopwire_dashboard;
+grant execute on function database_start to shopwire_app, shopwire_dashboard, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_functions;

@@ -29,4 +29,4 @@ as $$
 $$;
 
 revoke execute on function oldest_snapshot from public;
-grant execute on function oldest_snapshot to shopwire_app;
+grant execute on function oldest_snapshot to shopwire_app, shopwire_worker_rights, shopwire_operator_rights;

@@ -12,4 +12,4 @@ end
 $$;
 
 revoke execute on function present_timeline from public;
-grant execute on function present_timeline to shopwire_app, shopwire_dashboard;
+grant execute on function present_timeline to shopwire_app, shopwire_dashboard, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_functions;

@@ -17,4 +17,4 @@ end
 $$;
 
 revoke execute on function probe_writes from public;
-grant execute on function probe_writes to shopwire_app, shopwire_dashboard;
+grant execute on function probe_writes to shopwire_app, shopwire_dashboard, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights;

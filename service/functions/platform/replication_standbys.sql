@@ -19,4 +19,4 @@ as $$
 $$;
 
 revoke execute on function replication_standbys from public;
-grant execute on function replication_standbys to shopwire_app;
+grant execute on function replication_standbys to shopwire_app, shopwire_worker_rights, shopwire_operator_rights;

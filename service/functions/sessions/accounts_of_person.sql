@@ -15,4 +15,4 @@ as $$
 $$;
 
 revoke execute on function accounts_of_person from public;
-grant execute on function accounts_of_person to shopwire_app, shopwire_dashboard;
+grant execute on function accounts_of_person to shopwire_app, shopwire_dashboard, shopwire_operator_rights;

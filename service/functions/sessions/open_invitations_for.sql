@@ -16,4 +16,4 @@ as $$
 $$;
 
 revoke execute on function open_invitations_for from public;
-grant execute on function open_invitations_for to shopwire_app, shopwire_dashboard;
+grant execute on function open_invitations_for to shopwire_app, shopwire_dashboard, shopwire_operator_rights;

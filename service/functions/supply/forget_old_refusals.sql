@@ -28,4 +28,4 @@ end
 $$;
 
 revoke execute on function forget_old_refusals from public;
-grant execute on function forget_old_refusals to shopwire_app;
+grant execute on function forget_old_refusals to shopwire_app, shopwire_worker_rights;

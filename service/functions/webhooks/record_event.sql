@@ -32,4 +32,4 @@ end
 $$;
 
 revoke execute on function record_event from public;
-grant execute on function record_event to shopwire_app, shopwire_dashboard;
+grant execute on function record_event to shopwire_app, shopwire_dashboard, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_functions;

@@ -78,7 +78,10 @@ async function storeCheck(
   return (await selectCheck(db, kek_id)) as Check
 }
 
-/** True when nothing is sealed under this id yet, or when the key opens one of the values that are. */
+/**
+ * True when nothing is sealed under this id yet, or when the key opens one of the values that are. A role that may not read the values
+ * leaves it to a process that may.
+ */
 async function opensWhatIsThere(
   db: Db,
   keyring: Keyring,
@@ -87,6 +90,11 @@ async function opensWhatIsThere(
 ): Promise<boolean> {
   let isEmpty = true
   for (const { table, keys, column, bindingOf } of sealedColumns) {
+    if (!(await mayRead(db, table, `${column}_sealed`))) {
+      const text = `select 1 as one from ${table} where ${column}_kek_id = $1 limit 1`
+      if (!(await db.maybeOne(statement(text, [kek_id])))) continue
+      throw new Unavailable('key check', new Error(`no worker or operator has used the key ${kek_id} yet`))
+    }
     const text =
       `select ${keys.join(', ')}, ${column}_sealed as sealed from ${table} ` +
       `where ${column}_kek_id = $1 limit ${ROWS_TRIED_PER_COLUMN}`
@@ -96,6 +104,12 @@ async function opensWhatIsThere(
     }
   }
   return isEmpty
+}
+
+async function mayRead(db: Queryable, table: string, column: string): Promise<boolean> {
+  const { may } = await db.one<{ may: boolean }>(sql`
+    select has_column_privilege(${table}, ${column}, 'select') as may`)
+  return may
 }
 
 async function openOrNothing(keyring: Keyring, sealed: Buffer, binding: RowBinding) {

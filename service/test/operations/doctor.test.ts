@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { startPostgres } from '@shopwire/engines'
+import pg from 'pg'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { DEVELOPMENT_ENCRYPTION_KEY } from '../../src/config.ts'
 import { runDoctor } from '../../src/doctor-wiring.ts'
@@ -165,7 +166,7 @@ const PLANTS: readonly Plant[] = [
   {
     item: 'database-role',
     found: /is superuser/,
-    fix: /in role shopwire_app/,
+    fix: /in role shopwire_operator_rights/,
     sql: ['alter role shopwire_api superuser'],
     undo: ['alter role shopwire_api nosuperuser'],
   },
@@ -478,3 +479,20 @@ function expectNamed(results: readonly CheckResult[], { item, state = 'failed', 
   expect(result.found).toMatch(found)
   expect(result.fix).toMatch(fix)
 }
+
+test('an API whose login has the rights of all processes is a warning that says how to take them; one with its own is not', async () => {
+  const signInAs = async (connectionString: string) => {
+    const client = new pg.Client({ connectionString, application_name: 'shopwire-api' })
+    await client.connect()
+    onTestFinished(() => client.end())
+  }
+  const processRoles = async () => (await examine({})).find(({ id }) => id === 'process-roles')
+  await signInAs(sound.processUrls.api)
+  expect(await processRoles()).toMatchObject({ state: 'ok' })
+  await signInAs(String(sound.env.SHOPWIRE_DATABASE_URL))
+  expect(await processRoles()).toMatchObject({
+    state: 'warning',
+    found: expect.stringContaining('shopwire-api signs in as shopwire_api'),
+    fix: expect.stringContaining('revoke shopwire_app from shopwire_api'),
+  })
+})

@@ -72,7 +72,7 @@ export const DATABASE_CHECKS: readonly Check[] = [
     group: 'PostgreSQL',
     title: 'The programs use a role that can neither change the schema nor the books',
     why: 'The role of the programs may not update or delete transfers, audit rows and sold links. An owner or a superuser may.',
-    fix: "create role shopwire_api login password '…' in role shopwire_app; and that role in SHOPWIRE_DATABASE_URL.",
+    fix: "create role shopwire_operator login password '…' in role shopwire_operator_rights; and that role in SHOPWIRE_DATABASE_URL.",
     async examine(about) {
       const facts = await about.database()
       const rights = [
@@ -86,6 +86,19 @@ export const DATABASE_CHECKS: readonly Check[] = [
       return rights.length === 0
         ? ok(`${facts.role} has no such right`)
         : failed(`${facts.role} ${rights.join(', ')}`)
+    },
+  },
+  {
+    id: 'process-roles',
+    group: 'PostgreSQL',
+    title: 'API and worker have database roles of their own',
+    why: "With the API's own role nobody can move money, change keys or write audit rows; with the role that all processes share, an intruder in the API can do all of it.",
+    fix: 'A login for each process, as docs/database-roles.md says; then: grant shopwire_api_rights to shopwire_api; revoke shopwire_app from shopwire_api.',
+    async examine(about) {
+      const { wide_logins } = await about.database()
+      if (wide_logins.length === 0) return ok('no API or worker that runs now can do more than it needs')
+      const named = wide_logins.map(({ process, role }) => `${process} signs in as ${role}`)
+      return warning(`${named.join(', ')}, which may do what only other processes have to`)
     },
   },
   {

@@ -13,6 +13,8 @@ export interface DatabaseFacts {
   readonly may_create_tables: boolean
   readonly owns_tables: number
   readonly dashboard_role: { readonly is_superuser: boolean; readonly sees_everything: boolean } | null
+  /** Running processes whose login may do what only another process has to. */
+  readonly wide_logins: readonly { readonly process: string; readonly role: string }[]
   readonly uses_tls: boolean
   readonly encoding: string
   readonly settings: Readonly<Record<SettingName, string>>
@@ -70,6 +72,16 @@ export async function readDatabaseFacts(
                                      'sees_everything', d.rolbypassrls or pg_has_role(d.oid, r.oid, 'member'))
               from pg_roles d
              where d.rolname = ${dashboardRole ?? null}) as dashboard_role,
+           (select coalesce(json_agg(json_build_object('process', s.application_name, 'role', s.rolname)
+                                     order by s.application_name, s.rolname), '[]')
+              from (select distinct a.application_name, l.rolname
+                      from pg_stat_activity a
+                      join pg_roles l on l.oid = a.usesysid
+                     where a.datname = current_database()
+                       and (a.application_name = 'shopwire-api'
+                              and has_table_privilege(l.oid, to_regclass('transfers'), 'insert')
+                            or a.application_name = 'shopwire-worker'
+                              and has_table_privilege(l.oid, to_regclass('api_keys'), 'insert'))) s) as wide_logins,
            coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as uses_tls,
            current_setting('server_encoding') as encoding,
            (select json_object_agg(name, current_setting(name, true))

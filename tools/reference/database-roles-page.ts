@@ -1,0 +1,92 @@
+import { readFileSync } from 'node:fs'
+
+/** In the order of the columns. */
+const ROLES = ['api', 'dashboard', 'worker', 'operator', 'readonly', 'functions'] as const
+
+/** docs/database-roles.md: the introduction by hand, the table from service/rights. */
+export function databaseRolesPage(): string {
+  const rights = ROLES.map(readRights)
+  const tables = [...new Set(rights.flatMap(({ tables }) => [...tables.keys()]))].sort()
+  const functions = [...new Set(rights.flatMap(({ functions }) => functions))].sort()
+  return [
+    '<!-- Made by "npm run generate" from service/rights and tools/reference/database-roles-page.ts; do not edit. -->',
+    ...INTRODUCTION,
+    '## What each role may do',
+    '',
+    '"(n)" means: on n columns only; `service/rights/` in the repository names them.',
+    '',
+    row(['Table', ...ROLES]),
+    row(['---', ...ROLES.map(() => '---')]),
+    ...tables.map((table) => row([`\`${table}\``, ...rights.map(({ tables }) => tables.get(table) ?? '')])),
+    '',
+    '## What each role may call',
+    '',
+    row(['Function', ...ROLES]),
+    row(['---', ...ROLES.map(() => '---')]),
+    ...functions.map((name) =>
+      row([`\`${name}\``, ...rights.map(({ functions }) => (functions.includes(name) ? 'yes' : ''))]),
+    ),
+    '',
+  ].join('\n')
+}
+
+const INTRODUCTION = [
+  '# Database roles',
+  '',
+  'Each process signs in to PostgreSQL with a login of its own that belongs to one role, so whoever gets hold of one process cannot do what the others',
+  'do. With the login of the API nobody can credit a balance, write a transfer or an order, make, revive or widen a key, write an audit row, or read',
+  'links in stock, webhook secrets and mail: PostgreSQL refuses with `42501`. Orders are placed by two functions whose owner, `shopwire_functions`, has',
+  'no login ([decision 0045](decisions/0045-role-per-process.md)).',
+  '',
+  '| Process | Role | Its login goes to |',
+  '|---|---|---|',
+  '| API | `shopwire_api_rights` | `SHOPWIRE_DATABASE_URL` of the API processes |',
+  '| worker | `shopwire_worker_rights` | `SHOPWIRE_DATABASE_URL` of the workers |',
+  '| `shopwire-admin` | `shopwire_operator_rights` | `SHOPWIRE_DATABASE_URL` where operators work |',
+  '| dashboard | `shopwire_dashboard` | `SHOPWIRE_DASHBOARD_DATABASE_URL` |',
+  '| reports, support | `shopwire_readonly_rights` | your own tools |',
+  '| `shopwire-admin migrate` | the owner of the database | `SHOPWIRE_DATABASE_OWNER_URL` |',
+  '| API and worker in one process (`service/bin/all.ts`), and installations before these roles | `shopwire_app`: API, worker and operator together | `SHOPWIRE_DATABASE_URL` |',
+  '',
+  'After `shopwire-admin migrate`, as a superuser:',
+  '',
+  '```sql',
+  "create role shopwire_worker login password '…' in role shopwire_worker_rights;",
+  "create role shopwire_operator login password '…' in role shopwire_operator_rights;",
+  "create role shopwire_readonly login password '…' in role shopwire_readonly_rights;",
+  '```',
+  '',
+  'Give the workers and the operators their URLs and restart the workers. When nothing but the API signs in as `shopwire_api` any more, take the rights of',
+  'the others from it. Running API processes go on; PostgreSQL applies it to their next statement:',
+  '',
+  '```sql',
+  'grant shopwire_api_rights to shopwire_api;',
+  'revoke shopwire_app from shopwire_api;',
+  '```',
+  '',
+  'To go back to a release without these roles: `grant shopwire_app to shopwire_api, shopwire_worker, shopwire_operator;`.',
+  '',
+  'Every cell below is tried by a test, with a login of that role: what is listed works, everything else is refused. Row-level security narrows some of',
+  'them further: the dashboard sees the account of the person who is signed in; the API adds events of the type `test` and jobs of the queue `deliver` only;',
+  'nobody writes an audit row in the name of another kind of actor.',
+  '',
+]
+
+function readRights(role: string): { tables: Map<string, string>; functions: string[] } {
+  const lines = readFileSync(`service/rights/${role}.txt`, 'utf8').split('\n')
+  const called = lines.find((line) => line.startsWith('call: '))
+  return {
+    functions: called?.slice('call: '.length).split(', ') ?? [],
+    tables: new Map(
+      lines
+        .map((line) => /^(\w+) +(.*)$/.exec(line))
+        .filter((found) => found !== null)
+        .map(([, table = '', rights = '']) => [
+          table,
+          rights.replace(/ \(([^)]*)\)/g, (_, columns: string) => ` (${columns.split(', ').length})`),
+        ]),
+    ),
+  }
+}
+
+const row = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
