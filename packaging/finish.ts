@@ -9,6 +9,7 @@ export interface Manifest {
   readonly version: string
   readonly description: string
   readonly license: string
+  readonly repository?: { readonly type: string; readonly url: string }
   readonly exports: Readonly<Record<string, string>>
   readonly dependencies?: Readonly<Record<string, string>>
   readonly optionalDependencies?: Readonly<Record<string, string>>
@@ -28,11 +29,14 @@ export async function finishPackage(
   modules: Iterable<string>,
 ): Promise<void> {
   const { name, version, description, license } = await readManifest(folder)
+  // npm compares it with where the package was built, and refuses provenance that does not fit.
+  const { repository } = await readManifest(join(import.meta.dirname, '..'))
   const published = {
     name,
     version,
     description,
     license,
+    ...(repository && { repository }),
     ...fields,
     type: 'module',
     publishConfig: { access: 'public', provenance: true },

@@ -25,30 +25,33 @@ import {
 /**
  * Makes a release of what .changeset describes: one version for everything, its section in CHANGELOG.md, and in `.data/release/<version>` the
  * packages, the context of the image and the chart. Publishes nothing; the last lines say how. `--dry-run` works on a copy of the tree.
+ * `--pack` packs the version that was made before, once it is committed.
  */
 const PACKAGES = ['sdk', 'cli', 'emulator'] as const
 const ROOT = join(import.meta.dirname, '..')
 const NOT_IN_CONTEXT = ['node_modules', '.data', '.git', 'dist', '.site', '*.tsbuildinfo']
 
 const { values } = parseArgs({
-  options: { 'dry-run': { type: 'boolean' }, out: { type: 'string', default: join(ROOT, '.data/release') } },
+  options: {
+    'dry-run': { type: 'boolean' },
+    pack: { type: 'boolean' },
+    out: { type: 'string', default: join(ROOT, '.data/release') },
+  },
 })
 try {
-  await (values['dry-run'] ? releaseCopy(values.out) : release(values.out))
+  if (values.pack) await pack(values.out, await madeVersion())
+  else if (values['dry-run']) await releaseCopy(values.out)
+  else await pack(values.out, await raiseVersion())
 } catch (error) {
   process.stderr.write(`release: ${(error as Error).message}\n`)
   process.exitCode = 1
 }
 
-async function release(out: string): Promise<void> {
+async function raiseVersion(): Promise<string> {
   oneVersion(await versionsIn(ROOT))
-  const changesets = await Promise.all(
-    (await readdir(join(ROOT, '.changeset')))
-      .filter((name) => name.endsWith('.md') && name !== 'README.md')
-      .map(async (name) => readChangeset(name, await readFile(join(ROOT, '.changeset', name), 'utf8'))),
-  )
+  const changesets = await readChangesets()
   if (changesets.length === 0) throw new Error('.changeset describes no change. Run "npx changeset" first.')
-  const releases = JSON.parse(await readFile(join(ROOT, 'packaging/releases.json'), 'utf8')) as Release[]
+  const releases = await readReleases()
   const former = releases.at(-1)
   const heads = await readHeads()
   const added = heads.slice(former?.schema ?? 0)
@@ -67,8 +70,25 @@ async function release(out: string): Promise<void> {
     'packaging/releases.json',
     () => `${JSON.stringify([...releases, { version, schema: heads.length }], null, 2)}\n`,
   )
-  oneVersion(await versionsIn(ROOT))
+  return oneVersion(await versionsIn(ROOT))
+}
 
+/** Throws when the tree is not exactly that of a release. */
+async function madeVersion(): Promise<string> {
+  const version = oneVersion(await versionsIn(ROOT))
+  const [open] = await readChangesets()
+  if (open)
+    throw new Error(
+      `.changeset/${open.name} is not in version ${version}. Run "npm run release" and commit what it changes first.`,
+    )
+  if ((await readReleases()).at(-1)?.version !== version)
+    throw new Error(
+      `packaging/releases.json does not end with ${version}: it was not made by "npm run release".`,
+    )
+  return version
+}
+
+async function pack(out: string, version: string): Promise<void> {
   const folder = join(out, version)
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })
@@ -173,6 +193,19 @@ async function packChart(folder: string, version: string): Promise<string[]> {
   const name = `shopwire-chart-${version}.tgz`
   await run('tar', ['-czf', join(folder, name), 'shopwire'], charts)
   return [name]
+}
+
+async function readChangesets() {
+  const names = await readdir(join(ROOT, '.changeset'))
+  return Promise.all(
+    names
+      .filter((name) => name.endsWith('.md') && name !== 'README.md')
+      .map(async (name) => readChangeset(name, await readFile(join(ROOT, '.changeset', name), 'utf8'))),
+  )
+}
+
+async function readReleases(): Promise<Release[]> {
+  return JSON.parse(await readFile(join(ROOT, 'packaging/releases.json'), 'utf8'))
 }
 
 async function readHeads() {

@@ -44,6 +44,7 @@ const SELF_HOSTING = [
   'sizing',
   'backups',
   'upgrading',
+  'supply-chain',
   'availability',
   'privacy',
 ]
