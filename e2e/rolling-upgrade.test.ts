@@ -1,8 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
+import { get } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createAuthority, freePort, freePorts, until } from '@shopwire/engines'
@@ -37,6 +40,7 @@ const ALONE_MS = 20_000
 const SLOWER_MAX = 2
 const LINKS = 30_000
 const POOLED_SHARE = 5
+const DASHBOARD = 'dashboard.shop.test'
 const DEPLOY = fileURLToPath(new URL('../deploy/', import.meta.url))
 
 let system: System
@@ -131,6 +135,7 @@ async function startProcesses(): Promise<void> {
   manager = await startServiceManager(at('current/usr/local/bin/shopwire'), at('bin'), units)
   for (const unit of units.keys()) manager.start(unit)
   ;[httpsPort = 0, statePort = 0] = await freePorts(2)
+  const dashboard = await system.startDashboard({ SHOPWIRE_DASHBOARD_ORIGIN: `https://${DASHBOARD}` })
   authority = await createAuthority()
   ca = await readFile(authority.file, 'utf8')
   const { cert, key } = await authority.issue('IP:127.0.0.1')
@@ -141,6 +146,9 @@ async function startProcesses(): Promise<void> {
       HAPROXY_BIND: `127.0.0.1:${httpsPort}`,
       HAPROXY_CERTIFICATE: at('certificate.pem'),
       HAPROXY_STATE_PORT: String(statePort),
+      HAPROXY_DASHBOARD_HOST: DASHBOARD,
+      HAPROXY_DASHBOARD: String(dashboard.port),
+      HAPROXY_DASHBOARD_HEALTH: new URL(dashboard.healthUrl).port,
       ...Object.fromEntries(
         apiPorts.flatMap((port, n) => [
           [`HAPROXY_API_${n + 1}`, String(port)],
@@ -266,6 +274,17 @@ test('through HAProxy the raw target and the body arrive as signed, and the addr
       `select client_address from orders where idempotency_key = '${order.idempotency_key}'`,
     ),
   ).toBe('127.0.0.2')
+})
+
+test('through HAProxy the dashboard has a host name of its own, and every other name is the API', async () => {
+  const titleAt = async (host: string) => {
+    const asked = get({ host: '127.0.0.1', port: httpsPort, path: '/', ca, servername: '', headers: { host } })
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+    return /<title>(.*)<\/title>/.exec(await text(answer))?.[1]
+  }
+  await expect.poll(() => titleAt(DASHBOARD)).toContain('Shopwire')
+  expect(await titleAt(`${DASHBOARD}:443`)).toContain('Shopwire')
+  expect(await titleAt('api.shop.test')).toBeUndefined()
 })
 
 test('a release whose processes do not start: everything goes back, and the script exits with 1', {
