@@ -20,7 +20,7 @@ test('the files of the image sell, deliver and serve dashboard and docs in one p
   const folder = await temporaryFolder(context)
   await mkdir(join(folder, 'portal'))
   await writeFile(join(folder, 'portal/index.html'), '<title>Docs</title>')
-  await writeFile(join(folder, 'portal/.built-from.json'), '{"packages":["vue@3.5.45"],"prebuilt":[]}')
+  await writeFile(join(folder, 'portal/.built-from.json'), '{"packages":["vue@3.5.45"]}')
   await run(process.execPath, [ASSEMBLE, join(folder, 'root'), '--docs', join(folder, 'portal')])
   const app = join(folder, 'root/app')
   await expectWholeSbom(app)
@@ -178,6 +178,12 @@ async function expectWholeSbom(app: string): Promise<void> {
   expect([...new Set(missing)]).toEqual([])
   // Nothing of what only builds and tests.
   for (const name of ['vitest', 'typescript', '@biomejs/biome']) expect(listed).not.toContain(name)
+  const licences = await readFile(join(app, 'THIRD-PARTY-LICENSES.txt'), 'utf8')
+  const named = [...licences.matchAll(/^(\S+@\S+): \S/gm)].map(([, id]) => id)
+  const components = sbom.components.map(
+    (one: { name: string; version: string }) => `${one.name}@${one.version}`,
+  )
+  expect(named.sort()).toEqual([...new Set(components)].sort())
   for (const path of ['web/dist', 'docs'])
     expect(await readdir(join(app, path))).not.toContain('.built-from.json')
 }
