@@ -76,7 +76,7 @@ async function isAllowed(client: pg.Client, statement: string): Promise<boolean>
   }
 }
 
-describe('a role can do what service/rights says and nothing else', () => {
+describe('threat 70: a role can do what service/rights says and nothing else', () => {
   test.each(Object.keys(ROLES) as RoleName[])('%s: every column of every table', async (role) => {
     const rights = readRights(role)
     const tables = new Set(columns.map(({ table }) => table))

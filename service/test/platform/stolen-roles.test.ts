@@ -86,7 +86,7 @@ describe.each(['api', 'dashboard'] as const)(
   },
 )
 
-describe('with the database role of the API in the hands of an intruder', () => {
+describe('threat 70: with the database role of the API in the hands of an intruder', () => {
   test('no audit row is written at all', async () => {
     await expect(
       asIntruder(
