@@ -278,7 +278,14 @@ test('through HAProxy the raw target and the body arrive as signed, and the addr
 
 test('through HAProxy the dashboard has a host name of its own, and every other name is the API', async () => {
   const titleAt = async (host: string) => {
-    const asked = get({ host: '127.0.0.1', port: httpsPort, path: '/', ca, servername: '', headers: { host } })
+    const asked = get({
+      host: '127.0.0.1',
+      port: httpsPort,
+      path: '/',
+      ca,
+      servername: '',
+      headers: { host },
+    })
     const [answer] = (await once(asked, 'response')) as [IncomingMessage]
     return /<title>(.*)<\/title>/.exec(await text(answer))?.[1]
   }
