@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict'
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { BASE_PATH } from '@shopwire/contract'
 import { until } from '@shopwire/engines'
 import { newItem, newLinks, operatorBy, signedHeaders } from '@shopwire/harness'
 import { attempt } from './command.ts'
-import type { Engine } from './engine.ts'
-import { IMAGES } from './engine.ts'
+import { type Engine, IMAGES } from './engine.ts'
 import type { Given } from './image.ts'
 import { writeBlock } from './page.ts'
 import { FOLDERS, ROOT, WORK } from './root-folders.ts'
@@ -19,7 +17,6 @@ const UNITS = ['shopwire-api@8080', 'shopwire-worker@1', 'shopwire-dashboard'] a
 /** What systemd needs beyond the engine's default; a privileged container would get far more. */
 const CAPABILITIES = ['SYS_ADMIN', 'SYS_PTRACE', 'DAC_READ_SEARCH']
 const SOON_MS = 60_000
-const AGAIN_MS = 500
 const SECRETS = ['owner_url', 'database_url', 'dashboard_url', 'encryption_keys']
 
 /**
@@ -118,16 +115,18 @@ async function startMachine(store: Store): Promise<void> {
   const folders = ['/run', '/run/lock', '/tmp'].flatMap((path) => ['--tmpfs', path])
   const options = ['--detach', '--name', MACHINE, '--cgroupns', 'private', '--network', network]
   await docker('run', ...options, ...capabilities, ...open, ...folders, IMAGE)
-  const deadlineMs = performance.now() + SOON_MS
-  for (;;) {
-    const { stdout } = await attempt('docker', ['exec', MACHINE, 'systemctl', 'is-system-running'], {
-      env: store.engine.env,
-    })
-    if (/running|degraded/.test(stdout)) return
-    if (performance.now() > deadlineMs)
-      throw new Error(`systemd does not come up: ${stdout}${await docker('logs', MACHINE)}`)
-    await sleep(AGAIN_MS)
-  }
+  let shown = ''
+  await until(
+    async () => {
+      const asked = ['exec', MACHINE, 'systemctl', 'is-system-running']
+      shown = (await attempt('docker', asked, { env: store.engine.env })).stdout
+      return /running|degraded/.test(shown)
+    },
+    SOON_MS,
+    () => `systemd does not come up: ${shown}`,
+  ).catch(async (error: Error) => {
+    throw new Error(`${error.message}\n${await docker('logs', MACHINE)}`)
+  })
 }
 
 async function scoresOf({ docker }: Engine): Promise<[string, string][]> {
@@ -195,11 +194,11 @@ async function sell({ docker, env }: Engine): Promise<void> {
     `${BASE_PATH}/orders`,
     JSON.stringify({ idempotency_key: 'sold-by-units', items: [{ id: item.id, qty: 1 }] }),
   )
-  const deadlineMs = performance.now() + SOON_MS
-  while ((await ask('GET', `${BASE_PATH}/orders/${id}`)).status !== 'delivered') {
-    if (performance.now() > deadlineMs) throw new Error(`${id} is not delivered by the worker's unit`)
-    await sleep(AGAIN_MS)
-  }
+  await until(
+    async () => (await ask('GET', `${BASE_PATH}/orders/${id}`)).status === 'delivered',
+    SOON_MS,
+    () => `${id} is not delivered by the worker's unit`,
+  )
   const page = await (await fetch(`http://${address}:8100/`)).text()
   assert.match(page, /Shopwire/)
 }
