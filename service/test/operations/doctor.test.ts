@@ -37,8 +37,8 @@ afterAll(async () => {
   await Promise.all([sound?.close(), badServer?.stop()])
 })
 
-/** The tests have no standby, may run as root, and on a PostgreSQL whose initdb makes no checksums by default. */
-const ALWAYS_WARNED = new Set(['synchronous-standby', 'not-root', 'checksums'])
+/** The tests have no standby, may run as root, with core dumps, and on a PostgreSQL whose initdb makes no checksums by default. */
+const ALWAYS_WARNED = new Set(['synchronous-standby', 'not-root', 'checksums', 'core-dumps'])
 
 test('a sound installation has no item that failed, and warnings of nothing but the machine of the tests', async () => {
   await sound.workerReports()
@@ -137,6 +137,13 @@ const PLANTS: readonly Plant[] = [
     found: /root/,
     fix: /User=shopwire/,
     replaced: { machine: () => ({ ...readMachineFacts(), isRoot: true }) },
+  },
+  {
+    item: 'core-dumps',
+    state: 'warning',
+    found: /core dumps are on/,
+    fix: /LimitCORE=0/,
+    replaced: { machine: () => ({ ...readMachineFacts(), coreMax: Number.POSITIVE_INFINITY }) },
   },
   {
     item: 'metrics-not-public',

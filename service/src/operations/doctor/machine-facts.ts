@@ -10,6 +10,8 @@ export interface MachineFacts {
   readonly isContainer: boolean
   /** Node raises its own limit to the highest that it may have; this one. */
   readonly filesMax: number | undefined
+  /** Bytes of memory that a crash may write to a file. */
+  readonly coreMax: number | undefined
   readonly publicAddresses: readonly string[]
   folder(path: string): FolderFacts
   /** Permission bits; undefined when there is no such file. */
@@ -29,7 +31,8 @@ export function readMachineFacts(): MachineFacts {
     node: process.versions.node,
     isRoot: process.getuid?.() === 0,
     isContainer: CONTAINER_MARKS.some((path) => existsSync(path)),
-    filesMax: readFilesMax(),
+    filesMax: readLimit('Max open files', 'hard'),
+    coreMax: readLimit('Max core file size', 'soft'),
     publicAddresses: Object.values(networkInterfaces())
       .flatMap((addresses) => addresses ?? [])
       .map(({ address }) => address)
@@ -47,10 +50,12 @@ export function readMachineFacts(): MachineFacts {
 }
 
 /** Undefined where there is no /proc. */
-function readFilesMax(): number | undefined {
+function readLimit(name: string, which: 'soft' | 'hard'): number | undefined {
   if (!existsSync('/proc/self/limits')) return undefined
-  const [, most] = /^Max open files\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
-  return most === undefined || most === 'unlimited' ? Number.POSITIVE_INFINITY : Number(most)
+  const line = new RegExp(`^${name}\\s+(\\S+)\\s+(\\S+)`, 'm')
+  const [, soft, hard] = line.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
+  const limit = which === 'soft' ? soft : hard
+  return limit === undefined || limit === 'unlimited' ? Number.POSITIVE_INFINITY : Number(limit)
 }
 
 function isWritable(path: string): boolean {

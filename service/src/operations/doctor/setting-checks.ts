@@ -147,6 +147,18 @@ export const SETTING_CHECKS: readonly Check[] = [
     },
   },
   {
+    id: 'core-dumps',
+    group: 'Machine',
+    title: 'A crash writes no core dump',
+    why: 'It holds the memory of the process: encryption keys, API secrets and links, in a file that outlives it.',
+    fix: 'LimitCORE=0 in the systemd unit, `ulimit -c 0` in a shell; the shopwire command of a release does so by itself. Where a program collects the dumps of the whole machine (`|` in /proc/sys/kernel/core_pattern), switch it off there too.',
+    examine(about) {
+      const { coreMax } = about.machine()
+      if (coreMax === undefined) return notApplicable('this system does not say')
+      return coreMax === 0 ? ok('switched off') : warning('core dumps are on for this process')
+    },
+  },
+  {
     id: 'metrics-not-public',
     group: 'Network',
     title: 'Metrics and health are not on a public address',
