@@ -1,5 +1,14 @@
-import { newEncryptionKey, runProgram, START_MS_MAX, type System, startSystem } from '@shopwire/harness'
+import {
+  newEncryptionKey,
+  runProgram,
+  START_MS_MAX,
+  type System,
+  sign,
+  startKms,
+  startSystem,
+} from '@shopwire/harness'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { exchange } from './support/connection.ts'
 import { openShop } from './support/shop.ts'
 
 const ANY_PORT = { SHOPWIRE_PORT: '0', SHOPWIRE_HEALTH_PORT: '0' }
@@ -86,4 +95,48 @@ test('rewrap continues past values that cannot be decrypted, names their rows, a
     details: { rewrapped: printed.rewrapped, unopened: 2 },
   })
   await shop.close()
+})
+
+test('with a key of AWS KMS every program asks KMS at its start and never again; one that gets no key does not start', async ({
+  onTestFinished,
+}) => {
+  const kms = await startKms()
+  kms.createKey('shopwire')
+  const newKey = ['encryption', 'new-key', 'cloud', '--aws-kms', 'alias/shopwire']
+  const made = await runProgram('admin', newKey, kms.settings)
+  expect(made).toMatchObject({ code: 0, stdout: expect.stringMatching(/^cloud:aws-kms:arn:aws:kms:\S+\n$/) })
+  const entry = made.stdout.trim()
+  const cloud = await startSystem({
+    admission: 'postgres',
+    postgres: system.postgres,
+    databaseName: 'cloud',
+    settings: { ...kms.settings, SHOPWIRE_LOG_LEVEL: 'debug', SHOPWIRE_ENCRYPTION_KEYS: entry },
+  })
+  onTestFinished(() => cloud.stop())
+  const { key } = await cloud.createAccount()
+  const processes = [...cloud.apis, await cloud.startWorker(), await cloud.startDashboard()]
+  // One for the new key; then API, the command that made a key, worker and dashboard.
+  expect(kms.asked.map(({ operation }) => operation)).toEqual([
+    'GenerateDataKeyWithoutPlaintext',
+    ...Array.from({ length: 4 }, () => 'Decrypt'),
+  ])
+  expect(await cloud.admin('encryption', 'status')).toEqual({
+    keys: [{ id: 'cloud', secrets: 3, configured: true, active: true }],
+  })
+
+  kms.misbehave({ error: 'AccessDeniedException' })
+  const refused = await runProgram('worker', [], { ...cloud.settings, ...ANY_PORT })
+  expect(refused).toMatchObject({
+    code: 2,
+    stdout: expect.stringContaining('Allow kms:Decrypt on arn:aws:kms:'),
+  })
+  await kms.close()
+  expect((await exchange(cloud.ports[0] ?? 0, sign(key, 'GET', '/v1/ping').bytes)).status).toBe(200)
+  const unreachable = await runProgram('api', [], { ...cloud.settings, ...ANY_PORT })
+  expect(unreachable).toMatchObject({ code: 1, stdout: expect.stringContaining('(ECONNREFUSED, Decrypt)') })
+  expect(unreachable.stdout).not.toContain('"ready"')
+  const printed = [refused, unreachable, await cloud.runAdmin('config')].map((p) => p.stdout + p.stderr)
+  for (const text of [...printed, ...processes.map((process) => process.logs())]) {
+    for (const secret of [...kms.secrets, entry]) expect(text).not.toContain(secret)
+  }
 })

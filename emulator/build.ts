@@ -13,9 +13,13 @@ import { NODE_MIN } from './src/arguments.ts'
 const here = import.meta.dirname
 const { modules, plugin } = rememberModules()
 const service = join(here, '../service')
-/** The emulator can use neither Redis nor cards, so their packages would be installed for nothing. */
+/** The emulator uses neither Redis nor cards nor AWS, so their packages would be installed for nothing. */
 const LEFT_OUT: readonly (readonly [RegExp, string])[] = [
   [/admission-redis\.ts$/, 'export const redisAdmission = () => { throw new Error("not in the emulator") }'],
+  [
+    /platform\/aws-kms\.ts$/,
+    'export const openWithKms = () => { throw new Error("not in the emulator") }; export const createWithKms = openWithKms',
+  ],
   [
     /funding\/stripe\.ts$/,
     'export const stripeProvider = () => { throw new Error("not in the emulator") }; export const stripeEvents = stripeProvider',
@@ -103,7 +107,7 @@ async function dependencies(): Promise<Record<string, string>> {
   ])
   const all: Record<string, string> = { ...ofService.dependencies, ...ofContract.dependencies }
   const isUsed = ([name]: [string, string]) =>
-    !name.startsWith('@shopwire/') && !['commander', 'ioredis'].includes(name)
+    !name.startsWith('@shopwire/') && !['@aws-sdk/client-kms', 'commander', 'ioredis'].includes(name)
   return Object.fromEntries(
     Object.entries(all)
       .filter(isUsed)

@@ -40,6 +40,7 @@ const SELF_HOSTING = [
   'install',
   'kubernetes',
   'tls-and-proxies',
+  'encryption-keys',
   'checklist',
   'sizing',
   'backups',

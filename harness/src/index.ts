@@ -2,6 +2,7 @@ export { ageMemory } from './admission-memory.ts'
 export { type BackupRig, openBackupRig } from './backup-rig.ts'
 export { type Item, newItem, newLinks } from './goods.ts'
 export { type HttpServer, startHttpServer } from './http-server.ts'
+export { type KmsFault, type KmsServer, startKms } from './kms.ts'
 export {
   type AccountOptions,
   type AdminCommand,

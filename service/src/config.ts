@@ -3,6 +3,7 @@ import { isAbsolute, join } from 'node:path'
 import { z } from 'zod'
 import { clusterUrlsProblem } from './access/redis-urls.ts'
 import { isServiceLink, OTHER_SETTINGS } from './other-settings.ts'
+import { type KekEntry, parseKekEntry } from './platform/kek-providers.ts'
 
 /**
  * The only module that reads the environment. Every variable may be given as NAME_FILE instead, the path of a file that holds the
@@ -17,7 +18,7 @@ export type DashboardConfig = Omit<Config, 'SHOPWIRE_DATABASE_URL'> & {
 }
 
 export interface EncryptionKeys {
-  readonly keys: ReadonlyMap<string, Buffer>
+  readonly keys: ReadonlyMap<string, KekEntry>
   readonly activeId: string
 }
 
@@ -121,7 +122,9 @@ const schema = z.object({
     .describe('longest wait for Redis before the caller gets 503'),
   SHOPWIRE_ENCRYPTION_KEYS: z
     .string()
-    .describe('key-encryption keys as id:base64, separated by commas; 32 bytes each'),
+    .describe(
+      'key-encryption keys, separated by commas: `id:base64` of 32 bytes, `id:file:/path` of a file with that, or `id:aws-kms:…` as `shopwire-admin encryption new-key` prints it',
+    ),
   SHOPWIRE_ENCRYPTION_KEY_ACTIVE: z
     .string()
     .optional()
@@ -645,20 +648,17 @@ function describeIssue(issue: z.core.$ZodIssue, given: Record<string, string>): 
 }
 
 function readEncryptionKeys(given: Record<string, string>, problems: string[]): EncryptionKeys | undefined {
-  const text = given.SHOPWIRE_ENCRYPTION_KEYS
-  if (text === undefined) return undefined
-  const keys = new Map<string, Buffer>()
-  for (const [n, entry] of text.split(',').entries()) {
-    const [, id, encoded] = /^([a-z0-9][a-z0-9._-]{0,63}):([A-Za-z0-9+/]+={0,2})$/.exec(entry.trim()) ?? []
-    const key = Buffer.from(encoded ?? '', 'base64')
-    if (!id || key.length !== KEY_BYTES) {
-      problems.push(
-        `SHOPWIRE_ENCRYPTION_KEYS: entry ${n + 1} is not id:base64 of ${KEY_BYTES} bytes (try: openssl rand -base64 32)`,
-      )
-    } else if (keys.has(id)) {
-      problems.push(`SHOPWIRE_ENCRYPTION_KEYS: the id "${id}" is used twice`)
+  const entries = given.SHOPWIRE_ENCRYPTION_KEYS
+  if (entries === undefined) return undefined
+  const keys = new Map<string, KekEntry>()
+  for (const [n, text] of entries.split(',').entries()) {
+    const entry = parseKekEntry(text.trim())
+    if ('problem' in entry) {
+      problems.push(`SHOPWIRE_ENCRYPTION_KEYS: entry ${n + 1} ${entry.problem}`)
+    } else if (keys.has(entry.id)) {
+      problems.push(`SHOPWIRE_ENCRYPTION_KEYS: the id "${entry.id}" is used twice`)
     } else {
-      keys.set(id, key)
+      keys.set(entry.id, entry)
     }
   }
   const activeId = given.SHOPWIRE_ENCRYPTION_KEY_ACTIVE ?? [...keys.keys()][0]

@@ -10,7 +10,14 @@ import { SEALED_COLUMNS } from './operations/sealed-columns.ts'
 import { JournalMismatch } from './orders/keep-position.ts'
 import { type Db, openDatabase, sql } from './platform/db.ts'
 import type { Timer } from './platform/durations.ts'
-import { type Keyring, localKeks, openKeyring, WrongEncryptionKey } from './platform/encryption.ts'
+import {
+  KekNotObtained,
+  type Keyring,
+  localKeks,
+  openKeyring,
+  WrongEncryptionKey,
+} from './platform/encryption.ts'
+import { askForKeks } from './platform/kek-providers.ts'
 import { verifyEncryptionKeys } from './platform/key-checks.ts'
 import type { Log } from './platform/log.ts'
 import type { BatchedCall, Metrics } from './platform/metrics.ts'
@@ -152,6 +159,10 @@ export async function untilAnswered(
         log.fatal({ kek_id: error.kek_id }, error.message)
         process.exit(2)
       }
+      if (error instanceof KekNotObtained) {
+        log.fatal({ kek_id: error.kek_id }, error.message)
+        process.exit(error.mayPass ? 1 : 2)
+      }
       if (error instanceof JournalMismatch) {
         log.fatal(error.message)
         process.exit(2)
@@ -205,8 +216,9 @@ export function openDatabaseFrom(
   )
 }
 
-export function openKeyringFrom(config: Pick<Config, 'encryption'>): Keyring {
-  return openKeyring(localKeks(config.encryption.keys, config.encryption.activeId))
+/** The one way in which every program gets its encryption keys. Their providers are asked when a key is first used: by the checks below. */
+export function openKeyringFrom({ encryption }: Pick<Config, 'encryption'>): Keyring {
+  return openKeyring(localKeks(askForKeks(encryption.keys), encryption.activeId))
 }
 
 /** Has to run before anything is sealed or opened: a wrong key under a known id would seal values that cannot be opened. */

@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
+import { createKek } from '../platform/kek-providers.ts'
 import type { UnopenedRow } from '../platform/rewrap.ts'
 import type { CommandContext } from './command-context.ts'
 import { parseLimit } from './parse.ts'
@@ -34,9 +34,18 @@ export function maintenanceCommands(program: Command, context: CommandContext): 
       'a name for it, such as 2026-11',
       `k${new Date().toISOString().slice(0, 10).replaceAll('-', '')}`,
     )
-    .description('print a fresh key for SHOPWIRE_ENCRYPTION_KEYS')
-    .action((id: string, _options, command: Command) => {
-      const entry = `${id}:${randomBytes(32).toString('base64')}`
+    .addOption(
+      new Option('--file <path>', 'write it to a new file that only you can read').conflicts('awsKms'),
+    )
+    .option('--aws-kms <key>', 'let AWS KMS make it: ARN, id or alias of a KMS key')
+    .description('print a fresh entry for SHOPWIRE_ENCRYPTION_KEYS')
+    .action(async (id: string, { file, awsKms }: NewKeyOptions, command: Command) => {
+      const entry =
+        awsKms !== undefined
+          ? await createKek(id, 'aws-kms', awsKms)
+          : file !== undefined
+            ? await createKek(id, 'file', file)
+            : await createKek(id, 'setting')
       print(command, context, { entry }, () => entry)
     })
 
@@ -138,6 +147,11 @@ export function maintenanceCommands(program: Command, context: CommandContext): 
         ),
       )
     })
+}
+
+interface NewKeyOptions {
+  readonly file?: string
+  readonly awsKms?: string
 }
 
 /** The most rows that cannot be decrypted that the JSON output lists. */

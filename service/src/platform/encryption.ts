@@ -29,8 +29,8 @@ export interface RowBinding {
   readonly row_id: string
 }
 
-/** Wraps and unwraps data keys. Local keys today; a cloud KMS or Vault can implement the same two calls. */
-export interface KekProvider {
+/** The key-encryption keys that this process holds. They wrap and unwrap data keys. */
+export interface Keks {
   readonly activeId: string
   readonly ids: readonly string[]
   wrap(kekId: string, dataKey: Buffer, context: Buffer): Promise<Buffer>
@@ -65,23 +65,39 @@ export class KekMissing extends Error {
   }
 }
 
+/** A provider did not give a key. The message says why and what to do; it never contains keys or credentials. */
+export class KekNotObtained extends Error {
+  override readonly name = 'KekNotObtained'
+  readonly kek_id: string
+  readonly why: string
+  /** The next start may succeed: the provider did not answer. */
+  readonly mayPass: boolean
+
+  constructor(kek_id: string, why: string, mayPass = false) {
+    super(`The encryption key "${kek_id}" of SHOPWIRE_ENCRYPTION_KEYS cannot be used: ${why}`)
+    this.kek_id = kek_id
+    this.why = why
+    this.mayPass = mayPass
+  }
+}
+
 const FORMAT = 1
 const KEY_BYTES = 32
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-export function openKeyring(provider: KekProvider): Keyring {
+export function openKeyring(keks: Keks): Keyring {
   async function wrapped(dataKey: Buffer, body: Buffer, context: Buffer, kek_id: string): Promise<Sealed> {
-    const key = await provider.wrap(kek_id, dataKey, context)
+    const key = await keks.wrap(kek_id, dataKey, context)
     const head = Buffer.from([FORMAT, kek_id.length])
     const keyLength = Buffer.alloc(2)
     keyLength.writeUInt16BE(key.length)
     return { bytes: Buffer.concat([head, Buffer.from(kek_id, 'ascii'), keyLength, key, body]), kek_id }
   }
   return {
-    activeKekId: provider.activeId,
-    kekIds: provider.ids,
-    async seal(plain, boundTo, kekId = provider.activeId) {
+    activeKekId: keks.activeId,
+    kekIds: keks.ids,
+    async seal(plain, boundTo, kekId = keks.activeId) {
       const context = contextBytes(boundTo)
       const dataKey = randomBytes(KEY_BYTES)
       const body = encrypt(createSecretKey(dataKey), Buffer.from(plain, 'utf8'), context)
@@ -90,31 +106,54 @@ export function openKeyring(provider: KekProvider): Keyring {
     async open(sealed, boundTo) {
       const context = contextBytes(boundTo)
       const { kekId, key, body } = split(sealed)
-      const dataKey = await provider.unwrap(kekId, key, context)
+      const dataKey = await keks.unwrap(kekId, key, context)
       return decrypt(createSecretKey(dataKey), body, context).toString('utf8')
     },
     async rewrap(sealed, boundTo) {
       const context = contextBytes(boundTo)
       const { kekId, key, body } = split(sealed)
-      return wrapped(await provider.unwrap(kekId, key, context), body, context, provider.activeId)
+      return wrapped(await keks.unwrap(kekId, key, context), body, context, keks.activeId)
     },
   }
 }
 
-/** KEKs from the configuration. The active one seals new values; all of them open existing ones. */
-export function localKeks(keks: ReadonlyMap<string, Buffer>, activeId: string): KekProvider {
-  const keys = new Map([...keks].map(([id, bytes]) => [id, createSecretKey(bytes)]))
+/** Asks a provider for a key, when it is first needed. */
+export type AskForKek = () => Promise<Buffer>
+
+/**
+ * The active key seals new values; all of them open existing ones. A provider is asked once for each key: from then on nothing leaves the
+ * process.
+ */
+export function localKeks(keks: ReadonlyMap<string, Buffer | AskForKek>, activeId: string): Keks {
+  const held = new Map<string, KeyObject | Promise<KeyObject>>()
+  const hold = (id: string) => {
+    const source = keks.get(id)
+    if (!source) throw new KekMissing(id)
+    if (typeof source !== 'function') return createSecretKey(source)
+    return source().then(
+      (bytes) => {
+        const key = createSecretKey(bytes)
+        bytes.fill(0)
+        held.set(id, key)
+        return key
+      },
+      (error: unknown) => {
+        held.delete(id)
+        throw error
+      },
+    )
+  }
   const kek = (id: string) => {
-    const key = keys.get(id)
-    if (!key) throw new KekMissing(id)
+    const key = held.get(id) ?? hold(id)
+    held.set(id, key)
     return key
   }
-  kek(activeId)
+  if (!keks.has(activeId)) throw new KekMissing(activeId)
   return {
     activeId,
-    ids: [...keys.keys()],
-    wrap: async (kekId, dataKey, context) => encrypt(kek(kekId), dataKey, context),
-    unwrap: async (kekId, wrapped, context) => decrypt(kek(kekId), wrapped, context),
+    ids: [...keks.keys()],
+    wrap: async (kekId, dataKey, context) => encrypt(await kek(kekId), dataKey, context),
+    unwrap: async (kekId, wrapped, context) => decrypt(await kek(kekId), wrapped, context),
   }
 }
 

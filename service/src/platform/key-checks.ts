@@ -1,5 +1,5 @@
 import { type Db, type Queryable, sql, statement } from './db.ts'
-import { type Keyring, type RowBinding, WrongEncryptionKey } from './encryption.ts'
+import { KekNotObtained, type Keyring, type RowBinding, WrongEncryptionKey } from './encryption.ts'
 import type { SealedColumn } from './rewrap.ts'
 import { Unavailable } from './trouble.ts'
 
@@ -117,7 +117,7 @@ async function openOrNothing(keyring: Keyring, sealed: Buffer, binding: RowBindi
     return await keyring.open(sealed, binding)
   } catch (error) {
     // The key provider did not answer, which does not mean that the key is wrong.
-    if (error instanceof Unavailable) throw error
+    if (error instanceof Unavailable || error instanceof KekNotObtained) throw error
     return undefined
   }
 }

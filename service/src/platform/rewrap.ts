@@ -1,5 +1,5 @@
 import { type Db, statement } from './db.ts'
-import { type Keyring, type RowBinding, WrongEncryptionKey } from './encryption.ts'
+import { KekNotObtained, type Keyring, type RowBinding, WrongEncryptionKey } from './encryption.ts'
 import { Unavailable } from './trouble.ts'
 
 /** A column of sealed values: `<column>_sealed` and `<column>_kek_id`, in rows identified by their key columns. */
@@ -70,7 +70,8 @@ async function rewrapOrNothing(keyring: Keyring, value: Buffer, binding: RowBind
     return await keyring.rewrap(value, binding)
   } catch (error) {
     // The key provider did not answer, which does not mean that the row is damaged.
-    if (error instanceof Unavailable || error instanceof WrongEncryptionKey) throw error
+    const isOfKeys = error instanceof KekNotObtained || error instanceof WrongEncryptionKey
+    if (error instanceof Unavailable || isOfKeys) throw error
     return undefined
   }
 }
