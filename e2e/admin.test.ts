@@ -147,8 +147,8 @@ test('database, encryption and configuration commands succeed, with text and JSO
 
   expect(await ask('encryption', 'new-key')).toMatch(/^k\d{8}:[A-Za-z0-9+/]{43}=\n$/)
   expect((await askJson('encryption', 'new-key', 'mine')).entry).toMatch(/^mine:[A-Za-z0-9+/]{43}=$/)
-  expect(await act('encryption', 'rewrap')).toBe('0 secrets re-wrapped; all are under "e2e" now.\n')
-  expect(await actJson('encryption', 'rewrap')).toMatchObject({ rewrapped: 0, active: 'e2e', unopened: 0 })
+  expect(await act('encryption', 're-encrypt')).toBe('0 secrets re-encrypted; all are under "e2e" now.\n')
+  expect(await actJson('encryption', 're-encrypt')).toMatchObject({ re_encrypted: 0, active: 'e2e', left: 0 })
 })
 
 test('the audit log lists actor, action and target, newest first', async () => {

@@ -59,7 +59,7 @@ test('keys create is refused and creates no key when a known key id has another 
   expect((await admin('keys', 'revoke', key.id)).code).toBe(0)
 })
 
-test('rewrap continues past values that cannot be decrypted, names their rows, and exits with 1', async () => {
+test('re-encrypt continues past values that cannot be decrypted, names their rows, and exits with 1', async () => {
   const shop = await openShop(system)
   const [item = ''] = await shop.sell(100)
   await shop.stock(item, 300)
@@ -76,7 +76,7 @@ test('rewrap continues past values that cannot be decrypted, names their rows, a
 
   const next = newEncryptionKey('next')
   const rotated = { ...system.settings, SHOPWIRE_ENCRYPTION_KEYS: `${next},${current}` }
-  const ended = await runProgram('admin', ['encryption', 'rewrap', '--json'], rotated)
+  const ended = await runProgram('admin', ['encryption', 're-encrypt', '--json'], rotated)
   expect(ended.code).toBe(1)
   expect(ended.stderr).toContain(
     `does not open: pool_links (item_id=${item}, id=${damaged}), sealed under "e2e"`,
@@ -84,15 +84,15 @@ test('rewrap continues past values that cannot be decrypted, names their rows, a
   expect(ended.stderr).toContain('does not open: suppliers (name=acme), sealed under "gone"')
   expect(ended.stderr).toContain('2 values could not be opened')
   const printed = JSON.parse(ended.stdout)
-  expect(printed).toMatchObject({ active: 'next', unopened: 2 })
+  expect(printed).toMatchObject({ active: 'next', unopened: 2, left: 2 })
   expect(printed.rows).toHaveLength(2)
   expect(await system.query('select link_kek_id, count(*) from pool_links group by 1 order by 1')).toBe(
     'e2e|1\nnext|299',
   )
   const { actions } = await system.admin('audit', '--target', 'next')
   expect(actions[0]).toMatchObject({
-    action: 'encryption.rewrap',
-    details: { rewrapped: printed.rewrapped, unopened: 2 },
+    action: 'encryption.re-encrypt',
+    details: { re_encrypted: printed.re_encrypted, unopened: 2 },
   })
   await shop.close()
 })

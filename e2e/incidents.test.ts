@@ -233,24 +233,43 @@ test('clock-wrong: /status and doctor name the clock, and are content when it is
   expect(await page.run('prove')).not.toContain('The clocks')
 })
 
-test('encryption-key: a leaked key is replaced and can be removed; a lost one is named until it is put back', async () => {
+test('leaked-encryption-key: all is encrypted anew under another key, the old one can be removed, and what was exposed is replaced', async () => {
   const old = system.settings.SHOPWIRE_ENCRYPTION_KEYS ?? ''
-  const before = await open('encryption-key', {})
+  const buyer = await shop.openBuyer(5_000)
+  const order = await deliver(buyer, pooled)
+  const endpoint = JSON.stringify({ url: receiver.url })
+  expect((await exchange(port(), sign(buyer.key, 'POST', '/v1/webhook', endpoint).bytes)).status).toBe(200)
+  const variables = { ACCOUNT: buyer.account_id, KEY: buyer.key.id }
+  const before = await open('leaked-encryption-key', variables)
   await before.run('first')
   const [, made = ''] = /(replacement:\S+)/.exec(await before.run('new')) ?? []
-  const both = { SHOPWIRE_ENCRYPTION_KEYS: `${old},${made}`, SHOPWIRE_ENCRYPTION_KEY_ACTIVE: 'replacement' }
-  await restartWith(both)
-  const page = await open('encryption-key', {})
-  expect(await page.run('repair')).toMatch(/e2e +0 +can be removed/)
+  await restartWith({
+    SHOPWIRE_ENCRYPTION_KEYS: `${old},${made}`,
+    SHOPWIRE_ENCRYPTION_KEY_ACTIVE: 'replacement',
+  })
+  const page = await open('leaked-encryption-key', variables)
+  expect(await page.run('repair')).toMatch(/all are under "replacement" now[\s\S]*e2e +0 +can be removed/)
   await restartWith({ SHOPWIRE_ENCRYPTION_KEYS: made })
-  const buyer = await shop.openBuyer(5_000)
-  expect((await deliver(buyer, pooled)).links).toHaveLength(1)
+  const after = await open('leaked-encryption-key', variables)
+  expect((await buyer.readOrder(port(), order.id)).links).toEqual(order.links)
+  const [, id = '', secret = ''] = /Key +(\S+)\nSecret +(\S+)/.exec(await after.run('exposed')) ?? []
+  expect((await exchange(port(), sign(buyer.key, 'GET', '/v1/ping').bytes)).status).toBe(401)
+  expect((await exchange(port(), sign({ id, secret }, 'GET', '/v1/ping').bytes)).status).toBe(200)
+  const proof = await after.run('prove')
+  expect(proof).toMatch(/replacement +\d+ +active[\s\S]*encryption\.re-encrypt[\s\S]*All \d+ rules hold/)
+  expect(proof).not.toContain('e2e ')
+})
 
-  const lost = await open('encryption-key', { SHOPWIRE_ENCRYPTION_KEYS: newEncryptionKey('replacement') })
-  expect(await lost.run('restored')).toMatch(/FAILED +The encryption keys.*"replacement".*does not match/)
+test('encryption-key: a lost key is named until it is put back', async () => {
+  const [id = ''] = (system.settings.SHOPWIRE_ENCRYPTION_KEYS ?? '').split(':')
+  const lost = await open('encryption-key', { SHOPWIRE_ENCRYPTION_KEYS: newEncryptionKey(id) })
+  await lost.run('first')
+  expect(await lost.run('restored')).toMatch(
+    new RegExp(`FAILED +The encryption keys.*"${id}".*does not match`),
+  )
   const found = await open('encryption-key', {})
   expect(await found.run('restored')).not.toContain('The encryption keys')
-  expect(await found.run('prove')).toMatch(/replacement +\d+ +active[\s\S]*All \d+ rules hold/)
+  expect(await found.run('prove')).toMatch(/\d+ +active[\s\S]*All \d+ rules hold/)
 })
 
 // The last one: it takes the database away.

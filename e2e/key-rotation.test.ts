@@ -1,9 +1,24 @@
-import { newEncryptionKey, type System, sign, startSystem } from '@shopwire/harness'
+import { until } from '@shopwire/engines'
+import {
+  capture,
+  limitless,
+  newEncryptionKey,
+  type System,
+  sign,
+  spawnProgram,
+  startSystem,
+  type WorkerProcess,
+} from '@shopwire/harness'
 import { expect, test } from 'vitest'
+import { newOrder } from './support/buyer.ts'
 import { exchange } from './support/connection.ts'
 import { startLoad, tally } from './support/load.ts'
+import { openShop } from './support/shop.ts'
 
-test('threat 65: the encryption key is rotated under load, one process after the other, and no call fails', async ({
+const LINKS = 3_000
+const SOON_MS = 60_000
+
+test('threat 65: a new encryption key under load, one process after the other, values re-encrypted by a command that is killed and run again: no call fails', async ({
   annotate,
   onTestFinished,
 }) => {
@@ -11,52 +26,78 @@ test('threat 65: the encryption key is rotated under load, one process after the
   const system = await startSystem({
     admission: 'postgres',
     apis: 2,
-    settings: {
-      SHOPWIRE_ENCRYPTION_KEYS: old,
-      SHOPWIRE_REQUESTS_PER_MINUTE: '1000000',
-      SHOPWIRE_SHUTDOWN_DELAY_MS: '1500',
-    },
+    settings: { ...limitless, SHOPWIRE_ENCRYPTION_KEYS: old, SHOPWIRE_SHUTDOWN_DELAY_MS: '1500' },
   })
   onTestFinished(() => system.stop())
-  const { account_id, key } = await system.createAccount()
-  const ping = () => sign(key, 'GET', '/v1/ping')
+  const worker = await system.startWorker()
+  const shop = await openShop(system)
+  onTestFinished(() => shop.close())
+  const [item = ''] = await shop.sell(1)
+  await shop.stock(item, LINKS)
+  const buyer = await shop.openBuyer(100_000)
+  const [port = 0] = system.ports
+  const { body } = await buyer.settle(port, newOrder({ id: item }))
+  const first = () => buyer.readOrder(port, body.id)
+  await until(
+    async () => (await first()).status === 'delivered',
+    SOON_MS,
+    () => 'the first order is not delivered',
+  )
+  const { links } = await first()
+
+  let sent = 0
   const load = startLoad({
     ports: system.ports,
     connectionsPerPort: 2,
-    request: ping,
+    pauseMs: () => 10,
+    // Reads links, buys some, and signs: by values under either key.
+    request() {
+      sent += 1
+      if (sent % 2 === 0) return sign(buyer.key, 'GET', `/v1/orders/${body.id}`)
+      return sign(buyer.key, 'POST', '/v1/orders', JSON.stringify(newOrder({ id: item })))
+    },
   })
-  const allServe = async () => {
-    for (const port of system.ports) expect((await exchange(port, ping().bytes)).status).toBe(200)
-  }
-  await allServe()
 
-  await rollOver(system, `${next},${old}`)
-  await allServe()
-  expect(await system.admin('encryption', 'rewrap')).toMatchObject({
-    rewrapped: 1,
-    active: 'b',
-    unopened: 0,
-  })
-  await rollOver(system, next)
-  await allServe()
+  await rollOver(system, worker, `${old},${next}`)
+  await rollOver(system, worker, `${next},${old}`)
+  const killed = spawnProgram('admin', ['encryption', 're-encrypt'], operatorSettings(system))
+  const printed = capture(killed, 'stderr')
+  await until(
+    async () => printed().includes('pool_links: '),
+    SOON_MS,
+    () => `no progress: ${printed()}`,
+  )
+  killed.kill('SIGKILL')
+  const { keys: halfway } = await system.admin('encryption', 'status')
+  for (const { secrets } of halfway) expect(secrets).toBeGreaterThan(0)
+  expect(await system.admin('encryption', 're-encrypt')).toMatchObject({ active: 'b', unopened: 0, left: 0 })
+  await rollOver(system, worker, next)
 
   const outcomes = await load.stop()
-  await annotate(JSON.stringify({ ...tally(outcomes), lost: load.lost() }))
-  expect(tally(outcomes)).toEqual({ '200': outcomes.length })
+  await annotate(JSON.stringify({ ...tally(outcomes), lost: load.lost(), halfway }))
+  expect(Object.keys(tally(outcomes)).sort()).toEqual(['200', '201'])
   expect(load.lost()).toBe(0)
+  expect(await first()).toMatchObject({ status: 'delivered', links })
   // Keys made from now on are sealed under the new one, and nothing needs the old one.
-  await system.createKey(account_id)
-  expect(await system.admin('encryption', 'status')).toEqual({
-    keys: [{ id: 'b', secrets: 2, configured: true, active: true }],
-  })
+  await system.createKey(buyer.account_id)
+  const { keys } = await system.admin('encryption', 'status')
+  expect(keys).toEqual([{ id: 'b', secrets: expect.any(Number), configured: true, active: true }])
+  for (const each of system.ports)
+    expect((await exchange(each, sign(buyer.key, 'GET', '/v1/ping').bytes)).status).toBe(200)
+  expect((await system.admin('verify')).violations ?? []).toEqual([])
+})
+
+const operatorSettings = (system: System) => ({
+  ...system.settings,
+  SHOPWIRE_DATABASE_URL: system.database.processUrls.operator,
 })
 
 /** As an operator would: one process at a time, each asked to stop in good order. */
-async function rollOver(system: System, keys: string): Promise<void> {
+async function rollOver(system: System, worker: WorkerProcess, keys: string): Promise<void> {
   const changed = { SHOPWIRE_ENCRYPTION_KEYS: keys }
-  for (const api of system.apis) {
-    expect(await api.kill('SIGTERM')).toBe(0)
-    await api.start(changed)
+  for (const process of [...system.apis, worker]) {
+    expect(await process.kill('SIGTERM')).toBe(0)
+    await process.start(changed)
   }
   system.settings = { ...system.settings, ...changed }
 }

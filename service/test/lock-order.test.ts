@@ -337,7 +337,7 @@ test('every transaction locks rows in the documented order, and every locking st
         'new',
       ),
     ),
-  ).rewrapSecrets({ onUnopened() {} })
+  ).reEncryptSecrets({ onUnopened() {} })
   await supplier.close()
   await database.close()
 

@@ -2,7 +2,7 @@ import { scopes as allScopes, type Scope } from '@shopwire/contract'
 import type { Queryable, Tx } from '../platform/db.ts'
 import type { Keyring, RowBinding } from '../platform/encryption.ts'
 import { newOpaqueId, newSecret } from '../platform/ids.ts'
-import type { SealedColumn } from '../platform/rewrap.ts'
+import type { SealedColumn } from '../platform/re-encrypt.ts'
 import { refuse } from '../platform/trouble.ts'
 import { assertName, assertOpen, getAccount, NAME_LENGTH_MAX } from './account.ts'
 import {
@@ -141,7 +141,7 @@ export function openSecret(keyring: Keyring, key: LiveKeyRow): Promise<string> {
   return keyring.open(key.secret_sealed, secretBinding(key.account_id, key.key_id))
 }
 
-/** For the rewrap command. */
+/** For re-encryption. */
 export const apiKeySecrets: SealedColumn = {
   table: 'api_keys',
   keys: ['account_id', 'id'],

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { createKek } from '../platform/kek-providers.ts'
-import type { UnopenedRow } from '../platform/rewrap.ts'
+import type { UnopenedRow } from '../platform/re-encrypt.ts'
 import type { CommandContext } from './command-context.ts'
 import { parseLimit } from './parse.ts'
 import { day, print, table } from './print.ts'
@@ -72,29 +72,43 @@ export function maintenanceCommands(program: Command, context: CommandContext): 
     })
 
   encryption
-    .command('rewrap')
+    .command('re-encrypt')
+    .alias('rewrap')
     .description(
-      'bring every secret and link under the active key, beside running traffic; then the old key can go',
+      'give every secret and link a new data key under the active key, beside running traffic; then the old key can go',
     )
     .action(async (_options, command: Command) => {
       const active = context.encryptionKeys().activeId
       const rows: UnopenedRow[] = []
-      const { rewrapped, unopened } = await context.operator().rewrapSecrets({
-        onProgress: (done) => context.err(`${done} secrets re-wrapped\n`),
+      let shownMs = Number.NEGATIVE_INFINITY
+      const { re_encrypted, unopened } = await context.operator().reEncryptSecrets({
+        onProgress(table, done) {
+          if (context.nowMs() - shownMs < PROGRESS_EVERY_MS) return
+          shownMs = context.nowMs()
+          context.err(`${table}: ${done} re-encrypted\n`)
+        },
         onUnopened(row) {
           context.err(`does not open: ${describeRow(row)}\n`)
           if (rows.length < UNOPENED_LISTED_MAX) rows.push(row)
         },
       })
-      print(command, context, { rewrapped, active, unopened, rows }, () =>
-        unopened === 0
-          ? `${rewrapped} secrets re-wrapped; all are under "${active}" now.`
-          : `${rewrapped} secrets re-wrapped; ${unopened} do not open and were left as they are.`,
+      const counts = await context.longRunningReads().countSealed()
+      const left = counts.reduce((sum, { kek_id, secrets }) => sum + (kek_id === active ? 0 : secrets), 0)
+      print(command, context, { re_encrypted, active, unopened, left, rows }, () =>
+        left === 0
+          ? `${re_encrypted} secrets re-encrypted; all are under "${active}" now.`
+          : `${re_encrypted} secrets re-encrypted; ${left} are still under another key.`,
       )
       if (unopened > 0) {
         throw new Error(
           `${unopened} values could not be opened; they are named above and left as they are. Where the key is missing, put ` +
             'it back into SHOPWIRE_ENCRYPTION_KEYS and run this again. A value that is damaged has to come from a backup.',
+        )
+      }
+      if (left > 0) {
+        throw new Error(
+          `${left} values came under another key meanwhile: a process still encrypts with it. Restart every process with "${active}" ` +
+            'as the active key, and run this again.',
         )
       }
     })
@@ -154,6 +168,7 @@ interface NewKeyOptions {
   readonly awsKms?: string
 }
 
+const PROGRESS_EVERY_MS = 1_000
 /** The most rows that cannot be decrypted that the JSON output lists. */
 const UNOPENED_LISTED_MAX = 1_000
 
@@ -173,5 +188,5 @@ function stateOf({
 }): string {
   if (!configured) return 'MISSING from SHOPWIRE_ENCRYPTION_KEYS'
   if (active) return 'active'
-  return secrets > 0 ? 'still needed: run encryption rewrap' : 'can be removed'
+  return secrets > 0 ? 'still needed: run encryption re-encrypt' : 'can be removed'
 }

@@ -2,7 +2,7 @@ import type { Notify } from '../funding/notify.ts'
 import { recordAction } from '../platform/audit.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
-import { type RewrapReport, rewrapColumn } from '../platform/rewrap.ts'
+import { type ReEncryptReport, reEncryptColumn } from '../platform/re-encrypt.ts'
 import { createLinkVault } from '../supply/gift-link.ts'
 import type { Journal } from '../supply/journal.ts'
 import { type AccountActionDeps, accountActions } from './account-actions.ts'
@@ -63,23 +63,22 @@ export function createOperator(deps: OperatorDeps, actor: string) {
     ...webhookActions(keyring, act),
 
     /** Continues past rows that cannot be decrypted; the report names each of them. */
-    async rewrapSecrets(report: RewrapReport): Promise<{ rewrapped: number; unopened: number }> {
-      let rewrapped = 0
+    async reEncryptSecrets(report: ReEncryptReport): Promise<{ re_encrypted: number; unopened: number }> {
+      let re_encrypted = 0
       let unopened = 0
       for (const column of SEALED_COLUMNS) {
-        const before = rewrapped
-        rewrapped += await rewrapColumn(db, keyring, column, {
-          onProgress: (done) => report.onProgress?.(before + done),
+        re_encrypted += await reEncryptColumn(db, keyring, column, {
+          ...report,
           onUnopened(row) {
             unopened += 1
             report.onUnopened(row)
           },
         })
       }
-      return act('encryption.rewrap', async () => ({
-        result: { rewrapped, unopened },
+      return act('encryption.re-encrypt', async () => ({
+        result: { re_encrypted, unopened },
         target: keyring.activeKekId,
-        details: { rewrapped, unopened },
+        details: { re_encrypted, unopened },
       }))
     },
   }

@@ -4,7 +4,7 @@ import { assert } from './trouble.ts'
 /**
  * Envelope encryption. Each value has its own data key; the data key is wrapped by a key-encryption key (KEK) that is stored
  * outside the database. Both layers are bound to the row of the value, so a ciphertext moved to another row does not open.
- * Changing the KEK rewrites only the wrapping.
+ * A change of the KEK gives every value a new data key too: whoever had the old KEK may know the old ones.
  */
 export interface Keyring {
   readonly activeKekId: string
@@ -13,8 +13,6 @@ export interface Keyring {
   /** Under the active KEK unless another one is given. */
   seal(plain: string, boundTo: RowBinding, kekId?: string): Promise<Sealed>
   open(sealed: Uint8Array, boundTo: RowBinding): Promise<string>
-  /** Wraps the data key under the active KEK; the value itself is not decrypted. */
-  rewrap(sealed: Uint8Array, boundTo: RowBinding): Promise<Sealed>
 }
 
 export interface Sealed {
@@ -59,7 +57,7 @@ export class KekMissing extends Error {
   constructor(kekId: string) {
     super(
       `A value is sealed under encryption key "${kekId}", which is not configured. ` +
-        'Put it back into SHOPWIRE_ENCRYPTION_KEYS until "shopwire-admin encryption rewrap" has finished.',
+        'Put it back into SHOPWIRE_ENCRYPTION_KEYS until "shopwire-admin encryption re-encrypt" has finished.',
     )
     this.kekId = kekId
   }
@@ -108,11 +106,6 @@ export function openKeyring(keks: Keks): Keyring {
       const { kekId, key, body } = split(sealed)
       const dataKey = await keks.unwrap(kekId, key, context)
       return decrypt(createSecretKey(dataKey), body, context).toString('utf8')
-    },
-    async rewrap(sealed, boundTo) {
-      const context = contextBytes(boundTo)
-      const { kekId, key, body } = split(sealed)
-      return wrapped(await keks.unwrap(kekId, key, context), body, context, keks.activeId)
     },
   }
 }

@@ -1,6 +1,6 @@
 import { type Db, type Queryable, sql, statement } from './db.ts'
 import { KekNotObtained, type Keyring, type RowBinding, WrongEncryptionKey } from './encryption.ts'
-import type { SealedColumn } from './rewrap.ts'
+import type { SealedColumn } from './re-encrypt.ts'
 import { Unavailable } from './trouble.ts'
 
 const CHECK_TEXT = 'shopwire encryption key check'
@@ -48,7 +48,6 @@ export function verifiedKeyring(keyring: Keyring, verify: () => Promise<void>): 
     ...keyring,
     seal: (...args) => once().then(() => keyring.seal(...args)),
     open: (...args) => once().then(() => keyring.open(...args)),
-    rewrap: (...args) => once().then(() => keyring.rewrap(...args)),
   }
 }
 

@@ -4,7 +4,7 @@ import { type Db, type Queryable, sql } from './db.ts'
 import type { Keyring, RowBinding } from './encryption.ts'
 import { newId } from './ids.ts'
 import type { Log } from './log.ts'
-import type { SealedColumn } from './rewrap.ts'
+import type { SealedColumn } from './re-encrypt.ts'
 
 /** A mail in plain text: plain words, at most one link, nothing that reports whether it was opened. */
 export interface Mail {

@@ -1,7 +1,7 @@
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { type Db, sql } from './db.ts'
 import type { Keyring, RowBinding } from './encryption.ts'
-import type { SealedColumn } from './rewrap.ts'
+import type { SealedColumn } from './re-encrypt.ts'
 
 const KEY_BYTES = 32
 

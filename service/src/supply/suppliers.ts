@@ -1,7 +1,7 @@
 import type { Queryable, Tx } from '../platform/db.ts'
 import type { Keyring, RowBinding } from '../platform/encryption.ts'
 import { newSecret } from '../platform/ids.ts'
-import type { SealedColumn } from '../platform/rewrap.ts'
+import type { SealedColumn } from '../platform/re-encrypt.ts'
 import { refuse } from '../platform/trouble.ts'
 import {
   insertSupplier,

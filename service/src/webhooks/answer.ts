@@ -1,6 +1,6 @@
 import type { Keyring, RowBinding } from '../platform/encryption.ts'
 import type { Sent } from '../platform/guarded-client.ts'
-import type { SealedColumn } from '../platform/rewrap.ts'
+import type { SealedColumn } from '../platform/re-encrypt.ts'
 
 /** The start of a receiver's answer, as the account's people see it. */
 export interface AnswerExcerpt {
@@ -61,7 +61,7 @@ export async function openAnswer(
   return JSON.parse(await keyring.open(answer_sealed, answerBinding(key)))
 }
 
-/** For the rewrap command. */
+/** For re-encryption. */
 export const deliveryAnswers: SealedColumn = {
   table: 'delivery_attempts',
   keys: ['account_id', 'event_id', 'endpoint_id', 'round', 'n'],

@@ -9,7 +9,7 @@ import type { Queryable, Tx } from '../platform/db.ts'
 import type { Keyring, RowBinding } from '../platform/encryption.ts'
 import { newId, newSecret } from '../platform/ids.ts'
 import { dropJob } from '../platform/jobs.ts'
-import type { SealedColumn } from '../platform/rewrap.ts'
+import type { SealedColumn } from '../platform/re-encrypt.ts'
 import { Refusal, refuse } from '../platform/trouble.ts'
 import { recordEvent } from './events.ts'
 import {
@@ -135,7 +135,7 @@ export async function endPreviousSecret(tx: Tx, account_id: string, nowMs: numbe
   return (await endPreviousSecrets(tx, account_id, new Date(nowMs))) > 0
 }
 
-/** For the rewrap command. */
+/** For re-encryption. */
 export const webhookSecrets: SealedColumn = {
   table: 'webhook_secrets',
   keys: ['account_id', 'id'],

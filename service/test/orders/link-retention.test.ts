@@ -4,7 +4,7 @@ import { SEALED_COLUMNS } from '../../src/operations/sealed-columns.ts'
 import { ERASE_CHUNK, eraseOldLinks } from '../../src/orders/link-retention.ts'
 import { type Db, sql } from '../../src/platform/db.ts'
 import { localKeks, openKeyring } from '../../src/platform/encryption.ts'
-import { countByKek, rewrapColumn } from '../../src/platform/rewrap.ts'
+import { countByKek, reEncryptColumn } from '../../src/platform/re-encrypt.ts'
 import { orderLinkSecrets } from '../../src/supply/gift-link.ts'
 import { deleteOldEvents } from '../../src/webhooks/retention.ts'
 import { runAdminOn } from '../../testing/admin.ts'
@@ -203,7 +203,7 @@ test('a new encryption key and the count by key leave erased links out', async (
   expect(await isErased(key, order.id)).toBe(true)
   const kept = await buyDelivered(key, 2)
   const unopened: unknown[] = []
-  const done = await rewrapColumn(shop.db, openKeyring(localKeks(keks, 'next')), orderLinkSecrets, {
+  const done = await reEncryptColumn(shop.db, openKeyring(localKeks(keks, 'next')), orderLinkSecrets, {
     onUnopened: (row) => unopened.push(row),
   })
   const [{ links } = { links: -1 }] = await shop.db.many<{ links: number }>(sql`
