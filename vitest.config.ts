@@ -10,6 +10,7 @@ const UNHURRIED = [
   'backups',
   'ci-verdict',
   'conformance',
+  'crash',
   'dashboard',
   'dashboard-screens',
   'dashboard-sign-in',

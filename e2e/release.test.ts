@@ -9,11 +9,16 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const run = (file: string, ...args: string[]) =>
   promisify(execFile)(file, args, { cwd: ROOT, encoding: 'utf8' })
+/** In the environment and in the files of whoever makes the release. */
+const SECRET = 'secret-of-the-release-test'
 let out: string
 let version: string
 beforeAll(async () => {
   out = await mkdtemp(join(tmpdir(), 'shopwire-release-'))
-  await run('npm', 'run', '--silent', 'release', '--', '--dry-run', '--out', out)
+  await promisify(execFile)('npm', ['run', '--silent', 'release', '--', '--dry-run', '--out', out], {
+    cwd: ROOT,
+    env: { ...process.env, SHOPWIRE_ENCRYPTION_KEYS: SECRET, NPM_TOKEN: SECRET },
+  })
   ;[version = ''] = await readdir(out)
 }, 240_000)
 afterAll(() => rm(out, { recursive: true, force: true }))
@@ -43,4 +48,18 @@ test('the dry run makes packages, the context of the image and the chart with on
   expect(
     (await run('git', 'diff', '--name-only', 'HEAD', '--', 'sdk/package.json', 'CHANGELOG.md')).stdout,
   ).toBe('')
+})
+
+test('threat 63: no file of a release contains a secret of the environment it was made in, or a private key', async () => {
+  const archives = (await readdir(join(out, version))).filter((name) => name.endsWith('gz'))
+  expect(archives).toHaveLength(5)
+  for (const name of archives) {
+    const { stdout } = await promisify(execFile)('tar', ['-xzOf', join(out, version, name)], {
+      maxBuffer: 2 ** 28,
+    })
+    expect(stdout.length, name).toBeGreaterThan(1_000)
+    // Its own test names the secret.
+    if (!name.includes('image')) expect(stdout.includes(SECRET), name).toBe(false)
+    expect(/^-----BEGIN (\w+ )?PRIVATE KEY-----$/m.test(stdout), name).toBe(false)
+  }
 })

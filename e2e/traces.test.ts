@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { IncomingHttpHeaders } from 'node:http'
-import { createAuthority, until } from '@shopwire/engines'
+import { until } from '@shopwire/engines'
 import {
   type ApiProcess,
   type Key,
@@ -12,7 +11,6 @@ import {
   type System,
   signedHeaders,
   startApi,
-  startHttpServer,
   startSupplier,
   startSystem,
   startWorker,
@@ -20,10 +18,8 @@ import {
 } from '@shopwire/harness'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ReceivedSpan, startCollector } from './support/collector.ts'
-import { startConnectProxy } from './support/connect-proxy.ts'
+import { PUBLIC_ADDRESS, type PublicReceiver, startPublicReceiver } from './support/public-receiver.ts'
 
-/** A public address, which the proxy leads to the receiver: the SSRF guard has no test mode. */
-const RECEIVER = '93.184.216.34'
 const CALLERS_TRACE = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' }
 const SOON_MS = 60_000
 const ANSWER_MS_MAX = 5_000
@@ -39,7 +35,7 @@ const REPORT_LOADED = `data:text/javascript,${encodeURIComponent(
 )}`
 
 let collector: Awaited<ReturnType<typeof startCollector>>
-let receiver: Awaited<ReturnType<typeof startReceiver>>
+let receiver: PublicReceiver
 let supplier: Awaited<ReturnType<typeof startSupplier>>
 let system: System
 let api: ApiProcess
@@ -48,7 +44,11 @@ const [pooled, made] = [newItem(100), newItem(200)]
 const links = newLinks(20)
 
 beforeAll(async () => {
-  ;[collector, receiver, supplier] = await Promise.all([startCollector(), startReceiver(), startSupplier()])
+  ;[collector, receiver, supplier] = await Promise.all([
+    startCollector(),
+    startPublicReceiver(),
+    startSupplier(),
+  ])
   system = await startSystem({
     admission: 'postgres',
     settings: {
@@ -159,7 +159,7 @@ test('one order is one trace, from the request through supplier and batch to bot
     idempotency_key,
     buyer.key.secret,
     hook.secret,
-    RECEIVER,
+    PUBLIC_ADDRESS,
     new URL(supplier.url).host,
     ...links,
   ]
@@ -286,29 +286,4 @@ function lineOf(process: ServerProcess, id: string, msg: string): Promise<Record
     SOON_MS,
     () => `no line "${msg}" about ${id}`,
   )
-}
-
-/** Takes events over HTTPS, behind a proxy through which its public address is reached, and everything else as it is. */
-async function startReceiver() {
-  const authority = await createAuthority()
-  const arrivals: { headers: IncomingHttpHeaders }[] = []
-  const server = await startHttpServer(
-    (request, response) => {
-      arrivals.push({ headers: request.headers })
-      request.resume().on('end', () => response.writeHead(204).end())
-    },
-    { tls: await authority.issue(`IP:${RECEIVER}`) },
-  )
-  const proxy = await startConnectProxy(RECEIVER, server.port)
-  return {
-    url: `https://${RECEIVER}/hooks`,
-    proxyUrl: proxy.url,
-    authority: authority.file,
-    arrivals,
-    async close() {
-      proxy.close()
-      await server.close()
-      await authority.remove()
-    },
-  }
 }

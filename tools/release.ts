@@ -4,6 +4,7 @@ import { cp, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/pr
 import { join, relative } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import { buildPackage, packInto } from '../packaging/pack.ts'
+import { packContext } from './release/context.ts'
 import {
   describeRelease,
   missingUpgrade,
@@ -29,7 +30,6 @@ import {
  */
 const PACKAGES = ['sdk', 'cli', 'emulator'] as const
 const ROOT = join(import.meta.dirname, '..')
-const NOT_IN_CONTEXT = ['node_modules', '.data', '.git', 'dist', '.site', '*.tsbuildinfo']
 
 const { values } = parseArgs({
   options: {
@@ -94,7 +94,7 @@ async function pack(out: string, version: string): Promise<void> {
   await mkdir(folder, { recursive: true })
   const files = [
     ...(await packPackages(folder)),
-    await packContext(folder, version),
+    await packContext(ROOT, folder, version),
     ...(await packChart(folder, version)),
   ]
   await writeFile(
@@ -176,14 +176,6 @@ async function packPackages(folder: string): Promise<string[]> {
     files.push(relative(folder, (await packInto(folder, name)).path))
   }
   return files
-}
-
-/** The tree of this version, for `docker build`; its label takes the version from the Dockerfile. */
-async function packContext(folder: string, version: string): Promise<string> {
-  const name = `shopwire-image-${version}.tar.gz`
-  const excluded = NOT_IN_CONTEXT.map((pattern) => `--exclude=${pattern}`)
-  await run('tar', ['-czf', join(folder, name), ...excluded, '.'])
-  return name
 }
 
 /** As `helm package` does: the folder of the chart, compressed. */
