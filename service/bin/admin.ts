@@ -16,6 +16,7 @@ import { migrate } from '../src/platform/migrate.ts'
 import { schemaMismatch, schemaMismatchAt } from '../src/platform/schema-version.ts'
 import {
   INVARIANTS,
+  networksOf,
   openAdmissionFrom,
   openDatabaseFrom,
   openKeyringFrom,
@@ -50,7 +51,7 @@ const deps = once((): OperatorDeps => {
     // Loaded only where it is used: one command asks a supplier.
     fetch: async (...asked: Parameters<typeof fetch>) => {
       const { operatorFetch } = await import('../src/platform/operator-fetch.ts')
-      return operatorFetch(config().SHOPWIRE_EGRESS_PROXY)(...asked)
+      return operatorFetch(config().SHOPWIRE_EGRESS_PROXY, networksOf(config()))(...asked)
     },
   }
 })

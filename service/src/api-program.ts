@@ -27,9 +27,11 @@ import type { Step } from './platform/shutdown.ts'
 import type { Tracing } from './platform/tracing.ts'
 import { watchWorkers } from './platform/worker-heartbeats.ts'
 import { createLinkVault } from './supply/gift-link.ts'
+import { checkWebhookUrl } from './webhooks/url-rules.ts'
 import {
   countBatches,
   listening,
+  networksOf,
   openAdmissionFrom,
   openKeyringFrom,
   type UntilAnswered,
@@ -110,7 +112,7 @@ export async function createApi(
       onBatch: countBatches(metrics, 'place_order'),
     }),
     problem,
-    ...(parts.checkUrl && { checkUrl: parts.checkUrl }),
+    checkUrl: parts.checkUrl ?? ((url, account_id) => checkWebhookUrl(url, account_id, networksOf(config))),
   })
   const loop = watchLoopLag()
   const load = createLoadShedding({

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { clusterUrlsProblem } from './access/redis-urls.ts'
 import { isServiceLink, OTHER_SETTINGS } from './other-settings.ts'
 import { type KekEntry, parseKekEntry } from './platform/kek-providers.ts'
+import { objectionToNetwork } from './platform/outbound-networks.ts'
 
 /**
  * The only module that reads the environment. Every variable may be given as NAME_FILE instead, the path of a file that holds the
@@ -47,6 +48,17 @@ const flag = (fallback: 'true' | 'false') =>
     .transform((value) => value === 'true')
 const folder = z.string().refine(isAbsolute, 'must be the absolute path of a folder')
 const postgresUrl = z.string().regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL')
+
+const networkList = z
+  .string()
+  .transform((text) => text.split(',').map((network) => network.trim()))
+  .superRefine((networks, context) => {
+    for (const network of networks) {
+      const objection = objectionToNetwork(network)
+      if (objection !== undefined) context.addIssue({ code: 'custom', message: objection })
+    }
+  })
+  .optional()
 
 /** As OpenTelemetry writes them: `name=value` separated by commas, values URL-encoded. Undefined when it is anything else. */
 function readHeaders(text: string): Record<string, string> | undefined {
@@ -283,6 +295,12 @@ const schema = z.object({
     .describe(
       'HTTP proxy (CONNECT) for webhooks and suppliers, including those in your own network; without it connections are direct',
     ),
+  SHOPWIRE_OUTBOUND_DENY: networkList.describe(
+    'networks that no webhook, supplier, payment provider or sign-in issuer is called in, such as `203.0.113.0/24,2001:db8::/32`',
+  ),
+  SHOPWIRE_OUTBOUND_ALLOW: networkList.describe(
+    'the only networks that webhooks, suppliers, payment provider and sign-in issuer are called in; opens no private one for webhooks',
+  ),
   SHOPWIRE_SMTP_URL: z
     .string()
     .regex(

@@ -24,10 +24,11 @@ import type { Clock } from './platform/clock.ts'
 import type { Db } from './platform/db.ts'
 import type { Keyring } from './platform/encryption.ts'
 import type { Log } from './platform/log.ts'
+import { operatorFetch } from './platform/operator-fetch.ts'
 import { createSessions } from './sessions/index.ts'
 import { createLinkVault } from './supply/gift-link.ts'
 import { checkWebhookUrl } from './webhooks/url-rules.ts'
-import { openAdmissionFrom, VERSION } from './wiring.ts'
+import { networksOf, openAdmissionFrom, VERSION } from './wiring.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
@@ -71,6 +72,7 @@ export async function mountAreas(config: DashboardConfig, { db, clock, keyring, 
     log.warn({ err: error }, 'the catalogue could not be refreshed; it is retried'),
   )
   await catalogue.open()
+  const networks = networksOf(config)
   let opened: Promise<Admission> | undefined
   const shared = {
     db,
@@ -78,7 +80,7 @@ export async function mountAreas(config: DashboardConfig, { db, clock, keyring, 
     log,
     act: createMemberAct(db, clock),
     catalogue,
-    checkUrl: checkWebhookUrl,
+    checkUrl: (url: string, account_id: string) => checkWebhookUrl(url, account_id, networks),
     mailOwners: createMailOwners(keyring),
     vault: createLinkVault(db, keyring),
     installation: { version: VERSION, docs_url: new URL('/docs/', config.SHOPWIRE_API_URL).href },
@@ -131,5 +133,6 @@ function companyFrom(config: DashboardConfig) {
   } = config
   if (!issuer || !client_id || !client_secret || !name || !email_domains) return {}
   const isInsecureAllowed = config.SHOPWIRE_ENV === 'development'
-  return { company: { name, issuer, client_id, client_secret, email_domains, isInsecureAllowed } }
+  const fetch = operatorFetch(config.SHOPWIRE_EGRESS_PROXY, networksOf(config))
+  return { company: { name, issuer, client_id, client_secret, email_domains, isInsecureAllowed, fetch } }
 }

@@ -10,6 +10,7 @@ import type { Keyring } from './platform/encryption.ts'
 import { every, type Repeating } from './platform/every.ts'
 import type { Log } from './platform/log.ts'
 import { operatorFetch } from './platform/operator-fetch.ts'
+import { networksOf } from './wiring.ts'
 
 /** A customer who comes back from paying looks at the balance. */
 const PAYMENTS_EVERY_MS = 1_000
@@ -38,7 +39,12 @@ function cardPaymentsOf(config: Config | DashboardConfig): PaymentProvider | und
   let opened: Promise<PaymentProvider> | undefined
   const provider = () => {
     opened ??= import('./funding/stripe.ts').then(({ stripeProvider }) =>
-      stripeProvider({ secretKey, apiUrl, origin, fetch: operatorFetch(config.SHOPWIRE_EGRESS_PROXY) }),
+      stripeProvider({
+        secretKey,
+        apiUrl,
+        origin,
+        fetch: operatorFetch(config.SHOPWIRE_EGRESS_PROXY, networksOf(config)),
+      }),
     )
     return opened
   }

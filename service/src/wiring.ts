@@ -21,6 +21,7 @@ import { askForKeks } from './platform/kek-providers.ts'
 import { verifyEncryptionKeys } from './platform/key-checks.ts'
 import type { Log } from './platform/log.ts'
 import type { BatchedCall, Metrics } from './platform/metrics.ts'
+import { type OutboundNetworks, outboundNetworks } from './platform/outbound-networks.ts'
 import type { SchemaFolders } from './platform/schema-files.ts'
 import { schemaMismatch } from './platform/schema-version.ts'
 import { Unavailable } from './platform/trouble.ts'
@@ -214,6 +215,13 @@ export function openDatabaseFrom(
     (problem) => (problem ? log.error(problem) : log.info('the database can write again')),
     metrics && ((label, seconds) => metrics.statementTimers[label].observe(seconds)),
   )
+}
+
+/** The operator's lists for webhooks, suppliers, payment provider and issuer. */
+export function networksOf(
+  config: Pick<Config, 'SHOPWIRE_OUTBOUND_ALLOW' | 'SHOPWIRE_OUTBOUND_DENY'>,
+): OutboundNetworks {
+  return outboundNetworks(config.SHOPWIRE_OUTBOUND_ALLOW, config.SHOPWIRE_OUTBOUND_DENY)
 }
 
 /** The one way in which every program gets its encryption keys. Their providers are asked when a key is first used: by the checks below. */

@@ -25,7 +25,7 @@ import { createLinkVault } from './supply/gift-link.ts'
 import { createObtainer, type ObtainFromSuppliers } from './supply/obtain.ts'
 import { createDelivery, type DeliverDeps } from './webhooks/deliver.ts'
 import { DELIVER_QUEUE } from './webhooks/endpoint.ts'
-import { openKeyringFrom, type UntilAnswered, verifyKeysOf } from './wiring.ts'
+import { networksOf, openKeyringFrom, type UntilAnswered, verifyKeysOf } from './wiring.ts'
 import { repeatedWork } from './worker-loops.ts'
 
 /** The share of the shutdown time that running jobs get to end. */
@@ -58,10 +58,11 @@ export function createWorker(
   const clock = systemClock
   const asksMax = Math.max(1, Math.floor(config.SHOPWIRE_WORKER_ORDERS * SHARE))
   const endpointsMax = Math.max(1, Math.floor(config.SHOPWIRE_WORKER_ENDPOINTS * SHARE))
-  const fetch = operatorFetch(config.SHOPWIRE_EGRESS_PROXY)
+  const networks = networksOf(config)
+  const fetch = operatorFetch(config.SHOPWIRE_EGRESS_PROXY, networks)
   const obtain = parts.obtain ?? createObtainer({ db, keyring, clock, asksMax, fetch, log, metrics })
   const identity = watchDatabaseIdentity(db, log, metrics)
-  const clients = keepClients(guardedClients(config.SHOPWIRE_EGRESS_PROXY))
+  const clients = keepClients(guardedClients(config.SHOPWIRE_EGRESS_PROXY, networks))
   const openClient = parts.openClient ?? clients.open
   const journal = keepJournal(config, { db, vault, log, metrics })
   const fulfil = createFulfilment({ db, vault, clock, log, metrics, obtain, journal: journal.journal })

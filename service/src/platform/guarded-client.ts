@@ -3,6 +3,7 @@ import { orAborted, withDeadline } from './deadline.ts'
 import { ProxyRefused, ProxyTrouble } from './egress-proxy.ts'
 import { type Destination, dialPublic } from './guarded-dial.ts'
 import type { LookUp } from './name-lookup.ts'
+import type { OutboundNetworks } from './outbound-networks.ts'
 import { bare } from './public-address.ts'
 import { createSlots } from './slots.ts'
 import { type Answer, type Timing, timedPost } from './timed-post.ts'
@@ -65,15 +66,19 @@ const IDLE_MS = 4_000
 const HTTPS_PORT = 443
 
 /** Clients that connect directly, or all through one proxy; the SSRF guard is the same either way. */
-export function guardedClients(proxyUrl?: string, lookUp?: LookUp): OpenGuardedClient {
+export function guardedClients(
+  proxyUrl?: string,
+  networks?: OutboundNetworks,
+  lookUp?: LookUp,
+): OpenGuardedClient {
   const proxy = proxyUrl === undefined ? undefined : new URL(proxyUrl)
-  return (url, options) => openClient(url, options, { proxy, lookUp })
+  return (url, options) => openClient(url, options, { proxy, lookUp, networks })
 }
 
 function openClient(
   url: string,
   { totalMsMax, connectionsMax, owner, isStillWanted }: GuardedClientOptions,
-  way: Pick<Destination, 'proxy' | 'lookUp'>,
+  way: Pick<Destination, 'proxy' | 'lookUp' | 'networks'>,
 ): GuardedClient {
   const { origin, pathname, search, hostname, port } = new URL(url)
   const destination = { ...way, host: bare(hostname), port: Number(port || HTTPS_PORT), owner }

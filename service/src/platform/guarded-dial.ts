@@ -2,6 +2,7 @@ import { isIP, type LookupFunction, type Socket, type TcpSocketConnectOpts } fro
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
 import { openTunnel, ProxyRefused } from './egress-proxy.ts'
 import type { LookUp } from './name-lookup.ts'
+import type { OutboundNetworks } from './outbound-networks.ts'
 import { checkedAddresses } from './public-address.ts'
 
 export interface Destination {
@@ -13,6 +14,8 @@ export interface Destination {
   readonly proxy?: URL | undefined
   /** Used instead of the system's name servers. */
   readonly lookUp?: LookUp | undefined
+  /** The operator's lists. */
+  readonly networks?: OutboundNetworks | undefined
 }
 
 /** How long one address may take (a SYN and one repetition) before the next one is tried. */
@@ -24,11 +27,16 @@ const ADDRESS_MS_MAX = 2_000
  * and every socket.
  */
 export async function dialPublic(
-  { host, port, owner, proxy, lookUp }: Destination,
+  { host, port, owner, proxy, lookUp, networks }: Destination,
   signal: AbortSignal,
   onAttempt: (address: string) => void,
 ): Promise<TLSSocket> {
-  const addresses = await checkedAddresses(host, { owner, signal, ...(lookUp && { lookUp }) })
+  const addresses = await checkedAddresses(host, {
+    owner,
+    signal,
+    ...(lookUp && { lookUp }),
+    ...(networks && { networks }),
+  })
   const target: ConnectionOptions = {
     host,
     port,

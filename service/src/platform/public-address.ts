@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { createLookUp, type LookUp } from './name-lookup.ts'
+import { ANY_NETWORK, type OutboundNetworks } from './outbound-networks.ts'
 
 /**
  * Whether an address is public: not local, private or reserved, and not a form that carries another address inside it (mapped,
@@ -19,7 +20,7 @@ function isGlobalUnicast(address: ipaddr.IPv6): boolean {
   return ((address.parts[0] ?? 0) & 0xe000) === 0x2000
 }
 
-/** Refused before anything is sent: the address, or one of the addresses of the name, is not public. */
+/** Refused before anything is sent: the address, or one of the addresses of the name, is not public, or the operator's lists exclude it. */
 export class AddressBlocked extends Error {
   override readonly name = 'AddressBlocked'
 }
@@ -30,19 +31,22 @@ export interface CheckOptions {
   readonly signal?: AbortSignal
   /** Used instead of the system's name servers. */
   readonly lookUp?: LookUp
+  /** The operator's lists. */
+  readonly networks?: OutboundNetworks
 }
 
 /** Per family: otherwise the owner of a name could make us connect to any number of servers. */
 const DIALLED_PER_FAMILY_MAX = 2
 const systemLookUp = createLookUp()
 
-/** The addresses to connect to, best first. If one answer of the resolver is not public, all are refused. */
+/** The addresses to connect to, best first. If one answer of the resolver is not public or not allowed, all are refused. */
 export async function checkedAddresses(
   host: string,
-  { owner, signal, lookUp = systemLookUp }: CheckOptions,
+  { owner, signal, lookUp = systemLookUp, networks = ANY_NETWORK }: CheckOptions,
 ): Promise<string[]> {
   const answers = isIP(host) ? [host] : await lookUp(host, owner, signal)
-  if (!answers.every(isPublicAddress)) throw new AddressBlocked(host)
+  const mayDial = (address: string) => isPublicAddress(address) && networks.allow(address)
+  if (!answers.every(mayDial)) throw new AddressBlocked(host)
   // IPv4 first: where one family is broken, it is usually IPv6.
   return [4, 6].flatMap((family) =>
     answers.filter((address) => isIP(address) === family).slice(0, DIALLED_PER_FAMILY_MAX),

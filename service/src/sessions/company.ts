@@ -3,7 +3,9 @@ import {
   authorizationCodeGrant,
   buildAuthorizationUrl,
   type Configuration,
+  type CustomFetch,
   calculatePKCECodeChallenge,
+  customFetch,
   discovery,
   fetchUserInfo,
   randomNonce,
@@ -21,6 +23,8 @@ export interface CompanySettings {
   readonly email_domains: readonly string[]
   /** For an issuer without TLS, in development and tests. */
   readonly isInsecureAllowed?: boolean
+  /** For every request to the issuer. */
+  readonly fetch?: typeof globalThis.fetch
 }
 
 /** Who the company says it is. */
@@ -60,7 +64,11 @@ export function createCompany(settings: CompanySettings, origin: string): Compan
       settings.client_id,
       { client_secret: settings.client_secret },
       undefined,
-      { timeout: TIMEOUT_S, ...(settings.isInsecureAllowed && { execute: [allowInsecureRequests] }) },
+      {
+        timeout: TIMEOUT_S,
+        ...(settings.fetch && { [customFetch]: settings.fetch as CustomFetch }),
+        ...(settings.isInsecureAllowed && { execute: [allowInsecureRequests] }),
+      },
     ).catch((error: unknown) => {
       // The next sign-in asks again.
       known = undefined

@@ -1,5 +1,6 @@
 import { signWebhook } from '@shopwire/contract/signing'
 import { ProxyRefused, ProxyTrouble } from '../platform/egress-proxy.ts'
+import { AddressBlocked } from '../platform/public-address.ts'
 import { checkLink } from './gift-link.ts'
 
 /** What a supplier is asked for. The id makes it idempotent: one request, however often it is sent. */
@@ -64,7 +65,7 @@ export async function askSupplier(
   }
 }
 
-/** The name was not found, the connection was not accepted, or the proxy opened no tunnel: no byte of the request was sent. */
+/** The operator's lists exclude it, the name was not found, the connection was not accepted, or the proxy opened no tunnel: no byte of the request was sent. */
 function wasNeverConnected(error: unknown): boolean {
   interface Cause {
     readonly code?: string
@@ -74,6 +75,7 @@ function wasNeverConnected(error: unknown): boolean {
   }
   const { cause } = error as { cause?: Cause }
   if (cause instanceof ProxyTrouble || cause instanceof ProxyRefused) return true
+  if (cause instanceof AddressBlocked) return true
   if (cause?.code === 'UND_ERR_CONNECT_TIMEOUT') return true
   const tried = cause?.errors ?? [cause]
   return tried.every((each) => each?.syscall === 'connect' || each?.syscall === 'getaddrinfo')
@@ -110,6 +112,7 @@ function failureOf(error: unknown): string {
   const { name, message, cause } = error as Error & { cause?: { code?: string } }
   if (cause instanceof ProxyTrouble) return 'proxy'
   if (cause instanceof ProxyRefused && cause.isByRule) return 'proxy'
+  if (cause instanceof AddressBlocked) return 'blocked'
   if (name === 'TimeoutError') return 'timeout'
   if (message === 'reply_too_large') return message
   if (/CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO/.test(cause?.code ?? '')) return 'tls'

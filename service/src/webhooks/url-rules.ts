@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { LookupFailed } from '../platform/name-lookup.ts'
+import { ANY_NETWORK, type OutboundNetworks } from '../platform/outbound-networks.ts'
 import { AddressBlocked, bare, checkedAddresses, isPublicAddress } from '../platform/public-address.ts'
 import { type Refusal, refuse } from '../platform/trouble.ts'
 
@@ -15,27 +16,33 @@ const PRIVATE_NAMES = /(^|\.)(localhost|local|internal|intranet|lan|home|corp|ho
  * Passing this check is not enough to be delivered to: every delivery checks the addresses again. Look-ups are limited per
  * account and take at most two seconds.
  */
-export async function checkWebhookUrl(text: string, account_id: string): Promise<string> {
+export async function checkWebhookUrl(
+  text: string,
+  account_id: string,
+  networks = ANY_NETWORK,
+): Promise<string> {
   if (!URL.canParse(text)) throw notAllowed('it is not a URL')
   const url = new URL(text)
   if (url.username !== '' || url.password !== '') throw notAllowed('it carries credentials')
   if (url.hash !== '' || text.includes('#')) throw notAllowed('it carries a fragment')
   if (!isPortAllowed(url)) throw notAllowed(`port ${url.port} is not one we deliver to`)
-  await checkHost(bare(url.hostname), account_id)
+  await checkHost(bare(url.hostname), account_id, networks)
   return url.href
 }
 
-async function checkHost(host: string, account_id: string) {
+async function checkHost(host: string, account_id: string, networks: OutboundNetworks) {
   if (isIP(host)) {
     if (!isPublicAddress(host)) throw notAllowed('its address is not a public one')
+    if (!networks.allow(host)) throw notAllowed('its address is in a network that we do not deliver to')
     return
   }
   const name = host.replace(/\.$/, '')
   if (!name.includes('.') || PRIVATE_NAMES.test(name)) throw notAllowed('its host is not a public name')
   try {
-    await checkedAddresses(host, { owner: account_id })
+    await checkedAddresses(host, { owner: account_id, networks })
   } catch (error) {
-    if (error instanceof AddressBlocked) throw notAllowed('its host stands for an address that is not public')
+    if (error instanceof AddressBlocked)
+      throw notAllowed('its host stands for an address that is not public, or that we do not deliver to')
     if (!(error instanceof LookupFailed)) throw error
     if (error.isUnknownName) throw notAllowed('its host is not known')
     // A resolver failure does not mean that the host is wrong. Deliveries look it up again.

@@ -152,6 +152,12 @@ const PLANTS: readonly Plant[] = [
     env: () => ({ SHOPWIRE_HEALTH_HOST: '93.184.216.34' }),
   },
   {
+    item: 'outbound-networks',
+    found: /SHOPWIRE_OUTBOUND_ALLOW has no public network: 10\.0\.0\.0\/8/,
+    fix: /SHOPWIRE_OUTBOUND_DENY/,
+    env: () => ({ SHOPWIRE_OUTBOUND_ALLOW: '10.0.0.0/8' }),
+  },
+  {
     item: 'api-behind-tls',
     found: /plain HTTP on 93\.184\.216\.34/,
     fix: /SHOPWIRE_HOST=127\.0\.0\.1/,

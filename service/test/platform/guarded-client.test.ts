@@ -9,6 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { type GuardedClientOptions, guardedClients } from '../../src/platform/guarded-client.ts'
 import { type KeptClients, keepClients } from '../../src/platform/kept-clients.ts'
 import { createLookUp, LOOKUP_MS_MAX } from '../../src/platform/name-lookup.ts'
+import { outboundNetworks } from '../../src/platform/outbound-networks.ts'
 
 /** Only public addresses are dialled, so the receiver is reached through a proxy that maps every address to this machine. */
 const [FIRST, SECOND] = ['93.184.216.34', '2606:2800:220:1::1'] as const
@@ -74,7 +75,7 @@ beforeEach(() => {
 const portOf = (server: Server) => (server.address() as AddressInfo).port
 const URL_USED = `https://${NAME}:8443/hook`
 const clients = (proxyUrl = `http://127.0.0.1:${portOf(proxy)}`) =>
-  guardedClients(proxyUrl, createLookUp([`127.0.0.1:${dns.port}`]))
+  guardedClients(proxyUrl, undefined, createLookUp([`127.0.0.1:${dns.port}`]))
 const optionsWith = (options: Partial<GuardedClientOptions> = {}): GuardedClientOptions => ({
   totalMsMax: 1_000,
   connectionsMax: 1,
@@ -311,6 +312,26 @@ test('closing the client ends requests under way', async () => {
   const [{ error }, ms] = await sent
   expect(error).toBe('connect')
   expect(ms).toBeLessThan(LATE_MS)
+})
+
+test('an address that the operator denies, or does not allow, is not dialled: the attempt is `blocked`', async () => {
+  dns.set(NAME, [FIRST, SECOND])
+  const lookUp = createLookUp([`127.0.0.1:${dns.port}`])
+  const sendWith = async (allow: string[] | undefined, deny: string[] | undefined) => {
+    const proxyUrl = `http://127.0.0.1:${portOf(proxy)}`
+    const client = guardedClients(proxyUrl, outboundNetworks(allow, deny), lookUp)(URL_USED, optionsWith())
+    const sent = await post(client)
+    await client.close()
+    return sent
+  }
+  const blocked = { error: 'blocked', status: null, remote_address: null }
+  expect(await sendWith(undefined, ['93.184.216.0/24'])).toEqual(blocked)
+  // One answer of several is enough.
+  expect(await sendWith(undefined, ['2606:2800::/32'])).toEqual(blocked)
+  expect(await sendWith(['93.184.216.34'], undefined)).toEqual(blocked)
+  expect(asked).toEqual([])
+  expect(await sendWith(['93.0.0.0/8', '2606:2800::/32'], ['93.184.217.0/24'])).toMatchObject({ status: 204 })
+  expect(asked).toEqual([`${FIRST}:8443`])
 })
 
 function sockets(): number {

@@ -6,6 +6,7 @@ import { createAuthority } from '@shopwire/engines'
 import { startSupplier } from '@shopwire/harness'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { operatorFetch } from '../../src/platform/operator-fetch.ts'
+import { outboundNetworks } from '../../src/platform/outbound-networks.ts'
 import { askSupplier } from '../../src/supply/ask-supplier.ts'
 
 const ASK = { id: 'ord_1-1', sku: 'ring', qty: 1 }
@@ -87,4 +88,36 @@ test('errors distinguish a proxy that forbids the supplier, wants a password or 
   }
   errors.push(await ask(url, operatorFetch('http://127.0.0.1:1')))
   expect(errors).toEqual(['proxy', 'proxy', 'connect', 'proxy'].map((error) => ({ kind: 'unsent', error })))
+})
+
+test.for([
+  ['an address in a denied network', '127.0.0.1', undefined, ['127.0.0.0/8']],
+  ['the same address mapped into IPv6', '[::ffff:127.0.0.1]', undefined, ['127.0.0.0/8']],
+  ['a name whose address is denied', 'localhost', undefined, ['127.0.0.0/8', '::1']],
+  ['an address outside the allowed networks', '127.0.0.1', ['10.0.0.0/8'], undefined],
+  ['a name outside the allowed networks', 'localhost', ['10.0.0.0/8'], undefined],
+] as const)(
+  'a supplier at %s is not called, directly or through the proxy; the error is `blocked`',
+  async ([, host, allow, deny]) => {
+    const { port } = new URL(supplier.url)
+    const before = supplier.asked.length
+    const networks = outboundNetworks(allow, deny)
+    for (const fetch of [operatorFetch(undefined, networks), operatorFetch(proxyUrl(), networks)])
+      expect(await ask(`http://${host}:${port}/links`, fetch)).toEqual({ kind: 'unsent', error: 'blocked' })
+    expect(asked).toEqual([])
+    expect(supplier.asked).toHaveLength(before)
+  },
+)
+
+test('with lists, the proxy gets the address that was checked instead of the name', async () => {
+  const { port } = new URL(supplier.url)
+  const networks = outboundNetworks(['127.0.0.0/8', '::1'], undefined)
+  expect(await ask(`http://localhost:${port}/links`, operatorFetch(undefined, networks))).toMatchObject({
+    kind: 'given',
+  })
+  expect(await ask(`http://localhost:${port}/links`, operatorFetch(proxyUrl(), networks))).toMatchObject({
+    kind: 'given',
+  })
+  expect(asked).toHaveLength(1)
+  expect([`127.0.0.1:${port}`, `[::1]:${port}`]).toContain(asked[0])
 })

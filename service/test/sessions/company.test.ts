@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { statement } from '../../src/platform/db.ts'
+import { operatorFetch } from '../../src/platform/operator-fetch.ts'
 import { ORIGIN, openIdentity, type TestBrowser, type TestIdentity } from '../../testing/identity.ts'
 import { startIssuer, type TestIssuer } from '../../testing/issuer.ts'
 
@@ -19,6 +20,8 @@ beforeAll(async () => {
       client_secret,
       email_domains: ['company.example'],
       isInsecureAllowed: true,
+      // As the dashboard's process asks.
+      fetch: operatorFetch(),
     },
   })
   account_id = await identity.newAccount()

@@ -172,6 +172,24 @@ export const SETTING_CHECKS: readonly Check[] = [
     },
   },
   {
+    id: 'outbound-networks',
+    group: 'Network',
+    title: 'The lists of networks leave webhooks a way out',
+    why: 'With an allow list only its networks are dialled, and webhooks only go to public ones: a list of private networks alone stops all of them.',
+    fix: 'Add the public networks to SHOPWIRE_OUTBOUND_ALLOW, or remove it and name in SHOPWIRE_OUTBOUND_DENY what is not to be called.',
+    examine(about) {
+      const { SHOPWIRE_OUTBOUND_ALLOW: allow, SHOPWIRE_OUTBOUND_DENY: deny } = about.config()
+      const everything = deny?.find((network) => network.endsWith('/0'))
+      if (everything) return failed(`SHOPWIRE_OUTBOUND_DENY has ${everything}: nothing is called`)
+      if (allow && !allow.some(hasPublicAddresses))
+        return failed(`SHOPWIRE_OUTBOUND_ALLOW has no public network: ${allow.join(', ')}`)
+      if (!allow && !deny) return notApplicable('there are no lists')
+      return ok(
+        [allow && `only ${allow.join(', ')}`, deny && `not ${deny.join(', ')}`].filter(Boolean).join('; '),
+      )
+    },
+  },
+  {
     id: 'api-behind-tls',
     group: 'Network',
     title: 'The ports without TLS are not on a public address',
@@ -193,9 +211,16 @@ export const SETTING_CHECKS: readonly Check[] = [
 const OTHER_FILES = 200
 /** As many events as a worker sends to one endpoint at a time. */
 const EVENTS_PER_ENDPOINT = 4
+/** The largest networks begin with addresses that are not public, and hold public ones. */
+const LARGE_NETWORK_BITS = 7
 const EVERY_ADDRESS = new Set(['0.0.0.0', '::', ''])
 
 function publicAddressesOf(host: string, ofMachine: readonly string[]): string[] {
   if (EVERY_ADDRESS.has(host)) return [...ofMachine]
   return isLocalHost(host) || !isPublicAddress(host) ? [] : [host]
+}
+
+function hasPublicAddresses(network: string): boolean {
+  const [address = '', bits = '128'] = network.split('/')
+  return isPublicAddress(address) || Number(bits) <= LARGE_NETWORK_BITS
 }
