@@ -179,20 +179,37 @@ test('the audit log names the actor from --actor, else from SHOPWIRE_ACTOR', asy
 
 // Only root may start a process as somebody else.
 test.runIf(process.getuid?.() === 0)(
-  'in production, root and a user id without a name can read, but change nothing until an actor is named',
+  'in production nobody changes anything without an operator token, whatever user of the machine; the first token is for whoever comes first',
   async () => {
     const production = { ...system.settings, SHOPWIRE_ENV: 'production', NODE_COMPILE_CACHE: '' }
+    const run = (uid: number, settings: Settings, ...args: string[]) =>
+      runProgram('admin', args, { ...production, ...settings }, { uid })
+    const before = await auditRows()
     for (const uid of [0, 54_321]) {
-      const run = (...args: string[]) => runProgram('admin', args, production, { uid })
-      const before = await auditRows()
-      const refused = await run('accounts', 'create', 'Nobody')
+      const refused = await run(uid, {}, 'accounts', 'create', 'Nobody', '--actor', 'alice')
       expect(refused).toMatchObject({ code: 2, stdout: '' })
-      expect(refused.stderr).toMatch(/name who acts.*--actor <name> or by setting SHOPWIRE_ACTOR/)
-      expect(await auditRows()).toBe(before)
-      expect((await run('accounts', 'list')).code).toBe(0)
-      expect(await run('accounts', 'create', 'Somebody', '--actor', 'alice')).toMatchObject({ code: 0 })
-      expect(await auditRows()).toBe(before + 1)
+      expect(refused.stderr).toMatch(/name the person.*SHOPWIRE_OPERATOR_TOKEN_FILE.*operators add/)
+      expect((await run(uid, {}, 'accounts', 'list')).code).toBe(0)
     }
+    expect(await auditRows()).toBe(before)
+
+    const added = await run(54_321, {}, 'operators', 'add', 'ops@example.com', '--json')
+    expect(added.code, added.stderr).toBe(0)
+    const { id, token } = JSON.parse(added.stdout)
+    expect(await run(54_321, {}, 'operators', 'add', 'second@example.com')).toMatchObject({ code: 5 })
+    const mine = { SHOPWIRE_OPERATOR_TOKEN: token }
+    const created = await run(54_321, mine, 'accounts', 'create', 'By a person', '--json', '--actor', 'alice')
+    expect(created.code, created.stderr).toBe(0)
+    const actorOn = async (target: string) => (await askJson('audit', '--target', target)).actions[0].actor
+    expect(await actorOn(id)).toBe('cli:uid-54321 (first operator)')
+    expect(await actorOn(JSON.parse(created.stdout).id)).toBe('operator:ops@example.com')
+
+    expect((await run(0, mine, 'operators', 'revoke', 'ops@example.com', '--reason', 'left')).code).toBe(0)
+    const revoked = await run(0, mine, 'accounts', 'create', 'Too late')
+    expect(revoked).toMatchObject({ code: 5, stdout: '' })
+    expect(revoked.stderr).not.toContain(token)
+    expect((await run(0, mine, 'accounts', 'list')).code).toBe(0)
+    expect(await ask('operators', 'list')).toMatch(/^ops@example\.com\s+revoked/m)
   },
 )
 

@@ -1654,6 +1654,19 @@ CREATE TABLE public.operator_invitations (
     CONSTRAINT operator_invitations_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 100)))
 );
 
+CREATE TABLE public.operator_tokens (
+    id text NOT NULL COLLATE pg_catalog."C",
+    email text NOT NULL,
+    token_hash bytea NOT NULL,
+    added_by text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    revoked_at timestamp with time zone,
+    CONSTRAINT operator_tokens_check CHECK (((expires_at > created_at) AND (expires_at <= (created_at + '366 days'::interval)))),
+    CONSTRAINT operator_tokens_email_check CHECK (((char_length(email) >= 3) AND (char_length(email) <= 254))),
+    CONSTRAINT operator_tokens_token_hash_check CHECK ((octet_length(token_hash) = 32))
+);
+
 CREATE TABLE public.order_attempts (
     account_id text NOT NULL,
     idempotency_key text NOT NULL COLLATE pg_catalog."C",
@@ -2280,6 +2293,9 @@ ALTER TABLE ONLY public.operator_invitations
 ALTER TABLE ONLY public.operator_invitations
     ADD CONSTRAINT operator_invitations_token_hash_key UNIQUE (token_hash);
 
+ALTER TABLE ONLY public.operator_tokens
+    ADD CONSTRAINT operator_tokens_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.order_attempts
     ADD CONSTRAINT order_attempts_pkey PRIMARY KEY (account_id, idempotency_key, request_id);
 
@@ -2459,6 +2475,8 @@ CREATE INDEX link_reads_at ON public.link_reads USING btree (at);
 CREATE INDEX links_kept_longer_due ON public.links_kept_longer USING btree (look_at);
 
 CREATE INDEX memberships_person ON public.memberships USING btree (person_id);
+
+CREATE UNIQUE INDEX operator_tokens_hash ON public.operator_tokens USING btree (token_hash);
 
 CREATE INDEX order_attempts_at ON public.order_attempts USING btree (at);
 
@@ -3510,6 +3528,23 @@ GRANT SELECT(created_at) ON TABLE public.operator_invitations TO shopwire_readon
 GRANT SELECT(expires_at) ON TABLE public.operator_invitations TO shopwire_readonly_rights;
 
 GRANT SELECT(accepted_at) ON TABLE public.operator_invitations TO shopwire_readonly_rights;
+
+GRANT SELECT,INSERT ON TABLE public.operator_tokens TO shopwire_app;
+GRANT SELECT,INSERT ON TABLE public.operator_tokens TO shopwire_operator_rights;
+
+GRANT SELECT(id) ON TABLE public.operator_tokens TO shopwire_readonly_rights;
+
+GRANT SELECT(email) ON TABLE public.operator_tokens TO shopwire_readonly_rights;
+
+GRANT SELECT(added_by) ON TABLE public.operator_tokens TO shopwire_readonly_rights;
+
+GRANT SELECT(created_at) ON TABLE public.operator_tokens TO shopwire_readonly_rights;
+
+GRANT SELECT(expires_at) ON TABLE public.operator_tokens TO shopwire_readonly_rights;
+
+GRANT UPDATE(revoked_at) ON TABLE public.operator_tokens TO shopwire_app;
+GRANT UPDATE(revoked_at) ON TABLE public.operator_tokens TO shopwire_operator_rights;
+GRANT SELECT(revoked_at) ON TABLE public.operator_tokens TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT ON TABLE public.order_attempts TO shopwire_app;
 GRANT SELECT ON TABLE public.order_attempts TO shopwire_dashboard;

@@ -32,6 +32,12 @@ interface Step {
 const STEPS: readonly (Step | string)[] = [
   { $: './shopwire init' },
   { $: './shopwire up' },
+  'Commands that change something are recorded under the name of a person. The first one makes you the first operator; your token is shown this once, and\n`./shopwire` reads it from your home.',
+  { $: './shopwire admin operators add alex@example.com', reads: { token: /swo_[\w-]+/ } },
+  {
+    $: 'umask 077; mkdir -p ~/.config/shopwire; cat >~/.config/shopwire/operator-token',
+    types: 'token',
+  },
   'Something to sell: one item, and three links for its pool. Commands read files from `files/`.',
   {
     $: `cat >files/catalogue.csv <<'END'
@@ -82,6 +88,7 @@ export async function install({ engine, authority, receiver }: Given): Promise<I
   const env = {
     ...engine.env,
     USER: 'alex',
+    HOME: store.folder,
     XDG_CONFIG_HOME: join(store.folder, '.config'),
     PATH: `${await folderWithNpx()}:${process.env.PATH}`,
   }
@@ -154,7 +161,7 @@ export async function install({ engine, authority, receiver }: Given): Promise<I
 }
 
 function asConsole(command: string, printed: string, values: Readonly<Record<string, string>>): string[] {
-  const secrets = [values.secret, values.webhookSecret].filter((one) => one !== undefined)
+  const secrets = [values.secret, values.webhookSecret, values.token].filter((one) => one !== undefined)
   const hidden = secrets.reduce((text, secret) => text.replaceAll(secret, '(not shown here)'), printed)
   const shown = stripVTControlCharacters(hidden)
     .split(/\r?\n|\r/)

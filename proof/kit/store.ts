@@ -38,6 +38,7 @@ export async function newStore(engine: Engine, name: string, authority?: string)
   const { env, docker } = engine
   const shopwire = (...args: string[]) => run('./shopwire', args, { cwd: folder, env })
   const compose = (...args: string[]) => run('docker-compose', args, { cwd: folder, env })
+  let token: string | undefined
   const containerOf = async (service: string) => (await compose('ps', '-q', service)).trim()
   return {
     folder,
@@ -54,10 +55,13 @@ export async function newStore(engine: Engine, name: string, authority?: string)
       if ((await docker('ps', '-q', '--filter', `name=${container}`)).trim() === '')
         await compose('run', '-d', '--name', container, '--entrypoint', 'sleep', 'admin', 'infinity')
       // On a busy machine a command may wait longer for its connection than a server should.
-      const settings = ['--env', 'SHOPWIRE_ACTOR=proof', '--env', 'SHOPWIRE_DATABASE_CONNECT_MS=30000']
+      const settings = ['--env', 'SHOPWIRE_DATABASE_CONNECT_MS=30000']
+      const exec = (...args: string[]) =>
+        attempt('docker', ['exec', ...settings, container, 'shopwire', 'admin', ...args], { env })
+      token ??= await firstOperatorToken(exec)
+      settings.push('--env', `SHOPWIRE_OPERATOR_TOKEN=${token}`)
       const command: AdminCommand = {
-        run: (...args) =>
-          attempt('docker', ['exec', ...settings, container, 'shopwire', 'admin', ...args], { env }),
+        run: exec,
         async withFile(content, use) {
           const file = randomBytes(8).toString('hex')
           await writeFile(join(folder, 'files', file), content, { mode: 0o644 })
@@ -124,4 +128,11 @@ export async function setIn(
     path,
     `${[...kept, ...Object.entries(values).map(([name, value]) => `${name}=${value}`)].join('\n')}\n`,
   )
+}
+
+/** As the install page says: the first command adds the operator, whose token the others need. */
+export async function firstOperatorToken(admin: AdminCommand['run']): Promise<string> {
+  const { code, stdout, stderr } = await admin('operators', 'add', 'proof@example.com', '--json')
+  if (code !== 0) throw new Error(`the first operator could not be added:\n${stderr}`)
+  return (JSON.parse(stdout) as { token: string }).token
 }

@@ -9,7 +9,7 @@ import { type Engine, IMAGES } from './engine.ts'
 import type { Given } from './image.ts'
 import { writeBlock } from './page.ts'
 import { FOLDERS, ROOT, WORK } from './root-folders.ts'
-import { newStore, type Store } from './store.ts'
+import { firstOperatorToken, newStore, type Store } from './store.ts'
 
 const MACHINE = 'shopwire-proof-machine'
 const IMAGE = 'shopwire-proof/systemd'
@@ -157,11 +157,12 @@ async function sell({ docker, env }: Engine): Promise<void> {
       '--env',
       `SHOPWIRE_${name.toUpperCase()}_FILE=/etc/shopwire/secrets/${name}`,
     ]),
-    ...['--env', 'SHOPWIRE_ACTOR=proof'],
   ]
+  const run = (...args: string[]) =>
+    attempt('docker', ['exec', ...settings, MACHINE, 'shopwire', 'admin', ...args], { env })
+  settings.push('--env', `SHOPWIRE_OPERATOR_TOKEN=${await firstOperatorToken(run)}`)
   const operator = operatorBy({
-    run: (...args) =>
-      attempt('docker', ['exec', ...settings, MACHINE, 'shopwire', 'admin', ...args], { env }),
+    run,
     async withFile(content, use) {
       const path = '/root/input'
       const { code } = await attempt('docker', ['exec', '-i', MACHINE, 'sh', '-c', `cat >${path}`], {

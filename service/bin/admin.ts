@@ -5,8 +5,10 @@ import { withMismatchCheck } from '../src/access/admission-in-use.ts'
 import { runAdmin } from '../src/admin/program.ts'
 import { configReference, describeConfig, loadConfig, loadSchemaUrl } from '../src/config.ts'
 import { openJournalFrom } from '../src/journal-wiring.ts'
-import { actorOf, currentLogin } from '../src/operations/actor.ts'
+import { currentLogin } from '../src/operations/actor.ts'
+import { firstActorOf, NoIdentity, whoActs } from '../src/operations/identity.ts'
 import { createOperator, type OperatorDeps } from '../src/operations/operator.ts'
+import { emailOfOperatorToken } from '../src/operations/operator-tokens.ts'
 import { createReads } from '../src/operations/reads.ts'
 import { readRules } from '../src/operations/verify.ts'
 import { systemClock } from '../src/platform/clock.ts'
@@ -76,12 +78,33 @@ const longRunningDb = once(() => {
   return db
 })
 
+/** Set by `identify`. */
+let named: string | undefined
+let actor = (): string => {
+  throw new Error('nobody was identified before the command')
+}
+
 process.exitCode = await runAdmin(
   {
     reads: () => createReads(deps().db),
     longRunningReads: () => createReads(longRunningDb()),
-    operator: (actor) =>
-      createOperator(deps(), actorOf(actor ?? config().SHOPWIRE_ACTOR, currentLogin(), isDevelopment())),
+    async identify(given) {
+      named = given ?? config().SHOPWIRE_ACTOR
+      actor = await whoActs(config(), {
+        login: currentLogin(),
+        given,
+        emailOfToken: (token) => emailOfOperatorToken(deps().db, token, systemClock.nowMs()),
+      })
+    },
+    operator: () => createOperator(deps(), actor()),
+    operatorOrFirst() {
+      try {
+        return { operator: createOperator(deps(), actor()), isFirst: false }
+      } catch (error) {
+        if (!(error instanceof NoIdentity)) throw error
+        return { operator: createOperator(deps(), firstActorOf(named, currentLogin())), isFirst: true }
+      }
+    },
     migrate: (report) => migrate(loadSchemaUrl('migrate'), SCHEMA, report),
     // Loaded only where it is used.
     checkUpgrade: async (options) =>

@@ -13,7 +13,9 @@ export async function runAdminOn({ db, operator, journal }: Shop, ...args: strin
   let err = ''
   const context = {
     reads: () => createReads(db),
+    identify: async () => {},
     operator: () => operator,
+    operatorOrFirst: () => ({ operator, isFirst: false }),
     longRunningReads: () => createReads(db),
     schemaMismatch: () =>
       schemaMismatch((text) => db.many({ text, values: [], name: 'schema_version' }), SCHEMA),

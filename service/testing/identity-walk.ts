@@ -105,6 +105,8 @@ export async function walkIdentity(on: { database: TestDatabase; db: Db; keyring
   await operator.removePerson(account_id, 'shown@example.com', 'test')
   const root = await operator.inviteOperator({ email: 'root@example.com', name: 'Root' })
   await identity.browser().call('acceptInvitation', { token: tokenIn(root.link) })
+  await operator.addOperator({ email: 'root@example.com', days: 1, isFirst: true })
+  await operator.revokeOperator('root@example.com', 'test')
 
   // Mail, and what is removed after its time.
   const texts: string[] = []

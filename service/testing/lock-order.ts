@@ -34,6 +34,7 @@ export const LOCK_ORDER = [
   'store_position',
   'api_keys',
   'personal_tokens',
+  'operator_tokens',
   'balance_alerts',
   'worker_heartbeats',
   'catalogue_announcement',

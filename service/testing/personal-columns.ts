@@ -53,6 +53,8 @@ export const PERSONAL_COLUMNS: Readonly<Record<string, Fate>> = {
   'notices.details': 'code',
   'operator_invitations.email': 'store',
   'operator_invitations.name': 'store',
+  'operator_tokens.email': 'store',
+  'operator_tokens.added_by': 'store',
   'order_attempts.client_address': 'erased',
   'order_lines.name': 'ledger',
   'orders.client_address': 'erased',

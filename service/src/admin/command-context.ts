@@ -10,8 +10,12 @@ import type { Journal } from '../supply/journal.ts'
 
 /** What the commands need from the process; opened when a command first uses it. */
 export interface CommandContext {
-  /** For whatever changes or reveals something. Refuses when there is no name for the audit log. */
-  operator(actor?: string): Operator
+  /** Finds out who acts; runs before every command that works on the database. */
+  identify(actor: string | undefined): Promise<void>
+  /** For whatever changes or reveals something. Refuses when it is not known who acts. */
+  operator(): Operator
+  /** The same for adding an operator, which somebody unknown may do while there is none: then `isFirst`. */
+  operatorOrFirst(): { readonly operator: Operator; readonly isFirst: boolean }
   /** For whatever only reads. Needs no actor. */
   reads(): OperatorReads
   /** The same with a long statement timeout, for reads of whole tables. */

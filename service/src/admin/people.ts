@@ -1,5 +1,6 @@
 import { roles } from '@shopwire/contract/dashboard'
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
+import { OPERATOR_TOKEN_DAYS_MAX, type OperatorTokenRow } from '../operations/operator-tokens.ts'
 import { printable } from '../platform/plain-text.ts'
 import type { CommandContext } from './command-context.ts'
 import { parseText } from './parse.ts'
@@ -81,6 +82,59 @@ export function peopleCommands(program: Command, context: CommandContext): void 
   const operators = program.command('operators').description('people who run this store')
 
   operators
+    .command('add')
+    .argument('<email>', 'address of the person, who is named by it in the audit log')
+    .option('--days <n>', `how long the token works, up to ${OPERATOR_TOKEN_DAYS_MAX}`, parseDays, 90)
+    .description('make a token by which somebody acts with this command; shown once')
+    .action(async (email: string, { days }: { days: number }, command: Command) => {
+      const { operator, isFirst } = context.operatorOrFirst()
+      const added = await operator.addOperator({ email, days, isFirst })
+      print(command, context, added, () =>
+        [
+          `Added ${added.email}${isFirst ? ', the first operator of this store' : ''}. The token, shown this once, works until ${day(added.expires_at)} UTC:`,
+          added.token,
+          'Its owner keeps it in a file that nobody else can read, and sets SHOPWIRE_OPERATOR_TOKEN_FILE to its path, or',
+          'SHOPWIRE_OPERATOR_TOKEN to the token.',
+        ].join('\n'),
+      )
+    })
+
+  operators
+    .command('list')
+    .description('whose tokens there are, newest first')
+    .action(async (_options, command: Command) => {
+      const tokens = await context.reads().listOperatorTokens()
+      print(command, context, { tokens }, () =>
+        table(
+          ['ADDRESS', 'STATE', 'ADDED (UTC)', 'UNTIL (UTC)', 'BY'],
+          tokens.map((one) => [
+            one.email,
+            stateOf(one, context.nowMs()),
+            day(one.created_at),
+            day(one.expires_at),
+            one.added_by,
+          ]),
+          'Nobody has a token. The first one is made by "shopwire-admin operators add <address>".',
+        ),
+      )
+    })
+
+  operators
+    .command('revoke')
+    .argument('<email>')
+    .requiredOption('--reason <text>', 'kept in the audit log', parseText)
+    .description('end all tokens of somebody; their next command is refused')
+    .action(async (email: string, { reason }: { reason: string }, command: Command) => {
+      const revoked = await context.operator().revokeOperator(email, reason)
+      print(
+        command,
+        context,
+        revoked,
+        () => `Revoked ${revoked.revoked.length} token(s) of ${revoked.email}.`,
+      )
+    })
+
+  operators
     .command('invite')
     .requiredOption('--email <address>', 'of the person; never one of a customer')
     .requiredOption('--name <text>', 'shown to other operators', parseText)
@@ -94,4 +148,15 @@ export function peopleCommands(program: Command, context: CommandContext): void 
         ].join('\n'),
       )
     })
+}
+
+function stateOf({ revoked_at, expires_at }: OperatorTokenRow, nowMs: number): string {
+  if (revoked_at !== null) return 'revoked'
+  return expires_at.getTime() <= nowMs ? 'expired' : 'active'
+}
+
+function parseDays(text: string): number {
+  const days = Number(text)
+  if (/^\d{1,3}$/.test(text) && days >= 1 && days <= OPERATOR_TOKEN_DAYS_MAX) return days
+  throw new InvalidArgumentError(`A token works for 1 to ${OPERATOR_TOKEN_DAYS_MAX} days.`)
 }

@@ -14,7 +14,7 @@ import { orderCommands } from './orders.ts'
 import { peopleCommands } from './people.ts'
 import { NotDoneError, printableLines } from './print.ts'
 import { recoverCommands } from './recover.ts'
-import { checkSchemaFirst, SchemaMismatchError } from './schema-check.ts'
+import { checkSchemaFirst, SchemaMismatchError, worksOnDatabase } from './schema-check.ts'
 import { storeCommands } from './store.ts'
 import { supplyCommands } from './supply.ts'
 import { topUpCommands } from './topups.ts'
@@ -41,14 +41,16 @@ export async function runAdmin(outer: CommandContext, argv: readonly string[]): 
     )
     .addOption(new Option('--json', 'print one JSON object instead of text'))
     .addOption(
-      new Option('--actor <name>', 'who acts, for the audit log; SHOPWIRE_ACTOR or your login by default'),
+      new Option(
+        '--actor <name>',
+        'who acts, for the audit log, where no operator token is required; SHOPWIRE_ACTOR or your login by default',
+      ),
     )
     .exitOverride()
     .showHelpAfterError('(add --help for the options)')
     .enablePositionalOptions(false)
   const context: CommandContext = {
     ...outer,
-    operator: () => outer.operator(program.opts<{ actor?: string }>().actor),
     err: (text) => outer.err(printableLines(text)),
   }
   accountCommands(program, context)
@@ -68,6 +70,9 @@ export async function runAdmin(outer: CommandContext, argv: readonly string[]): 
   verifyCommand(program, context)
   doctorCommand(program, context)
   checkSchemaFirst(program, context)
+  program.hook('preAction', async (_program, command) => {
+    if (worksOnDatabase(command)) await context.identify(program.opts<{ actor?: string }>().actor)
+  })
   for (const command of withDescendants(program)) {
     command.exitOverride().configureOutput({ writeOut: context.out, writeErr: context.err })
   }

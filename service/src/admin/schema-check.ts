@@ -20,11 +20,14 @@ const EXEMPT: ReadonlySet<string> = new Set([
 /** An old command on a new schema, or a new one on an old schema, could book money by rules that no longer hold. It is refused before it runs. */
 export function checkSchemaFirst(program: Command, context: CommandContext): void {
   program.hook('preAction', async (_program, command) => {
-    if (EXEMPT.has(pathOf(command))) return
+    if (!worksOnDatabase(command)) return
     const mismatch = await context.schemaMismatch()
     if (mismatch !== undefined) throw new SchemaMismatchError(mismatch)
   })
 }
+
+/** False for the commands that check the schema themselves or need no database. */
+export const worksOnDatabase = (command: Command) => !EXEMPT.has(pathOf(command))
 
 function pathOf(command: Command): string {
   const { parent } = command

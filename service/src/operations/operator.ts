@@ -11,6 +11,7 @@ import { catalogueActions } from './catalogue-actions.ts'
 import { fundingActions } from './funding-actions.ts'
 import { jobActions } from './job-actions.ts'
 import { notifyPeople } from './notify-people.ts'
+import { operatorTokenActions } from './operator-tokens.ts'
 import { orderActions } from './order-actions.ts'
 import { type PeopleActionDeps, peopleActions } from './people-actions.ts'
 import { createReads } from './reads.ts'
@@ -56,6 +57,7 @@ export function createOperator(deps: OperatorDeps, actor: string) {
     ...fundingActions(deps.notify ?? notifyPeople(keyring, clock), act),
     ...jobActions(act),
     ...orderActions(db, vault, deps.journal, act),
+    ...operatorTokenActions(actor, act),
     ...peopleActions(deps, act),
     ...recoveryActions(db, vault, actor, act),
     ...supplierActions({ db, keyring, vault, clock, fetch: deps.fetch ?? fetch }, act),

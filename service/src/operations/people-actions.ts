@@ -97,7 +97,7 @@ export async function listPeople(db: Db, account_id: string) {
   }
 }
 
-function assertEmail(email: string): void {
+export function assertEmail(email: string): void {
   if (!EMAIL.test(email) || email.length > 254)
     throw refuse('invalid_request', `"${email}" is not an e-mail address such as name@example.com.`)
 }

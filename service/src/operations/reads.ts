@@ -26,6 +26,7 @@ import { listAttempts, listDeliveries } from '../webhooks/delivery-log.ts'
 import { readHealth } from '../webhooks/endpoint.ts'
 import { listNotices } from '../webhooks/notices.ts'
 import { countRecoverable } from '../webhooks/recover.ts'
+import { listOperatorTokens } from './operator-tokens.ts'
 import { findKey, readOrderEvidence } from './order-evidence.ts'
 import { listPeople } from './people-actions.ts'
 import { readRecovery } from './recovery-actions.ts'
@@ -61,6 +62,8 @@ export function createReads(db: Db) {
     listKeys: (account_id: string) => listKeys(db, account_id),
 
     listPeople: (account_id: string) => listPeople(db, account_id),
+
+    listOperatorTokens: () => listOperatorTokens(db),
 
     /** Top-ups and payment events that wait for a person. */
     async listTopUps(limit: number) {

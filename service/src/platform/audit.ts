@@ -2,7 +2,10 @@ import { type Queryable, sql } from './db.ts'
 import { newId } from './ids.ts'
 
 export interface AuditEntry {
-  /** The person or program that did it: `cli:<name>`, or `person:<id>` for somebody signed in to the dashboard. */
+  /**
+   * Who did it: `operator:<address>` by an operator token, `platform:<name>` as the platform says, `cli:<name>` as the machine or whoever typed it
+   * says, `person:<id>` for somebody signed in to the dashboard, `worker:<rule>`.
+   */
   readonly actor: string
   readonly action: string
   readonly target: string

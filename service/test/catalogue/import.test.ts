@@ -704,6 +704,7 @@ async function adminOn({ db }: TestDatabase, ...args: string[]) {
   // Only what the catalogue commands use: they must not need the rest of the context.
   const context = {
     schemaMismatch: async () => undefined,
+    identify: async () => {},
     operator: () => operator(db),
     reads: () => createReads(db),
     out: (text: string) => {

@@ -89,6 +89,12 @@ const PLANTS: readonly Plant[] = [
     env: () => ({ SHOPWIRE_ENV: 'development' }),
   },
   {
+    item: 'operator-identity',
+    found: /any user of this machine/,
+    fix: /operators add/,
+    env: () => ({ SHOPWIRE_OPERATOR_IDENTITY: 'machine' }),
+  },
+  {
     item: 'public-urls',
     found: /not encrypted: http:\/\/api\.shop\.test\/v1/,
     fix: /SHOPWIRE_API_URL=https/,

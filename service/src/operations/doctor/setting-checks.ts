@@ -28,6 +28,18 @@ export const SETTING_CHECKS: readonly Check[] = [
     },
   },
   {
+    id: 'operator-identity',
+    group: 'Settings',
+    title: 'Operators are known by name',
+    why: 'Otherwise the audit log names a user of the machine, which in a container is the same for everybody, and whoever gets a shell there can move money.',
+    fix: 'Remove SHOPWIRE_OPERATOR_IDENTITY, and `shopwire-admin operators add` for each person and each scheduled job that changes something.',
+    examine(about) {
+      const { SHOPWIRE_OPERATOR_IDENTITY: kind = 'required' } = about.config()
+      if (kind === 'machine') return warning('any user of this machine may change everything')
+      return ok(kind === 'platform' ? 'by the platform or by token' : 'by token')
+    },
+  },
+  {
     id: 'public-urls',
     group: 'Settings',
     title: 'Callers and people use https:// addresses of your own',

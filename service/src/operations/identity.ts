@@ -1,0 +1,77 @@
+import type { Config } from '../config.ts'
+import { assertPlain } from '../platform/plain-text.ts'
+import { Refusal, refuse } from '../platform/trouble.ts'
+import { actorOf, type Login } from './actor.ts'
+
+const NAME_LENGTH_MAX = 100
+
+export type IdentitySettings = Pick<
+  Config,
+  | 'SHOPWIRE_ENV'
+  | 'SHOPWIRE_OPERATOR_IDENTITY'
+  | 'SHOPWIRE_OPERATOR_TOKEN'
+  | 'SHOPWIRE_OPERATOR'
+  | 'SHOPWIRE_ACTOR'
+>
+
+export interface IdentityDeps {
+  readonly login: Login
+  /** What --actor says. */
+  readonly given: string | undefined
+  /** Whose token it is; undefined when it is not valid. */
+  emailOfToken(token: string): Promise<string | undefined>
+}
+
+/** Nobody has said who acts. The very first operator is added like this, and nothing else is done. */
+export class NoIdentity extends Refusal {}
+
+/**
+ * Finds out who acts: `operator:<address>` by a token, `platform:<name>` where the platform is trusted with it, `cli:<login>` where the
+ * machine's user is enough. What is returned gives the actor for the audit log, or refuses: commands that only read do not ask it.
+ */
+export async function whoActs(config: IdentitySettings, deps: IdentityDeps): Promise<() => string> {
+  const { SHOPWIRE_OPERATOR_TOKEN: token, SHOPWIRE_OPERATOR: person } = config
+  const isDevelopment = config.SHOPWIRE_ENV === 'development'
+  const kind = config.SHOPWIRE_OPERATOR_IDENTITY ?? (isDevelopment ? 'machine' : 'required')
+  if (token !== undefined) return byToken(token, deps)
+  return () => {
+    if (kind === 'machine') return actorOf(deps.given ?? config.SHOPWIRE_ACTOR, deps.login, isDevelopment)
+    if (kind === 'required' || person === undefined) throw new NoIdentity('invalid_request', NOBODY[kind])
+    assertPlain('SHOPWIRE_OPERATOR', person, NAME_LENGTH_MAX)
+    return `platform:${person}`
+  }
+}
+
+/** The actor who adds the first operator: nobody can say yet who that is. */
+export function firstActorOf(given: string | undefined, login: Login): string {
+  return `${actorOf(given, login, true)} (first operator)`
+}
+
+const NOBODY = {
+  required:
+    'The audit log has to name the person who acts, and the user of this machine may be anybody. Set SHOPWIRE_OPERATOR_TOKEN_FILE to the file ' +
+    'with your operator token; another operator makes one with "shopwire-admin operators add <your address>", and the first one is ' +
+    'made by whoever runs that command first. Nothing was done.',
+  platform:
+    'The audit log has to name the person who acts: SHOPWIRE_OPERATOR_IDENTITY is "platform", and the platform has not set SHOPWIRE_OPERATOR. ' +
+    'Run the command by the way that signs you in, or set SHOPWIRE_OPERATOR_TOKEN_FILE to the file with your operator token. Nothing was done.',
+}
+
+/** A failed look-up counts when the actor is asked for: commands that only read go on. */
+async function byToken(token: string, { emailOfToken }: IdentityDeps): Promise<() => string> {
+  try {
+    const email = await emailOfToken(token)
+    if (email !== undefined) return () => `operator:${email}`
+  } catch (error) {
+    return () => {
+      throw error
+    }
+  }
+  return () => {
+    throw refuse(
+      'authentication_failed',
+      'Your operator token is not valid: it is unknown, has expired or was revoked. Another operator makes a new one with ' +
+        '"shopwire-admin operators add <your address>". Nothing was done.',
+    )
+  }
+}
