@@ -25,6 +25,7 @@ const EXAMPLE_SECRETS: Readonly<Record<string, string>> = {
   SHOPWIRE_REDIS_URLS: 'rediss://:9f3b@redis.example:6379',
   SHOPWIRE_EGRESS_PROXY: 'http://proxy.example:3128',
   SHOPWIRE_SMTP_URL: 'smtps://mail.example:465',
+  SHOPWIRE_OPERATOR_TOKEN: 'swo_example',
   SHOPWIRE_OIDC_CLIENT_SECRET: 'e5a1',
   SHOPWIRE_STRIPE_SECRET_KEY: 'sk_test_5f2e',
   SHOPWIRE_STRIPE_WEBHOOK_SECRETS: 'whsec_0123456789',
@@ -360,6 +361,15 @@ test('API and migration reach DNS and the database only; everything that no rule
   for (const role of ['api', 'migrate', 'dashboard', 'verify'])
     expect(find(role).egress?.map(({ ports }) => ports?.map(({ port }) => port))).toEqual([[53, 53], [5432]])
   for (const role of ['migrate', 'verify']) expect(find(role)).not.toHaveProperty('ingress')
+})
+
+test('with Redis, payments, traces and a proxy configured, the API still reaches DNS, the database and Redis only', () => {
+  const policy = rendered.everything?.find(
+    ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'shopwire-api',
+  )
+  const { egress } = (policy as Manifest).spec as { egress: { ports: { port: number }[] }[] }
+  expect(egress.map(({ ports }) => ports.map(({ port }) => port))).toEqual([[53, 53], [5432], [6379]])
+  expect(JSON.stringify(egress)).not.toContain('0.0.0.0/0')
 })
 
 test('the rules in the chart are those of the monitoring, each an object of its own', () => {
