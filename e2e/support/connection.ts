@@ -44,11 +44,15 @@ export interface Via {
   readonly ca?: string
   /** Of this machine, from which the connection is made. */
   readonly localAddress?: string
+  /** Sent before TLS begins, as by a load balancer that speaks the PROXY protocol. */
+  readonly preface?: Buffer
 }
 
-export async function connect(port: number, { ca, localAddress }: Via = {}): Promise<Connection> {
+export async function connect(port: number, { ca, localAddress, preface }: Via = {}): Promise<Connection> {
   const to = { port, host: '127.0.0.1', ...(localAddress && { localAddress }) }
-  const socket: Socket = ca ? openTls({ ...to, ca }) : open(to)
+  const plain = open(to)
+  if (preface) plain.write(preface)
+  const socket: Socket = ca ? openTls({ socket: plain, host: to.host, ca }) : plain
   socket.setNoDelay(true)
   const waiting: Waiting[] = []
   let received = Buffer.alloc(0)

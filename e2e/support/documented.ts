@@ -72,8 +72,8 @@ function compile(pointer: string): Response | undefined {
   return { headers: new Map(compiled), isValid: content ? ajv.compile({ $ref: schema }) : undefined }
 }
 
-/** What HTTP itself puts on an answer. */
-const transport = new Set(['connection', 'content-length', 'content-type', 'date', 'keep-alive'])
+/** What HTTP itself puts on an answer, and nginx its name. */
+const transport = new Set(['connection', 'content-length', 'content-type', 'date', 'keep-alive', 'server'])
 
 function headerFault({ headers: listed }: Response, found: Exchanged['headers']): string | undefined {
   for (const name of Object.keys(found)) {
