@@ -1,0 +1,138 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { promisify } from 'node:util'
+import { startPostgres, until } from '@shopwire/engines'
+import { limitless, psql, START_MS_MAX, startSystem } from '@shopwire/harness'
+import { expect, onTestFinished, test } from 'vitest'
+import { newOrder } from './support/buyer.ts'
+import { connect } from './support/connection.ts'
+import { openMachine, variablesOf } from './support/runbook.ts'
+import { openShop } from './support/shop.ts'
+
+/** A PostgreSQL that is there and does not answer. */
+const env = { PATH: `/usr/sbin:${process.env.PATH}` }
+const run = (program: string, args: string[]) => promisify(execFile)(program, args, { env })
+const DEADLINE_MS = 10_000
+const SOON_MS = 30_000
+
+async function openStore() {
+  const postgres = await startPostgres()
+  onTestFinished(() => postgres.stop())
+  const system = await startSystem({ admission: 'redis', settings: limitless, postgres })
+  onTestFinished(() => system.stop())
+  const shop = await openShop(system)
+  onTestFinished(() => shop.close())
+  const [item = ''] = await shop.sell(100)
+  const buyer = await shop.openBuyer(1_000)
+  const port = system.ports[0] as number
+  const place = async (order: ReturnType<typeof newOrder>) => {
+    const via = await connect(port)
+    try {
+      const { status, headers, sentMs, receivedMs } = await buyer.place(via, order)
+      return { status, headers, tookMs: receivedMs - sentMs }
+    } finally {
+      via.close()
+    }
+  }
+  return { postgres, system, shop, buyer, port, place, order: newOrder({ id: item }) }
+}
+
+test('threat 8: while the synchronous standby stands still no order is confirmed; each caller gets 503 in time, and its retry settles it', {
+  timeout: 2 * START_MS_MAX,
+}, async () => {
+  const { postgres, system, shop, buyer, port, place, order } = await openStore()
+  const machine = await openMachine()
+  const variables = variablesOf(postgres)
+  await machine.run('promote-a-standby', 'standby', variables)
+  await machine.run('promote-a-standby', 'synchronous', variables)
+  await until(
+    async () => (await system.query('select sync_state from pg_stat_replication')) === 'quorum',
+    SOON_MS,
+    () => 'the standby is not synchronous',
+  )
+  const standby = machine.moved(system.superuserUrl)
+  const receiver = Number(await psql(standby, 'select pid from pg_stat_wal_receiver'))
+  process.kill(receiver, 'SIGSTOP')
+  let isStopped = true
+  const goOn = () => {
+    if (isStopped) process.kill(receiver, 'SIGCONT')
+    isStopped = false
+  }
+  onTestFinished(goOn)
+
+  const [first, other] = await Promise.all([place(order), place(newOrder({ id: order.items[0]?.id ?? '' }))])
+  for (const { status, tookMs } of [first, other]) {
+    expect(status).toBe(503)
+    expect(tookMs).toBeLessThan(DEADLINE_MS)
+  }
+  // The order may be in the primary by now, where the standby does not have it: it is still not confirmed.
+  const again = await place(order)
+  expect(again.status).toBe(503)
+  expect(again.tookMs).toBeLessThan(DEADLINE_MS)
+  expect(await psql(standby, 'select count(*) from orders')).toBe('0')
+
+  goOn()
+  const settled = await buyer.settle(port, order)
+  expect(settled.status).toBeOneOf([200, 201])
+  const count = `select count(*) from orders where idempotency_key = '${order.idempotency_key}'`
+  expect([await system.query(count), await psql(standby, count)]).toEqual(['1', '1'])
+  await shop.expectCleanBooks()
+})
+
+test('threat 12: packets between API and PostgreSQL vanish: 503 in time, the connections are dropped, and it sells again when the network is back', {
+  timeout: 2 * START_MS_MAX,
+}, async () => {
+  const { postgres, system, shop, buyer, port, place, order } = await openStore()
+  expect((await place(newOrder({ id: order.items[0]?.id ?? '' }))).status).toBe(201)
+  const pid = system.apis[0]?.pid()
+  expect(await openSockets(postgres.port)).toBeGreaterThan(0)
+
+  const network = await cutNetwork(postgres.port)
+  const [first, second] = await Promise.all([place(order), place(order)])
+  for (const { status, tookMs } of [first, second]) {
+    expect(status).toBe(503)
+    expect(tookMs).toBeLessThan(DEADLINE_MS)
+  }
+  // Those in use at the deadline of their statement, the idle ones by the kernel's probes.
+  await until(
+    async () => (await openSockets(postgres.port)) === 0,
+    SOON_MS,
+    () => 'connections that lead nowhere are kept',
+  )
+  await network.end()
+  const settled = await buyer.settle(port, order)
+  expect(settled.status).toBe(201)
+  expect(system.apis[0]?.pid()).toBe(pid)
+  await shop.expectCleanBooks()
+})
+
+/** Connections to the port that this machine takes for open. */
+async function openSockets(port: number): Promise<number> {
+  const { stdout } = await run('ss', ['-Htn', 'state', 'established', 'dport', '=', `:${port}`])
+  return stdout.split('\n').filter((line) => line !== '').length
+}
+
+/** Drops every packet from and to this port of this machine without a word. The rules end with the program that owns them. */
+async function cutNetwork(port: number) {
+  const table = `shopwire_test_${port}`
+  const nft = spawn('nft', ['-i'], { env, stdio: ['pipe', 'ignore', 'inherit'] })
+  const exited = once(nft, 'exit')
+  nft.stdin.write(`add table inet ${table} { flags owner; }
+add chain inet ${table} out { type filter hook output priority 0; }
+add rule inet ${table} out tcp dport ${port} drop
+add rule inet ${table} out tcp sport ${port} drop
+`)
+  const end = async () => {
+    nft.stdin.end()
+    await exited
+  }
+  onTestFinished(end)
+  const isCut = async () =>
+    (await run('nft', ['list', 'table', 'inet', table])).stdout.includes(`sport ${port} drop`)
+  await until(
+    () => isCut().catch(() => false),
+    SOON_MS,
+    () => 'nft has not taken the rules',
+  )
+  return { end }
+}
