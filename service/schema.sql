@@ -77,6 +77,23 @@ CREATE FUNCTION public.accounts_of_person(p_person_id text) RETURNS TABLE(id tex
    order by a.id
 $$;
 
+CREATE FUNCTION public.adjust_account(p_account_id text, p_transfer_id text, p_change_cents bigint, p_reference text, p_note text, p_created_at timestamp with time zone, OUT seq bigint, OUT balance_after_cents bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  if p_reference is null or p_note is null then
+    raise exception 'a correction of a balance needs a reference and a reason' using errcode = 'check_violation';
+  end if;
+  select m.seq, m.balance_after_cents
+    into seq, balance_after_cents
+    from move_balance(p_account_id, p_transfer_id, 'adjustment',
+                      case when p_change_cents > 0 then 'house:adjustments' else 'customer' end,
+                      case when p_change_cents > 0 then 'customer' else 'house:adjustments' end,
+                      abs(p_change_cents), null, p_reference, p_note, p_created_at) m;
+end
+$$;
+
 CREATE FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) RETURNS record
     LANGUAGE plpgsql
     AS $$
@@ -417,13 +434,131 @@ end
 $$;
 
 CREATE FUNCTION public.book_supplier_cost() RETURNS trigger
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     AS $$
 begin
   insert into supplier_transfers (supplier, kind, reference, debit, credit, amount_cents, booked_at)
   values (new.supplier, 'cost', new.order_id || '-' || new.line || case when new.round > 1 then '-' || new.round else '' end,
           'house:goods', 'supplier', new.cost_cents, new.ended_at);
   return null;
+end
+$$;
+
+CREATE FUNCTION public.book_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_payment text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  v_transfer_id text := p_transfer_id;
+  v_amount bigint;
+begin
+  perform lock_balance(p_account_id);
+  select t.id, t.amount_cents
+    into v_transfer_id, v_amount
+    from transfers t
+   where t.account_id = p_account_id
+     and t.kind = 'funding'
+     and t.reference = p_reference;
+  if found then
+    if v_amount <> p_amount_cents then
+      raise exception 'the payment % was booked with % cents before, not %', p_reference, v_amount, p_amount_cents
+        using errcode = 'check_violation';
+    end if;
+    verdict := 'booked_before';
+  else
+    v_transfer_id := p_transfer_id;
+    select f.verdict, f.seq, f.balance_after_cents
+      into verdict, seq, balance_after_cents
+      from fund_account(p_account_id, p_transfer_id, p_amount_cents, p_reference, p_note, false, p_at) f;
+    if verdict = 'used_elsewhere' then
+      return;
+    end if;
+  end if;
+  update top_ups t
+     set state = 'credited',
+         decided_at = p_at,
+         provider_payment = coalesce(p_payment, t.provider_payment),
+         credited_cents = p_amount_cents,
+         credited_transfer_id = v_transfer_id,
+         note = null
+   where t.account_id = p_account_id
+     and t.id = p_top_up_id;
+end
+$$;
+
+CREATE FUNCTION public.collect_owed(p_account_id text, p_reversal_id text, p_transfer_id text, p_note text, p_at timestamp with time zone, OUT collected_cents bigint, OUT balance_after_cents bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  v_owed bigint;
+begin
+  balance_after_cents := lock_balance(p_account_id);
+  select r.owed_cents
+    into strict v_owed
+    from top_up_reversals r
+   where r.account_id = p_account_id
+     and r.id = p_reversal_id;
+  collected_cents := least(v_owed, balance_after_cents);
+  if collected_cents = 0 then
+    return;
+  end if;
+  select m.balance_after_cents
+    into balance_after_cents
+    from move_balance(p_account_id, p_transfer_id, 'adjustment', 'customer', 'house:adjustments', collected_cents, null,
+                      p_reversal_id || ':owed:' || v_owed, p_note, p_at) m;
+  update top_up_reversals r
+     set taken_cents = r.taken_cents + collected_cents,
+         owed_cents = r.owed_cents - collected_cents
+   where r.account_id = p_account_id
+     and r.id = p_reversal_id;
+end
+$$;
+
+CREATE FUNCTION public.confirm_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  perform
+     from top_ups t
+    where t.account_id = p_account_id
+      and t.id = p_top_up_id
+      and t.state in ('pending', 'review', 'expired', 'failed')
+      for update;
+  if not found then
+    raise exception 'account % has no open top-up %', p_account_id, p_top_up_id using errcode = 'check_violation';
+  end if;
+  select b.verdict, b.seq, b.balance_after_cents
+    into verdict, seq, balance_after_cents
+    from book_top_up(p_account_id, p_top_up_id, p_transfer_id, p_amount_cents, p_reference, p_note, null, p_at) b;
+end
+$$;
+
+CREATE FUNCTION public.credit_paid_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_payment text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  v_provider text;
+  v_amount bigint;
+begin
+  select t.provider, t.amount_cents
+    into v_provider, v_amount
+    from top_ups t
+   where t.account_id = p_account_id
+     and t.id = p_top_up_id
+     and t.provider <> 'bank'
+     and t.state in ('pending', 'expired', 'failed')
+     for update;
+  if not found or p_payment is null then
+    raise exception 'account % has no top-up % that waits for its provider', p_account_id, p_top_up_id
+      using errcode = 'check_violation';
+  end if;
+  select b.verdict, b.seq, b.balance_after_cents
+    into verdict, seq, balance_after_cents
+    from book_top_up(p_account_id, p_top_up_id, p_transfer_id, v_amount, v_provider || ':' || p_payment, p_note, p_payment, p_at) b;
 end
 $$;
 
@@ -660,6 +795,27 @@ begin
 end
 $$;
 
+CREATE FUNCTION public.fund_account(p_account_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_is_another_payment boolean, p_created_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  perform lock_balance(p_account_id);
+  -- Two transactions with the same reference meet here, and the second waits.
+  insert into funding_references (reference, account_id)
+  values (p_reference, p_account_id)
+      on conflict (reference) do nothing;
+  verdict := case when found then 'booked' when p_is_another_payment then 'booked_again' else 'used_elsewhere' end;
+  if verdict = 'used_elsewhere' then
+    return;
+  end if;
+  select m.seq, m.balance_after_cents
+    into seq, balance_after_cents
+    from move_balance(p_account_id, p_transfer_id, 'funding', 'house:cash', 'customer', p_amount_cents, null, p_reference, p_note,
+                      p_created_at) m;
+end
+$$;
+
 CREATE FUNCTION public.keep_key_as_made() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -667,6 +823,64 @@ begin
   raise exception 'key % cannot be given other scopes, another account or another end', old.id
     using errcode = 'insufficient_privilege',
           hint = 'Make a new key with "shopwire-admin keys create".';
+end
+$$;
+
+CREATE FUNCTION public.keep_order_ended() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+  raise exception 'order % is "%", which is final, and its total stays what was paid', old.id, old.status
+    using errcode = 'check_violation';
+end
+$$;
+
+CREATE FUNCTION public.keep_top_up_decided() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+  raise exception 'top-up % is "%" and cannot be changed to "%" or given another amount', old.id, old.state, new.state
+    using errcode = 'check_violation';
+end
+$$;
+
+CREATE FUNCTION public.lock_balance(p_account_id text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  v_balance bigint;
+begin
+  select b.balance_cents
+    into v_balance
+    from balances b
+   where b.account_id = p_account_id
+     for update;
+  return v_balance;
+end
+$$;
+
+CREATE FUNCTION public.move_balance(p_account_id text, p_transfer_id text, p_kind text, p_debit text, p_credit text, p_amount_cents bigint, p_order_id text, p_reference text, p_note text, p_created_at timestamp with time zone, OUT seq bigint, OUT balance_after_cents bigint) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  v_change constant bigint := case p_credit when 'customer' then p_amount_cents else -p_amount_cents end;
+begin
+  update balances b
+     set balance_cents = b.balance_cents + v_change,
+         transfer_count = b.transfer_count + 1
+   where b.account_id = p_account_id
+     and b.balance_cents + v_change >= 0
+  returning b.transfer_count, b.balance_cents
+       into seq, balance_after_cents;
+  if not found then
+    return;
+  end if;
+  insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, reference, note,
+                         created_at)
+  values (p_account_id, seq, p_transfer_id, p_kind, p_debit, p_credit, p_amount_cents, balance_after_cents, p_order_id, p_reference,
+          p_note, p_created_at);
 end
 $$;
 
@@ -719,6 +933,18 @@ CREATE FUNCTION public.open_invitations_for(p_email text, p_now timestamp with t
      and i.withdrawn_at is null
      and i.expires_at > p_now
    order by i.account_id, i.id
+$$;
+
+CREATE FUNCTION public.pay_supplier(p_supplier text, p_reference text, p_amount_cents bigint, p_note text, p_booked_at timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  insert into supplier_transfers (supplier, kind, reference, debit, credit, amount_cents, note, booked_at)
+  values (p_supplier, 'payment', p_reference, 'supplier', 'house:cash', p_amount_cents, p_note, p_booked_at)
+      on conflict (supplier, kind, reference) do nothing;
+  return found;
+end
 $$;
 
 CREATE FUNCTION public.place_order(p_account_id text, p_access_version bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], p_request_id text, p_client_address text, OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) RETURNS record
@@ -1084,6 +1310,28 @@ begin
 end
 $$;
 
+CREATE FUNCTION public.refund_order(p_account_id text, p_order_id text, p_transfer_id text, p_created_at timestamp with time zone, OUT seq bigint, OUT amount_cents bigint, OUT balance_after_cents bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  select o.total_cents
+    into amount_cents
+    from orders o
+   where o.account_id = p_account_id
+     and o.id = p_order_id
+     and o.status = 'cancelled';
+  if not found then
+    raise exception 'account % has no cancelled order %, so nothing is refunded', p_account_id, p_order_id
+      using errcode = 'check_violation';
+  end if;
+  select m.seq, m.balance_after_cents
+    into seq, balance_after_cents
+    from move_balance(p_account_id, p_transfer_id, 'refund', 'house:sales', 'customer', amount_cents, p_order_id, null, null,
+                      p_created_at) m;
+end
+$$;
+
 CREATE FUNCTION public.refuse_if_closed() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'public', 'pg_temp'
@@ -1139,6 +1387,37 @@ CREATE FUNCTION public.replication_standbys() RETURNS TABLE(standby text, is_con
       on s.active_pid = r.pid
 $$;
 
+CREATE FUNCTION public.return_dispute(p_account_id text, p_top_up_id text, p_dispute text, p_transfer_id text, p_at timestamp with time zone, OUT returned_cents bigint, OUT is_new boolean) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  v_id text;
+begin
+  perform lock_balance(p_account_id);
+  select r.id, r.taken_cents, r.returned_at is null
+    into v_id, returned_cents, is_new
+    from top_up_reversals r
+   where r.account_id = p_account_id
+     and r.top_up_id = p_top_up_id
+     and r.kind = 'dispute'
+     and r.provider_reference = p_dispute;
+  if not found or not is_new then
+    return;
+  end if;
+  if returned_cents > 0 then
+    perform move_balance(p_account_id, p_transfer_id, 'adjustment', 'house:adjustments', 'customer', returned_cents, null,
+                         p_dispute || ':won', 'Dispute won, ' || v_id, p_at);
+  end if;
+  update top_up_reversals r
+     set owed_cents = 0,
+         written_off_cents = r.amount_cents - r.taken_cents,
+         returned_at = p_at
+   where r.account_id = p_account_id
+     and r.id = v_id;
+end
+$$;
+
 CREATE FUNCTION public.skip_if_unconfirmed() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -1188,6 +1467,42 @@ begin
 end
 $$;
 
+CREATE FUNCTION public.take_back_top_up(p_account_id text, p_top_up_id text, p_reversal_id text, p_transfer_id text, p_kind text, p_provider_reference text, p_reported_cents bigint, p_at timestamp with time zone, OUT amount_cents bigint, OUT taken_cents bigint, OUT owed_cents bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  -- Every change of a reversal happens under the lock of the balance.
+  v_balance constant bigint := lock_balance(p_account_id);
+begin
+  select least(p_reported_cents - coalesce(sum(r.amount_cents) filter (where split_part(r.provider_reference, '/', 1) = p_provider_reference), 0),
+               coalesce(t.credited_cents, 0) - coalesce(sum(r.amount_cents) filter (where r.returned_at is null), 0))
+    into strict amount_cents
+    from top_ups t
+    left join top_up_reversals r on r.account_id = t.account_id and r.top_up_id = t.id
+   where t.account_id = p_account_id
+     and t.id = p_top_up_id
+   group by t.credited_cents;
+  amount_cents := greatest(amount_cents, 0);
+  taken_cents := least(amount_cents, v_balance);
+  owed_cents := amount_cents - taken_cents;
+  if amount_cents = 0 then
+    return;
+  end if;
+  if taken_cents > 0 then
+    perform move_balance(p_account_id, p_transfer_id, 'adjustment', 'customer', 'house:adjustments', taken_cents, null,
+                         p_provider_reference || ':' || p_reported_cents,
+                         case p_kind when 'refund' then 'Refunded to the card' else 'Disputed card payment' end || ', ' || p_reversal_id,
+                         p_at);
+  end if;
+  insert into top_up_reversals (account_id, id, top_up_id, kind, provider_reference, amount_cents, taken_cents, owed_cents, created_at)
+  values (p_account_id, p_reversal_id, p_top_up_id, p_kind,
+          -- Refunds of one charge add up; each step is a row of its own.
+          case p_kind when 'refund' then p_provider_reference || '/' || p_reported_cents else p_provider_reference end,
+          amount_cents, taken_cents, owed_cents, p_at);
+end
+$$;
+
 CREATE FUNCTION public.witness_nonce(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_is_order boolean, OUT is_new boolean, OUT refused_to bigint) RETURNS record
     LANGUAGE plpgsql
     AS $$
@@ -1217,6 +1532,28 @@ CREATE FUNCTION public.witness_refusal(p_account_id text, p_is_order boolean, p_
       on conflict (account_id, is_order) do update
      set refused_to = greatest(r.refused_to, excluded.refused_to)
   returning refused_to
+$$;
+
+CREATE FUNCTION public.write_off_owed(p_account_id text, p_reversal_id text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  v_owed bigint;
+begin
+  perform lock_balance(p_account_id);
+  select r.owed_cents
+    into strict v_owed
+    from top_up_reversals r
+   where r.account_id = p_account_id
+     and r.id = p_reversal_id;
+  update top_up_reversals r
+     set owed_cents = 0,
+         written_off_cents = r.written_off_cents + r.owed_cents
+   where r.account_id = p_account_id
+     and r.id = p_reversal_id;
+  return v_owed;
+end
 $$;
 
 CREATE TABLE public.access_changes (
@@ -2572,6 +2909,8 @@ CREATE TRIGGER orders_delivered_only_if_journalled BEFORE UPDATE ON public.order
 
 CREATE TRIGGER orders_end_only_if_confirmed BEFORE UPDATE ON public.orders FOR EACH ROW WHEN (((old.status = 'paid'::text) AND (new.status <> 'paid'::text))) EXECUTE FUNCTION public.refuse_if_unconfirmed();
 
+CREATE TRIGGER orders_stay_ended BEFORE UPDATE ON public.orders FOR EACH ROW WHEN (((new.total_cents <> old.total_cents) OR (new.account_id <> old.account_id) OR (new.id <> old.id) OR ((old.status <> 'paid'::text) AND ((((new.status IS DISTINCT FROM old.status) OR (new.delivered_at IS DISTINCT FROM old.delivered_at)) OR (new.cancelled_at IS DISTINCT FROM old.cancelled_at)) OR (new.cancel_reason IS DISTINCT FROM old.cancel_reason))))) EXECUTE FUNCTION public.keep_order_ended();
+
 CREATE TRIGGER personal_tokens_of_open_accounts BEFORE INSERT ON public.personal_tokens FOR EACH ROW EXECUTE FUNCTION public.refuse_if_closed();
 
 CREATE TRIGGER supplier_requests_advance BEFORE INSERT OR UPDATE ON public.supplier_requests FOR EACH ROW EXECUTE FUNCTION public.advance_supplier_request();
@@ -2581,6 +2920,8 @@ CREATE TRIGGER supplier_requests_book_cost AFTER UPDATE ON public.supplier_reque
 CREATE TRIGGER suppliers_asked_only_if_confirmed BEFORE INSERT OR UPDATE ON public.supplier_requests FOR EACH ROW WHEN ((new.state = 'asked'::text)) EXECUTE FUNCTION public.refuse_if_unconfirmed();
 
 CREATE TRIGGER top_ups_of_open_accounts BEFORE INSERT ON public.top_ups FOR EACH ROW EXECUTE FUNCTION public.refuse_if_closed();
+
+CREATE TRIGGER top_ups_stay_decided BEFORE UPDATE ON public.top_ups FOR EACH ROW WHEN ((((((((new.account_id IS DISTINCT FROM old.account_id) OR (new.id IS DISTINCT FROM old.id)) OR (new.provider IS DISTINCT FROM old.provider)) OR (new.amount_cents IS DISTINCT FROM old.amount_cents)) OR (new.reference IS DISTINCT FROM old.reference)) OR (new.provider_session IS DISTINCT FROM old.provider_session)) OR ((old.state = ANY (ARRAY['credited'::text, 'rejected'::text])) AND (((((new.state IS DISTINCT FROM old.state) OR (new.decided_at IS DISTINCT FROM old.decided_at)) OR (new.provider_payment IS DISTINCT FROM old.provider_payment)) OR (new.credited_cents IS DISTINCT FROM old.credited_cents)) OR (new.credited_transfer_id IS DISTINCT FROM old.credited_transfer_id))) OR ((new.state <> old.state) AND ((((((((((((old.state <> 'pending'::text) OR (new.state <> 'credited'::text)) AND ((old.state <> 'pending'::text) OR (new.state <> 'review'::text))) AND ((old.state <> 'pending'::text) OR (new.state <> 'failed'::text))) AND ((old.state <> 'pending'::text) OR (new.state <> 'expired'::text))) AND ((old.state <> 'pending'::text) OR (new.state <> 'rejected'::text))) AND ((old.state <> 'failed'::text) OR (new.state <> 'credited'::text))) AND ((old.state <> 'failed'::text) OR (new.state <> 'review'::text))) AND ((old.state <> 'expired'::text) OR (new.state <> 'credited'::text))) AND ((old.state <> 'expired'::text) OR (new.state <> 'review'::text))) AND ((old.state <> 'review'::text) OR (new.state <> 'credited'::text))) AND ((old.state <> 'review'::text) OR (new.state <> 'rejected'::text)))))) EXECUTE FUNCTION public.keep_top_up_decided();
 
 CREATE TRIGGER webhook_endpoints_of_open_accounts BEFORE INSERT ON public.webhook_endpoints FOR EACH ROW EXECUTE FUNCTION public.refuse_if_closed();
 
@@ -2913,6 +3254,10 @@ GRANT ALL ON FUNCTION public.accounts_of_person(p_person_id text) TO shopwire_ap
 GRANT ALL ON FUNCTION public.accounts_of_person(p_person_id text) TO shopwire_dashboard;
 GRANT ALL ON FUNCTION public.accounts_of_person(p_person_id text) TO shopwire_operator_rights;
 
+REVOKE ALL ON FUNCTION public.adjust_account(p_account_id text, p_transfer_id text, p_change_cents bigint, p_reference text, p_note text, p_created_at timestamp with time zone, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.adjust_account(p_account_id text, p_transfer_id text, p_change_cents bigint, p_reference text, p_note text, p_created_at timestamp with time zone, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_app;
+GRANT ALL ON FUNCTION public.adjust_account(p_account_id text, p_transfer_id text, p_change_cents bigint, p_reference text, p_note text, p_created_at timestamp with time zone, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_operator_rights;
+
 REVOKE ALL ON FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) TO shopwire_app;
 GRANT ALL ON FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) TO shopwire_api_rights;
@@ -2929,6 +3274,21 @@ GRANT ALL ON FUNCTION public.admit_many(p_account_ids text[], p_key_ids text[], 
 REVOKE ALL ON FUNCTION public.advance_supplier_request() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.book_supplier_cost() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION public.book_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_payment text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION public.collect_owed(p_account_id text, p_reversal_id text, p_transfer_id text, p_note text, p_at timestamp with time zone, OUT collected_cents bigint, OUT balance_after_cents bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.collect_owed(p_account_id text, p_reversal_id text, p_transfer_id text, p_note text, p_at timestamp with time zone, OUT collected_cents bigint, OUT balance_after_cents bigint) TO shopwire_app;
+GRANT ALL ON FUNCTION public.collect_owed(p_account_id text, p_reversal_id text, p_transfer_id text, p_note text, p_at timestamp with time zone, OUT collected_cents bigint, OUT balance_after_cents bigint) TO shopwire_worker_rights;
+GRANT ALL ON FUNCTION public.collect_owed(p_account_id text, p_reversal_id text, p_transfer_id text, p_note text, p_at timestamp with time zone, OUT collected_cents bigint, OUT balance_after_cents bigint) TO shopwire_operator_rights;
+
+REVOKE ALL ON FUNCTION public.confirm_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.confirm_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_app;
+GRANT ALL ON FUNCTION public.confirm_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_operator_rights;
+
+REVOKE ALL ON FUNCTION public.credit_paid_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_payment text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.credit_paid_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_payment text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_app;
+GRANT ALL ON FUNCTION public.credit_paid_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_payment text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_worker_rights;
 
 REVOKE ALL ON FUNCTION public.database_is_confirmed() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_app;
@@ -2965,7 +3325,22 @@ REVOKE ALL ON FUNCTION public.forget_old_refusals(p_account_id text, p_order_id 
 GRANT ALL ON FUNCTION public.forget_old_refusals(p_account_id text, p_order_id text, p_line integer, p_kept integer) TO shopwire_app;
 GRANT ALL ON FUNCTION public.forget_old_refusals(p_account_id text, p_order_id text, p_line integer, p_kept integer) TO shopwire_worker_rights;
 
+REVOKE ALL ON FUNCTION public.fund_account(p_account_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_is_another_payment boolean, p_created_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.fund_account(p_account_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_is_another_payment boolean, p_created_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_app;
+GRANT ALL ON FUNCTION public.fund_account(p_account_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_is_another_payment boolean, p_created_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_operator_rights;
+
 REVOKE ALL ON FUNCTION public.keep_key_as_made() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION public.keep_order_ended() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION public.keep_top_up_decided() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION public.lock_balance(p_account_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.lock_balance(p_account_id text) TO shopwire_app;
+GRANT ALL ON FUNCTION public.lock_balance(p_account_id text) TO shopwire_worker_rights;
+GRANT ALL ON FUNCTION public.lock_balance(p_account_id text) TO shopwire_operator_rights;
+
+REVOKE ALL ON FUNCTION public.move_balance(p_account_id text, p_transfer_id text, p_kind text, p_debit text, p_credit text, p_amount_cents bigint, p_order_id text, p_reference text, p_note text, p_created_at timestamp with time zone, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.note_access_change() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.note_access_change() TO shopwire_app;
@@ -2979,6 +3354,10 @@ REVOKE ALL ON FUNCTION public.open_invitations_for(p_email text, p_now timestamp
 GRANT ALL ON FUNCTION public.open_invitations_for(p_email text, p_now timestamp with time zone) TO shopwire_app;
 GRANT ALL ON FUNCTION public.open_invitations_for(p_email text, p_now timestamp with time zone) TO shopwire_dashboard;
 GRANT ALL ON FUNCTION public.open_invitations_for(p_email text, p_now timestamp with time zone) TO shopwire_operator_rights;
+
+REVOKE ALL ON FUNCTION public.pay_supplier(p_supplier text, p_reference text, p_amount_cents bigint, p_note text, p_booked_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.pay_supplier(p_supplier text, p_reference text, p_amount_cents bigint, p_note text, p_booked_at timestamp with time zone) TO shopwire_app;
+GRANT ALL ON FUNCTION public.pay_supplier(p_supplier text, p_reference text, p_amount_cents bigint, p_note text, p_booked_at timestamp with time zone) TO shopwire_operator_rights;
 
 REVOKE ALL ON FUNCTION public.place_order(p_account_id text, p_access_version bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], p_request_id text, p_client_address text, OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.place_order(p_account_id text, p_access_version bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], p_request_id text, p_client_address text, OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) TO shopwire_app;
@@ -3023,6 +3402,11 @@ GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_
 GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_operator_rights;
 GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_functions;
 
+REVOKE ALL ON FUNCTION public.refund_order(p_account_id text, p_order_id text, p_transfer_id text, p_created_at timestamp with time zone, OUT seq bigint, OUT amount_cents bigint, OUT balance_after_cents bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.refund_order(p_account_id text, p_order_id text, p_transfer_id text, p_created_at timestamp with time zone, OUT seq bigint, OUT amount_cents bigint, OUT balance_after_cents bigint) TO shopwire_app;
+GRANT ALL ON FUNCTION public.refund_order(p_account_id text, p_order_id text, p_transfer_id text, p_created_at timestamp with time zone, OUT seq bigint, OUT amount_cents bigint, OUT balance_after_cents bigint) TO shopwire_worker_rights;
+GRANT ALL ON FUNCTION public.refund_order(p_account_id text, p_order_id text, p_transfer_id text, p_created_at timestamp with time zone, OUT seq bigint, OUT amount_cents bigint, OUT balance_after_cents bigint) TO shopwire_operator_rights;
+
 REVOKE ALL ON FUNCTION public.refuse_if_closed() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.refuse_if_unconfirmed() FROM PUBLIC;
@@ -3033,6 +3417,10 @@ REVOKE ALL ON FUNCTION public.replication_standbys() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.replication_standbys() TO shopwire_app;
 GRANT ALL ON FUNCTION public.replication_standbys() TO shopwire_worker_rights;
 GRANT ALL ON FUNCTION public.replication_standbys() TO shopwire_operator_rights;
+
+REVOKE ALL ON FUNCTION public.return_dispute(p_account_id text, p_top_up_id text, p_dispute text, p_transfer_id text, p_at timestamp with time zone, OUT returned_cents bigint, OUT is_new boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.return_dispute(p_account_id text, p_top_up_id text, p_dispute text, p_transfer_id text, p_at timestamp with time zone, OUT returned_cents bigint, OUT is_new boolean) TO shopwire_app;
+GRANT ALL ON FUNCTION public.return_dispute(p_account_id text, p_top_up_id text, p_dispute text, p_transfer_id text, p_at timestamp with time zone, OUT returned_cents bigint, OUT is_new boolean) TO shopwire_worker_rights;
 
 REVOKE ALL ON FUNCTION public.skip_if_unconfirmed() FROM PUBLIC;
 
@@ -3049,6 +3437,10 @@ GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_worker_rights;
 GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_operator_rights;
 GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_functions;
 
+REVOKE ALL ON FUNCTION public.take_back_top_up(p_account_id text, p_top_up_id text, p_reversal_id text, p_transfer_id text, p_kind text, p_provider_reference text, p_reported_cents bigint, p_at timestamp with time zone, OUT amount_cents bigint, OUT taken_cents bigint, OUT owed_cents bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.take_back_top_up(p_account_id text, p_top_up_id text, p_reversal_id text, p_transfer_id text, p_kind text, p_provider_reference text, p_reported_cents bigint, p_at timestamp with time zone, OUT amount_cents bigint, OUT taken_cents bigint, OUT owed_cents bigint) TO shopwire_app;
+GRANT ALL ON FUNCTION public.take_back_top_up(p_account_id text, p_top_up_id text, p_reversal_id text, p_transfer_id text, p_kind text, p_provider_reference text, p_reported_cents bigint, p_at timestamp with time zone, OUT amount_cents bigint, OUT taken_cents bigint, OUT owed_cents bigint) TO shopwire_worker_rights;
+
 REVOKE ALL ON FUNCTION public.witness_nonce(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_is_order boolean, OUT is_new boolean, OUT refused_to bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.witness_nonce(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_is_order boolean, OUT is_new boolean, OUT refused_to bigint) TO shopwire_app;
 GRANT ALL ON FUNCTION public.witness_nonce(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_is_order boolean, OUT is_new boolean, OUT refused_to bigint) TO shopwire_api_rights;
@@ -3056,6 +3448,10 @@ GRANT ALL ON FUNCTION public.witness_nonce(p_account_id text, p_key_id text, p_n
 REVOKE ALL ON FUNCTION public.witness_refusal(p_account_id text, p_is_order boolean, p_signed_at bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.witness_refusal(p_account_id text, p_is_order boolean, p_signed_at bigint) TO shopwire_app;
 GRANT ALL ON FUNCTION public.witness_refusal(p_account_id text, p_is_order boolean, p_signed_at bigint) TO shopwire_api_rights;
+
+REVOKE ALL ON FUNCTION public.write_off_owed(p_account_id text, p_reversal_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.write_off_owed(p_account_id text, p_reversal_id text) TO shopwire_app;
+GRANT ALL ON FUNCTION public.write_off_owed(p_account_id text, p_reversal_id text) TO shopwire_operator_rights;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.access_changes TO shopwire_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.access_changes TO shopwire_dashboard;
@@ -3182,14 +3578,14 @@ GRANT SELECT,INSERT,UPDATE ON TABLE public.balances TO shopwire_app;
 GRANT SELECT ON TABLE public.balances TO shopwire_dashboard;
 GRANT SELECT ON TABLE public.balances TO shopwire_api_rights;
 GRANT SELECT ON TABLE public.balances TO shopwire_worker_rights;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.balances TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.balances TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.balances TO shopwire_readonly_rights;
 GRANT SELECT ON TABLE public.balances TO shopwire_functions;
 
-GRANT UPDATE(balance_cents) ON TABLE public.balances TO shopwire_worker_rights;
+GRANT INSERT(account_id) ON TABLE public.balances TO shopwire_operator_rights;
+
 GRANT UPDATE(balance_cents) ON TABLE public.balances TO shopwire_functions;
 
-GRANT UPDATE(transfer_count) ON TABLE public.balances TO shopwire_worker_rights;
 GRANT UPDATE(transfer_count) ON TABLE public.balances TO shopwire_functions;
 
 GRANT UPDATE(order_count) ON TABLE public.balances TO shopwire_functions;
@@ -3372,9 +3768,10 @@ GRANT SELECT ON TABLE public.evidence_retention TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.evidence_retention TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT ON TABLE public.funding_references TO shopwire_app;
-GRANT SELECT,INSERT ON TABLE public.funding_references TO shopwire_worker_rights;
-GRANT SELECT,INSERT ON TABLE public.funding_references TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.funding_references TO shopwire_worker_rights;
+GRANT SELECT ON TABLE public.funding_references TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.funding_references TO shopwire_readonly_rights;
+GRANT SELECT,INSERT ON TABLE public.funding_references TO shopwire_functions;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.invitations TO shopwire_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.invitations TO shopwire_dashboard;
@@ -3685,8 +4082,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.passkeys TO shopwire_dashboard
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.passkeys TO shopwire_operator_rights;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.payment_events TO shopwire_app;
-GRANT SELECT,UPDATE ON TABLE public.payment_events TO shopwire_worker_rights;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.payment_events TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.payment_events TO shopwire_worker_rights;
+GRANT SELECT ON TABLE public.payment_events TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.payment_events TO shopwire_readonly_rights;
 
 GRANT INSERT(provider) ON TABLE public.payment_events TO shopwire_dashboard;
@@ -3698,6 +4095,18 @@ GRANT INSERT(subject) ON TABLE public.payment_events TO shopwire_dashboard;
 GRANT INSERT(facts) ON TABLE public.payment_events TO shopwire_dashboard;
 
 GRANT INSERT(received_at) ON TABLE public.payment_events TO shopwire_dashboard;
+
+GRANT UPDATE(state) ON TABLE public.payment_events TO shopwire_worker_rights;
+GRANT UPDATE(state) ON TABLE public.payment_events TO shopwire_operator_rights;
+
+GRANT UPDATE(next_at) ON TABLE public.payment_events TO shopwire_worker_rights;
+GRANT UPDATE(next_at) ON TABLE public.payment_events TO shopwire_operator_rights;
+
+GRANT UPDATE(decided_at) ON TABLE public.payment_events TO shopwire_worker_rights;
+GRANT UPDATE(decided_at) ON TABLE public.payment_events TO shopwire_operator_rights;
+
+GRANT UPDATE(note) ON TABLE public.payment_events TO shopwire_worker_rights;
+GRANT UPDATE(note) ON TABLE public.payment_events TO shopwire_operator_rights;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.people TO shopwire_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.people TO shopwire_dashboard;
@@ -3845,9 +4254,10 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.supplier_spending TO shopwire_
 GRANT SELECT ON TABLE public.supplier_spending TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT ON TABLE public.supplier_transfers TO shopwire_app;
-GRANT SELECT,INSERT ON TABLE public.supplier_transfers TO shopwire_worker_rights;
-GRANT SELECT,INSERT ON TABLE public.supplier_transfers TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.supplier_transfers TO shopwire_worker_rights;
+GRANT SELECT ON TABLE public.supplier_transfers TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.supplier_transfers TO shopwire_readonly_rights;
+GRANT SELECT,INSERT ON TABLE public.supplier_transfers TO shopwire_functions;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.suppliers TO shopwire_app;
 GRANT SELECT ON TABLE public.suppliers TO shopwire_worker_rights;
@@ -3871,15 +4281,25 @@ GRANT SELECT(hourly_limit_cents) ON TABLE public.suppliers TO shopwire_readonly_
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.top_up_reversals TO shopwire_app;
 GRANT SELECT ON TABLE public.top_up_reversals TO shopwire_dashboard;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.top_up_reversals TO shopwire_worker_rights;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.top_up_reversals TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.top_up_reversals TO shopwire_worker_rights;
+GRANT SELECT ON TABLE public.top_up_reversals TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.top_up_reversals TO shopwire_readonly_rights;
+GRANT SELECT,INSERT ON TABLE public.top_up_reversals TO shopwire_functions;
+
+GRANT UPDATE(taken_cents) ON TABLE public.top_up_reversals TO shopwire_functions;
+
+GRANT UPDATE(owed_cents) ON TABLE public.top_up_reversals TO shopwire_functions;
+
+GRANT UPDATE(written_off_cents) ON TABLE public.top_up_reversals TO shopwire_functions;
+
+GRANT UPDATE(returned_at) ON TABLE public.top_up_reversals TO shopwire_functions;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.top_ups TO shopwire_app;
 GRANT SELECT ON TABLE public.top_ups TO shopwire_dashboard;
-GRANT SELECT,UPDATE ON TABLE public.top_ups TO shopwire_worker_rights;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.top_ups TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.top_ups TO shopwire_worker_rights;
+GRANT SELECT ON TABLE public.top_ups TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.top_ups TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE public.top_ups TO shopwire_functions;
 
 GRANT INSERT(account_id) ON TABLE public.top_ups TO shopwire_dashboard;
 
@@ -3889,9 +4309,17 @@ GRANT INSERT(provider) ON TABLE public.top_ups TO shopwire_dashboard;
 
 GRANT INSERT(amount_cents) ON TABLE public.top_ups TO shopwire_dashboard;
 
+GRANT UPDATE(state) ON TABLE public.top_ups TO shopwire_functions;
+GRANT UPDATE(state) ON TABLE public.top_ups TO shopwire_worker_rights;
+GRANT UPDATE(state) ON TABLE public.top_ups TO shopwire_operator_rights;
+
 GRANT INSERT(reference) ON TABLE public.top_ups TO shopwire_dashboard;
 
 GRANT INSERT(provider_session) ON TABLE public.top_ups TO shopwire_dashboard;
+
+GRANT UPDATE(provider_payment) ON TABLE public.top_ups TO shopwire_functions;
+GRANT UPDATE(provider_payment) ON TABLE public.top_ups TO shopwire_worker_rights;
+GRANT UPDATE(provider_payment) ON TABLE public.top_ups TO shopwire_operator_rights;
 
 GRANT INSERT(created_by) ON TABLE public.top_ups TO shopwire_dashboard;
 
@@ -3899,12 +4327,27 @@ GRANT INSERT(created_by_name) ON TABLE public.top_ups TO shopwire_dashboard;
 
 GRANT INSERT(created_at) ON TABLE public.top_ups TO shopwire_dashboard;
 
+GRANT UPDATE(decided_at) ON TABLE public.top_ups TO shopwire_functions;
+GRANT UPDATE(decided_at) ON TABLE public.top_ups TO shopwire_worker_rights;
+GRANT UPDATE(decided_at) ON TABLE public.top_ups TO shopwire_operator_rights;
+
+GRANT UPDATE(credited_cents) ON TABLE public.top_ups TO shopwire_functions;
+
+GRANT UPDATE(credited_transfer_id) ON TABLE public.top_ups TO shopwire_functions;
+
+GRANT UPDATE(note) ON TABLE public.top_ups TO shopwire_functions;
+GRANT UPDATE(note) ON TABLE public.top_ups TO shopwire_worker_rights;
+GRANT UPDATE(note) ON TABLE public.top_ups TO shopwire_operator_rights;
+
+GRANT UPDATE(checked_at) ON TABLE public.top_ups TO shopwire_worker_rights;
+GRANT UPDATE(checked_at) ON TABLE public.top_ups TO shopwire_operator_rights;
+
 GRANT SELECT,INSERT ON TABLE public.transfers TO shopwire_app;
 GRANT SELECT ON TABLE public.transfers TO shopwire_dashboard;
-GRANT SELECT,INSERT ON TABLE public.transfers TO shopwire_worker_rights;
-GRANT SELECT,INSERT ON TABLE public.transfers TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.transfers TO shopwire_worker_rights;
+GRANT SELECT ON TABLE public.transfers TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.transfers TO shopwire_readonly_rights;
-GRANT INSERT ON TABLE public.transfers TO shopwire_functions;
+GRANT SELECT,INSERT ON TABLE public.transfers TO shopwire_functions;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.used_codes TO shopwire_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.used_codes TO shopwire_dashboard;

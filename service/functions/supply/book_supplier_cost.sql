@@ -1,8 +1,11 @@
 -- Books what a request cost in the transaction that stores its links, whatever program stores them. The request's id is the reference, so
--- it is booked once.
+-- it is booked once. With the rights of its owner: whoever stores links cannot book anything else.
 create or replace function book_supplier_cost()
 returns trigger
-language plpgsql as $$
+language plpgsql
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$
 begin
   insert into supplier_transfers (supplier, kind, reference, debit, credit, amount_cents, booked_at)
   values (new.supplier, 'cost', new.order_id || '-' || new.line || case when new.round > 1 then '-' || new.round else '' end,
@@ -13,6 +16,7 @@ $$;
 
 -- Nobody may call it: it runs as a trigger only.
 revoke execute on function book_supplier_cost from public;
+alter function book_supplier_cost owner to shopwire_functions;
 
 create or replace trigger supplier_requests_book_cost
   after update on supplier_requests

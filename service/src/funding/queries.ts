@@ -1,3 +1,4 @@
+import type { Booked, Booking, FundingVerdict } from '../ledger/transfer.ts'
 import { type Queryable, sql } from '../platform/db.ts'
 import type { PaymentFact } from './provider.ts'
 
@@ -109,11 +110,10 @@ export const selectTopUpOfTransfer = (db: Queryable, account_id: string, transfe
        and credited_transfer_id = ${transfer_id}`)
 
 export interface Decision {
-  readonly state: TopUpState
+  /** Only functions of the database credit: service/functions/funding. */
+  readonly state: Exclude<TopUpState, 'credited'>
   readonly decided_at: Date
   readonly provider_payment?: string | null
-  readonly credited_cents?: number
-  readonly credited_transfer_id?: string
   readonly note?: string | null
 }
 
@@ -123,11 +123,29 @@ export const updateTopUp = (tx: Queryable, { account_id, id }: TopUp, decision: 
        set state = ${decision.state},
            decided_at = ${decision.decided_at},
            provider_payment = coalesce(${decision.provider_payment ?? null}, provider_payment),
-           credited_cents = ${decision.credited_cents ?? null},
-           credited_transfer_id = ${decision.credited_transfer_id ?? null},
            note = ${decision.note ?? null}
      where account_id = ${account_id}
        and id = ${id}`)
+
+type Credit = Booked & { readonly verdict: FundingVerdict }
+
+/** By the word of an operator. */
+export const callConfirmTopUp = (tx: Queryable, { account_id, id }: TopUp, booking: Booking) =>
+  tx.one<Credit>(sql`
+    select verdict, seq, balance_after_cents
+      from confirm_top_up(${account_id}, ${id}, ${booking.id}, ${booking.amount_cents}, ${booking.reference}, ${booking.note},
+                          ${booking.created_at})`)
+
+/** By the word of its provider: with the amount that was asked for. */
+export const callCreditPaidTopUp = (
+  tx: Queryable,
+  { account_id, id }: TopUp,
+  payment: string,
+  booking: Booking,
+) =>
+  tx.one<Credit>(sql`
+    select verdict, seq, balance_after_cents
+      from credit_paid_top_up(${account_id}, ${id}, ${booking.id}, ${payment}, ${booking.note}, ${booking.created_at})`)
 
 /** Pending at a provider with a page of its own, and not asked about since `checkedBefore`. */
 export const selectUnheard = (db: Queryable, createdBefore: Date, checkedBefore: Date, limit: number) =>
@@ -250,45 +268,52 @@ export const selectReversals = (db: Queryable, account_id: string, top_up_id: st
        and top_up_id = ${top_up_id}
      order by id`)
 
-export const insertReversal = (
+/** What a provider took back. Returns what of it was not known before. */
+export const callTakeBack = (
   tx: Queryable,
-  reversal: Omit<Reversal, 'written_off_cents' | 'returned_at'>,
+  { account_id, id: top_up_id }: TopUp,
+  reversal: Pick<Reversal, 'id' | 'kind' | 'provider_reference' | 'created_at'> & {
+    readonly transfer_id: string
+    readonly reported_cents: number
+  },
 ) =>
-  tx.run(sql`
-    insert into top_up_reversals (account_id, id, top_up_id, kind, provider_reference, amount_cents, taken_cents, owed_cents,
-                                  created_at)
-    values (${reversal.account_id}, ${reversal.id}, ${reversal.top_up_id}, ${reversal.kind}, ${reversal.provider_reference},
-            ${reversal.amount_cents}, ${reversal.taken_cents}, ${reversal.owed_cents}, ${reversal.created_at})`)
+  tx.one<Pick<Reversal, 'amount_cents' | 'taken_cents' | 'owed_cents'>>(sql`
+    select amount_cents, taken_cents, owed_cents
+      from take_back_top_up(${account_id}, ${top_up_id}, ${reversal.id}, ${reversal.transfer_id}, ${reversal.kind},
+                            ${reversal.provider_reference}, ${reversal.reported_cents}, ${reversal.created_at})`)
 
-/** What an account owes, oldest first. */
-export const lockOwed = (tx: Queryable, account_id: string) =>
+/** Nulls: nothing was taken for this dispute. */
+export const callReturnDispute = (
+  tx: Queryable,
+  { account_id, id: top_up_id }: TopUp,
+  won: { readonly dispute: string; readonly transfer_id: string; readonly at: Date },
+) =>
+  tx.one<{ returned_cents: number | null; is_new: boolean | null }>(sql`
+    select returned_cents, is_new
+      from return_dispute(${account_id}, ${top_up_id}, ${won.dispute}, ${won.transfer_id}, ${won.at})`)
+
+/** What an account owes, oldest first. It changes only under the lock of the balance. */
+export const selectOwed = (tx: Queryable, account_id: string) =>
   tx.many<Reversal>(sql`
     select account_id, id, top_up_id, kind, provider_reference, amount_cents, taken_cents, owed_cents, written_off_cents,
            returned_at, created_at
       from top_up_reversals
      where account_id = ${account_id}
        and owed_cents > 0
-     order by id
-       for update`)
+     order by id`)
 
-export const updateReversal = (
+export const callCollectOwed = (
   tx: Queryable,
-  { account_id, id }: Pick<Reversal, 'account_id' | 'id'>,
-  {
-    taken_cents,
-    owed_cents,
-    written_off_cents,
-    returned_at,
-  }: Pick<Reversal, 'taken_cents' | 'owed_cents' | 'written_off_cents' | 'returned_at'>,
+  { account_id, id }: Reversal,
+  collected: { readonly transfer_id: string; readonly note: string; readonly at: Date },
 ) =>
-  tx.run(sql`
-    update top_up_reversals
-       set taken_cents = ${taken_cents},
-           owed_cents = ${owed_cents},
-           written_off_cents = ${written_off_cents},
-           returned_at = ${returned_at}
-     where account_id = ${account_id}
-       and id = ${id}`)
+  tx.one<{ collected_cents: number; balance_after_cents: number }>(sql`
+    select collected_cents, balance_after_cents
+      from collect_owed(${account_id}, ${id}, ${collected.transfer_id}, ${collected.note}, ${collected.at})`)
+
+export const callWriteOff = (tx: Queryable, { account_id, id }: Reversal) =>
+  tx.one<{ written_off_cents: number }>(sql`
+    select write_off_owed(${account_id}, ${id}) as written_off_cents`)
 
 export const selectReceivables = (db: Queryable, limit: number) =>
   db.many<Reversal>(sql`

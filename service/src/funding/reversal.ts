@@ -1,5 +1,5 @@
 import { getAccount, setAccountStatus } from '../accounts/account.ts'
-import { adjust, lockMoney, readBalance } from '../ledger/transfer.ts'
+import { lockMoney, readBalance } from '../ledger/transfer.ts'
 import { recordAction } from '../platform/audit.ts'
 import type { Tx } from '../platform/db.ts'
 import { newId } from '../platform/ids.ts'
@@ -7,12 +7,12 @@ import { refuse } from '../platform/trouble.ts'
 import { reversedLetter, wonLetter } from './letters.ts'
 import { dollars, type Notify } from './notify.ts'
 import {
-  insertReversal,
-  lockOwed,
+  callReturnDispute,
+  callTakeBack,
+  callWriteOff,
   type Reversal,
-  selectReversals,
+  selectOwed,
   type TopUp,
-  updateReversal,
 } from './queries.ts'
 
 /** In the audit log, for what happens without a person. */
@@ -38,47 +38,16 @@ export async function takeBack(
   nowMs: number,
 ): Promise<{ readonly amount_cents: number; readonly owed_cents: number }> {
   const { account_id } = top_up
-  // Every change of a reversal happens under the lock of the balance.
-  await lockMoney(tx, account_id)
-  const earlier = await selectReversals(tx, account_id, top_up.id)
-  const sum = (rows: readonly Reversal[]) => rows.reduce((all, row) => all + row.amount_cents, 0)
-  const ofThis = earlier.filter((row) => row.provider_reference.split('/')[0] === provider_reference)
-  // Never more than was credited, whatever is reported.
-  const left = (top_up.credited_cents ?? 0) - sum(earlier.filter((row) => row.returned_at === null))
-  const amount = Math.min(amount_cents - sum(ofThis), left)
-  if (amount <= 0) return { amount_cents: 0, owed_cents: 0 }
-  const id = newId('rev', nowMs)
-  const taken_cents = Math.min(amount, await readBalance(tx, account_id))
-  const owed_cents = amount - taken_cents
-  if (taken_cents > 0) {
-    await adjust(
-      tx,
-      account_id,
-      {
-        change_cents: -taken_cents,
-        reference: `${provider_reference}:${amount_cents}`,
-        note: `${kind === 'refund' ? 'Refunded to the card' : 'Disputed card payment'}, ${id}`,
-      },
-      nowMs,
-    )
-  }
-  const reversal = {
-    account_id,
-    id,
-    top_up_id: top_up.id,
-    kind,
-    // Refunds of one charge add up; each step is a row of its own.
-    provider_reference: kind === 'refund' ? `${provider_reference}/${amount_cents}` : provider_reference,
-    amount_cents: amount,
-    taken_cents,
-    owed_cents,
-    created_at: new Date(nowMs),
-  }
-  await insertReversal(tx, reversal)
+  const created_at = new Date(nowMs)
+  const reversal = { id: newId('rev', nowMs), kind, provider_reference, created_at }
+  const transfer_id = newId('tr', nowMs)
+  const taken = await callTakeBack(tx, top_up, { ...reversal, transfer_id, reported_cents: amount_cents })
+  const { amount_cents: amount, owed_cents } = taken
+  if (amount === 0) return { amount_cents: 0, owed_cents: 0 }
   const account = await getAccount(tx, account_id)
   if (owed_cents > 0) {
     if (account.status !== 'suspended') await setAccountStatus(tx, account_id, 'suspended')
-    const reason = `${dollars(owed_cents)} of a ${kind} of ${dollars(amount)} are owed, ${id}`
+    const reason = `${dollars(owed_cents)} of a ${kind} of ${dollars(amount)} are owed, ${reversal.id}`
     await recordAction(
       tx,
       { actor: ACTOR, action: 'account.suspend', target: account_id, account_id, details: { reason } },
@@ -88,7 +57,7 @@ export async function takeBack(
   await notify.treasurers(
     tx,
     account_id,
-    reversedLetter(account, top_up, reversal, await readBalance(tx, account_id)),
+    reversedLetter(account, top_up, { ...reversal, ...taken }, await readBalance(tx, account_id)),
   )
   return { amount_cents: amount, owed_cents }
 }
@@ -102,22 +71,10 @@ export async function giveBack(
   nowMs: number,
 ): Promise<{ readonly returned_cents: number } | undefined> {
   const { account_id } = top_up
-  await lockMoney(tx, account_id)
-  const reversals = await selectReversals(tx, account_id, top_up.id)
-  const reversal = reversals.find((row) => row.kind === 'dispute' && row.provider_reference === dispute)
-  if (!reversal) return undefined
-  if (reversal.returned_at !== null) return { returned_cents: 0 }
-  const { taken_cents: returned_cents, amount_cents } = reversal
-  if (returned_cents > 0) {
-    const note = `Dispute won, ${reversal.id}`
-    await adjust(tx, account_id, { change_cents: returned_cents, reference: `${dispute}:won`, note }, nowMs)
-  }
-  await updateReversal(tx, reversal, {
-    taken_cents: returned_cents,
-    owed_cents: 0,
-    written_off_cents: amount_cents - returned_cents,
-    returned_at: new Date(nowMs),
-  })
+  const won = { dispute, transfer_id: newId('tr', nowMs), at: new Date(nowMs) }
+  const { returned_cents, is_new } = await callReturnDispute(tx, top_up, won)
+  if (returned_cents === null) return undefined
+  if (!is_new) return { returned_cents: 0 }
   await notify.treasurers(tx, account_id, wonLetter(await getAccount(tx, account_id), top_up, returned_cents))
   return { returned_cents }
 }
@@ -128,16 +85,12 @@ export async function writeOff(
   { account_id, id }: Pick<Reversal, 'account_id' | 'id'>,
 ): Promise<{ readonly written_off_cents: number; readonly still_owed_cents: number }> {
   await lockMoney(tx, account_id)
-  const owed = await lockOwed(tx, account_id)
+  const owed = await selectOwed(tx, account_id)
   const reversal = owed.find((row) => row.id === id)
   if (!reversal) throw refuse('not_found', `Nothing is owed under ${id}.`)
-  await updateReversal(tx, reversal, {
-    ...reversal,
-    owed_cents: 0,
-    written_off_cents: reversal.written_off_cents + reversal.owed_cents,
-  })
+  const { written_off_cents } = await callWriteOff(tx, reversal)
   return {
-    written_off_cents: reversal.owed_cents,
-    still_owed_cents: owed.reduce((all, row) => all + row.owed_cents, 0) - reversal.owed_cents,
+    written_off_cents,
+    still_owed_cents: owed.reduce((all, row) => all + row.owed_cents, 0) - written_off_cents,
   }
 }

@@ -1,15 +1,18 @@
 import { getAccount } from '../accounts/account.ts'
-import { adjust, fund, readBalance } from '../ledger/transfer.ts'
+import { type Booking, fund, readBalance } from '../ledger/transfer.ts'
 import type { Tx } from '../platform/db.ts'
+import { newId } from '../platform/ids.ts'
 import { refuse } from '../platform/trouble.ts'
 import { creditedLetter } from './letters.ts'
 import { dollars, type Notify } from './notify.ts'
 import {
-  lockOwed,
+  callCollectOwed,
+  callConfirmTopUp,
+  callCreditPaidTopUp,
   lockTopUp,
+  selectOwed,
   selectTopUpOfTransfer,
   type TopUp,
-  updateReversal,
   updateTopUp,
 } from './queries.ts'
 import { printReference } from './reference.ts'
@@ -18,7 +21,8 @@ export interface Arrived {
   readonly amount_cents: number
   /** The name of the payment at the bank or the provider: it is booked once, whoever reports it how often. */
   readonly reference: string
-  readonly payment?: string | null
+  /** The provider's name for it. Without one it is an operator who says that the money came. */
+  readonly payment?: string
 }
 
 export interface Credited {
@@ -36,28 +40,28 @@ export interface Credited {
 export async function credit(
   tx: Tx,
   top_up: TopUp,
-  { amount_cents, reference, payment = null }: Arrived,
+  { amount_cents, reference, payment }: Arrived,
   notify: Notify,
   nowMs: number,
 ): Promise<Credited> {
   const { account_id } = top_up
   const note = `${top_up.provider === 'bank' ? 'Bank transfer' : 'Card payment'} ${printReference(top_up.reference)}`
-  const { transfer, isNew } = await fund(tx, account_id, { amount_cents, reference, note }, nowMs)
-  // Booked by hand before: this top-up gets that transfer, unless another one has it.
-  const other = isNew ? undefined : await selectTopUpOfTransfer(tx, account_id, transfer.id)
-  if (other) {
-    throw refuse(
-      'conflict',
-      `The payment "${reference}" was credited for ${other.id} before. Nothing was booked. Check which top-up it belongs to.`,
-    )
+  const book = (booking: Booking) =>
+    payment === undefined
+      ? callConfirmTopUp(tx, top_up, booking)
+      : callCreditPaidTopUp(tx, top_up, payment, booking)
+  const { transfer, isNew } = await fund(tx, account_id, { amount_cents, reference, note }, nowMs, book)
+  if (!isNew) {
+    // Booked by hand before: this top-up gets that transfer, unless another one has it.
+    const other = await selectTopUpOfTransfer(tx, account_id, transfer.id)
+    if (other) {
+      throw refuse(
+        'conflict',
+        `The payment "${reference}" was credited for ${other.id} before. Nothing was booked. Check which top-up it belongs to.`,
+      )
+    }
+    await book({ ...transfer, reference, created_at: new Date(nowMs) })
   }
-  await updateTopUp(tx, top_up, {
-    state: 'credited',
-    decided_at: new Date(nowMs),
-    provider_payment: payment,
-    credited_cents: amount_cents,
-    credited_transfer_id: transfer.id,
-  })
   const { balance_cents, collected_cents } = await collect(tx, account_id, nowMs)
   const letter = creditedLetter(await getAccount(tx, account_id), top_up, amount_cents, balance_cents)
   await notify.chosen(tx, account_id, { person_ids: [top_up.created_by], emails: [] }, letter)
@@ -73,26 +77,15 @@ export async function credit(
 
 async function collect(tx: Tx, account_id: string, nowMs: number) {
   let [balance_cents, collected_cents] = [await readBalance(tx, account_id), 0]
-  for (const owed of await lockOwed(tx, account_id)) {
-    const part = Math.min(balance_cents, owed.owed_cents)
-    if (part === 0) break
-    const { transfer } = await adjust(
-      tx,
-      account_id,
-      {
-        change_cents: -part,
-        reference: `${owed.id}:owed:${owed.owed_cents}`,
-        note: `Owed for the ${owed.kind} of ${dollars(owed.amount_cents)}, ${owed.id}`,
-      },
-      nowMs,
-    )
-    await updateReversal(tx, owed, {
-      ...owed,
-      taken_cents: owed.taken_cents + part,
-      owed_cents: owed.owed_cents - part,
+  for (const owed of await selectOwed(tx, account_id)) {
+    if (balance_cents === 0) break
+    const collected = await callCollectOwed(tx, owed, {
+      transfer_id: newId('tr', nowMs),
+      note: `Owed for the ${owed.kind} of ${dollars(owed.amount_cents)}, ${owed.id}`,
+      at: new Date(nowMs),
     })
-    balance_cents = transfer.balance_after_cents
-    collected_cents += part
+    balance_cents = collected.balance_after_cents
+    collected_cents += collected.collected_cents
   }
   return { balance_cents, collected_cents }
 }

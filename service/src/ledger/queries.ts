@@ -35,32 +35,55 @@ export const selectClosedAt = (tx: Queryable, account_id: string) =>
       from accounts
      where id = ${account_id}`)
 
-/** Takes the lock that every change of the account's balance takes first. */
+/** Takes the lock that every change of the account's balance takes first. Null: there is no such account. */
 export const lockBalance = (tx: Queryable, account_id: string) =>
-  tx.maybeOne<{ balance_cents: number }>(sql`
-    select balance_cents
-      from balances
-     where account_id = ${account_id}
-       for update`)
+  tx.one<{ balance_cents: number | null }>(sql`
+    select lock_balance(${account_id}) as balance_cents`)
 
-/** Changes the balance and writes the transfer in one statement; returns no row when the balance does not cover it. */
-export const moveBalance = (tx: Queryable, move: Omit<Transfer, 'seq' | 'balance_after_cents'>) =>
-  tx.maybeOne<Transfer>(sql`
-    with moved as (
-      update balances
-         set balance_cents = balance_cents + ${move.credit === 'customer' ? move.amount_cents : -move.amount_cents}::bigint,
-             transfer_count = transfer_count + 1
-       where account_id = ${move.account_id}
-         and balance_cents + ${move.credit === 'customer' ? move.amount_cents : -move.amount_cents}::bigint >= 0
-      returning balance_cents, transfer_count
-    )
-    insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents,
-                           order_id, reference, note, created_at)
-    select ${move.account_id}, transfer_count, ${move.id}, ${move.kind}, ${move.debit}, ${move.credit},
-           ${move.amount_cents}, balance_cents, ${move.order_id}, ${move.reference}, ${move.note}, ${move.created_at}
-      from moved
-    returning account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, reference, note,
-              created_at`)
+/** Where a movement of money went: its place in the statement of the account. */
+export interface Booked {
+  readonly seq: number
+  readonly balance_after_cents: number
+}
+
+/** Money moves only in functions of the database that check what justifies it: service/functions/ledger. */
+export const callRefundOrder = (
+  tx: Queryable,
+  refund: Pick<Transfer, 'account_id' | 'id' | 'created_at'> & { readonly order_id: string },
+) =>
+  tx.one<Booked & Pick<Transfer, 'amount_cents'>>(sql`
+    select seq, amount_cents, balance_after_cents
+      from refund_order(${refund.account_id}, ${refund.order_id}, ${refund.id}, ${refund.created_at})`)
+
+/** A movement that is booked once for each reference. */
+export type Booking = Pick<Transfer, 'account_id' | 'id' | 'amount_cents' | 'note' | 'created_at'> & {
+  readonly reference: string
+}
+
+/** `used_elsewhere`: nothing was booked, because the reference has credited another account. */
+export type FundingVerdict = 'booked' | 'booked_again' | 'booked_before' | 'used_elsewhere'
+
+export const callFundAccount = (tx: Queryable, booking: Booking, isAnotherPayment: boolean) =>
+  tx.one<Booked & { verdict: FundingVerdict }>(sql`
+    select verdict, seq, balance_after_cents
+      from fund_account(${booking.account_id}, ${booking.id}, ${booking.amount_cents}, ${booking.reference}, ${booking.note},
+                        ${isAnotherPayment}, ${booking.created_at})`)
+
+/** Undefined when the balance does not cover it. */
+export async function callAdjustAccount(
+  tx: Queryable,
+  booking: Omit<Booking, 'amount_cents'>,
+  change_cents: number,
+): Promise<Booked | undefined> {
+  const { seq, balance_after_cents } = await tx.one<{
+    seq: number | null
+    balance_after_cents: number | null
+  }>(sql`
+    select seq, balance_after_cents
+      from adjust_account(${booking.account_id}, ${booking.id}, ${change_cents}, ${booking.reference}, ${booking.note},
+                          ${booking.created_at})`)
+  return seq === null || balance_after_cents === null ? undefined : { seq, balance_after_cents }
+}
 
 export const selectTransferByReference = (
   db: Queryable,
@@ -75,13 +98,6 @@ export const selectTransferByReference = (
      where account_id = ${account_id}
        and kind = ${kind}
        and reference = ${reference}`)
-
-/** Reserves a reference for the account; changes no row when another account has it already. */
-export const claimFundingReference = (tx: Queryable, reference: string, account_id: string) =>
-  tx.run(sql`
-    insert into funding_references (reference, account_id)
-    values (${reference}, ${account_id})
-        on conflict (reference) do nothing`)
 
 /** The transfer that used a reference, of whichever account. */
 export const selectFundingByReference = (db: Queryable, reference: string) =>

@@ -3,10 +3,14 @@ import { newId } from '../platform/ids.ts'
 import { assertPlain } from '../platform/plain-text.ts'
 import { assert, refuse } from '../platform/trouble.ts'
 import {
-  claimFundingReference,
+  type Booked,
+  type Booking,
+  callAdjustAccount,
+  callFundAccount,
+  callRefundOrder,
+  type FundingVerdict,
   insertBalance,
   lockBalance,
-  moveBalance,
   selectBalance,
   selectClosedAt,
   selectFundingByReference,
@@ -15,7 +19,7 @@ import {
   type Transfer,
 } from './queries.ts'
 
-export type { Transfer } from './queries.ts'
+export type { Booked, Booking, FundingVerdict, Transfer } from './queries.ts'
 
 export interface Recorded {
   readonly transfer: Transfer
@@ -56,12 +60,21 @@ export function readStatement(
   return selectStatement(db, account_id, beforeSeq, limit)
 }
 
+/** Books a funding that has not been recorded yet, with what justifies it. The balance is locked. */
+export type BookFunding = (booking: Booking) => Promise<Booked & { readonly verdict: FundingVerdict }>
+
 /**
  * Books money that came in from outside. Idempotent by reference: a repeated command books nothing, and a payment that has
  * credited one account credits no other unless the operator says that these are two payments.
  */
-export async function fund(tx: Tx, account_id: string, wanted: Funding, nowMs: number): Promise<Recorded> {
-  const { amount_cents, reference, note, reference_used_elsewhere = false } = wanted
+export async function fund(
+  tx: Tx,
+  account_id: string,
+  wanted: Funding,
+  nowMs: number,
+  book: BookFunding = (booking) => callFundAccount(tx, booking, wanted.reference_used_elsewhere ?? false),
+): Promise<Recorded> {
+  const { amount_cents, reference, note } = wanted
   assertAmount(amount_cents, 1)
   const move = {
     kind: 'funding',
@@ -71,19 +84,27 @@ export async function fund(tx: Tx, account_id: string, wanted: Funding, nowMs: n
     reference,
     note,
   } as const
-  const recorded = await recordOnce(tx, account_id, move, nowMs)
-  if (recorded.isNew) await assertOpen(tx, account_id)
-  if (!recorded.isNew || (await claimFundingReference(tx, reference, account_id)) === 1) return recorded
+  let verdict: FundingVerdict = 'booked_before'
+  const recorded = await recordOnce(tx, account_id, move, nowMs, async (booking) => {
+    await assertOpen(tx, account_id)
+    const booked = await book(booking)
+    verdict = booked.verdict
+    if (verdict === 'used_elsewhere') throw await usedElsewhere(tx, reference)
+    return booked
+  })
+  if ((verdict as FundingVerdict) !== 'booked_again') return recorded
   const other = await selectFundingByReference(tx, reference)
-  if (!reference_used_elsewhere) {
-    throw refuse(
-      'idempotency_conflict',
-      `The reference "${reference}" has credited another account: ${other.amount_cents} cents to ${other.account_id} as ${other.id} ` +
-        `on ${other.created_at.toISOString()}. Nothing was booked. Check the payment; if it is another one with the same ` +
-        'reference, repeat the command with --reference-used-elsewhere.',
-    )
-  }
   return { ...recorded, alsoBookedAs: { account_id: other.account_id, transfer_id: other.id } }
+}
+
+async function usedElsewhere(tx: Tx, reference: string) {
+  const other = await selectFundingByReference(tx, reference)
+  return refuse(
+    'idempotency_conflict',
+    `The reference "${reference}" has credited another account: ${other.amount_cents} cents to ${other.account_id} as ${other.id} ` +
+      `on ${other.created_at.toISOString()}. Nothing was booked. Check the payment; if it is another one with the same ` +
+      'reference, repeat the command with --reference-used-elsewhere.',
+  )
 }
 
 /** Under the lock of the balance, which closing an account takes too. */
@@ -115,34 +136,23 @@ export function adjust(
     account_id,
     { kind: 'adjustment', ...sides, amount_cents: Math.abs(change_cents), reference, note },
     nowMs,
+    (booking) => callAdjustAccount(tx, booking, change_cents),
   )
 }
 
-/** Refunds an order in full. The balance must be locked; the schema allows one refund per order. */
-export async function refund(
-  tx: Tx,
-  account_id: string,
-  order: { order_id: string; amount_cents: number },
-  nowMs: number,
-): Promise<Transfer> {
-  const transfer = await moveBalance(tx, {
-    account_id,
-    id: newId('tr', nowMs),
-    kind: 'refund',
-    debit: 'house:sales',
-    credit: 'customer',
-    ...order,
-    reference: null,
-    note: null,
-    created_at: new Date(nowMs),
-  })
-  assert(transfer, `account ${account_id} has a balance row`)
-  return transfer
-}
+/** Refunds a cancelled order in full. The balance must be locked; the schema allows one refund per order. */
+export const refund = (tx: Tx, account_id: string, order_id: string, nowMs: number) =>
+  callRefundOrder(tx, { account_id, order_id, id: newId('tr', nowMs), created_at: new Date(nowMs) })
 
 /** The first lock of every transaction that moves an account's money. */
 export async function lockMoney(tx: Tx, account_id: string): Promise<void> {
-  if (!(await lockBalance(tx, account_id))) throw refuse('not_found', `There is no account ${account_id}.`)
+  await lockedBalance(tx, account_id)
+}
+
+async function lockedBalance(tx: Tx, account_id: string): Promise<number> {
+  const { balance_cents } = await lockBalance(tx, account_id)
+  if (balance_cents === null) throw refuse('not_found', `There is no account ${account_id}.`)
+  return balance_cents
 }
 
 async function recordOnce(
@@ -153,11 +163,11 @@ async function recordOnce(
     note?: string | undefined
   },
   nowMs: number,
+  book: (booking: Booking) => Promise<Booked | undefined>,
 ): Promise<Recorded> {
   assertPlain('A reference', move.reference, REFERENCE_LENGTH_MAX)
   if (move.note !== undefined) assertPlain('A note', move.note, NOTE_LENGTH_MAX)
-  const locked = await lockBalance(tx, account_id)
-  if (!locked) throw refuse('not_found', `There is no account ${account_id}.`)
+  const balance_cents = await lockedBalance(tx, account_id)
   const earlier = await selectTransferByReference(tx, account_id, move.kind, move.reference)
   if (earlier) {
     if (earlier.amount_cents === move.amount_cents && earlier.credit === move.credit) {
@@ -168,20 +178,23 @@ async function recordOnce(
       `The reference "${move.reference}" was recorded with another amount (${earlier.amount_cents} cents). Use a new reference.`,
     )
   }
-  const transfer = await moveBalance(tx, {
-    ...move,
+  const booking = {
     account_id,
     id: newId('tr', nowMs),
-    order_id: null,
+    amount_cents: move.amount_cents,
+    reference: move.reference,
     note: move.note ?? null,
     created_at: new Date(nowMs),
-  })
-  if (!transfer) {
+  }
+  const booked = await book(booking)
+  if (!booked) {
     throw refuse(
       'insufficient_funds',
-      `The balance is ${locked.balance_cents} cents; ${move.amount_cents} cannot be taken.`,
+      `The balance is ${balance_cents} cents; ${move.amount_cents} cannot be taken.`,
     )
   }
+  const { seq, balance_after_cents } = booked
+  const transfer = { ...move, ...booking, seq, balance_after_cents, order_id: null }
   return { transfer, isNew: true }
 }
 

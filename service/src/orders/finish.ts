@@ -30,7 +30,7 @@ export async function cancelOrder(
   const locked = await lockOrder(tx, account_id, order_id)
   if (locked?.status !== 'paid') return { order: await finalOrder(tx, order, 'cancelled'), isNew: false }
   await updateCancelled(tx, account_id, order_id, new Date(nowMs), reason)
-  await refund(tx, account_id, { order_id, amount_cents: locked.total_cents }, nowMs)
+  await refund(tx, account_id, order_id, nowMs)
   const { is_owed } = await selectIsOwed(tx, account_id, order_id)
   await giveBackLinks(tx, vault, order, nowMs)
   await recordEvent(tx, { type: 'order.cancelled', account_id, order_id }, nowMs)

@@ -68,10 +68,8 @@ export async function payOnce(
   { cents, reference, note }: Payment,
   nowMs: number,
 ): Promise<{ payment: PaymentRow; isNew: boolean }> {
-  const inserted = await tx.run(sql`
-    insert into supplier_transfers (supplier, kind, reference, debit, credit, amount_cents, note, booked_at)
-    values (${supplier}, 'payment', ${reference}, 'supplier', 'house:cash', ${cents}, ${note ?? null}, ${new Date(nowMs)})
-        on conflict (supplier, kind, reference) do nothing`)
+  const { isNew } = await tx.one<{ isNew: boolean }>(sql`
+    select pay_supplier(${supplier}, ${reference}, ${cents}, ${note ?? null}, ${new Date(nowMs)}) as "isNew"`)
   const payment = await tx.one<PaymentRow>(sql`
     select reference, amount_cents, note, booked_at
       from supplier_transfers
@@ -85,7 +83,7 @@ export async function payOnce(
         'a different payment needs a reference of its own.',
     )
   }
-  return { payment, isNew: inserted === 1 }
+  return { payment, isNew }
 }
 
 /** A request as the statement of its supplier lists it. */

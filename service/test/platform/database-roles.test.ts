@@ -117,7 +117,7 @@ describe('threat 70: a role can do what service/rights says and nothing else', (
     })
   })
 
-  test('nobody can sign in as the owner of the functions that sell, and they fix their search_path', async () => {
+  test('nobody can sign in as the owner of the functions that move money, and they fix their search_path', async () => {
     const { rows } = await asSuperuser(
       (client) =>
         client.query(`
@@ -125,10 +125,24 @@ describe('threat 70: a role can do what service/rights says and nothing else', (
             from pg_proc p
             join pg_roles r on r.oid = p.proowner
            where p.proname in ('place_order', 'place_orders')
+              or p.prosecdef and p.prosrc ~ '(move_balance|fund_account|book_top_up|into supplier_transfers)'
            order by 1`),
       database.superuserUrl,
     )
-    expect(rows).toHaveLength(2)
+    expect(rows.map(({ proname }) => proname)).toEqual([
+      'adjust_account',
+      'book_supplier_cost',
+      'collect_owed',
+      'confirm_top_up',
+      'credit_paid_top_up',
+      'fund_account',
+      'pay_supplier',
+      'place_order',
+      'place_orders',
+      'refund_order',
+      'return_dispute',
+      'take_back_top_up',
+    ])
     for (const row of rows) {
       expect(row).toMatchObject({ rolname: ROLES.functions, rolcanlogin: false })
       expect(row.proconfig).toContain('search_path=pg_catalog, public, pg_temp')

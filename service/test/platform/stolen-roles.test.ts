@@ -1,10 +1,16 @@
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { insertTopUp, type TopUpState } from '../../src/funding/queries.ts'
+import { newReference } from '../../src/funding/reference.ts'
 import { readBalance } from '../../src/ledger/transfer.ts'
+import { sql } from '../../src/platform/db.ts'
+import { buy, openAccount } from '../../testing/dashboard-shop.ts'
 import { itemOf, putItems } from '../../testing/items.ts'
 import { openShop, type Shop, type TestKey } from '../../testing/shop.ts'
 
 const REFUSED = { code: '42501' }
+/** check_violation: the function or trigger found nothing that justifies it. */
+const UNJUSTIFIED = { code: '23514' }
 
 let shop: Shop
 let key: TestKey
@@ -17,8 +23,10 @@ beforeEach(async () => {
 })
 
 /** What an intruder does who has the login of a process and the whole of its rights. */
-async function asIntruder(role: 'api' | 'dashboard', ...statements: string[]): Promise<void> {
-  const connectionString = role === 'api' ? shop.database.processUrls.api : shop.database.dashboardUrl
+type Stolen = 'api' | 'dashboard' | 'worker'
+async function asIntruder(role: Stolen, ...statements: string[]): Promise<void> {
+  const { dashboardUrl, processUrls } = shop.database
+  const connectionString = role === 'dashboard' ? dashboardUrl : processUrls[role]
   const client = new pg.Client({ connectionString })
   await client.connect()
   try {
@@ -154,5 +162,147 @@ describe('threat 70: with the database role of the API in the hands of an intrud
          values ('${account_id}', 'fulfil', 'ord_x', ${now}, ${now})`,
       ),
     ).rejects.toMatchObject(REFUSED)
+  })
+})
+
+describe('threat 70: with the database role of the worker in the hands of an intruder', () => {
+  const item = '1144058340327047002'
+  let account_id: string
+  let buyer: TestKey
+  beforeAll(async () => {
+    await putItems(shop.db, [itemOf(item, { price_cents: 700 })])
+    await shop.operator.chooseSource(item, { source: 'hand' })
+  })
+  beforeEach(async () => {
+    ;({ account_id, key: buyer } = await openAccount(shop, 10_000))
+  })
+
+  const order = async () => (await buy(shop, buyer, [{ id: item }])).body.id as string
+  const balance = () => readBalance(shop.db, account_id)
+  const refund = (id: string, to = account_id) =>
+    `select seq from refund_order('${to}', '${id}', 'tr_${id}', ${now})`
+  const cancel = (id: string) =>
+    `update orders set status = 'cancelled', cancelled_at = ${now}, cancel_reason = 'stolen' where id = '${id}'`
+  const credit = (id: string, payment: string) =>
+    `select verdict from credit_paid_top_up('${account_id}', '${id}', 'tr_${payment}', '${payment}', null, ${now})`
+
+  let topUps = 0
+  async function topUp(provider: 'bank' | 'stripe', state: TopUpState = 'pending') {
+    topUps += 1
+    const id = `top_stolen_${topUps}`
+    await insertTopUp(shop.db, {
+      account_id,
+      id,
+      provider,
+      amount_cents: 500,
+      reference: newReference(),
+      provider_session: provider === 'stripe' ? `cs_${id}` : null,
+      created_by: 'per_1',
+      created_by_name: 'Ada',
+      created_at: new Date(),
+    })
+    await shop.db.run(sql`update top_ups set state = ${state} where id = ${id}`)
+    return id
+  }
+
+  test.each([
+    'update balances set balance_cents = balance_cents + 1',
+    'update balances set order_count = 0',
+    `insert into balances (account_id, balance_cents) values ('acct_x', 1)`,
+    `insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, reference, created_at)
+     values ('acct_x', 1, 'tr_1', 'funding', 'house:cash', 'customer', 500000, 500000, 'minted', ${now})`,
+    `insert into top_ups (account_id, id, provider, amount_cents, reference, provider_session, created_by, created_by_name, created_at)
+     values ('acct_x', 'top_x', 'stripe', 500000, 'RF00X', 'cs_x', 'x', 'x', ${now})`,
+    `update top_ups set amount_cents = 500000`,
+    `update top_ups set credited_cents = null, credited_transfer_id = null, state = 'pending'`,
+    `insert into top_up_reversals (account_id, id, top_up_id, kind, provider_reference, amount_cents, taken_cents, owed_cents, created_at)
+     values ('acct_x', 'rev_x', 'top_x', 'dispute', 'du_x', 500000, 500000, 0, ${now})`,
+    'update top_up_reversals set returned_at = null',
+    `insert into payment_events (provider, event_id, subject, facts, received_at) values ('stripe', 'evt_x', 'x', '{}', ${now})`,
+    `insert into supplier_transfers (supplier, kind, reference, debit, credit, amount_cents, booked_at)
+     values ('x', 'cost', 'x', 'house:goods', 'supplier', 1, ${now})`,
+    'update orders set total_cents = 500000',
+    `select move_balance('acct_x', 'tr_1', 'funding', 'house:cash', 'customer', 500000, null, 'minted', null, ${now})`,
+    `select fund_account('acct_x', 'tr_1', 500000, 'minted', null, true, ${now})`,
+    `select adjust_account('acct_x', 'tr_1', 500000, 'minted', 'minted', ${now})`,
+    `select book_top_up('acct_x', 'top_x', 'tr_1', 500000, 'minted', null, null, ${now})`,
+    `select confirm_top_up('acct_x', 'top_x', 'tr_1', 500000, 'minted', null, ${now})`,
+  ])('%s: refused', async (statement) => {
+    await expect(asIntruder('worker', statement)).rejects.toMatchObject(REFUSED)
+  })
+
+  test('an order is refunded once, with what it cost, and only to the account that paid', async () => {
+    const [id, other] = [await order(), (await openAccount(shop, 0)).account_id]
+    const before = await balance()
+    await expect(asIntruder('worker', refund(id))).rejects.toMatchObject(UNJUSTIFIED)
+    await asIntruder('worker', 'begin', cancel(id), refund(id), 'commit')
+    expect(await balance()).toBe(before + 700)
+    await expect(asIntruder('worker', refund(id))).rejects.toMatchObject({ code: '23505' })
+    await expect(asIntruder('worker', refund(id, other))).rejects.toMatchObject(UNJUSTIFIED)
+    expect([await balance(), await readBalance(shop.db, other)]).toEqual([before + 700, 0])
+  })
+
+  test('a delivered order is not refunded, and does not become another one first', async () => {
+    const id = await order()
+    await shop.operator.deliverOrder(id, [`https://gift.example/stolen-${id}`])
+    const before = await balance()
+    await expect(asIntruder('worker', refund(id))).rejects.toMatchObject(UNJUSTIFIED)
+    const again = `update orders set status = 'paid', delivered_at = null, cancelled_at = null, cancel_reason = null where id = '${id}'`
+    await expect(asIntruder('worker', again)).rejects.toMatchObject(UNJUSTIFIED)
+    await expect(
+      asIntruder('worker', cancel(id).replace('set ', 'set delivered_at = null, ')),
+    ).rejects.toMatchObject(UNJUSTIFIED)
+    expect(await balance()).toBe(before)
+  })
+
+  test('a cancelled order does not become paid again, to be delivered after its refund', async () => {
+    const id = await order()
+    await shop.operator.cancelOrder(id, 'not needed')
+    const again = `update orders set status = 'paid', cancelled_at = null, cancel_reason = null where id = '${id}'`
+    await expect(asIntruder('worker', again)).rejects.toMatchObject(UNJUSTIFIED)
+  })
+
+  test('a top-up is credited once, with what was asked for, and a payment credits one top-up', async () => {
+    const [id, second] = [await topUp('stripe'), await topUp('stripe')]
+    const before = await balance()
+    await asIntruder('worker', credit(id, 'pi_1'))
+    expect(await balance()).toBe(before + 500)
+    await expect(asIntruder('worker', credit(id, 'pi_2'))).rejects.toMatchObject(UNJUSTIFIED)
+    await expect(asIntruder('worker', credit(second, 'pi_1'))).rejects.toMatchObject({ code: '23505' })
+    await expect(asIntruder('worker', credit('top_none', 'pi_3'))).rejects.toMatchObject(UNJUSTIFIED)
+    expect(await balance()).toBe(before + 500)
+  })
+
+  test.each([
+    ['bank', 'pending'],
+    ['stripe', 'review'],
+    ['stripe', 'rejected'],
+  ] as const)('a top-up (%s, %s) is for an operator to decide', async (provider, state) => {
+    const id = await topUp(provider, 'pending')
+    await shop.db.run(sql`update top_ups set state = ${state} where id = ${id}`)
+    const before = await balance()
+    await expect(asIntruder('worker', credit(id, `pi_${id}`))).rejects.toMatchObject(UNJUSTIFIED)
+    if (state !== 'pending')
+      await expect(
+        asIntruder('worker', `update top_ups set state = 'pending' where id = '${id}'`),
+      ).rejects.toMatchObject(UNJUSTIFIED)
+    expect(await balance()).toBe(before)
+  })
+
+  test('a dispute that is won returns what it took, once, and one that took nothing returns nothing', async () => {
+    const id = await topUp('stripe')
+    await asIntruder('worker', credit(id, 'pi_won'))
+    const before = await balance()
+    const won = (dispute: string) =>
+      `select returned_cents from return_dispute('${account_id}', '${id}', '${dispute}', 'tr_${dispute}', ${now})`
+    await asIntruder('worker', won('du_none'))
+    expect(await balance()).toBe(before)
+    await asIntruder(
+      'worker',
+      `select taken_cents from take_back_top_up('${account_id}', '${id}', 'rev_1', 'tr_rev_1', 'dispute', 'du_1', 999999, ${now})`,
+    )
+    expect(await balance()).toBe(before - 500)
+    await asIntruder('worker', won('du_1'), won('du_1'))
+    expect(await balance()).toBe(before)
   })
 })
