@@ -1534,6 +1534,26 @@ CREATE FUNCTION public.witness_refusal(p_account_id text, p_is_order boolean, p_
   returning refused_to
 $$;
 
+CREATE FUNCTION public.write_audit_row(p_id text, p_at timestamp with time zone, p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  -- shopwire_app is API, worker and operator together.
+  if not (pg_has_role(session_user, 'shopwire_app', 'member')
+          or (pg_has_role(session_user, 'shopwire_worker_rights', 'member') and p_actor like 'worker:%')
+          or (pg_has_role(session_user, 'shopwire_operator_rights', 'member')
+              and p_actor not like 'worker:%' and p_actor not like 'person:%')
+          or (pg_has_role(session_user, 'shopwire_dashboard', 'member') and p_actor like 'person:%'
+              and (p_account_id is null or p_account_id = current_setting('shopwire.account_id', true)))) then
+    raise exception 'the role of % does not write audit rows of "%"', session_user, p_actor
+      using errcode = 'insufficient_privilege';
+  end if;
+  insert into audit_log (id, at, actor, action, target, account_id, address, request_id, details)
+  values (p_id, p_at, p_actor, p_action, p_target, p_account_id, p_address, p_request_id, p_details);
+end
+$$;
+
 CREATE FUNCTION public.write_off_owed(p_account_id text, p_reversal_id text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'public', 'pg_temp'
@@ -3449,6 +3469,12 @@ REVOKE ALL ON FUNCTION public.witness_refusal(p_account_id text, p_is_order bool
 GRANT ALL ON FUNCTION public.witness_refusal(p_account_id text, p_is_order boolean, p_signed_at bigint) TO shopwire_app;
 GRANT ALL ON FUNCTION public.witness_refusal(p_account_id text, p_is_order boolean, p_signed_at bigint) TO shopwire_api_rights;
 
+REVOKE ALL ON FUNCTION public.write_audit_row(p_id text, p_at timestamp with time zone, p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.write_audit_row(p_id text, p_at timestamp with time zone, p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) TO shopwire_app;
+GRANT ALL ON FUNCTION public.write_audit_row(p_id text, p_at timestamp with time zone, p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) TO shopwire_dashboard;
+GRANT ALL ON FUNCTION public.write_audit_row(p_id text, p_at timestamp with time zone, p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) TO shopwire_worker_rights;
+GRANT ALL ON FUNCTION public.write_audit_row(p_id text, p_at timestamp with time zone, p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) TO shopwire_operator_rights;
+
 REVOKE ALL ON FUNCTION public.write_off_owed(p_account_id text, p_reversal_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.write_off_owed(p_account_id text, p_reversal_id text) TO shopwire_app;
 GRANT ALL ON FUNCTION public.write_off_owed(p_account_id text, p_reversal_id text) TO shopwire_operator_rights;
@@ -3550,9 +3576,10 @@ GRANT SELECT(rotated_from) ON TABLE public.api_keys TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT ON TABLE public.audit_log TO shopwire_app;
 GRANT SELECT,INSERT ON TABLE public.audit_log TO shopwire_dashboard;
-GRANT SELECT,INSERT ON TABLE public.audit_log TO shopwire_worker_rights;
-GRANT SELECT,INSERT ON TABLE public.audit_log TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.audit_log TO shopwire_worker_rights;
+GRANT SELECT ON TABLE public.audit_log TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.audit_log TO shopwire_readonly_rights;
+GRANT INSERT ON TABLE public.audit_log TO shopwire_functions;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.authenticator_apps TO shopwire_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.authenticator_apps TO shopwire_dashboard;

@@ -69,7 +69,7 @@ const INTRODUCTION = [
   '',
   'Every cell below is tried by a test, with a login of that role: what is listed works, everything else is refused. Row-level security narrows some of',
   'them further: the dashboard sees the account of the person who is signed in; the API adds events of the type `test` and jobs of the queue `deliver` only;',
-  'nobody writes an audit row in the name of another kind of actor.',
+  'nobody writes an audit row in the name of another kind of actor: `write_audit_row` compares it with the login.',
   '',
 ]
 

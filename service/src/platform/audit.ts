@@ -20,11 +20,10 @@ export interface AuditEntry {
 
 /** Written in the transaction of the action, so that neither is stored without the other. */
 export async function recordAction(tx: Queryable, entry: AuditEntry, nowMs: number): Promise<void> {
-  await tx.run(sql`
-    insert into audit_log (id, at, actor, action, target, account_id, address, request_id, details)
-    values (${newId('aud', nowMs)}, ${new Date(nowMs)}, ${entry.actor}, ${entry.action}, ${entry.target},
-            ${entry.account_id ?? null}, ${entry.address ?? null}, ${entry.request_id ?? null},
-            ${JSON.stringify(entry.details ?? {})})`)
+  await tx.one(sql`
+    select write_audit_row(${newId('aud', nowMs)}, ${new Date(nowMs)}, ${entry.actor}, ${entry.action}, ${entry.target},
+                           ${entry.account_id ?? null}, ${entry.address ?? null}, ${entry.request_id ?? null},
+                           ${JSON.stringify(entry.details ?? {})})`)
 }
 
 export interface AuditRow extends Required<Pick<AuditEntry, 'actor' | 'action' | 'target' | 'details'>> {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { insertTopUp, type TopUpState } from '../../src/funding/queries.ts'
@@ -5,6 +6,7 @@ import { newReference } from '../../src/funding/reference.ts'
 import { readBalance } from '../../src/ledger/transfer.ts'
 import { sql } from '../../src/platform/db.ts'
 import { buy, openAccount } from '../../testing/dashboard-shop.ts'
+import type { TestDatabase } from '../../testing/database.ts'
 import { itemOf, putItems } from '../../testing/items.ts'
 import { openShop, type Shop, type TestKey } from '../../testing/shop.ts'
 
@@ -23,7 +25,7 @@ beforeEach(async () => {
 })
 
 /** What an intruder does who has the login of a process and the whole of its rights. */
-type Stolen = 'api' | 'dashboard' | 'worker'
+type Stolen = 'dashboard' | keyof TestDatabase['processUrls']
 async function asIntruder(role: Stolen, ...statements: string[]): Promise<void> {
   const { dashboardUrl, processUrls } = shop.database
   const connectionString = role === 'dashboard' ? dashboardUrl : processUrls[role]
@@ -162,6 +164,55 @@ describe('threat 70: with the database role of the API in the hands of an intrud
          values ('${account_id}', 'fulfil', 'ord_x', ${now}, ${now})`,
       ),
     ).rejects.toMatchObject(REFUSED)
+  })
+})
+
+const auditRow = (actor: string, account_id: string | null = null) =>
+  `select write_audit_row('aud_${randomBytes(6).toString('hex')}', ${now}, '${actor}', 'account.fund', 'x',
+                          ${account_id === null ? 'null' : `'${account_id}'`}, null, null, '{}')`
+
+describe('threat 70: an audit row names the kind of actor that its login stands for', () => {
+  test.each([
+    ['api', 'worker:funding'],
+    ['worker', 'cli:root'],
+    ['worker', 'person:per_1'],
+    ['operator', 'person:per_1'],
+    ['operator', 'worker:funding'],
+    ['readonly', 'cli:root'],
+    ['dashboard', 'cli:root'],
+    ['dashboard', 'worker:funding'],
+  ] as const)('%s as %s: refused', async (role, actor) => {
+    await expect(asIntruder(role, auditRow(actor))).rejects.toMatchObject(REFUSED)
+  })
+
+  test.each([
+    ['worker', 'worker:funding'],
+    ['operator', 'cli:root'],
+    ['dashboard', 'person:per_1'],
+  ] as const)('%s as %s: written, and by the function only', async (role, actor) => {
+    await asIntruder(role, auditRow(actor))
+    if (role === 'dashboard') return
+    await expect(
+      asIntruder(
+        role,
+        `insert into audit_log (id, at, actor, action, target, details) values ('aud_x', ${now}, '${actor}', 'a', 'x', '{}')`,
+      ),
+    ).rejects.toMatchObject(REFUSED)
+  })
+
+  test('the dashboard, for an account that is not the one of the person: refused', async () => {
+    await asIntruder('dashboard', auditRow('person:per_1', shop.account.id))
+    const other = (await openAccount(shop, 0)).account_id
+    await expect(asIntruder('dashboard', auditRow('person:per_1', other))).rejects.toMatchObject(REFUSED)
+  })
+
+  test('the worker does not become another role', async () => {
+    for (const statement of [
+      'set role shopwire_functions',
+      'set role shopwire_operator_rights',
+      'set session authorization shopwire_owner',
+    ])
+      await expect(asIntruder('worker', statement)).rejects.toMatchObject(REFUSED)
   })
 })
 
