@@ -96,7 +96,7 @@ async function writeSettings(): Promise<void> {
     ...others
   } = system.settings
   await mkdir(at('settings/secrets'), { recursive: true })
-  const secrets = { database_url, encryption_keys, owner_url: system.database.ownerUrl }
+  const secrets = { operator_url: database_url, encryption_keys, owner_url: system.database.ownerUrl }
   for (const [name, value] of Object.entries(secrets)) await writeFile(at(`settings/secrets/${name}`), value)
   const lines = Object.entries(others).map(([name, value]) => `${name}='${value}'\n`)
   await writeFile(at('settings/shopwire.env'), lines.join(''))

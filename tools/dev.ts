@@ -86,7 +86,7 @@ async function start() {
   })
   running.push({ name: 'mail inbox', stop: () => mail.close() })
   running.push({ name: 'webhook inbox', stop: () => webhooks.close() })
-  const env = await settings(postgres, ports, { redisUrl: redis?.url, smtpUrl: mail.url })
+  const { env, processUrls } = await settings(postgres, ports, { redisUrl: redis?.url, smtpUrl: mail.url })
   await files.writeSettings(env)
   await step(
     'Schema',
@@ -112,8 +112,13 @@ async function start() {
   const opened = openDevAccess({ ...process.env, ...env })
   access = opened
   running.push({ name: 'connections', stop: () => opened.close() })
-  const api = startProgram('api', env, say)
-  const worker = startProgram('worker', workerSettings(env, ports, webhooks.settings), say)
+  // Each with a login of its own, as in production. The demo and the commands use the one that may do what all of them may.
+  const api = startProgram('api', { ...env, SHOPWIRE_DATABASE_URL: processUrls.api }, say)
+  const worker = startProgram(
+    'worker',
+    { ...workerSettings(env, ports, webhooks.settings), SHOPWIRE_DATABASE_URL: processUrls.worker },
+    say,
+  )
   const dashboard = startProgram('dashboard', { ...env, SHOPWIRE_HEALTH_PORT: String(ports.web) }, say)
   running.push({ name: 'worker', stop: () => ended(worker) }, { name: 'API', stop: () => ended(api) })
   running.push({ name: 'dashboard', stop: () => ended(dashboard) })
@@ -166,8 +171,8 @@ async function settings(
   ports: Ports,
   { redisUrl, smtpUrl }: { redisUrl: string | undefined; smtpUrl: string },
 ) {
-  const { ownerUrl, appUrl, dashboardUrl } = await provisionDatabase(postgres, 'shopwire')
-  return {
+  const { ownerUrl, appUrl, dashboardUrl, processUrls } = await provisionDatabase(postgres, 'shopwire')
+  const env = {
     SHOPWIRE_ENV: 'development',
     SHOPWIRE_HOST: '127.0.0.1',
     SHOPWIRE_PORT: String(ports.api),
@@ -189,6 +194,7 @@ async function settings(
     ...(isPortalBuilt() && { SHOPWIRE_DOCS_FOLDER: PORTAL }),
     ...(redisUrl && { SHOPWIRE_ADMISSION: 'redis', SHOPWIRE_REDIS_URLS: redisUrl }),
   }
+  return { env, processUrls }
 }
 
 function workerSettings(env: Settings, ports: Ports, inbox: Settings): Settings {

@@ -17,7 +17,7 @@ const UNITS = ['shopwire-api@8080', 'shopwire-worker@1', 'shopwire-dashboard'] a
 /** What systemd needs beyond the engine's default; a privileged container would get far more. */
 const CAPABILITIES = ['SYS_ADMIN', 'SYS_PTRACE', 'DAC_READ_SEARCH']
 const SOON_MS = 60_000
-const SECRETS = ['owner_url', 'database_url', 'dashboard_url', 'encryption_keys']
+const SECRETS = ['owner_url', 'api_url', 'worker_url', 'operator_url', 'dashboard_url', 'encryption_keys']
 
 /**
  * The units as they are in deploy/systemd, run by Debian's systemd in a container that stands for a machine: migrated, started, sold
@@ -153,10 +153,8 @@ async function scoresOf({ docker }: Engine): Promise<[string, string][]> {
 /** The operator's command with the same secrets, an order by the API's port, delivered by the worker. */
 async function sell({ docker, env }: Engine): Promise<void> {
   const settings = [
-    ...['database_url', 'encryption_keys'].flatMap((name) => [
-      '--env',
-      `SHOPWIRE_${name.toUpperCase()}_FILE=/etc/shopwire/secrets/${name}`,
-    ]),
+    ...['--env', 'SHOPWIRE_DATABASE_URL_FILE=/etc/shopwire/secrets/operator_url'],
+    ...['--env', 'SHOPWIRE_ENCRYPTION_KEYS_FILE=/etc/shopwire/secrets/encryption_keys'],
   ]
   const run = (...args: string[]) =>
     attempt('docker', ['exec', ...settings, MACHINE, 'shopwire', 'admin', ...args], { env })

@@ -171,6 +171,19 @@ describe.each(Object.entries(rendered))('rendered with %s', (_, manifests) => {
     }
   })
 
+  test('every program signs in to the database with a login of its own', () => {
+    const logins = podsOf(manifests).flatMap((pod) =>
+      pod.spec.volumes
+        .flatMap(({ projected }) => projected?.sources ?? [])
+        .filter(({ secret }) =>
+          secret.items.some(({ path }) => path.endsWith('DATABASE_URL') || path.endsWith('OWNER_URL')),
+        )
+        .map(({ secret }) => `${secret.name}/${secret.items[0]?.key}`),
+    )
+    expect(logins.length).toBe(podsOf(manifests).length)
+    expect(new Set(logins).size).toBe(logins.length)
+  })
+
   test('selectors, targets, ports and volumes refer to what exists', () => {
     const pods = podsOf(manifests)
     const deployments = manifests.filter(({ kind }) => kind === 'Deployment')

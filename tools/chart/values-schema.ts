@@ -54,6 +54,7 @@ export function valuesSchemaText(settings: readonly Setting[]): string {
     ),
     REQUIRED_SECRETS,
   )
+  const login = only({ SHOPWIRE_DATABASE_URL: secret })
   const program = { settings: { $ref: '#/definitions/settings' }, resources: anyMap }
   const schema = {
     $schema: 'http://json-schema.org/draft-07/schema#',
@@ -80,6 +81,7 @@ export function valuesSchemaText(settings: readonly Setting[]): string {
       }),
       worker: only({
         ...program,
+        secrets: login,
         ...placement,
         replicas: count(1, 1_000),
         autoscaling: only({
@@ -91,7 +93,7 @@ export function valuesSchemaText(settings: readonly Setting[]): string {
       }),
       dashboard: only({ ...program, ...placement, enabled: flag, replicas: count(1, 1_000) }),
       migrate: only({ enabled: flag, resources: anyMap }),
-      verify: only({ ...program, enabled: flag, schedule: { ...text, minLength: 9 } }),
+      verify: only({ ...program, secrets: login, enabled: flag, schedule: { ...text, minLength: 9 } }),
       journal: only({
         enabled: flag,
         existingClaim: text,

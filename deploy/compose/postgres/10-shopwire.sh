@@ -4,16 +4,28 @@ set -eu
 
 psql --no-psqlrc --quiet --set=ON_ERROR_STOP=1 --username "${POSTGRES_USER:-postgres}" --dbname postgres \
   --set=owner="$(cat /run/secrets/owner_password)" \
+  --set=all="$(cat /run/secrets/all_password)" \
   --set=api="$(cat /run/secrets/api_password)" \
+  --set=worker="$(cat /run/secrets/worker_password)" \
+  --set=operator="$(cat /run/secrets/operator_password)" \
   --set=dashboard="$(cat /run/secrets/dashboard_password)" <<'SQL'
 create role shopwire_app nologin;
 create role shopwire_dashboard nologin;
+create role shopwire_api_rights nologin;
+create role shopwire_worker_rights nologin;
+create role shopwire_operator_rights nologin;
+create role shopwire_readonly_rights nologin;
 create role shopwire_owner login createrole password :'owner';
-create role shopwire_api login password :'api' in role shopwire_app;
+-- API and worker in one process; each of them alone; the operator's command; the dashboard.
+create role shopwire_all login password :'all' in role shopwire_app;
+create role shopwire_api login password :'api' in role shopwire_api_rights;
+create role shopwire_worker login password :'worker' in role shopwire_worker_rights;
+create role shopwire_operator login password :'operator' in role shopwire_operator_rights;
 create role shopwire_web login password :'dashboard' in role shopwire_dashboard;
 -- Lets migrations and workers name the session that holds them up.
 grant pg_read_all_stats to shopwire_owner;
 create database shopwire owner shopwire_owner;
 revoke all on database shopwire from public;
-grant connect on database shopwire to shopwire_app, shopwire_dashboard;
+grant connect on database shopwire
+   to shopwire_app, shopwire_dashboard, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights;
 SQL

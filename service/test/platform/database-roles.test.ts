@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { asSuperuser, openTestDatabase, type TestDatabase } from '../../testing/database.ts'
@@ -115,6 +117,34 @@ describe('threat 70: a role can do what service/rights says and nothing else', (
       expect(await isAllowed(client, 'truncate transfers')).toBe(false)
       expect(await isAllowed(client, 'alter table transfers disable trigger all')).toBe(false)
     })
+  })
+
+  test('the statements in docs/database-roles.md, run as they are written, give each login its rights and no others', async () => {
+    const page = readFileSync(join(import.meta.dirname, '../../../docs/database-roles.md'), 'utf8')
+    const [make, narrow] = [...page.matchAll(/^```sql\n(.*?)^```$/gms)].map(([, block = '']) => block)
+    const [, goBack] = /To go back [^`]*`(grant [^`]*;)`/.exec(page) ?? []
+    await asSuperuser(async (client) => {
+      const mayWrite = async (login: string) => {
+        const { rows } = await client.query(
+          `select has_table_privilege($1, 'transfers', 'insert') as transfers, has_table_privilege($1, 'orders', 'update') or
+                  has_any_column_privilege($1, 'orders', 'update') as orders`,
+          [login],
+        )
+        return rows[0]
+      }
+      // Roles belong to the whole server, which other tests use too.
+      await client.query('begin')
+      await client.query(make ?? '')
+      for (const login of ['shopwire_worker', 'shopwire_operator'])
+        expect(await mayWrite(login)).toEqual({ transfers: false, orders: true })
+      expect(await mayWrite('shopwire_readonly')).toEqual({ transfers: false, orders: false })
+      expect(await mayWrite('shopwire_api')).toEqual({ transfers: true, orders: true })
+      await client.query(narrow ?? '')
+      expect(await mayWrite('shopwire_api')).toEqual({ transfers: false, orders: false })
+      await client.query(goBack ?? '')
+      expect(await mayWrite('shopwire_api')).toEqual({ transfers: true, orders: true })
+      await client.query('rollback')
+    }, database.superuserUrl)
   })
 
   test('nobody can sign in as the owner of the functions that move money, and they fix their search_path', async () => {

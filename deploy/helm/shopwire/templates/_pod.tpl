@@ -70,12 +70,14 @@ SHOPWIRE_DASHBOARD_DATABASE_URL,SHOPWIRE_ENCRYPTION_KEYS,SHOPWIRE_REDIS_URLS,OTE
 
 {{- define "shopwire.volumes" -}}
 {{- $secrets := .root.Values.secrets -}}
+{{- /* The login of a program that has one of its own. */ -}}
+{{- $own := .values.secrets | default dict -}}
 - name: secrets
   projected:
     defaultMode: 288 # 0440
     sources:
     {{- range $name := splitList "," (include "shopwire.secretNames" .) }}
-    {{- with index $secrets $name }}
+    {{- with index $own $name | default (index $secrets $name) }}
       - secret:
           name: {{ .secret }}
           items:
