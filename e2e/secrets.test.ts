@@ -227,6 +227,21 @@ test('people are invited, sign in and fail to: no answer repeats a token, a pass
   const [token = ''] = [link, operator.link].map((one) =>
     canaries.plant('token of an invitation', /[A-Za-z0-9_-]{20,}$/.exec(one)?.[0] ?? ''),
   )
+  const added = await system.admin('operators', 'add', 'op@shop.test')
+  const asOperator = {
+    ...system.settings,
+    SHOPWIRE_OPERATOR_TOKEN: canaries.plant('operator token', added.token),
+  }
+  for (const command of [
+    ['accounts', 'create', 'By a person'],
+    ['config'],
+    ['operators', 'revoke', 'op@shop.test', '--reason', 'test'],
+    ['accounts', 'create', 'Refused'],
+  ]) {
+    const { stdout, stderr } = await runProgram('admin', command, asOperator)
+    answers.push(stdout, stderr)
+  }
+  expect(answers.at(-1)).toContain('Your operator token is not valid')
   const password = canaries.plant('password of a person', random('Pw-'))
   const visitor = createVisitor(dashboard.port, 'https://dashboard.shop.test')
   const ok = async (path: string, body: object) => {
