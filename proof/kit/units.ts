@@ -90,7 +90,12 @@ async function startMachine(store: Store): Promise<void> {
   await cp(FOLDERS.app, context, { recursive: true })
   await writeFile(
     join(context, 'etc/shopwire/shopwire.env'),
-    'SHOPWIRE_API_URL=http://localhost:8080/v1\nSHOPWIRE_DASHBOARD_ORIGIN=http://localhost:8100\n',
+    [
+      'SHOPWIRE_API_URL=http://localhost:8080/v1',
+      'SHOPWIRE_DASHBOARD_ORIGIN=http://localhost:8100',
+      'SHOPWIRE_PLAINTEXT_HOSTS=postgres',
+      '',
+    ].join('\n'),
   )
   for (const name of SECRETS)
     await writeFile(

@@ -1,10 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { isIPv6 } from 'node:net'
 import { isAbsolute, join } from 'node:path'
 import { z } from 'zod'
 import { clusterUrlsProblem } from './access/redis-urls.ts'
 import { isServiceLink, OTHER_SETTINGS } from './other-settings.ts'
 import { type KekEntry, parseKekEntry } from './platform/kek-providers.ts'
 import { objectionToNetwork } from './platform/outbound-networks.ts'
+import { plaintextHosts, transportProblems } from './transport.ts'
 
 /**
  * The only module that reads the environment. Every variable may be given as NAME_FILE instead, the path of a file that holds the
@@ -132,6 +134,17 @@ const schema = z.object({
   SHOPWIRE_REDIS_TIMEOUT_MS: milliseconds
     .default(500)
     .describe('longest wait for Redis before the caller gets 503'),
+  SHOPWIRE_PLAINTEXT_HOSTS: z
+    .string()
+    .default('')
+    .transform(plaintextHosts)
+    .refine(
+      (hosts) => hosts.every((host) => /^[a-z0-9_.-]+$/.test(host) || isIPv6(host)),
+      'must be host names or addresses without scheme and port, separated by commas',
+    )
+    .describe(
+      'other machines that production may connect to without TLS, separated by commas: those on a network that nobody else can listen to',
+    ),
   SHOPWIRE_ENCRYPTION_KEYS: z
     .string()
     .describe(
@@ -531,6 +544,7 @@ export function loadSchemaUrl(purpose: 'migrate' | 'look', env: Environment = pr
     SHOPWIRE_ENV: true,
     SHOPWIRE_DATABASE_OWNER_URL: true,
     SHOPWIRE_DATABASE_URL: true,
+    SHOPWIRE_PLAINTEXT_HOSTS: true,
   } as const
   const problems: string[] = []
   const given = readVariables(env, Object.keys(names), problems)
@@ -729,6 +743,7 @@ function checkTogether(given: Record<string, string>, problems: string[]) {
     problems.push('SHOPWIRE_MAIL_FROM is required when SHOPWIRE_SMTP_URL is set')
   }
   checkOidc(given, problems)
+  problems.push(...transportProblems(given, !isDevelopment(given)))
   const [events, links] = [given.SHOPWIRE_EVENT_RETENTION_DAYS ?? 90, given.SHOPWIRE_LINK_RETENTION_DAYS ?? 0]
   if (Number(links) !== 0 && Number(links) < Number(events))
     problems.push(

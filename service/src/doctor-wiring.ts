@@ -11,6 +11,7 @@ import type { Db } from './platform/db.ts'
 import { compareEncryptionKeys } from './platform/key-checks.ts'
 import { createLog } from './platform/log.ts'
 import { schemaMismatch } from './platform/schema-version.ts'
+import { mustMailBeEncrypted } from './transport.ts'
 import { openDatabaseFrom, openKeyringFrom, SCHEMA } from './wiring.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -33,10 +34,6 @@ export async function runDoctor(
     certificateDaysLeft: (url: URL) => certificateDaysLeft(url, nowMs),
     statusOf: async (url: string) =>
       (await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS_MAX) })).status,
-    async tryMail(url: string) {
-      const { tryMailServer } = await import('./platform/mail.ts')
-      await tryMailServer(url, ANSWER_MS_MAX)
-    },
   }
   const config = loadOrProblems(env)
   if ('problems' in config) return diagnose({ ...surroundings, ...unknown(config.problems), ...replaced })
@@ -57,7 +54,7 @@ function loadOrProblems(env: Environment | undefined): Config | ConfigError {
   }
 }
 
-type Parts = Omit<Installation, 'settingFiles' | 'machine' | 'certificateDaysLeft' | 'statusOf' | 'tryMail'>
+type Parts = Omit<Installation, 'settingFiles' | 'machine' | 'certificateDaysLeft' | 'statusOf'>
 
 function unknown(settingsProblems: readonly string[]): Parts {
   const notKnown = () => {
@@ -72,6 +69,7 @@ function unknown(settingsProblems: readonly string[]): Parts {
     store: rejected,
     redis: rejected,
     compareKeys: rejected,
+    tryMail: rejected,
   }
 }
 
@@ -106,6 +104,10 @@ function partsOf(config: Config, db: Db, nowMs: NowMs): Parts {
       })
     }),
     compareKeys: () => compareEncryptionKeys(db, openKeyringFrom(config)),
+    async tryMail(url) {
+      const { tryMailServer } = await import('./platform/mail.ts')
+      await tryMailServer(url, ANSWER_MS_MAX, { mustEncrypt: mustMailBeEncrypted(url, config) })
+    },
   }
 }
 

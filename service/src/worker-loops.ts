@@ -23,6 +23,7 @@ import { createReplicationWatch } from './platform/replication-watch.ts'
 import { createSnapshotWatch } from './platform/snapshot-watch.ts'
 import { deleteExpired } from './sessions/session-store.ts'
 import type { LinkVault } from './supply/gift-link.ts'
+import { mustMailBeEncrypted } from './transport.ts'
 import { ANNOUNCE_CHUNK, announceCatalogue } from './webhooks/announce.ts'
 import { DELETE_CHUNK, deleteOldEvents } from './webhooks/retention.ts'
 
@@ -170,7 +171,9 @@ export function repeatedWork(config: Config, deps: RepeatedWorkDeps): Repeating 
   const smtp =
     config.SHOPWIRE_SMTP_URL === undefined
       ? undefined
-      : smtpSender(config.SHOPWIRE_SMTP_URL, config.SHOPWIRE_MAIL_FROM ?? '')
+      : smtpSender(config.SHOPWIRE_SMTP_URL, config.SHOPWIRE_MAIL_FROM ?? '', {
+          mustEncrypt: mustMailBeEncrypted(config.SHOPWIRE_SMTP_URL, config),
+        })
   const sendDueMail = createMailSender({ db, keyring, clock, log, send: smtp?.send })
   const mail = every(
     MAIL_EVERY_MS,

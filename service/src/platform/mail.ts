@@ -34,6 +34,8 @@ const LAST_RETRY_MS = 3_600_000
 const KEPT_MS = 30 * 86_400_000
 const DELETED_MAX = 500
 const SMTP_TIMEOUT_MS = 20_000
+/** Parameters of the URL would win; the settings are refused then (transport.ts). */
+const ENCRYPTED = { requireTLS: true, tls: { rejectUnauthorized: true } }
 
 /** Writes a mail in the transaction of what it reports: it is sent if that was committed, and only then. */
 export async function queueMail(tx: Queryable, keyring: Keyring, mail: Mail, nowMs: number): Promise<string> {
@@ -53,10 +55,25 @@ export const mailBodies: SealedColumn = {
   bindingOf: ({ id }) => bindingOf(String(id)),
 }
 
+export interface MailTransport {
+  /** Without it a server that does not offer STARTTLS, or whose offer somebody removed on the way, gets the mail in the clear. */
+  readonly mustEncrypt: boolean
+}
+
 /** By SMTP, with STARTTLS where the server offers it; `smtps://` for TLS from the first byte. */
-export function smtpSender(url: string, from: string): { send: SendMail; close(): void } {
+export function smtpSender(
+  url: string,
+  from: string,
+  { mustEncrypt }: MailTransport,
+): { send: SendMail; close(): void } {
   const transport = createTransport(
-    { url, pool: true, connectionTimeout: SMTP_TIMEOUT_MS, socketTimeout: SMTP_TIMEOUT_MS } as object,
+    {
+      url,
+      ...(mustEncrypt && ENCRYPTED),
+      pool: true,
+      connectionTimeout: SMTP_TIMEOUT_MS,
+      socketTimeout: SMTP_TIMEOUT_MS,
+    } as object,
     { from },
   )
   return {
@@ -76,9 +93,14 @@ export function smtpSender(url: string, from: string): { send: SendMail; close()
 }
 
 /** Connects and signs in, as for sending, and sends nothing. */
-export async function tryMailServer(url: string, timeoutMs: number): Promise<void> {
+export async function tryMailServer(
+  url: string,
+  timeoutMs: number,
+  { mustEncrypt }: MailTransport,
+): Promise<void> {
   const transport = createTransport({
     url,
+    ...(mustEncrypt && ENCRYPTED),
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
     socketTimeout: timeoutMs,

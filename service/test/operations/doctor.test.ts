@@ -398,22 +398,49 @@ test('every wrong setting of a server is found at once', async () => {
   })
 })
 
-test('a connection that leaves the machine has to be encrypted and checked', async ({ skip }) => {
+test('a connection that leaves the machine has to be encrypted and checked, unless its host is listed', async ({
+  skip,
+}) => {
   const { address, env, redis } = sound
   if (address === undefined) return skip('this machine has no address but the loopback one')
+  const listed = { SHOPWIRE_PLAINTEXT_HOSTS: address }
+  const inDevelopment = { SHOPWIRE_ENV: 'development' }
   const url = String(env.SHOPWIRE_DATABASE_URL)
-  const tlsOf = async (query: string) =>
-    named(
-      await examine({ env: () => ({ SHOPWIRE_DATABASE_URL: elsewhere(url, address, query) }) }),
-      'database-tls',
-    )
-  expect(await tlsOf('')).toMatchObject({ state: 'failed', found: `not encrypted, to ${address}` })
-  expect(await tlsOf('?sslmode=no-verify')).toMatchObject({ state: 'failed' })
-  expect(await tlsOf('?sslmode=verify-full')).toMatchObject({ state: 'ok' })
-  const results = await examine({
-    env: () => ({ SHOPWIRE_REDIS_URLS: elsewhere(redis.url, address) }),
+  const database = async (query: string, others: Record<string, string> = {}) => {
+    const SHOPWIRE_DATABASE_URL = elsewhere(url, address, query)
+    return examine({ env: () => ({ SHOPWIRE_DATABASE_URL, ...others }) })
+  }
+  const tlsOf = async (query: string, others?: Record<string, string>) =>
+    named(await database(query, others), 'database-tls')
+  expectNamed(await database(''), {
+    item: 'settings',
+    found: new RegExp(`SHOPWIRE_DATABASE_URL: ${address} is another machine`),
+    fix: /Correct the settings/,
   })
-  expectNamed(results, { item: 'redis-tls', found: /not encrypted/, fix: /rediss:/ })
+  expect(await tlsOf('', inDevelopment)).toMatchObject({
+    state: 'failed',
+    found: `not encrypted, to ${address}`,
+  })
+  expect(await tlsOf('', listed)).toMatchObject({
+    state: 'ok',
+    found: `not encrypted, to ${address}, as SHOPWIRE_PLAINTEXT_HOSTS permits`,
+  })
+  expect(await tlsOf('?sslmode=no-verify', listed)).toMatchObject({ state: 'failed' })
+  expect(await tlsOf('?sslmode=verify-full')).toMatchObject({ state: 'ok' })
+  const redisOf = async (others: Record<string, string>) => {
+    const SHOPWIRE_REDIS_URLS = elsewhere(redis.url, address)
+    return examine({ env: () => ({ SHOPWIRE_REDIS_URLS, ...others }) })
+  }
+  expectNamed(await redisOf(inDevelopment), {
+    item: 'redis-tls',
+    found: /^not encrypted, to [^ ]+$/,
+    fix: /rediss:/,
+  })
+  expectNamed(await redisOf(listed), {
+    item: 'redis-tls',
+    found: /permits, without a password/,
+    fix: /rediss:/,
+  })
 })
 
 test('a Redis that may evict nonces is found', async () => {

@@ -15,7 +15,7 @@ import { OTHER_SETTINGS } from '../../src/other-settings.ts'
 
 const KEY = `k1:${Buffer.from('0123456789abcdefghijklmnopqrstuv').toString('base64')}`
 const good = {
-  SHOPWIRE_DATABASE_URL: 'postgres://app:Zx81-long@db.internal/shopwire',
+  SHOPWIRE_DATABASE_URL: 'postgres://app:Zx81-long@db.internal/shopwire?sslmode=verify-full',
   SHOPWIRE_ENCRYPTION_KEYS: KEY,
 }
 
@@ -43,7 +43,7 @@ test.each([
   ['rediss://a,redis://b', /same scheme/],
   ['redis://:50%@a', /percent-encode/],
 ])('rejects the cluster URLs %s, with a reason that contains none of them', (urls, reason) => {
-  const cluster = { ...good, SHOPWIRE_ADMISSION: 'redis-cluster' }
+  const cluster = { ...good, SHOPWIRE_ADMISSION: 'redis-cluster', SHOPWIRE_PLAINTEXT_HOSTS: 'a,b' }
   const [problem = ''] = problemsOf({ ...cluster, SHOPWIRE_REDIS_URLS: urls })
   expect(problem).toMatch(reason)
   expect(problem).not.toMatch(/hunter|50/)
@@ -91,7 +91,7 @@ test('reads a value from NAME_FILE, and refuses NAME together with NAME_FILE', (
 test.each([
   ['the development encryption key', { SHOPWIRE_ENCRYPTION_KEYS: DEVELOPMENT_ENCRYPTION_KEY }],
   ['a key of zeros', { SHOPWIRE_ENCRYPTION_KEYS: `k1:${Buffer.alloc(32).toString('base64')}` }],
-  ['a well-known password', { SHOPWIRE_DATABASE_URL: 'postgres://app:postgres@db/shopwire' }],
+  ['a well-known password', { SHOPWIRE_DATABASE_URL: 'postgres://app:postgres@127.0.0.1/shopwire' }],
 ])('production refuses %s, development accepts it', (_, given) => {
   expect(problemsOf({ ...good, ...given })).toHaveLength(1)
   expect(problemsOf({ ...good, ...given, SHOPWIRE_ENV: 'development' })).toEqual([])
@@ -177,7 +177,7 @@ function namesInRepository(): Set<string> {
 }
 
 test('a migration needs only the owner URL, and refuses a well-known password', () => {
-  const owner = { SHOPWIRE_DATABASE_OWNER_URL: 'postgres://owner:Zx81-long@db.internal/shopwire' }
+  const owner = { SHOPWIRE_DATABASE_OWNER_URL: 'postgres://owner:Zx81-long@127.0.0.1/shopwire' }
   expect(loadSchemaUrl('migrate', { ...owner, SHOPWIRE_PORT: 'eighty' })).toBe(
     owner.SHOPWIRE_DATABASE_OWNER_URL,
   )

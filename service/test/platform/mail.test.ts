@@ -36,7 +36,7 @@ beforeAll(async () => {
   server.listen(0, '127.0.0.1')
   await once(server.server, 'listening')
   const { port } = server.server.address() as AddressInfo
-  smtp = smtpSender(`smtp://127.0.0.1:${port}`, 'Shopwire <store@example.com>')
+  smtp = smtpSender(`smtp://127.0.0.1:${port}`, 'Shopwire <store@example.com>', { mustEncrypt: false })
 })
 afterAll(async () => {
   smtp.close()
@@ -153,4 +153,14 @@ test('mail that was sent a month ago is removed, waiting mail is not', async () 
   await queueMail(database.db, keyring, mail, nowMs)
   expect(await deleteOldMail(database.db, nowMs + 31 * 24 * HOUR_MS)).toBe(1)
   expect(await rows()).toHaveLength(1)
+})
+
+test('a server that offers no STARTTLS gets no mail when it has to be encrypted', async () => {
+  const { port } = server.server.address() as AddressInfo
+  const encrypted = smtpSender(`smtp://127.0.0.1:${port}`, 'store@example.com', { mustEncrypt: true })
+  await database.db.transaction((tx) => queueMail(tx, keyring, mail, nowMs))
+  await sender(encrypted.send)()
+  encrypted.close()
+  expect(received).toEqual([])
+  expect(logged).toMatch(/could not be sent; it is tried again/)
 })

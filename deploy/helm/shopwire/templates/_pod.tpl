@@ -31,6 +31,9 @@ SHOPWIRE_DASHBOARD_DATABASE_URL,SHOPWIRE_ENCRYPTION_KEYS,SHOPWIRE_REDIS_URLS,OTE
 - name: {{ $name }}
   value: {{ include "shopwire.text" $value | quote }}
 {{- end -}}
+{{- else if hasKey .root.Values.settings "SHOPWIRE_PLAINTEXT_HOSTS" }}
+- name: SHOPWIRE_PLAINTEXT_HOSTS
+  value: {{ .root.Values.settings.SHOPWIRE_PLAINTEXT_HOSTS | quote }}
 {{- end -}}
 {{- range $name := splitList "," (include "shopwire.secretNames" .) -}}
 {{- if hasKey $secrets $name }}

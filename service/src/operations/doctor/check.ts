@@ -66,8 +66,3 @@ export const ok = (found: string): Outcome => ({ state: 'ok', found })
 export const warning = (found: string): Outcome => ({ state: 'warning', found })
 export const failed = (found: string): Outcome => ({ state: 'failed', found })
 export const notApplicable = (found: string): Outcome => ({ state: 'not_applicable', found })
-
-/** Names and addresses of this machine itself; a connection there does not leave it. */
-export function isLocalHost(host: string): boolean {
-  return host === '' || host.startsWith('/') || /^(localhost|127\.\d+\.\d+\.\d+|::1|\[::1\])$/.test(host)
-}

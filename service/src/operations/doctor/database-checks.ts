@@ -1,4 +1,5 @@
-import { type Check, failed, isLocalHost, notApplicable, ok, warning } from './check.ts'
+import { isLocalHost } from '../../platform/local-host.ts'
+import { type Check, failed, notApplicable, ok, warning } from './check.ts'
 import type { DatabaseFacts } from './database-facts.ts'
 
 const VERSION_MIN = 15
@@ -125,15 +126,19 @@ export const DATABASE_CHECKS: readonly Check[] = [
     group: 'PostgreSQL',
     title: 'The connection to PostgreSQL is encrypted and checked, unless it stays on this machine',
     why: 'Orders, balances and the password itself would cross the network in the clear, or to whoever answers there.',
-    fix: '?sslmode=verify-full at the end of SHOPWIRE_DATABASE_URL, ssl = on at the server; NODE_EXTRA_CA_CERTS for an authority of your own.',
+    fix: '?sslmode=verify-full at the end of SHOPWIRE_DATABASE_URL, &sslrootcert=/path/of/authority.pem for an authority of your own; ssl = on at the server. A server on a private network: its name in SHOPWIRE_PLAINTEXT_HOSTS.',
     async examine(about) {
-      const { hostname, searchParams } = new URL(about.config().SHOPWIRE_DATABASE_URL)
+      const { SHOPWIRE_DATABASE_URL: url, SHOPWIRE_PLAINTEXT_HOSTS: permitted } = about.config()
+      const { hostname, searchParams } = new URL(url)
       const host = searchParams.get('host') ?? hostname
       const { uses_tls } = await about.database()
       if (searchParams.get('sslmode') === 'no-verify')
         return failed('sslmode=no-verify accepts any certificate')
       if (uses_tls) return ok('encrypted, and the certificate is checked')
-      return isLocalHost(host) ? ok('not encrypted, on this machine') : failed(`not encrypted, to ${host}`)
+      if (isLocalHost(host)) return ok('not encrypted, on this machine')
+      return permitted.includes(host)
+        ? ok(`not encrypted, to ${host}, as SHOPWIRE_PLAINTEXT_HOSTS permits`)
+        : failed(`not encrypted, to ${host}`)
     },
   },
   {

@@ -1,6 +1,7 @@
 import { ORDER_ATTEMPTS_PER_WINDOW_MAX, REQUESTS_PER_WINDOW_MAX } from '@shopwire/contract'
+import { isLocalHost } from '../../platform/local-host.ts'
 import { isPublicAddress } from '../../platform/public-address.ts'
-import { type Check, failed, isLocalHost, notApplicable, ok, warning } from './check.ts'
+import { type Check, failed, notApplicable, ok, warning } from './check.ts'
 
 const NODE_MAJOR_MIN = 24
 const EXAMPLE_API = 'https://api.shop.example/v1'

@@ -1,5 +1,6 @@
+import { isLocalHost } from '../../platform/local-host.ts'
 import { problemsOf, readBackupStatus } from '../backup-status.ts'
-import { type Check, failed, isLocalHost, notApplicable, ok, warning } from './check.ts'
+import { type Check, failed, notApplicable, ok, warning } from './check.ts'
 import { describeAge } from './database-checks.ts'
 
 const OFFSET_MS_WARNED = 1_000
@@ -112,17 +113,26 @@ export const STORE_CHECKS: readonly Check[] = [
     group: 'Redis',
     title: 'The connection to Redis is encrypted and has a password, unless it stays on this machine',
     why: 'Whoever reaches Redis can forget nonces and the revocation of a key.',
-    fix: 'SHOPWIRE_REDIS_URLS=rediss://user:password@host:6379; tls-port and requirepass or an ACL in redis.conf.',
+    fix: 'SHOPWIRE_REDIS_URLS=rediss://user:password@host:6379; tls-port and requirepass or an ACL in redis.conf. A server on a private network: its name in SHOPWIRE_PLAINTEXT_HOSTS.',
     examine(about) {
-      const { SHOPWIRE_ADMISSION, SHOPWIRE_REDIS_URLS: urls = [] } = about.config()
-      if (SHOPWIRE_ADMISSION === 'postgres') return notApplicable('nonces are in PostgreSQL')
+      const {
+        SHOPWIRE_ADMISSION: admission,
+        SHOPWIRE_REDIS_URLS: urls = [],
+        SHOPWIRE_PLAINTEXT_HOSTS: permitted,
+      } = about.config()
+      if (admission === 'postgres') return notApplicable('nonces are in PostgreSQL')
       const remote = urls.map((url) => new URL(url)).filter(({ hostname }) => !isLocalHost(hostname))
       if (remote.length === 0) return ok('on this machine')
-      if (remote.some(({ protocol }) => protocol !== 'rediss:'))
-        return failed(`not encrypted, to ${remote.map(({ hostname }) => hostname).join(', ')}`)
+      const plain = remote.filter(({ protocol }) => protocol !== 'rediss:').map(({ hostname }) => hostname)
+      if (plain.some((host) => !permitted.includes(host)))
+        return failed(`not encrypted, to ${plain.join(', ')}`)
+      const how =
+        plain.length === 0
+          ? 'encrypted'
+          : `not encrypted, to ${plain.join(', ')}, as SHOPWIRE_PLAINTEXT_HOSTS permits`
       return remote.some(({ password }) => password === '')
-        ? failed('encrypted, without a password')
-        : ok('encrypted, with a password')
+        ? failed(`${how}, without a password`)
+        : ok(`${how}, with a password`)
     },
   },
   {
