@@ -23,6 +23,8 @@ export interface RedisOptions {
   settings?: Record<string, string>
   /** TLS only, also between the nodes of a cluster. */
   tls?: RedisTls
+  /** Runs it as a sentinel; `settings` says what it watches (`{ 'sentinel monitor': 'name 127.0.0.1 6379 1' }`). */
+  isSentinel?: boolean
 }
 
 /** Paths of PEM files; the certificate must be valid for 127.0.0.1. */
@@ -56,14 +58,19 @@ export function startRedis(options: RedisOptions = {}): Promise<Redis> {
 export async function startRedisOn(options: RedisOptions, choosePort: () => Promise<number>): Promise<Redis> {
   const program = join(findRedis(), 'redis-server')
   const dir = options.dir ? resolve(options.dir) : await makeTemporaryFolder(tmpdir(), 'redis')
-  const settings = { ...DEFAULTS, ...options.settings }
-  const { tls } = options
-  const doorOn = (port: number): RedisDoor => ({ port, password: settings.requirepass, caFile: tls?.caFile })
+  const settings = { ...(options.isSentinel ? { bind: HOST } : DEFAULTS), ...options.settings }
+  const { tls, isSentinel = false } = options
+  const doorOn = (port: number): RedisDoor => ({
+    port,
+    password: (settings as Record<string, string>).requirepass,
+    caFile: tls?.caFile,
+  })
   let server: ManagedChild | undefined
   let isRemoved = false
 
   const launch = async (port: number) => {
-    server = await launchServer(program, dir, doorOn(port), { ...settings, ...portSettings(port, tls) })
+    const all = { ...settings, ...portSettings(port, tls) }
+    server = await launchServer(program, dir, doorOn(port), all, isSentinel)
   }
   const removeDir = async () => {
     if (options.dir || isRemoved) return
@@ -134,15 +141,25 @@ function portSettings(port: number, tls: RedisTls | undefined): Record<string, s
   }
 }
 
-async function launchServer(program: string, dir: string, door: RedisDoor, settings: Record<string, string>) {
+async function launchServer(
+  program: string,
+  dir: string,
+  door: RedisDoor,
+  settings: Record<string, string>,
+  isSentinel: boolean,
+) {
   const log = join(dir, 'redis.log')
   const config = join(dir, 'redis.conf')
   await mkdir(join(dir, DATA), { recursive: true, mode: 0o700 })
   const lines = Object.entries(settings).map(([name, value]) => `${name} ${value || '""'}`)
   await writeFile(config, `${lines.join('\n')}\n`, { mode: 0o600 })
   const logStart = await logSize(log)
-  const server = spawnManagedChild(program, [config], { cwd: join(dir, DATA), log, polite: 'SIGTERM' })
-  const answers = async () => !server.isRunning() || (await isReady(door, server.pid))
+  const server = spawnManagedChild(program, isSentinel ? [config, '--sentinel'] : [config], {
+    cwd: join(dir, DATA),
+    log,
+    polite: 'SIGTERM',
+  })
+  const answers = async () => !server.isRunning() || (await isReady(door, server.pid, isSentinel))
   await until(answers, REDIS_START_MS_MAX, () => 'Redis does not answer').catch(async (error: Error) => {
     await server.killAll()
     throw new Error(`${error.message}:\n${await logTail(log, logStart)}`)
@@ -157,7 +174,8 @@ async function launchServer(program: string, dir: string, door: RedisDoor, setti
 /**
  * The pid distinguishes our server from another that took the port just before. `async_loading` must not be mistaken for `loading`.
  */
-async function isReady(door: RedisDoor, pid: number): Promise<boolean> {
-  const info = await sendCommand(door, ['INFO'], CLUSTER_PROBE_MS_MAX).catch(() => '')
-  return String(info).includes(`process_id:${pid}\r\n`) && String(info).includes('\r\nloading:0\r\n')
+async function isReady(door: RedisDoor, pid: number, isSentinel: boolean): Promise<boolean> {
+  const info = String(await sendCommand(door, ['INFO'], CLUSTER_PROBE_MS_MAX).catch(() => ''))
+  // A sentinel has no data to load.
+  return info.includes(`process_id:${pid}\r\n`) && (isSentinel || info.includes('\r\nloading:0\r\n'))
 }

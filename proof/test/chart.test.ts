@@ -5,6 +5,7 @@ import { type AddressInfo, BlockList } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { createAuthority } from '@shopwire/engines'
 import { describe, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { configReference, loadConfig, loadDashboardConfig, loadSchemaUrl } from '../../service/src/config.ts'
@@ -17,12 +18,17 @@ import { schemaProblems } from './kubernetes-schema.ts'
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const CHART = join(ROOT, 'deploy/helm/shopwire')
 const SETTINGS = configReference()
+const authority = await createAuthority()
+const client = await authority.issue('DNS:shopwire')
+await authority.remove()
 const EXAMPLE_SECRETS: Readonly<Record<string, string>> = {
   SHOPWIRE_DATABASE_URL: 'postgres://api:f8e1c7a2@db.example/shopwire?sslmode=verify-full',
   SHOPWIRE_DATABASE_OWNER_URL: 'postgres://owner:0b7d5e9c@db.example/shopwire?sslmode=verify-full',
   SHOPWIRE_DASHBOARD_DATABASE_URL: 'postgres://web:4a6c2d8f@db.example/shopwire?sslmode=verify-full',
   SHOPWIRE_ENCRYPTION_KEYS: `k1:${Buffer.from(Array.from({ length: 32 }, (_, n) => n * 7)).toString('base64')}`,
-  SHOPWIRE_REDIS_URLS: 'rediss://:9f3b@redis.example:6379',
+  SHOPWIRE_REDIS_URLS: 'rediss://:9f3b@links-master',
+  SHOPWIRE_REDIS_SENTINELS: 'rediss://:0c6d@sentinel-1.example,rediss://:0c6d@sentinel-2.example',
+  SHOPWIRE_REDIS_CLIENT_KEY: client.key,
   SHOPWIRE_EGRESS_PROXY: 'http://proxy.example:3128',
   SHOPWIRE_SMTP_URL: 'smtps://mail.example:465',
   SHOPWIRE_OPERATOR_TOKEN: 'swo_example',
@@ -44,6 +50,7 @@ const EVERYTHING: Values = {
   settings: {
     ...(LEAST.settings as Values),
     SHOPWIRE_ADMISSION: 'redis',
+    SHOPWIRE_REDIS_CLIENT_CERT: client.cert,
     SHOPWIRE_MAIL_FROM: 'Shop <store@links.example>',
     SHOPWIRE_OIDC_ISSUER: 'https://id.links.example',
     SHOPWIRE_OIDC_CLIENT_ID: 'shop',

@@ -2,7 +2,12 @@ import { existsSync, readFileSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
 import { isAbsolute, join } from 'node:path'
 import { z } from 'zod'
-import { clusterUrlsProblem } from './access/redis-urls.ts'
+import {
+  certificatesProblem,
+  clusterUrlsProblem,
+  sentinelUrlsProblem,
+  singleUrlProblem,
+} from './access/redis-urls.ts'
 import { isServiceLink, OTHER_SETTINGS } from './other-settings.ts'
 import { type KekEntry, parseKekEntry } from './platform/kek-providers.ts'
 import { objectionToNetwork } from './platform/outbound-networks.ts'
@@ -61,6 +66,16 @@ const networkList = z
     }
   })
   .optional()
+
+const redisUrls = z
+  .string()
+  .optional()
+  .transform((text) => text?.split(',').map((url) => url.trim()))
+  .pipe(
+    z
+      .array(z.string().regex(/^rediss?:\/\//, 'must be redis:// or rediss:// URLs, separated by commas'))
+      .optional(),
+  )
 
 /** As OpenTelemetry writes them: `name=value` separated by commas, values URL-encoded. Undefined when it is anything else. */
 function readHeaders(text: string): Record<string, string> | undefined {
@@ -121,16 +136,23 @@ const schema = z.object({
     .enum(['postgres', 'redis', 'redis-cluster'])
     .default('postgres')
     .describe('where nonces and rate limits are kept'),
-  SHOPWIRE_REDIS_URLS: z
+  SHOPWIRE_REDIS_URLS: redisUrls.describe(
+    'one URL, or some nodes of the cluster separated by commas; with sentinels `rediss://user:password@name-of-the-master`',
+  ),
+  SHOPWIRE_REDIS_SENTINELS: redisUrls.describe(
+    'for SHOPWIRE_ADMISSION=redis: URLs of the sentinels that know where the master is, separated by commas, with credentials of their own',
+  ),
+  SHOPWIRE_REDIS_CA: z
     .string()
     .optional()
-    .transform((text) => text?.split(',').map((url) => url.trim()))
-    .pipe(
-      z
-        .array(z.string().regex(/^rediss?:\/\//, 'must be redis:// or rediss:// URLs, separated by commas'))
-        .optional(),
-    )
-    .describe('one URL, or some nodes of the cluster separated by commas'),
+    .describe(
+      'authority of the certificates of Redis and its sentinels, in PEM, in place of the public ones; best as SHOPWIRE_REDIS_CA_FILE',
+    ),
+  SHOPWIRE_REDIS_CLIENT_CERT: z
+    .string()
+    .optional()
+    .describe('certificate that Redis and its sentinels ask for, in PEM'),
+  SHOPWIRE_REDIS_CLIENT_KEY: z.string().optional().describe('key of that certificate, in PEM'),
   SHOPWIRE_REDIS_TIMEOUT_MS: milliseconds
     .default(500)
     .describe('longest wait for Redis before the caller gets 503'),
@@ -487,6 +509,8 @@ const SECRETS = new Set([
   'SHOPWIRE_DATABASE_OWNER_URL',
   'SHOPWIRE_DASHBOARD_DATABASE_URL',
   'SHOPWIRE_REDIS_URLS',
+  'SHOPWIRE_REDIS_SENTINELS',
+  'SHOPWIRE_REDIS_CLIENT_KEY',
   'SHOPWIRE_ENCRYPTION_KEYS',
   'SHOPWIRE_EGRESS_PROXY',
   'SHOPWIRE_SMTP_URL',
@@ -735,10 +759,7 @@ function checkTogether(given: Record<string, string>, problems: string[]) {
   if ((given.SHOPWIRE_ADMISSION ?? 'postgres') !== 'postgres' && given.SHOPWIRE_REDIS_URLS === undefined) {
     problems.push(`SHOPWIRE_REDIS_URLS is required when SHOPWIRE_ADMISSION is "${given.SHOPWIRE_ADMISSION}"`)
   }
-  if (given.SHOPWIRE_ADMISSION === 'redis-cluster' && given.SHOPWIRE_REDIS_URLS !== undefined) {
-    const problem = clusterUrlsProblem(given.SHOPWIRE_REDIS_URLS.split(',').map((url) => url.trim()))
-    if (problem !== undefined) problems.push(`SHOPWIRE_REDIS_URLS: ${problem}`)
-  }
+  checkRedis(given, problems)
   if (given.SHOPWIRE_SMTP_URL !== undefined && given.SHOPWIRE_MAIL_FROM === undefined) {
     problems.push('SHOPWIRE_MAIL_FROM is required when SHOPWIRE_SMTP_URL is set')
   }
@@ -789,6 +810,32 @@ function checkTogether(given: Record<string, string>, problems: string[]) {
       )
     }
   }
+}
+
+function checkRedis(given: Record<string, string>, problems: string[]) {
+  const { SHOPWIRE_REDIS_URLS: urls, SHOPWIRE_REDIS_SENTINELS: sentinels } = given
+  const say = (name: string, problem: string | undefined) => {
+    if (problem !== undefined) problems.push(`${name}: ${problem}`)
+  }
+  const split = (text: string) => text.split(',').map((url) => url.trim())
+  const isCluster = given.SHOPWIRE_ADMISSION === 'redis-cluster'
+  if (urls !== undefined) {
+    const hasSentinels = sentinels !== undefined
+    say(
+      'SHOPWIRE_REDIS_URLS',
+      isCluster ? clusterUrlsProblem(split(urls)) : singleUrlProblem(split(urls), hasSentinels),
+    )
+  }
+  if (sentinels !== undefined) {
+    say('SHOPWIRE_REDIS_SENTINELS', sentinelUrlsProblem(split(sentinels)))
+    if (isCluster)
+      say('SHOPWIRE_REDIS_SENTINELS', 'a cluster has none; remove it, or set SHOPWIRE_ADMISSION=redis')
+  }
+  const { SHOPWIRE_REDIS_CA: ca, SHOPWIRE_REDIS_CLIENT_CERT: cert, SHOPWIRE_REDIS_CLIENT_KEY: key } = given
+  say(
+    'SHOPWIRE_REDIS_CA, SHOPWIRE_REDIS_CLIENT_CERT and SHOPWIRE_REDIS_CLIENT_KEY',
+    certificatesProblem({ ca, cert, key }),
+  )
 }
 
 /** All of them or none: a half-configured sign-in would be a button that fails. */

@@ -12,7 +12,7 @@ import { compareEncryptionKeys } from './platform/key-checks.ts'
 import { createLog } from './platform/log.ts'
 import { schemaMismatch } from './platform/schema-version.ts'
 import { mustMailBeEncrypted } from './transport.ts'
-import { openDatabaseFrom, openKeyringFrom, SCHEMA } from './wiring.ts'
+import { openDatabaseFrom, openKeyringFrom, redisSettings, SCHEMA } from './wiring.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 type NowMs = () => number
@@ -97,11 +97,7 @@ function partsOf(config: Config, db: Db, nowMs: NowMs): Parts {
     redis: shared(async () => {
       // Loaded only where it is used, as everywhere.
       const { readRedisFacts } = await import('./access/redis-facts.ts')
-      return readRedisFacts(config.SHOPWIRE_REDIS_URLS ?? [], {
-        isCluster: config.SHOPWIRE_ADMISSION === 'redis-cluster',
-        timeoutMs: ANSWER_MS_MAX,
-        nowMs,
-      })
+      return readRedisFacts(redisSettings(config), { timeoutMs: ANSWER_MS_MAX, nowMs })
     }),
     compareKeys: () => compareEncryptionKeys(db, openKeyringFrom(config)),
     async tryMail(url) {

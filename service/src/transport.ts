@@ -8,6 +8,7 @@ const DATABASES = [
   'SHOPWIRE_DATABASE_OWNER_URL',
   'SHOPWIRE_DASHBOARD_DATABASE_URL',
 ] as const
+const REDIS = ['SHOPWIRE_REDIS_URLS', 'SHOPWIRE_REDIS_SENTINELS'] as const
 const OVER_HTTP = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'SHOPWIRE_STRIPE_API_URL', 'SHOPWIRE_EGRESS_PROXY'] as const
 
 /** Why the servers that the settings name cannot be connected to safely; empty when they can. Never contains a URL, which may hold a password. */
@@ -16,7 +17,7 @@ export function transportProblems(given: Given, isProduction: boolean): string[]
   const refused = (host: string) => isProduction && !isLocalHost(host) && !permitted.has(host.toLowerCase())
   return [
     ...DATABASES.flatMap((name) => databaseProblems(name, given[name], refused)),
-    ...redisProblems(given.SHOPWIRE_REDIS_URLS, refused),
+    ...REDIS.flatMap((name) => redisProblems(name, given[name], refused)),
     ...mailProblems(given.SHOPWIRE_SMTP_URL, refused),
     ...OVER_HTTP.flatMap((name) => httpProblems(name, given[name], refused)),
   ]
@@ -65,7 +66,7 @@ function databaseProblems(name: string, url: string | undefined, isRefused: IsRe
   ]
 }
 
-function redisProblems(urls: string | undefined, isRefused: IsRefused): string[] {
+function redisProblems(name: string, urls: string | undefined, isRefused: IsRefused): string[] {
   const plain = (urls ?? '')
     .split(',')
     .flatMap((url) => (/^\s*redis:/.test(url) ? [hostOf(url.trim()) ?? ''] : []))
@@ -73,7 +74,7 @@ function redisProblems(urls: string | undefined, isRefused: IsRefused): string[]
     .filter(isRefused)
     .map(
       (host) =>
-        `SHOPWIRE_REDIS_URLS: ${host} is another machine and redis:// is not encrypted: production connects there by rediss:// only. ${unless(host)}`,
+        `${name}: ${host} is another machine and redis:// is not encrypted: production connects there by rediss:// only. ${unless(host)}`,
     )
 }
 

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Admission, AdmissionLimits } from './access/admission.ts'
 import { postgresAdmission } from './access/admission-postgres.ts'
+import type { RedisSettings } from './access/redis-urls.ts'
 import { type Config, ConfigError, configWarnings, type DashboardConfig, loadConfig } from './config.ts'
 import { createHealthServer } from './edge/health-server.ts'
 import { SEALED_COLUMNS } from './operations/sealed-columns.ts'
@@ -232,6 +233,19 @@ export function openKeyringFrom({ encryption }: Pick<Config, 'encryption'>): Key
 /** Has to run before anything is sealed or opened: a wrong key under a known id would seal values that cannot be opened. */
 export const verifyKeysOf = (db: Db, keyring: Keyring) => verifyEncryptionKeys(db, keyring, SEALED_COLUMNS)
 
+export function redisSettings(config: Omit<Config, 'SHOPWIRE_DATABASE_URL'>): RedisSettings {
+  return {
+    urls: config.SHOPWIRE_REDIS_URLS ?? [],
+    isCluster: config.SHOPWIRE_ADMISSION === 'redis-cluster',
+    sentinels: config.SHOPWIRE_REDIS_SENTINELS,
+    certificates: {
+      ca: config.SHOPWIRE_REDIS_CA,
+      cert: config.SHOPWIRE_REDIS_CLIENT_CERT,
+      key: config.SHOPWIRE_REDIS_CLIENT_KEY,
+    },
+  }
+}
+
 export async function openAdmissionFrom(
   config: Omit<Config, 'SHOPWIRE_DATABASE_URL'>,
   db: Db,
@@ -263,8 +277,7 @@ export async function openAdmissionFrom(
   // Loaded only where it is used: a command should not wait for a driver that it does not need.
   const { redisAdmission } = await import('./access/admission-redis.ts')
   const admission = redisAdmission(db, {
-    urls: config.SHOPWIRE_REDIS_URLS ?? [],
-    isCluster: config.SHOPWIRE_ADMISSION === 'redis-cluster',
+    ...redisSettings(config),
     timeoutMs: config.SHOPWIRE_REDIS_TIMEOUT_MS,
     limits,
     ...batching,

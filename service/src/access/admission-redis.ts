@@ -1,18 +1,16 @@
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import { Cluster, type Redis } from 'ioredis'
 import { type BatchingMode, batched, MUST_WAIT, type MustWait } from '../platform/batched.ts'
 import type { Db } from '../platform/db.ts'
 import { Unavailable } from '../platform/trouble.ts'
 import type { Admission, AdmissionLimits, Attempt, Verdict } from './admission.ts'
 import { PURGE_EVERY_MS, purge, witnessNonce, witnessRefusal } from './admission-postgres.ts'
+import { connected, connectRedis, type RedisClient } from './redis-client.ts'
 import { SLOT_COUNT, slotOf, tagsBySlot } from './redis-slots.ts'
-import { readClusterUrls } from './redis-urls.ts'
+import type { RedisSettings } from './redis-urls.ts'
 
-export interface RedisAdmissionOptions {
-  readonly urls: readonly string[]
-  readonly isCluster: boolean
+export interface RedisAdmissionOptions extends RedisSettings {
   readonly timeoutMs: number
   readonly limits: AdmissionLimits
   readonly batching?: BatchingMode
@@ -30,7 +28,7 @@ interface Question {
   readonly refusedTo?: number
 }
 type Reply = [verdict: string, epoch: string, ...numbers: number[]]
-type Client = (Redis | Cluster) & {
+type Client = RedisClient & {
   /** In a cluster with the keys of one request; the client finds the server by the first of them. */
   admit(...keysAndArguments: (string | number)[]): Promise<string[]>
   admitMany(keyCount: number, ...keysAndArguments: (string | number)[]): Promise<string[]>
@@ -66,7 +64,7 @@ local known = tonumber(redis.call('GET', KEYS[1]) or '0')
 redis.call('SET', KEYS[1], math.max(known, tonumber(ARGV[1])), 'EX', ARGV[2])
 return 1`
 
-/** Admission in Redis, single or cluster: takes the most frequent writes off the database. */
+/** Admission in Redis, single, with sentinels or cluster: takes the most frequent writes off the database. */
 export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admission {
   const client = connect(options)
   const slotTags = tagsBySlot()
@@ -105,9 +103,15 @@ export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admissio
   function keepWatching() {
     if (isClosed) return
     watching = setTimeout(
-      () => void watch().catch(options.onError).finally(keepWatching),
+      () => void watch().catch(onWatchError).finally(keepWatching),
       WATCH_EVERY_MS,
     ).unref()
+  }
+
+  function onWatchError(error: Error) {
+    options.onError(error)
+    // A master that hangs keeps its connections open; after a new connection the sentinels are asked again who the master is.
+    if (options.sentinels !== undefined && client.status === 'ready') client.disconnect(true)
   }
 
   /** Requests of any accounts; in a cluster only one at a time. */
@@ -185,7 +189,7 @@ export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admissio
       ...(options.onBatch && { onBatch: options.onBatch }),
     }),
     async announce(account_id, access_version) {
-      await answered(connected(client, options))
+      await answered(connected(client, options, options.timeoutMs))
       await answered(
         client.raiseAccessVersion(
           `${PREFIX}:{${account_id}}:access-version`,
@@ -195,8 +199,9 @@ export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admissio
       )
     },
     async open() {
-      await connected(client, options)
+      await connected(client, options, options.timeoutMs)
       await refuseEvictingServers(client)
+      if (options.sentinels !== undefined) await refuseLoneMaster(client)
       if (await startAllEpochs()) await sleep(WARMING_MS)
       if (watching === undefined) keepWatching()
       purging ??= setInterval(() => void purge(db).catch(options.onError), PURGE_EVERY_MS).unref()
@@ -211,7 +216,7 @@ export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admissio
 }
 
 function connect(options: RedisAdmissionOptions): Client {
-  const client = options.isCluster ? connectCluster(options) : connectSingle(options)
+  const client = connectRedis(options, options.timeoutMs)
   client.on('error', options.onError)
   client.defineCommand('admit', { numberOfKeys: KEYS_PER_REQUEST, lua: ADMIT_LUA })
   client.defineCommand('admitMany', { lua: ADMIT_LUA })
@@ -219,97 +224,6 @@ function connect(options: RedisAdmissionOptions): Client {
   client.defineCommand('raiseAccessVersion', { numberOfKeys: 1, lua: RAISE_ACCESS_VERSION_LUA })
   return client as Client
 }
-
-function connectSingle({ urls, timeoutMs }: RedisAdmissionOptions): Redis {
-  return new Redis(urls[0] ?? '', {
-    ...nodeOptions(timeoutMs),
-    enableOfflineQueue: false,
-    retryStrategy: reconnectMs,
-  })
-}
-
-function connectCluster({ urls, timeoutMs }: RedisAdmissionOptions): Cluster {
-  const { nodes, shared } = readClusterUrls(urls)
-  return new Cluster([...nodes], {
-    // Credentials and TLS have to be set here: options of a start node are not used for the nodes that it reports.
-    redisOptions: { ...nodeOptions(timeoutMs), ...shared },
-    // By default names are resolved first, and certificates would then be compared with IP addresses.
-    ...(shared.tls && { dnsLookup: (name, callback) => callback(null, name) }),
-    enableAutoPipelining: true,
-    clusterRetryStrategy: reconnectMs,
-    slotsRefreshTimeout: timeoutMs,
-    slotsRefreshInterval: 1_000,
-    retryDelayOnFailover: 100,
-    retryDelayOnClusterDown: 100,
-    maxRedirections: 4,
-  })
-}
-
-const nodeOptions = (timeoutMs: number) =>
-  ({
-    // A command whose answer was lost may have spent its nonce: resending it would report a replay to a caller that sent it
-    // once. It fails instead, and the caller gets 503 and signs again.
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    commandTimeout: timeoutMs,
-    connectTimeout: timeoutMs,
-    enableAutoPipelining: true,
-  }) satisfies RedisOptions
-
-const reconnectMs = (tries: number) => Math.min(50 * tries, 500)
-
-/** Waits until the client is usable. A server that refuses our credentials or certificate is reported at once. */
-async function connected(client: Client, options: RedisAdmissionOptions): Promise<void> {
-  if (client.status === 'ready') return
-  try {
-    await once(client, 'ready', { signal: AbortSignal.timeout(options.timeoutMs) })
-  } catch (error) {
-    const cause = (await whyNot(options)) ?? error
-    const refusal = refusalBy(cause)
-    if (refusal !== undefined) throw new Error(refusal, { cause })
-    throw new Unavailable('admission', cause)
-  }
-}
-
-/** The error of a separate connection to one server: the cluster client does not report why none of its nodes is usable. */
-async function whyNot({ urls, isCluster, timeoutMs }: RedisAdmissionOptions): Promise<unknown> {
-  const brief = { ...nodeOptions(timeoutMs), lazyConnect: true, retryStrategy: () => null }
-  const { nodes: [node] = [], shared } = isCluster ? readClusterUrls(urls) : { shared: {} }
-  const probe = node ? new Redis({ ...brief, ...shared, ...node }) : new Redis(urls[0] ?? '', brief)
-  let said: unknown
-  probe.on('error', (error) => {
-    said ??= error
-  })
-  try {
-    await probe.connect()
-    return undefined
-  } catch (error) {
-    return said ?? error
-  } finally {
-    probe.disconnect()
-  }
-}
-
-/** Describes an error that means wrong settings; undefined when waiting may help. */
-function refusalBy(error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined
-  const { code } = error as { code?: unknown }
-  if (/^(WRONGPASS|NOAUTH|NOPERM|ERR invalid password)/.test(error.message)) {
-    return `Redis refuses the user name or password in SHOPWIRE_REDIS_URLS (${error.message}). Correct them and start again.`
-  }
-  if (CERTIFICATE_CODES.has(String(code))) {
-    return `The certificate of Redis is not trusted (${code}). Add its authority to NODE_EXTRA_CA_CERTS, or use the host name it was issued for.`
-  }
-  return undefined
-}
-const CERTIFICATE_CODES: ReadonlySet<string> = new Set([
-  'CERT_HAS_EXPIRED',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-])
 
 async function answered<Result>(reply: Promise<Result>): Promise<Result> {
   try {
@@ -350,4 +264,18 @@ async function refuseEvictingServers(client: Client): Promise<void> {
       )
     }
   }
+}
+
+/**
+ * A master that is cut off from its replicas and the sentinels goes on by itself while they make another one. For that time a nonce
+ * could be used once at each, unless it stops accepting writes without a replica.
+ */
+async function refuseLoneMaster(client: Client): Promise<void> {
+  const info = await answered((client as Redis).info('replication'))
+  // Reported only when the number and the lag are set.
+  if (/^min_slaves_good_slaves:/m.test(info)) return
+  throw new Error(
+    'The Redis master that the sentinels name accepts writes without a replica. After a failover it could admit a request a second time: ' +
+      'set "min-replicas-to-write 1" and "min-replicas-max-lag 10" on every server.',
+  )
 }

@@ -1,5 +1,6 @@
-import { Redis } from 'ioredis'
-import { readClusterUrls } from './redis-urls.ts'
+import type { Redis } from 'ioredis'
+import { probeClients } from './redis-client.ts'
+import type { RedisSettings } from './redis-urls.ts'
 
 export interface RedisFacts {
   readonly evictionPolicies: readonly string[]
@@ -8,22 +9,12 @@ export interface RedisFacts {
   readonly clockOffsetMs: number
 }
 
-/** Asks every server that is named in the settings about itself, each over a connection of its own. */
+/** Asks every server that is named in the settings about itself, or the master of the sentinels, each over a connection of its own. */
 export async function readRedisFacts(
-  urls: readonly string[],
-  { isCluster, timeoutMs, nowMs }: { isCluster: boolean; timeoutMs: number; nowMs(): number },
+  settings: RedisSettings,
+  { timeoutMs, nowMs }: { timeoutMs: number; nowMs(): number },
 ): Promise<RedisFacts> {
-  const brief = {
-    lazyConnect: true,
-    retryStrategy: () => null,
-    maxRetriesPerRequest: 0,
-    commandTimeout: timeoutMs,
-    connectTimeout: timeoutMs,
-  }
-  const { nodes, shared } = isCluster ? readClusterUrls(urls) : { nodes: [], shared: {} }
-  const servers = isCluster
-    ? nodes.map((node) => new Redis({ ...brief, ...shared, ...node }))
-    : urls.map((url) => new Redis(url, brief))
+  const servers = probeClients(settings, timeoutMs)
   const each = await Promise.all(servers.map((server) => readOne(server, nowMs)))
   const unique = (values: readonly string[]) => [...new Set(values)]
   return {

@@ -52,6 +52,32 @@ test.each([
   )
 })
 
+test.each([
+  [
+    'SHOPWIRE_REDIS_URLS',
+    'rediss://u:hunter1@a,rediss://u:hunter1@b',
+    /one URL, whose host is the name of the master/,
+  ],
+  ['SHOPWIRE_REDIS_URLS', 'rediss://u:hunter1@a?tls=x', /parameters after/],
+  ['SHOPWIRE_REDIS_URLS', 'rediss://u:hunter1@a/one', /number of a database/],
+  ['SHOPWIRE_REDIS_SENTINELS', 'rediss://:hunter1@a,rediss://:hunter2@b', /all sentinels must have the same/],
+  ['SHOPWIRE_REDIS_SENTINELS', 'http://a', /redis:\/\/ or rediss:/],
+  ['SHOPWIRE_ADMISSION', 'redis-cluster', /a cluster has none/],
+  ['SHOPWIRE_REDIS_CA', 'hunter1', /not usable PEM/],
+  ['SHOPWIRE_REDIS_CLIENT_CERT', 'hunter1', /needs its key/],
+])('rejects %s=%s beside sentinels, with a reason that contains no password', (name, value, reason) => {
+  const sentinels = {
+    ...good,
+    SHOPWIRE_ADMISSION: 'redis',
+    SHOPWIRE_REDIS_URLS: 'rediss://u:p@shop-master/0',
+    SHOPWIRE_REDIS_SENTINELS: 'rediss://u:p@a,rediss://u:p@[::1]:7000',
+  }
+  expect(problemsOf(sentinels)).toEqual([])
+  const [problem = ''] = problemsOf({ ...sentinels, [name]: value })
+  expect(problem).toMatch(reason)
+  expect(problem).not.toMatch(/hunter/)
+})
+
 test('reports every problem at once, each with the name of its setting', () => {
   const problems = problemsOf({
     SHOPWIRE_PORT: 'eighty',

@@ -43,6 +43,7 @@ test.each([
   ['SHOPWIRE_DASHBOARD_DATABASE_URL', DATABASE, 'db.internal', /sslmode/],
   ['SHOPWIRE_REDIS_URLS', `rediss://:${PASSWORD}@a,redis://:${PASSWORD}@Cache:6379`, 'cache', /rediss:/],
   ['SHOPWIRE_REDIS_URLS', `redis://:${PASSWORD}@[fd00::1]:6379`, 'fd00::1', /rediss:/],
+  ['SHOPWIRE_REDIS_SENTINELS', `redis://:${PASSWORD}@watch:26379`, 'watch', /rediss:/],
   ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://collector:4318', 'collector', /https:/],
   ['SHOPWIRE_STRIPE_API_URL', 'http://stripe.test', 'stripe.test', /https:/],
   ['SHOPWIRE_EGRESS_PROXY', `http://u:${PASSWORD}@proxy:3128`, 'proxy', /with a password/],

@@ -117,11 +117,13 @@ export const STORE_CHECKS: readonly Check[] = [
     examine(about) {
       const {
         SHOPWIRE_ADMISSION: admission,
-        SHOPWIRE_REDIS_URLS: urls = [],
+        SHOPWIRE_REDIS_URLS: servers = [],
+        SHOPWIRE_REDIS_SENTINELS: sentinels = [],
         SHOPWIRE_PLAINTEXT_HOSTS: permitted,
       } = about.config()
       if (admission === 'postgres') return notApplicable('nonces are in PostgreSQL')
-      const remote = urls.map((url) => new URL(url)).filter(({ hostname }) => !isLocalHost(hostname))
+      const urls = [...servers, ...sentinels].map((url) => new URL(url))
+      const remote = urls.filter(({ hostname }) => !isLocalHost(hostname))
       if (remote.length === 0) return ok('on this machine')
       const plain = remote.filter(({ protocol }) => protocol !== 'rediss:').map(({ hostname }) => hostname)
       if (plain.some((host) => !permitted.includes(host)))
