@@ -433,6 +433,34 @@ begin
 end
 $$;
 
+CREATE FUNCTION public.audit_details_kept(p_details jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+  select case jsonb_typeof(p_details)
+           when 'object' then
+             coalesce((select jsonb_object_agg(d.key, d.value)
+                         from jsonb_each(p_details) d
+                        where d.key in ('account_id', 'alsoBookedAs', 'amount_cents', 'change_cents', 'event_id', 'events', 'is_new', 'isNew', 'kind',
+                                        'link', 'links', 'order_id', 'people', 'person_id', 'role', 'scopes', 'sessions_ended', 'transfer_id',
+                                        'with_links')), '{}')
+             || case when p_details -> 'after' ? 'link'
+                     then jsonb_build_object('after', jsonb_build_object('link', p_details -> 'after' -> 'link'))
+                     else '{}' end
+           else '{}'
+         end
+$$;
+
+CREATE FUNCTION public.await_seal() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  insert into seal_waiting (audit_id) values (new.id);
+  return null;
+end
+$$;
+
 CREATE FUNCTION public.book_supplier_cost() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'public', 'pg_temp'
@@ -643,9 +671,6 @@ CREATE FUNCTION public.erase_account(p_account_id text, p_at timestamp with time
     AS $$
 declare
   c_erased constant text := 'erased';
-  -- Ids, numbers and words of ours. Everything else in the details of an audit row may be about a person.
-  c_kept constant text[] := array['account_id', 'alsoBookedAs', 'amount_cents', 'change_cents', 'event_id', 'events', 'is_new', 'isNew', 'kind',
-                                  'link', 'links', 'order_id', 'people', 'person_id', 'role', 'scopes', 'sessions_ended', 'transfer_id', 'with_links'];
   v_people text[];
   v_emails text[];
 begin
@@ -691,18 +716,24 @@ begin
   delete from invitations where email = any (v_emails) and (accepted_at is not null or withdrawn_at is not null or expires_at <= p_at);
   update sessions set account_id = null where account_id = p_account_id;
   delete from outgoing_mail where account_id = p_account_id or to_address = any (v_emails);
-  update audit_log l
-     set address = null,
-         details = jsonb_build_object('erased', true)
-           || coalesce((select jsonb_object_agg(d.key, d.value) from jsonb_each(l.details) d where d.key = any (c_kept)), '{}')
-           || case when l.details -> 'after' ? 'link'
-                   then jsonb_build_object('after', jsonb_build_object('link', l.details -> 'after' -> 'link'))
-                   else '{}' end
-   where l.account_id = p_account_id
-      or l.target = p_account_id
-      or l.details ->> 'account_id' = p_account_id
-      or l.target = any (v_people)
-      or (l.account_id is null and l.actor = any (select 'person:' || p from unnest(v_people) p));
+  -- Rows are sealed before or after this, never meanwhile: what is committed to with a salt here must lose it here.
+  perform from seal_progress for update;
+  with erased as (
+    update audit_log l
+       set address = null,
+           details = jsonb_build_object('erased', true) || audit_details_kept(l.details)
+     where l.account_id = p_account_id
+        or l.target = p_account_id
+        or l.details ->> 'account_id' = p_account_id
+        or l.target = any (v_people)
+        or (l.account_id is null and l.actor = any (select 'person:' || p from unnest(v_people) p))
+    returning l.id
+  )
+  update seal_commitments c
+     set salt = null
+    from erased e
+   where c.audit_id = e.id
+     and c.salt is not null;
   return cardinality(v_people);
 end
 $$;
@@ -813,6 +844,17 @@ begin
     into seq, balance_after_cents
     from move_balance(p_account_id, p_transfer_id, 'funding', 'house:cash', 'customer', p_amount_cents, null, p_reference, p_note,
                       p_created_at) m;
+end
+$$;
+
+CREATE FUNCTION public.keep_commitment() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+  if new.audit_id <> old.audit_id or new.commitment <> old.commitment or new.salt is not null then
+    raise exception 'of a row of seal_commitments only the salt can be removed' using errcode = 'check_violation';
+  end if;
+  return new;
 end
 $$;
 
@@ -1329,6 +1371,14 @@ begin
     into seq, balance_after_cents
     from move_balance(p_account_id, p_transfer_id, 'refund', 'house:sales', 'customer', amount_cents, p_order_id, null, null,
                       p_created_at) m;
+end
+$$;
+
+CREATE FUNCTION public.refuse_changes() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+  raise exception 'rows of % are never changed or removed: later evidence is built on them', tg_table_name using errcode = 'check_violation';
 end
 $$;
 
@@ -2234,6 +2284,57 @@ CREATE TABLE public.schema_migrations (
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE public.seal_commitments (
+    audit_id text NOT NULL,
+    commitment bytea NOT NULL,
+    salt bytea
+);
+
+CREATE TABLE public.seal_digests (
+    no bigint NOT NULL,
+    day date NOT NULL,
+    first_segment bigint NOT NULL,
+    last_segment bigint NOT NULL,
+    segments_hash bytea NOT NULL,
+    previous_hash bytea NOT NULL,
+    hash bytea NOT NULL,
+    made_at timestamp with time zone NOT NULL,
+    CONSTRAINT seal_digests_no_check CHECK ((no > 0))
+);
+
+CREATE TABLE public.seal_progress (
+    only_row boolean DEFAULT true NOT NULL,
+    done_up_to text,
+    finished_at timestamp with time zone NOT NULL,
+    CONSTRAINT seal_progress_only_row_check CHECK (only_row)
+);
+
+CREATE TABLE public.seal_segments (
+    id bigint NOT NULL,
+    chain text NOT NULL,
+    kind text NOT NULL,
+    no bigint NOT NULL,
+    first_seq bigint,
+    last_seq bigint,
+    row_ids text[],
+    row_count bigint NOT NULL,
+    marks bytea NOT NULL,
+    previous_hash bytea NOT NULL,
+    rows_hash bytea NOT NULL,
+    hash bytea NOT NULL,
+    sealed_at timestamp with time zone NOT NULL,
+    CONSTRAINT seal_segments_check CHECK (((kind = 'transfers'::text) = ((first_seq IS NOT NULL) AND (last_seq IS NOT NULL)))),
+    CONSTRAINT seal_segments_check1 CHECK (((kind = 'audit'::text) = (row_ids IS NOT NULL))),
+    CONSTRAINT seal_segments_id_check CHECK ((id > 0)),
+    CONSTRAINT seal_segments_kind_check CHECK ((kind = ANY (ARRAY['transfers'::text, 'audit'::text]))),
+    CONSTRAINT seal_segments_no_check CHECK ((no > 0)),
+    CONSTRAINT seal_segments_row_count_check CHECK ((row_count > 0))
+);
+
+CREATE TABLE public.seal_waiting (
+    audit_id text NOT NULL
+);
+
 CREATE TABLE public.sessions (
     token_hash bytea NOT NULL,
     id text NOT NULL,
@@ -2716,6 +2817,27 @@ ALTER TABLE ONLY public.schema_functions
 ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (number);
 
+ALTER TABLE ONLY public.seal_commitments
+    ADD CONSTRAINT seal_commitments_pkey PRIMARY KEY (audit_id);
+
+ALTER TABLE ONLY public.seal_digests
+    ADD CONSTRAINT seal_digests_day_key UNIQUE (day);
+
+ALTER TABLE ONLY public.seal_digests
+    ADD CONSTRAINT seal_digests_pkey PRIMARY KEY (no);
+
+ALTER TABLE ONLY public.seal_progress
+    ADD CONSTRAINT seal_progress_pkey PRIMARY KEY (only_row);
+
+ALTER TABLE ONLY public.seal_segments
+    ADD CONSTRAINT seal_segments_chain_kind_no_key UNIQUE (chain, kind, no);
+
+ALTER TABLE ONLY public.seal_segments
+    ADD CONSTRAINT seal_segments_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.seal_waiting
+    ADD CONSTRAINT seal_waiting_pkey PRIMARY KEY (audit_id);
+
 ALTER TABLE ONLY public.sessions
     ADD CONSTRAINT sessions_id_key UNIQUE (id);
 
@@ -2919,6 +3041,8 @@ CREATE TRIGGER api_keys_of_open_accounts BEFORE INSERT ON public.api_keys FOR EA
 
 CREATE TRIGGER api_keys_stay_as_made BEFORE UPDATE ON public.api_keys FOR EACH ROW WHEN (((new.scopes IS DISTINCT FROM old.scopes) OR (new.account_id <> old.account_id) OR (new.id <> old.id) OR ((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at)))) EXECUTE FUNCTION public.keep_key_as_made();
 
+CREATE TRIGGER audit_log_await_seal AFTER INSERT ON public.audit_log FOR EACH ROW EXECUTE FUNCTION public.await_seal();
+
 CREATE TRIGGER invitations_of_open_accounts BEFORE INSERT ON public.invitations FOR EACH ROW EXECUTE FUNCTION public.refuse_if_closed();
 
 CREATE TRIGGER jobs_taken_only_if_confirmed BEFORE UPDATE ON public.jobs FOR EACH ROW WHEN ((new.attempts > old.attempts)) EXECUTE FUNCTION public.skip_if_unconfirmed();
@@ -2932,6 +3056,14 @@ CREATE TRIGGER orders_end_only_if_confirmed BEFORE UPDATE ON public.orders FOR E
 CREATE TRIGGER orders_stay_ended BEFORE UPDATE ON public.orders FOR EACH ROW WHEN (((new.total_cents <> old.total_cents) OR (new.account_id <> old.account_id) OR (new.id <> old.id) OR ((old.status <> 'paid'::text) AND ((((new.status IS DISTINCT FROM old.status) OR (new.delivered_at IS DISTINCT FROM old.delivered_at)) OR (new.cancelled_at IS DISTINCT FROM old.cancelled_at)) OR (new.cancel_reason IS DISTINCT FROM old.cancel_reason))))) EXECUTE FUNCTION public.keep_order_ended();
 
 CREATE TRIGGER personal_tokens_of_open_accounts BEFORE INSERT ON public.personal_tokens FOR EACH ROW EXECUTE FUNCTION public.refuse_if_closed();
+
+CREATE TRIGGER seal_commitments_keep BEFORE UPDATE ON public.seal_commitments FOR EACH ROW EXECUTE FUNCTION public.keep_commitment();
+
+CREATE TRIGGER seal_commitments_stay BEFORE DELETE OR TRUNCATE ON public.seal_commitments FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_changes();
+
+CREATE TRIGGER seal_digests_stay BEFORE DELETE OR UPDATE OR TRUNCATE ON public.seal_digests FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_changes();
+
+CREATE TRIGGER seal_segments_stay BEFORE DELETE OR UPDATE OR TRUNCATE ON public.seal_segments FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_changes();
 
 CREATE TRIGGER supplier_requests_advance BEFORE INSERT OR UPDATE ON public.supplier_requests FOR EACH ROW EXECUTE FUNCTION public.advance_supplier_request();
 
@@ -3293,6 +3425,13 @@ GRANT ALL ON FUNCTION public.admit_many(p_account_ids text[], p_key_ids text[], 
 
 REVOKE ALL ON FUNCTION public.advance_supplier_request() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION public.audit_details_kept(p_details jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.audit_details_kept(p_details jsonb) TO shopwire_app;
+GRANT ALL ON FUNCTION public.audit_details_kept(p_details jsonb) TO shopwire_worker_rights;
+GRANT ALL ON FUNCTION public.audit_details_kept(p_details jsonb) TO shopwire_operator_rights;
+
+REVOKE ALL ON FUNCTION public.await_seal() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION public.book_supplier_cost() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.book_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_payment text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
@@ -3348,6 +3487,8 @@ GRANT ALL ON FUNCTION public.forget_old_refusals(p_account_id text, p_order_id t
 REVOKE ALL ON FUNCTION public.fund_account(p_account_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_is_another_payment boolean, p_created_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.fund_account(p_account_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_is_another_payment boolean, p_created_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_app;
 GRANT ALL ON FUNCTION public.fund_account(p_account_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_is_another_payment boolean, p_created_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_operator_rights;
+
+REVOKE ALL ON FUNCTION public.keep_commitment() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.keep_key_as_made() FROM PUBLIC;
 
@@ -3426,6 +3567,8 @@ REVOKE ALL ON FUNCTION public.refund_order(p_account_id text, p_order_id text, p
 GRANT ALL ON FUNCTION public.refund_order(p_account_id text, p_order_id text, p_transfer_id text, p_created_at timestamp with time zone, OUT seq bigint, OUT amount_cents bigint, OUT balance_after_cents bigint) TO shopwire_app;
 GRANT ALL ON FUNCTION public.refund_order(p_account_id text, p_order_id text, p_transfer_id text, p_created_at timestamp with time zone, OUT seq bigint, OUT amount_cents bigint, OUT balance_after_cents bigint) TO shopwire_worker_rights;
 GRANT ALL ON FUNCTION public.refund_order(p_account_id text, p_order_id text, p_transfer_id text, p_created_at timestamp with time zone, OUT seq bigint, OUT amount_cents bigint, OUT balance_after_cents bigint) TO shopwire_operator_rights;
+
+REVOKE ALL ON FUNCTION public.refuse_changes() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.refuse_if_closed() FROM PUBLIC;
 
@@ -4231,6 +4374,30 @@ GRANT SELECT ON TABLE public.schema_migrations TO shopwire_api_rights;
 GRANT SELECT ON TABLE public.schema_migrations TO shopwire_worker_rights;
 GRANT SELECT ON TABLE public.schema_migrations TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.schema_migrations TO shopwire_readonly_rights;
+
+GRANT SELECT,INSERT ON TABLE public.seal_commitments TO shopwire_app;
+GRANT SELECT,INSERT ON TABLE public.seal_commitments TO shopwire_worker_rights;
+GRANT SELECT ON TABLE public.seal_commitments TO shopwire_operator_rights;
+
+GRANT SELECT,INSERT ON TABLE public.seal_digests TO shopwire_app;
+GRANT SELECT,INSERT ON TABLE public.seal_digests TO shopwire_worker_rights;
+GRANT SELECT ON TABLE public.seal_digests TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.seal_digests TO shopwire_readonly_rights;
+
+GRANT SELECT,UPDATE ON TABLE public.seal_progress TO shopwire_app;
+GRANT SELECT,UPDATE ON TABLE public.seal_progress TO shopwire_worker_rights;
+GRANT SELECT ON TABLE public.seal_progress TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.seal_progress TO shopwire_readonly_rights;
+
+GRANT SELECT,INSERT ON TABLE public.seal_segments TO shopwire_app;
+GRANT SELECT,INSERT ON TABLE public.seal_segments TO shopwire_worker_rights;
+GRANT SELECT ON TABLE public.seal_segments TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.seal_segments TO shopwire_readonly_rights;
+
+GRANT SELECT,DELETE ON TABLE public.seal_waiting TO shopwire_app;
+GRANT SELECT,DELETE ON TABLE public.seal_waiting TO shopwire_worker_rights;
+GRANT SELECT ON TABLE public.seal_waiting TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.seal_waiting TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sessions TO shopwire_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sessions TO shopwire_dashboard;

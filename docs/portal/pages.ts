@@ -122,6 +122,7 @@ export const SECTIONS: readonly { readonly text: string; readonly items: readonl
       { text: 'Suppliers', link: 'suppliers' },
       { text: 'Funding', link: 'funding' },
       { text: 'Invariants', link: 'invariants' },
+      { text: 'Tamper evidence', link: 'tamper-evidence' },
       { text: 'Threats and faults', link: 'threats' },
       { text: 'Performance', link: 'performance' },
       { text: 'Hosting these pages', link: 'hosting-the-docs' },

@@ -764,7 +764,11 @@ describe('shopwire-admin verify', () => {
     const printed = JSON.parse(await verify(sample.settings.SHOPWIRE_DATABASE_URL ?? '', '--json'))
     expect(printed.ok).toBe(true)
     const rules = await readRules({ withJournal: false })
-    expect(printed.rules.map((finding: { rule: string }) => finding.rule)).toEqual(rules.map(({ id }) => id))
+    expect(printed.rules.map((finding: { rule: string }) => finding.rule)).toEqual([
+      ...rules.map(({ id }) => id),
+      // About chains of hashes, which no query can follow: service/test/operations/seals.test.ts violates them.
+      ...['C01', 'C02', 'C03'],
+    ])
   })
 
   it('exits with 6 and names the invariant and the row when one is violated', async () => {

@@ -4,6 +4,7 @@ import { selectRevision } from './catalogue/queries.ts'
 import type { Config } from './config.ts'
 import { closeAccountDays } from './ledger/account-days.ts'
 import { moneyLoops } from './money-wiring.ts'
+import { sealNext } from './operations/seals/sealer.ts'
 import { createBacklogCounter } from './orders/backlog.ts'
 import { deleteOldEvidence } from './orders/evidence.ts'
 import { eraseOldLinks } from './orders/link-retention.ts'
@@ -39,6 +40,7 @@ const SNAPSHOT_EVERY_MS = 10_000
 const REPLICATION_EVERY_MS = 5_000
 const PUBLIC_ADDRESSES_EVERY_MS = 30_000
 const CLOSE_DAYS_EVERY_MS = 60_000
+const SEAL_LOOK_EVERY_MS = 60_000
 const DAY_MS = 86_400_000
 const MAIL_EVERY_MS = 1_000
 const MAIL_REMOVAL_EVERY_MS = 3_600_000
@@ -199,6 +201,15 @@ export function repeatedWork(config: Config, deps: RepeatedWorkDeps): Repeating 
     },
     (error) => log.warn({ err: error }, "the sums of yesterday's transfers could not be written"),
   )
+  // What was written in the last hour, and a digest a day.
+  const seals = every(
+    SEAL_LOOK_EVERY_MS,
+    async (isStopped) => {
+      while (!isStopped() && mayWork() && isLeader() && (await sealNext(db, clock.nowMs())))
+        await sleep(RETENTION_PAUSE_MS)
+    },
+    (error) => log.warn({ err: error }, 'transfers and audit rows could not be sealed'),
+  )
   const usageRetention = retain(
     USAGE_KEPT_DAYS,
     async (before) => (await deleteOldUsage(db, before)) === USAGE_DELETE_CHUNK,
@@ -222,6 +233,7 @@ export function repeatedWork(config: Config, deps: RepeatedWorkDeps): Repeating 
     mailRemoval,
     dayClosing,
     usageRetention,
+    seals,
     moneyLoops(config, deps),
   ]
   return {

@@ -66,7 +66,10 @@ export const LOCK_ORDER = [
   'memberships',
   'sessions',
   'outgoing_mail',
+  'seal_progress',
   'audit_log',
+  'seal_commitments',
+  'seal_waiting',
 ] as const
 
 export interface LockRecorder {

@@ -97,6 +97,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
   counter('ShopwirePoolUnreadable', 'shopwire_pool_links_set_aside_total'),
   gauge('ShopwireLedgerRuleBroken', 'shopwire_verify_rules_violated', 0, 1),
   gauge('ShopwireVerifyStale', 'shopwire_verify_last_run_timestamp_seconds', NOW_AND, -3 * DAY),
+  gauge('ShopwireSealStale', 'shopwire_seal_last_round_timestamp_seconds', NOW_AND, -DAY),
   gauge('ShopwireRefundRuleHeld', 'shopwire_refund_rule_held', 0, 1),
   counter('ShopwireEvidenceLost', 'shopwire_evidence_lost_total', { clearMin: 15 }),
   {

@@ -8,9 +8,6 @@ set search_path = pg_catalog, public, pg_temp
 as $$
 declare
   c_erased constant text := 'erased';
-  -- Ids, numbers and words of ours. Everything else in the details of an audit row may be about a person.
-  c_kept constant text[] := array['account_id', 'alsoBookedAs', 'amount_cents', 'change_cents', 'event_id', 'events', 'is_new', 'isNew', 'kind',
-                                  'link', 'links', 'order_id', 'people', 'person_id', 'role', 'scopes', 'sessions_ended', 'transfer_id', 'with_links'];
   v_people text[];
   v_emails text[];
 begin
@@ -56,18 +53,24 @@ begin
   delete from invitations where email = any (v_emails) and (accepted_at is not null or withdrawn_at is not null or expires_at <= p_at);
   update sessions set account_id = null where account_id = p_account_id;
   delete from outgoing_mail where account_id = p_account_id or to_address = any (v_emails);
-  update audit_log l
-     set address = null,
-         details = jsonb_build_object('erased', true)
-           || coalesce((select jsonb_object_agg(d.key, d.value) from jsonb_each(l.details) d where d.key = any (c_kept)), '{}')
-           || case when l.details -> 'after' ? 'link'
-                   then jsonb_build_object('after', jsonb_build_object('link', l.details -> 'after' -> 'link'))
-                   else '{}' end
-   where l.account_id = p_account_id
-      or l.target = p_account_id
-      or l.details ->> 'account_id' = p_account_id
-      or l.target = any (v_people)
-      or (l.account_id is null and l.actor = any (select 'person:' || p from unnest(v_people) p));
+  -- Rows are sealed before or after this, never meanwhile: what is committed to with a salt here must lose it here.
+  perform from seal_progress for update;
+  with erased as (
+    update audit_log l
+       set address = null,
+           details = jsonb_build_object('erased', true) || audit_details_kept(l.details)
+     where l.account_id = p_account_id
+        or l.target = p_account_id
+        or l.details ->> 'account_id' = p_account_id
+        or l.target = any (v_people)
+        or (l.account_id is null and l.actor = any (select 'person:' || p from unnest(v_people) p))
+    returning l.id
+  )
+  update seal_commitments c
+     set salt = null
+    from erased e
+   where c.audit_id = e.id
+     and c.salt is not null;
   return cardinality(v_people);
 end
 $$;

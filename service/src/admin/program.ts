@@ -15,6 +15,7 @@ import { peopleCommands } from './people.ts'
 import { NotDoneError, printableLines } from './print.ts'
 import { recoverCommands } from './recover.ts'
 import { checkSchemaFirst, SchemaMismatchError, worksOnDatabase } from './schema-check.ts'
+import { sealCommands } from './seals.ts'
 import { storeCommands } from './store.ts'
 import { supplyCommands } from './supply.ts'
 import { topUpCommands } from './topups.ts'
@@ -68,6 +69,7 @@ export async function runAdmin(outer: CommandContext, argv: readonly string[]): 
   maintenanceCommands(program, context)
   upgradeCommands(program, context)
   verifyCommand(program, context)
+  sealCommands(program, context)
   doctorCommand(program, context)
   checkSchemaFirst(program, context)
   program.hook('preAction', async (_program, command) => {

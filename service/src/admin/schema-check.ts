@@ -27,7 +27,10 @@ export function checkSchemaFirst(program: Command, context: CommandContext): voi
 }
 
 /** False for the commands that check the schema themselves or need no database. */
-export const worksOnDatabase = (command: Command) => !EXEMPT.has(pathOf(command))
+export const worksOnDatabase = (command: Command) => !EXEMPT.has(pathOf(command)) && !isOffline(command)
+
+/** An export is checked without a database. */
+const isOffline = (command: Command) => pathOf(command) === 'verify' && command.opts().export !== undefined
 
 function pathOf(command: Command): string {
   const { parent } = command

@@ -31,6 +31,9 @@ import { findKey, readOrderEvidence } from './order-evidence.ts'
 import { listPeople } from './people-actions.ts'
 import { readRecovery } from './recovery-actions.ts'
 import { countSealed } from './sealed-columns.ts'
+import type { PublishedDigest } from './seals/check.ts'
+import { exportSealed } from './seals/export.ts'
+import { selectDigests } from './seals/queries.ts'
 import { type Finding, type Rule, recordVerifyRun, verifyData } from './verify.ts'
 
 export type OperatorReads = ReturnType<typeof createReads>
@@ -158,7 +161,19 @@ export function createReads(db: Db) {
     countSealed: () => countSealed(db),
     /** Kept for the metrics of workers; it changes nothing that an audit would ask about. */
     recordVerifyRun: (findings: readonly Finding[], nowMs: number) => recordVerifyRun(db, findings, nowMs),
-    verify: (rules: readonly Rule[], progress: (rule: Rule) => void) => verifyData(db, rules, progress),
+    verify: (
+      rules: readonly Rule[],
+      progress: (rule: Rule) => void,
+      published: readonly PublishedDigest[] = [],
+    ) => verifyData(db, rules, progress, published),
+    /** The newest digests, or all; when everything was last sealed, and what waits for it. */
+    async showSeals(limit?: number) {
+      const state = await db.one<{ sealed_at: Date; waiting: number }>(sql`
+        select p.finished_at as sealed_at, (select count(*) from seal_waiting) as waiting
+          from seal_progress p`)
+      return { digests: await selectDigests(db, limit), ...state }
+    },
+    exportSealed: (path: string) => exportSealed(db, path),
   }
 }
 

@@ -72,6 +72,7 @@ export function exposeStoreFigures({
   metrics.nonces.from(() => fresh()?.nonces)
   metrics.noncesBytes.from(() => fresh()?.nonces_bytes)
   metrics.verifyLastRun.from(() => fresh()?.verified_at_s)
+  metrics.sealLastRound.from(() => fresh()?.sealed_at_s)
   metrics.verifyRulesViolated.from(() => fresh()?.rules_violated ?? undefined)
 
   /** What operators did is counted by the leader alone; the others follow the log, to go on from there. */
@@ -133,6 +134,7 @@ interface Figures {
   readonly nonces_bytes: number
   readonly verified_at_s: number
   readonly rules_violated: number | null
+  readonly sealed_at_s: number
 }
 
 interface OperatorAction {
@@ -208,7 +210,8 @@ const readFigures = (db: Queryable) =>
                                            group by supplier) r on r.supplier = u.name) s), '[]') as suppliers,
            coalesce((select n_live_tup from pg_stat_user_tables where relid = 'spent_nonces'::regclass), 0) as nonces,
            pg_relation_size('spent_nonces') as nonces_bytes,
-           coalesce(extract(epoch from v.finished_at), 0)::float8 as verified_at_s, v.violated as rules_violated
+           coalesce(extract(epoch from v.finished_at), 0)::float8 as verified_at_s, v.violated as rules_violated,
+           (select extract(epoch from finished_at)::float8 from seal_progress) as sealed_at_s
       from clock c
      cross join (select count(*) as orders_waiting,
                         coalesce(greatest(extract(epoch from clock_timestamp() - min(created_at)), 0), 0)::float8 as oldest_order_s

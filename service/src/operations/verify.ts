@@ -1,12 +1,16 @@
 import { readdir, readFile } from 'node:fs/promises'
-import { type Db, type Queryable, sql } from '../platform/db.ts'
+import { type Db, type Queryable, sql, type Tx } from '../platform/db.ts'
 import { newId } from '../platform/ids.ts'
+import { CHAIN_RULES, type ChainFindings, type ChainRule, type PublishedDigest } from './seals/check.ts'
+import { checkExport } from './seals/export.ts'
+import { checkChains } from './seals/read-chains.ts'
 
-/** An invariant of the data, as a query that finds its violations. */
+/** An invariant of the data. */
 export interface Rule {
   readonly id: string
   readonly what: string
-  readonly text: string
+  /** A query that finds its violations; none for the rules about chains of hashes, which no query can follow. */
+  readonly text?: string
 }
 
 export interface Finding {
@@ -23,7 +27,7 @@ const IDS_SHOWN = 5
 
 export async function readRules(folder: URL): Promise<Rule[]> {
   const names = (await readdir(folder)).sort()
-  return Promise.all(
+  const queries = await Promise.all(
     names.map(async (name) => {
       const text = await readFile(new URL(name, folder), 'utf8')
       const [, id] = FILE_NAME.exec(name) ?? []
@@ -36,6 +40,7 @@ export async function readRules(folder: URL): Promise<Rule[]> {
       return { id, what, text: text.trimEnd().replace(/;$/, '') }
     }),
   )
+  return [...queries, ...CHAIN_RULES]
 }
 
 /**
@@ -46,30 +51,55 @@ export function verifyData(
   db: Db,
   rules: readonly Rule[],
   progress: (rule: Rule) => void,
+  published: readonly PublishedDigest[] = [],
 ): Promise<Finding[]> {
   return db.transaction(async (tx) => {
     await tx.run(sql`set transaction isolation level repeatable read, read only`)
     // Enough to group millions of rows in memory; on disk it takes far longer.
     await tx.run(sql`set local work_mem = '64MB'`)
     const findings: Finding[] = []
+    // One reading of all rows serves all rules about chains.
+    let chains: ChainFindings | undefined
     for (const rule of rules) {
       progress(rule)
       const startedMs = performance.now()
-      const rows = await tx.many<{ id: string; violations: number }>({
-        name: `rule_${rule.id}`,
-        text: `select wrong_id::text as id, count(*) over () as violations from (\n${rule.text}\n) as wrong (wrong_id) order by 1 limit ${IDS_SHOWN}`,
-        values: [],
-      })
+      if (rule.text === undefined) chains ??= await checkChains(tx, published)
+      const found = chains && !rule.text ? chainFinding(rule, chains) : await queryFinding(tx, rule)
       findings.push({
         rule: rule.id,
         what: rule.what,
-        violations: rows[0]?.violations ?? 0,
-        ids: rows.map(({ id }) => id),
+        ...found,
         ms: Math.round(performance.now() - startedMs),
       })
     }
     return findings
   })
+}
+
+/** The same for an export, without a database. Its rules are those about chains. */
+export async function verifyExport(
+  path: string,
+  published: readonly PublishedDigest[] = [],
+): Promise<Finding[]> {
+  const startedMs = performance.now()
+  const found = await checkExport(path, published)
+  const ms = Math.round(performance.now() - startedMs)
+  return CHAIN_RULES.map((rule) => ({ rule: rule.id, what: rule.what, ...chainFinding(rule, found), ms }))
+}
+
+async function queryFinding(tx: Tx, { id, text }: Rule) {
+  const rows = await tx.many<{ id: string; violations: number }>({
+    name: `rule_${id}`,
+    text: `select wrong_id::text as id, count(*) over () as violations from (\n${text}\n) as wrong (wrong_id) order by 1 limit ${IDS_SHOWN}`,
+    values: [],
+  })
+  return { violations: rows[0]?.violations ?? 0, ids: rows.map((row) => row.id) }
+}
+
+/** In the order of the chain, so the first is where it begins. */
+function chainFinding({ id }: Rule, found: ChainFindings) {
+  const wrong = found[id as ChainRule]
+  return { violations: wrong.length, ids: wrong.slice(0, IDS_SHOWN) }
 }
 
 /** For the metrics of workers: when all rules were last checked, and what came of it. */

@@ -644,6 +644,12 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
       help: 'Rules that the last verify found violated; no series when it never ran.',
       action: 'Close the store and read "Invariants" in the documentation before you change anything.',
     }),
+    sealLastRound: reading(WORKER, {
+      name: 'shopwire_seal_last_round_timestamp_seconds',
+      help: 'When all transfers and audit rows there were had last been sealed.',
+      action:
+        'More than three hours ago: see why the leading worker does not seal. What is not sealed can be changed without a trace.',
+    }),
     figuresAge: reading(WORKER, {
       name: 'shopwire_store_figures_age_seconds',
       help: 'Age of the figures that this worker reads from the database for the whole store; no series at workers that do not.',
