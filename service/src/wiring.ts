@@ -9,6 +9,7 @@ import { type Config, ConfigError, configWarnings, type DashboardConfig, loadCon
 import { createHealthServer } from './edge/health-server.ts'
 import { SEALED_COLUMNS } from './operations/sealed-columns.ts'
 import { JournalMismatch } from './orders/keep-position.ts'
+import { UntrustedDatabase } from './platform/database-url.ts'
 import { type Db, openDatabase, sql } from './platform/db.ts'
 import type { Timer } from './platform/durations.ts'
 import {
@@ -168,6 +169,10 @@ export async function untilAnswered(
       if (error instanceof JournalMismatch) {
         log.fatal(error.message)
         process.exit(2)
+      }
+      if (error instanceof Unavailable && error.cause instanceof UntrustedDatabase) {
+        log.fatal(error.cause.message)
+        process.exit(1)
       }
       if (!(error instanceof Unavailable)) {
         log.fatal({ err: error }, 'cannot start')

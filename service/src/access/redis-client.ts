@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import { isCertificateError } from '../platform/certificate-errors.ts'
 import { Unavailable } from '../platform/trouble.ts'
 import { type RedisServers, type RedisSettings, readRedisUrls, SENTINEL_PORT } from './redis-urls.ts'
 
@@ -211,7 +212,7 @@ function refusalBy(error: unknown): string | undefined {
   if (/^(WRONGPASS|NOAUTH|NOPERM|ERR invalid password)/.test(error.message)) {
     return `Redis refuses the user name or password in ${setting} (${error.message}). Correct them and start again.`
   }
-  if (CERTIFICATE_CODES.has(String(code))) {
+  if (isCertificateError(error)) {
     return (
       `The certificate of the server in ${setting} is not trusted (${code}). Set SHOPWIRE_REDIS_CA_FILE to the certificate of its authority, ` +
       'or use the host name that it was issued for.'
@@ -225,13 +226,3 @@ function refusalBy(error: unknown): string | undefined {
   }
   return undefined
 }
-
-const CERTIFICATE_CODES: ReadonlySet<string> = new Set([
-  'CERT_HAS_EXPIRED',
-  'CERT_NOT_YET_VALID',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-])

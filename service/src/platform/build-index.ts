@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { connectClient } from './database-url.ts'
 import { type Blocker, describeBlockers, findBlockers } from './lock-blockers.ts'
 import type { Migration } from './schema-files.ts'
 
@@ -110,7 +111,7 @@ interface Progress {
 async function watchBuild(file: Migration, { url, pid, patienceMs, report }: BuildOptions) {
   const client = new pg.Client({ connectionString: url, application_name: 'shopwire-migrate-watch' })
   client.on('error', () => {})
-  await client.connect()
+  await connectClient(client)
   let looking: Promise<void> | undefined
   let reported = { phase: '', atMs: Number.NEGATIVE_INFINITY }
   let blockedSinceMs: number | undefined

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { isCertificateError } from './certificate-errors.ts'
 
 /** How the driver reads a database URL: with its parameters, and with the driver's own variables (PGHOST). */
 export interface DatabaseAddress {
@@ -38,4 +39,43 @@ function isCertificateChecked(ssl: unknown): boolean {
   return (
     !('checkServerIdentity' in ssl) && (ssl as { rejectUnauthorized?: boolean }).rejectUnauthorized !== false
   )
+}
+
+/** PostgreSQL does not prove who it is, as sslmode=verify-full asks. The message says what to correct. */
+export class UntrustedDatabase extends Error {
+  override readonly name = 'UntrustedDatabase'
+}
+
+/** The error of a connection in words that say what to do, if it is about TLS. */
+export function untrustedDatabase(error: unknown): UntrustedDatabase | undefined {
+  if (isCertificateError(error)) {
+    return new UntrustedDatabase(
+      `The certificate of PostgreSQL is not accepted (${error.code}): ${WHY[error.code] ?? WRONG_AUTHORITY}`,
+      { cause: error },
+    )
+  }
+  if (!(error instanceof Error) || error.message !== 'The server does not support SSL connections')
+    return undefined
+  return new UntrustedDatabase(
+    'PostgreSQL offers no TLS, and the sslmode of the database URL asks for it. Set "ssl = on" with a certificate at the server.',
+    { cause: error },
+  )
+}
+
+const WRONG_AUTHORITY =
+  'its authority is not trusted. Add &sslrootcert=/path/of/authority.pem to the database URL, or set NODE_EXTRA_CA_CERTS to that file.'
+const WHY: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'it has expired. Renew it at the server and reload PostgreSQL.',
+  CERT_NOT_YET_VALID: 'it is not valid yet. Compare the clocks of both machines.',
+  ERR_TLS_CERT_ALTNAME_INVALID:
+    'it is for another host name. Use a name of the certificate in the database URL, or issue one for the name that is used.',
+}
+
+/** For commands with a connection of their own. */
+export async function connectClient(client: pg.Client): Promise<void> {
+  try {
+    await client.connect()
+  } catch (error) {
+    throw untrustedDatabase(error) ?? error
+  }
 }

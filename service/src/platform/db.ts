@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import pg from 'pg'
+import { untrustedDatabase } from './database-url.ts'
 import type { StatementLabel } from './metrics.ts'
 import { assert, Unavailable } from './trouble.ts'
 import { trackWriteHealth } from './write-health.ts'
@@ -304,6 +305,8 @@ function translate(error: unknown): unknown {
     return WORLD_TROUBLE.test(error.code ?? '') ? new Unavailable('database', error) : error
   }
   if (!(error instanceof Error)) return error
+  const untrusted = untrustedDatabase(error)
+  if (untrusted) return new Unavailable('database', untrusted)
   const { code } = error as NodeJS.ErrnoException
   // Codes of the operating system (ECONNRESET). Those with an underscore (ERR_INVALID_ARG_TYPE) are defects of ours.
   const isNetwork = code !== undefined && /^E[A-Z0-9]+$/.test(code)

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { connectClient } from './database-url.ts'
 
 /** A session that holds, or waits earlier for, a lock that another session needs. */
 export interface Blocker {
@@ -26,7 +27,7 @@ const LOOK_EVERY_MS = 100
 export async function watchBlockers(url: string, pid: number): Promise<BlockerWatch> {
   const client = new pg.Client({ connectionString: url, application_name: 'shopwire-migrate-watch' })
   client.on('error', () => {})
-  const isConnected = await client.connect().then(
+  const isConnected = await connectClient(client).then(
     () => true,
     () => false,
   )

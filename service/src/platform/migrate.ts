@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { runConcurrently } from './build-index.ts'
+import { connectClient } from './database-url.ts'
 import { type BlockerWatch, describeBlockers, findHolders, watchBlockers } from './lock-blockers.ts'
 import {
   type Migration,
@@ -47,7 +48,7 @@ export async function migrate(
   const client = new pg.Client({ connectionString: ownerUrl, application_name: 'shopwire-migrate' })
   // A session that the server ends fails the next query; without a listener it would end the process without a word.
   client.on('error', () => {})
-  await client.connect()
+  await connectClient(client)
   const { pid } = (await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0] ?? {
     pid: 0,
   }

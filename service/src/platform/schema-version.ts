@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { connectClient } from './database-url.ts'
 import { type Migration, neededVersion, readSchema, type Schema, type SchemaFolders } from './schema-files.ts'
 
 /** What the migration runner has recorded: applied migrations in their order, and the functions in force. */
@@ -34,7 +35,7 @@ const READ_RECORDED = `
 /** Whether the database at this URL fits, for a command that has no connection yet. */
 export async function schemaMismatchAt(url: string, folders: SchemaFolders): Promise<string | undefined> {
   const client = new pg.Client({ connectionString: url, application_name: 'shopwire-migrate' })
-  await client.connect()
+  await connectClient(client)
   try {
     return await schemaMismatch(async (text) => (await client.query<RecordedFile>(text)).rows, folders)
   } finally {

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { connectClient } from './database-url.ts'
 import { describeBlockers, findHolders } from './lock-blockers.ts'
 import { MIGRATION_LOCK_ID } from './migrate.ts'
 import { describeOpen, findOpenTransactions, type OpenTransaction } from './open-transactions.ts'
@@ -67,7 +68,7 @@ export async function checkUpgrade(
   const client = new pg.Client({ connectionString: url, application_name: 'shopwire-upgrade-check' })
   // A session that the server ends fails the next query; without a listener it would end the process without a word.
   client.on('error', () => {})
-  await client.connect()
+  await connectClient(client)
   try {
     await client.query('set default_transaction_read_only = on')
     return await checkOn(client, schema, options)
