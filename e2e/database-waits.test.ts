@@ -2,7 +2,7 @@ import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { promisify } from 'node:util'
 import { startPostgres, until } from '@shopwire/engines'
-import { limitless, psql, START_MS_MAX, startSystem } from '@shopwire/harness'
+import { ageMemory, limitless, psql, START_MS_MAX, startSystem } from '@shopwire/harness'
 import { expect, onTestFinished, test } from 'vitest'
 import { newOrder } from './support/buyer.ts'
 import { connect } from './support/connection.ts'
@@ -50,6 +50,8 @@ test('threat 8: while the synchronous standby stands still no order is confirmed
     SOON_MS,
     () => 'the standby is not synchronous',
   )
+  // A new memory of nonces is also kept in the database: the request would wait there, before its order.
+  await ageMemory(system)
   const standby = machine.moved(system.superuserUrl)
   const receiver = Number(await psql(standby, 'select pid from pg_stat_wal_receiver'))
   process.kill(receiver, 'SIGSTOP')
@@ -60,12 +62,10 @@ test('threat 8: while the synchronous standby stands still no order is confirmed
   }
   onTestFinished(goOn)
 
-  const [first, other] = await Promise.all([place(order), place(newOrder({ id: order.items[0]?.id ?? '' }))])
-  for (const { status, tookMs } of [first, other]) {
-    expect(status).toBe(503)
-    expect(tookMs).toBeLessThan(DEADLINE_MS)
-  }
-  // The order may be in the primary by now, where the standby does not have it: it is still not confirmed.
+  const first = await place(order)
+  expect(first.status).toBe(503)
+  expect(first.tookMs).toBeLessThan(DEADLINE_MS)
+  // Its transaction still waits in the primary, and holds its locks.
   const again = await place(order)
   expect(again.status).toBe(503)
   expect(again.tookMs).toBeLessThan(DEADLINE_MS)
@@ -73,38 +73,43 @@ test('threat 8: while the synchronous standby stands still no order is confirmed
 
   goOn()
   const settled = await buyer.settle(port, order)
-  expect(settled.status).toBeOneOf([200, 201])
+  expect(settled.status).toBe(200)
   const count = `select count(*) from orders where idempotency_key = '${order.idempotency_key}'`
   expect([await system.query(count), await psql(standby, count)]).toEqual(['1', '1'])
   await shop.expectCleanBooks()
 })
 
-test('threat 12: packets between API and PostgreSQL vanish: 503 in time, the connections are dropped, and it sells again when the network is back', {
-  timeout: 2 * START_MS_MAX,
-}, async () => {
-  const { postgres, system, shop, buyer, port, place, order } = await openStore()
-  expect((await place(newOrder({ id: order.items[0]?.id ?? '' }))).status).toBe(201)
-  const pid = system.apis[0]?.pid()
-  expect(await openSockets(postgres.port)).toBeGreaterThan(0)
+// Only root may set rules of the kernel's packet filter.
+test.runIf(process.getuid?.() === 0)(
+  'threat 12: packets between API and PostgreSQL vanish: 503 in time, the connections are dropped, and it sells again when the network is back',
+  {
+    timeout: 2 * START_MS_MAX,
+  },
+  async () => {
+    const { postgres, system, shop, buyer, port, place, order } = await openStore()
+    expect((await place(newOrder({ id: order.items[0]?.id ?? '' }))).status).toBe(201)
+    const pid = system.apis[0]?.pid()
+    expect(await openSockets(postgres.port)).toBeGreaterThan(0)
 
-  const network = await cutNetwork(postgres.port)
-  const [first, second] = await Promise.all([place(order), place(order)])
-  for (const { status, tookMs } of [first, second]) {
-    expect(status).toBe(503)
-    expect(tookMs).toBeLessThan(DEADLINE_MS)
-  }
-  // Those in use at the deadline of their statement, the idle ones by the kernel's probes.
-  await until(
-    async () => (await openSockets(postgres.port)) === 0,
-    SOON_MS,
-    () => 'connections that lead nowhere are kept',
-  )
-  await network.end()
-  const settled = await buyer.settle(port, order)
-  expect(settled.status).toBe(201)
-  expect(system.apis[0]?.pid()).toBe(pid)
-  await shop.expectCleanBooks()
-})
+    const network = await cutNetwork(postgres.port)
+    const [first, second] = await Promise.all([place(order), place(order)])
+    for (const { status, tookMs } of [first, second]) {
+      expect(status).toBe(503)
+      expect(tookMs).toBeLessThan(DEADLINE_MS)
+    }
+    // Those in use at the deadline of their statement, the idle ones by the kernel's probes.
+    await until(
+      async () => (await openSockets(postgres.port)) === 0,
+      SOON_MS,
+      () => 'connections that lead nowhere are kept',
+    )
+    await network.end()
+    const settled = await buyer.settle(port, order)
+    expect(settled.status).toBe(201)
+    expect(system.apis[0]?.pid()).toBe(pid)
+    await shop.expectCleanBooks()
+  },
+)
 
 /** Connections to the port that this machine takes for open. */
 async function openSockets(port: number): Promise<number> {
