@@ -390,7 +390,7 @@ test('with Redis, payments, traces and a proxy configured, the API still reaches
     ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'shopwire-api',
   )
   const { egress } = (policy as Manifest).spec as { egress: { ports: { port: number }[] }[] }
-  expect(egress.map(({ ports }) => ports.map(({ port }) => port))).toEqual([[53, 53], [5432], [6379]])
+  expect(egress.map(({ ports }) => ports.map(({ port }) => port))).toEqual([[53, 53], [5432], [6379, 26379]])
   expect(JSON.stringify(egress)).not.toContain('0.0.0.0/0')
 })
 
