@@ -90,6 +90,7 @@ const PLANTS: readonly Plant[] = [
   },
   {
     item: 'operator-identity',
+    state: 'warning',
     found: /any user of this machine/,
     fix: /operators add/,
     env: () => ({ SHOPWIRE_OPERATOR_IDENTITY: 'machine' }),
