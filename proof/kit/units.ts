@@ -160,6 +160,7 @@ async function sell({ docker, env }: Engine): Promise<void> {
   const settings = [
     ...['--env', 'SHOPWIRE_DATABASE_URL_FILE=/etc/shopwire/secrets/operator_url'],
     ...['--env', 'SHOPWIRE_ENCRYPTION_KEYS_FILE=/etc/shopwire/secrets/encryption_keys'],
+    ...['--env', 'SHOPWIRE_PLAINTEXT_HOSTS=postgres'],
   ]
   const run = (...args: string[]) =>
     attempt('docker', ['exec', ...settings, MACHINE, 'shopwire', 'admin', ...args], { env })

@@ -385,7 +385,7 @@ test('API and migration reach DNS and the database only; everything that no rule
   for (const role of ['migrate', 'verify']) expect(find(role)).not.toHaveProperty('ingress')
 })
 
-test('with Redis, payments, traces and a proxy configured, the API still reaches DNS, the database and Redis only', () => {
+test('threat 67: with Redis, payments, traces and a proxy configured, the API still reaches DNS, the database and Redis only', () => {
   const policy = rendered.everything?.find(
     ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'shopwire-api',
   )

@@ -13,7 +13,7 @@ const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const packages = readLock()
 
-describe('every package that npm installs is the one that was locked', () => {
+describe('threat 67: every package that npm installs is the one that was locked', () => {
   test.each(['package-lock.json', '.ci/node/package-lock.json'])('each entry of %s has its hash', (file) => {
     expect(unverified(readLock(file))).toEqual([])
   })
