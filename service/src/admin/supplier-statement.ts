@@ -1,4 +1,5 @@
 import { csvText } from '../platform/csv.ts'
+import { printable } from '../platform/plain-text.ts'
 import type { SupplierStatement } from '../supply/house-ledger.ts'
 import { day, dollars, table } from './print.ts'
 
@@ -62,7 +63,7 @@ export function statementCsv({ obligations }: SupplierStatement): string {
   const lines = obligations.map((one) =>
     [
       one.id,
-      csvText(one.sku),
+      csvText(printable(one.sku)),
       one.qty,
       one.links ?? '',
       one.stage,

@@ -3,7 +3,7 @@ import { SUPPLIER_TIMEOUT_MS_DEFAULT } from '../operations/supplier-actions.ts'
 import { refuse } from '../platform/trouble.ts'
 import type { CommandContext } from './command-context.ts'
 import { parseCount, parseDuration, parseLimit, parseText } from './parse.ts'
-import { day, dollars, NotDoneError, print, printableLines, table } from './print.ts'
+import { day, dollars, NotDoneError, print, table } from './print.ts'
 import { statementCsv, statementText } from './supplier-statement.ts'
 
 /** The servers that make links, what they were asked for, and what they are owed. */
@@ -227,7 +227,7 @@ function moneyCommands(suppliers: Command, context: CommandContext): void {
     .description('a month of a supplier, to compare with its invoice: every request with its cost and state')
     .action(async (name: string, { month, csv }: { month: string; csv?: true }, command: Command) => {
       const statement = await context.longRunningReads().readSupplierStatement(name, month)
-      if (csv) context.out(printableLines(statementCsv(statement)))
+      if (csv) context.out(statementCsv(statement))
       else print(command, context, statement, () => statementText(statement))
     })
 }
