@@ -90,7 +90,7 @@ test('init writes random secrets into a folder that only its owner may open; a s
   const names = await readdir(join(kit.folder, 'secrets'))
   const texts = await Promise.all(names.map((name) => readFile(join(kit.folder, 'secrets', name), 'utf8')))
   const passwords = texts.filter((_, n) => names[n]?.endsWith('_password'))
-  expect(new Set(passwords).size).toBe(6)
+  expect(new Set(passwords).size).toBe(9)
   for (const password of passwords) expect(password).toMatch(/^[0-9a-f]{48}$/)
   const env = await readFile(join(kit.folder, '.env'), 'utf8')
   expect(env).toContain('SHOPWIRE_API_URL=https://api.shop.test/v1\n')
