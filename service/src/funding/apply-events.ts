@@ -64,7 +64,7 @@ export function createPaymentWorker(deps: PaymentWorkerDeps): PaymentWorker {
   async function applyEvents(isStopped = () => false): Promise<number> {
     let payments = 0
     for (;;) {
-      const due = await selectDueSubjects(db, new Date(clock.nowMs()), BATCH)
+      const due = await selectDueSubjects(db, BATCH)
       for (const { subject } of due) {
         if (isStopped()) return payments
         await applySubject(subject)
@@ -83,17 +83,17 @@ export function createPaymentWorker(deps: PaymentWorkerDeps): PaymentWorker {
       )
       await db.transaction((tx) => applyAll(tx, subject, asked))
     } catch (error) {
-      const nowMs = clock.nowMs()
       if (error instanceof Refusal) {
+        const decided_at = new Date(clock.nowMs())
         log.error({ subject, err: error }, 'a payment needs a person: see "shopwire-admin topups list"')
         await db.transaction(async (tx) => {
           for (const event of await lockUndecided(tx, provider.name, subject))
-            await decideEvent(tx, event, 'review', error.message, new Date(nowMs))
+            await decideEvent(tx, event, 'review', error.message, decided_at)
         })
         return
       }
       // One payment that fails must not hold up the others.
-      await postponeEvents(db, provider.name, subject, new Date(nowMs + RETRY_MS))
+      await postponeEvents(db, provider.name, subject, RETRY_MS)
       const isAway = error instanceof Unavailable
       log[isAway ? 'warn' : 'error'](
         { subject, err: error },
@@ -119,7 +119,7 @@ export function createPaymentWorker(deps: PaymentWorkerDeps): PaymentWorker {
       if (state !== 'applied')
         log.warn({ event_id: event.event_id, state, why: verdict.note }, 'a payment event')
     }
-    if (waitMs !== undefined) await postponeEvents(tx, provider.name, subject, new Date(nowMs + waitMs))
+    if (waitMs !== undefined) await postponeEvents(tx, provider.name, subject, waitMs)
   }
 
   async function apply(

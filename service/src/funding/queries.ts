@@ -184,12 +184,13 @@ export interface PaymentEventRow {
   readonly received_at: Date
 }
 
-export const selectDueSubjects = (db: Queryable, now: Date, limit: number) =>
+/** By the clock of the database, which also wrote when they are due: a process's clock has other digits, and may be wrong. */
+export const selectDueSubjects = (db: Queryable, limit: number) =>
   db.many<{ provider: 'stripe'; subject: string }>(sql`
     select provider, subject
       from payment_events
      where state = 'received'
-       and next_at <= ${now}
+       and next_at <= now()
      group by provider, subject
      order by min(next_at)
      limit ${limit}`)
@@ -229,10 +230,10 @@ export const decideEvent = (
      where provider = ${provider}
        and event_id = ${event_id}`)
 
-export const postponeEvents = (db: Queryable, provider: string, subject: string, until: Date) =>
+export const postponeEvents = (db: Queryable, provider: string, subject: string, waitMs: number) =>
   db.run(sql`
     update payment_events
-       set next_at = ${until}
+       set next_at = clock_timestamp() + ${waitMs}::double precision * interval '1 ms'
      where provider = ${provider}
        and subject = ${subject}
        and state = 'received'`)
