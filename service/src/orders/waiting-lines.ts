@@ -98,9 +98,9 @@ export const wakeRetrying = (tx: Tx, item_id: string) =>
 
 /** How many jobs that became due in large numbers still wait for a worker, up to a limit, and the time by the clock of the database. */
 export const readBacklogLane = (db: Queryable, limit: number) =>
-  db.one<{ due: number; now: Date }>(sql`
-    -- The driver cuts off microseconds; what was marked in this millisecond counts.
-    select clock_timestamp() + interval '1 ms' as now,
+  db.one<{ due: number; now: string }>(sql`
+    -- As text: a Date has no microseconds, and what was marked in this millisecond would not count.
+    select clock_timestamp()::text as now,
            (select count(*)
               from (select
                       from jobs

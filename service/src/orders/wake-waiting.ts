@@ -25,9 +25,9 @@ export async function wakeRestocked(db: Db): Promise<boolean> {
   return true
 }
 
-const wakeNext = (db: Db, before: Date) =>
+const wakeNext = (db: Db, upTo: string) =>
   db.transaction(async (tx) => {
-    const item = await lockRestocked(tx, before)
+    const item = await lockRestocked(tx, upTo)
     if (!item) return false
     const isDone = await wakeOrdersOf(tx, item)
     if (isDone) await unmarkRestocked(tx, item.item_id)

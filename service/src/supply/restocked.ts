@@ -31,13 +31,16 @@ export interface Restocked {
   readonly pool_left: number | null
 }
 
-/** The item that was marked first, of those marked before a moment. Locked; whoever else looks takes another. */
-export const lockRestocked = (tx: Tx, before: Date) =>
+/**
+ * The item that was marked first, of those marked up to a moment of the database's clock, with all its digits. Locked; whoever else looks
+ * takes another.
+ */
+export const lockRestocked = (tx: Tx, upTo: string) =>
   tx.maybeOne<Restocked>(sql`
     with held as materialized (
       select item_id, is_source_changed
         from restocked_items
-       where restocked_at <= ${before}
+       where restocked_at <= ${upTo}::text::timestamptz
        order by restocked_at, item_id
        limit 1
          for update skip locked

@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createFulfilment } from '../../src/orders/fulfil.ts'
 import { FULFIL_QUEUE } from '../../src/orders/fulfil-queue.ts'
+import { readBacklogLane } from '../../src/orders/waiting-lines.ts'
 import { markOverlooked, wakeOrdersParkedBefore, wakeRestocked } from '../../src/orders/wake-waiting.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { sql } from '../../src/platform/db.ts'
 import type { Job } from '../../src/platform/jobs.ts'
 import { postponeJob } from '../../src/platform/jobs.ts'
 import { createLog } from '../../src/platform/log.ts'
+import { lockRestocked } from '../../src/supply/restocked.ts'
 import { claimFromAllLanes } from '../../testing/claim.ts'
 import { itemOf, putItems, untilFollowed } from '../../testing/items.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
@@ -120,6 +122,17 @@ test('an order that waits for two items is woken by either and registered for wh
   await workAll()
   expect((await shop.call('GET', `/v1/orders/${id}`)).body.status).toBe('delivered')
   expect(await waiting()).toBe(0)
+})
+
+test('a round takes items marked up to the microsecond of its start, and none marked after it', async () => {
+  const { now } = await readBacklogLane(shop.db, 1)
+  const take = () => shop.db.transaction((tx) => lockRestocked(tx, now))
+  await shop.database.asOwner(
+    `insert into restocked_items (item_id, restocked_at) values ('1', timestamptz '${now}' + interval '1 microsecond')`,
+  )
+  expect(await take()).toBeUndefined()
+  await shop.database.asOwner(`update restocked_items set restocked_at = '${now}'`)
+  expect(await take()).toMatchObject({ item_id: '1' })
 })
 
 test('another source wakes all orders of the item', async () => {
