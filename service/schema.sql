@@ -1238,7 +1238,7 @@ begin
       from bought
   ), new_deliveries as (
     insert into deliveries (account_id, endpoint_id, event_id, created_at, next_at)
-    select account_id, endpoint_id, event_id, created_at, clock_timestamp()
+    select account_id, endpoint_id, event_id, created_at, created_at
       from bought
      where endpoint_id is not null
   ), woken as (
@@ -1340,7 +1340,8 @@ begin
      for key share;
   if found then
     insert into deliveries (account_id, endpoint_id, event_id, created_at, next_at)
-    values (p_account_id, v_endpoint_id, p_event_id, p_created_at, clock_timestamp());
+    -- Due by the clocks of the processes, like every later attempt: the worker's own clock asks.
+    values (p_account_id, v_endpoint_id, p_event_id, p_created_at, p_created_at);
     insert into jobs as j (account_id, queue, subject, run_at, created_at)
     values (p_account_id, 'deliver', v_endpoint_id, clock_timestamp(), p_created_at)
         on conflict (account_id, queue, subject) do update

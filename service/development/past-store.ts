@@ -226,15 +226,6 @@ export async function openPastStore({ env, actor, openClient, random }: PastStor
                           and d.endpoint_id = e.id
                           and d.state = 'pending')`)
       if (!endpoint) return undefined
-      // A new delivery is due at the database's present time, which is far in this store's future.
-      await db.run(sql`
-        update deliveries
-           set next_at = created_at
-         where account_id = ${account_id}
-           and endpoint_id = ${endpoint.id}
-           and state = 'pending'
-           and attempts = 0
-           and next_at > ${new Date(nowMs)}`)
       const end = await deliver(jobOf(account_id, DELIVER_QUEUE, endpoint.id))
       return end.kind === 'again' ? nowMs + end.waitMs : undefined
     },

@@ -262,7 +262,7 @@ test('every transaction locks rows in the documented order, and every locking st
   })
   await operator.resendEvent(account_id, String(event?.id))
   answer = { error: null, status: 200, remote_address: '93.184.216.34' }
-  await deliverAll(1_000)
+  await deliverAll()
   await db.transaction((tx) => stopEndpoint(tx, account_id, clock.nowMs()))
   expect(await closeAccountDays(db, clock.nowMs() + DAY_MS)).toBe(true)
   while (await sealNext(db, clock.nowMs()));

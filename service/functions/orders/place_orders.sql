@@ -168,7 +168,7 @@ begin
       from bought
   ), new_deliveries as (
     insert into deliveries (account_id, endpoint_id, event_id, created_at, next_at)
-    select account_id, endpoint_id, event_id, created_at, clock_timestamp()
+    select account_id, endpoint_id, event_id, created_at, created_at
       from bought
      where endpoint_id is not null
   ), woken as (

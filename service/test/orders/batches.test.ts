@@ -299,8 +299,7 @@ const STATE = `
     'transfers', (select jsonb_agg(to_jsonb(t) order by t.account_id, t.seq) from transfers t where t.account_id = any ($1)),
     'balances', (select jsonb_agg(to_jsonb(b) order by b.account_id) from balances b where b.account_id = any ($1)),
     'events', (select jsonb_agg(to_jsonb(e) order by e.account_id, e.id) from events e where e.account_id = any ($1)),
-    'deliveries', (select jsonb_agg(to_jsonb(d) - 'next_at' order by d.account_id, d.event_id)
-                     from deliveries d where d.account_id = any ($1)),
+    'deliveries', (select jsonb_agg(to_jsonb(d) order by d.account_id, d.event_id) from deliveries d where d.account_id = any ($1)),
     'jobs', (select jsonb_agg(to_jsonb(j) - 'run_at' order by j.account_id, j.queue, j.subject)
                from jobs j where j.account_id = any ($1))) as state`
 
