@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { promisify } from 'node:util'
-import { startPostgres, until } from '@shopwire/engines'
+import { until } from '@shopwire/engines'
 import { ageMemory, limitless, psql, START_MS_MAX, startSystem } from '@shopwire/harness'
 import { expect, onTestFinished, test } from 'vitest'
 import { newOrder } from './support/buyer.ts'
@@ -16,9 +16,7 @@ const DEADLINE_MS = 10_000
 const SOON_MS = 30_000
 
 async function openStore() {
-  const postgres = await startPostgres()
-  onTestFinished(() => postgres.stop())
-  const system = await startSystem({ admission: 'redis', settings: limitless, postgres })
+  const system = await startSystem({ admission: 'redis', settings: limitless })
   onTestFinished(() => system.stop())
   const shop = await openShop(system)
   onTestFinished(() => shop.close())
@@ -34,7 +32,7 @@ async function openStore() {
       via.close()
     }
   }
-  return { postgres, system, shop, buyer, port, place, order: newOrder({ id: item }) }
+  return { postgres: system.postgres, system, shop, buyer, port, place, order: newOrder({ id: item }) }
 }
 
 test('threat 8: while the synchronous standby stands still no order is confirmed; each caller gets 503 in time, and its retry settles it', {

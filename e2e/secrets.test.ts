@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Postgres, startPostgres, until } from '@shopwire/engines'
+import { until } from '@shopwire/engines'
 import {
   type ApiProcess,
   dump,
@@ -55,7 +55,6 @@ const links = newLinks(12)
 canaries.plant('gift link', ...links)
 
 let folder: string
-let postgres: Postgres
 let system: System
 let collector: Awaited<ReturnType<typeof startCollector>>
 let receiver: PublicReceiver
@@ -76,8 +75,7 @@ let account_id: string
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'shopwire-secrets-'))
   await mkdir(join(folder, 'journal'))
-  ;[postgres, collector, receiver, supplier] = await Promise.all([
-    startPostgres({ settings: { shared_preload_libraries: 'pg_stat_statements' } }),
+  ;[collector, receiver, supplier] = await Promise.all([
     startCollector(),
     startPublicReceiver(),
     startSupplier(),
@@ -85,7 +83,7 @@ beforeAll(async () => {
   system = await startSystem({
     admission: 'redis',
     apis: 0,
-    postgres,
+    postgresSettings: { shared_preload_libraries: 'pg_stat_statements' },
     redisSettings: { requirepass: passwords.redis },
     settings: {
       SHOPWIRE_LOG_LEVEL: 'debug',
@@ -141,7 +139,7 @@ beforeAll(async () => {
 }, START_MS_MAX)
 afterAll(async () => {
   await system?.stop()
-  await Promise.all([postgres?.stop(), collector?.close(), receiver?.close(), supplier?.close()])
+  await Promise.all([collector?.close(), receiver?.close(), supplier?.close()])
   await rm(folder, { recursive: true, force: true })
 })
 
@@ -296,7 +294,7 @@ test('threat 63: engines fail, settings are wrong: at least 40 secrets, none in 
   const { redis } = system
   await during('Redis frozen', () => redis?.pause(), () => redis?.resume()) // biome-ignore format: a line each
   await during('Redis gone', () => redis?.kill9(), () => redis?.start({ empty: true })) // biome-ignore format: a line each
-  await during('PostgreSQL gone', () => postgres.kill9(), () => postgres.start()) // biome-ignore format: a line each
+  await during('PostgreSQL gone', () => system.postgres.kill9(), () => system.postgres.start()) // biome-ignore format: a line each
   const broken = await runBroken()
   for (const args of [['doctor'], ['config'], ['verify'], ['encryption', 'status'], ['orders', 'list']])
     answers.push(...texts(await system.runAdmin(...args)))
@@ -348,7 +346,7 @@ test('threat 63: engines fail, settings are wrong: at least 40 secrets, none in 
 test('threat 64: no secret in a dump, in what PostgreSQL logs and remembers of statements, in a snapshot of Redis, or in the journal', async () => {
   const everything = await dump(system.superuserUrl)
   expect(everything).toContain(words.id)
-  const log = await readFile(join(postgres.dir, 'postgres.log'))
+  const log = await readFile(join(system.postgres.dir, 'postgres.log'))
   expect(log.toString()).toContain('parameters: $1')
   await system.redis?.command('SAVE')
   const engineFiles = Buffer.concat([log, await readTree(system.redis?.dir ?? '')])

@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { constants, existsSync } from 'node:fs'
 import { chmod, chown, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
 import { INITDB_MS_MAX, POSTGRES_PATH_BYTES_MAX, TAKEOVER_MS_MAX } from './limits.ts'
 import { logTail } from './log-tail.ts'
 import { makeTemporaryFolder, removeTemporaryFolder, spawnManagedChild } from './managed-child.ts'
@@ -61,22 +63,23 @@ export interface PostgresHome {
   user: ServiceUser | undefined
 }
 
-/** Opens the folder of an earlier run, or creates one and runs initdb in it. */
+/** Opens the folder of an earlier run, or creates one: as a copy of another, or by initdb. */
 export async function openHome(
   programs: PostgresPrograms,
   wanted: string | undefined,
+  copyOf: string | undefined,
   durable: boolean,
 ): Promise<PostgresHome> {
   const user = findServiceUser()
   if (wanted) {
     const dir = resolve(wanted)
-    return furnish(programs, dir, false, user, durable).catch((error: NodeJS.ErrnoException) => {
+    return furnish(programs, dir, false, user, copyOf, durable).catch((error: NodeJS.ErrnoException) => {
       const why = REASONS[error.code ?? '']
       throw why === undefined ? error : new UnusableFolder(dir, why)
     })
   }
   const dir = await makeTemporaryFolder(temporaryParent(user), 'postgres')
-  return furnish(programs, dir, true, user, durable).catch(async (error) => {
+  return furnish(programs, dir, true, user, copyOf, durable).catch(async (error) => {
     await removeTemporaryFolder(dir)
     throw error
   })
@@ -103,6 +106,7 @@ async function furnish(
   dir: string,
   temporary: boolean,
   user: ServiceUser | undefined,
+  copyOf: string | undefined,
   durable: boolean,
 ): Promise<PostgresHome> {
   await makePrivate(dir, user)
@@ -115,12 +119,18 @@ async function furnish(
   }
   const secret = join(dir, SECRET)
   const isNew = !existsSync(home.data)
-  if (isNew) await writeSecret(secret, randomBytes(24).toString('base64url'), user)
+  const password = copyOf === undefined ? randomBytes(24).toString('base64url') : await passwordIn(copyOf)
+  if (isNew) await writeSecret(secret, password, user)
   // The folder now belongs to the unprivileged user. Root must not follow a symbolic link that this user put in the
   // place of a file.
   await writeFile(home.log, '', { mode: 0o600, flag: TRUNCATE_NO_LINK })
-  if (isNew) await initialise(programs, home, secret, durable)
-  return { ...home, password: (await readFile(secret, 'utf8')).trim() }
+  if (isNew)
+    await (copyOf === undefined ? initialise(programs, home, secret, durable) : copyData(copyOf, home))
+  return { ...home, password: await passwordIn(dir) }
+}
+
+async function passwordIn(dir: string): Promise<string> {
+  return (await readFile(join(dir, SECRET), 'utf8')).trim()
 }
 
 async function makePrivate(dir: string, user: ServiceUser | undefined) {
@@ -174,15 +184,20 @@ async function writeSecret(path: string, text: string, user: ServiceUser | undef
   }
 }
 
-/** Runs in a folder of another name first, so that an interrupted initdb is never mistaken for a database. */
+/** A tenth of the time of initdb. `cp` keeps the owner and shares the blocks where the file system can. */
+async function copyData(source: string, home: Omit<PostgresHome, 'password'>) {
+  const unfinished = await unfinishedFolder(home)
+  await promisify(execFile)('cp', ['-a', join(source, 'data'), unfinished])
+  await rename(unfinished, home.data)
+}
+
 async function initialise(
   { bin, env }: PostgresPrograms,
   home: Omit<PostgresHome, 'password'>,
   secret: string,
   durable: boolean,
 ) {
-  const unfinished = `${home.data}.unfinished`
-  await rm(unfinished, { recursive: true, force: true })
+  const unfinished = await unfinishedFolder(home)
   const args = [
     ...['--pgdata', unfinished, '--username', SUPERUSER, '--pwfile', secret],
     ...['--auth-local', 'scram-sha-256', '--auth-host', 'scram-sha-256'],
@@ -200,6 +215,13 @@ async function initialise(
   await until(done, INITDB_MS_MAX, () => 'initdb did not finish').finally(() => initdb.killAll())
   if (initdb.exitCode() !== 0) throw new Error(`initdb failed:\n${await logTail(home.log)}`)
   await rename(unfinished, home.data)
+}
+
+/** A folder of another name, so that an interrupted initdb or copy is never mistaken for a database. */
+async function unfinishedFolder(home: Omit<PostgresHome, 'password'>): Promise<string> {
+  const unfinished = `${home.data}.unfinished`
+  await rm(unfinished, { recursive: true, force: true })
+  return unfinished
 }
 
 async function isPostgres(pid: number): Promise<boolean> {

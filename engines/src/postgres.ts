@@ -19,6 +19,8 @@ import { until } from './until.ts'
 export interface PostgresOptions {
   /** Kept after stop() and reused by the next start; without it stop() deletes everything. */
   dir?: string
+  /** Another server's folder, of a server that is stopped: an empty folder begins as its copy, with its data and its password. */
+  copyOf?: string
   port?: number
   /** Server settings, as in postgresql.conf; they override the defaults here. */
   settings?: Record<string, string>
@@ -59,7 +61,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     env: environment(options.libraries, options.locales),
   }
   const { settings = {}, durable = false } = options
-  const home = await openHome(programs, options.dir, durable)
+  const home = await openHome(programs, options.dir, options.copyOf, durable)
   const all = { ...defaults(durable), ...settings }
   let server: ManagedChild | undefined
   let isRemoved = false

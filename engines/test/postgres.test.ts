@@ -48,6 +48,20 @@ test('after stop() no process, no port and no folder is left', async () => {
   await expect(postgres.start()).rejects.toThrow('keepData')
 })
 
+test('begins as a copy of a stopped server: the same data and password, and changes stay in the copy', async () => {
+  const first = await open()
+  await psql(first.superuserUrl, 'create table kept as select 1 as n')
+  await first.stop({ keepData: true })
+  const copy = await open({ copyOf: first.dir })
+  expect(
+    await psql(copy.superuserUrl, 'insert into kept values (2) returning (select count(*) from kept)'),
+  ).toBe('1')
+  const passwordOf = ({ superuserUrl }: Postgres) => new URL(superuserUrl).password
+  expect(passwordOf(copy)).toBe(passwordOf(first))
+  await first.start()
+  expect(await psql(first.superuserUrl, 'select n from kept')).toBe('1')
+})
+
 test('accepts connections only with a password and only from this machine', async () => {
   const postgres = await open()
   await expect(psql(postgres.url('postgres', 'guess', 'postgres'), 'select 1')).rejects.toThrow(

@@ -1,7 +1,6 @@
 import {
   type Postgres,
   type ProvisionedDatabase,
-  provisionDatabase,
   type Redis,
   type RedisCluster,
   startPostgres,
@@ -9,7 +8,8 @@ import {
   startRedisCluster,
 } from '@shopwire/engines'
 import { createOperator, type Operator } from './operator.ts'
-import { runProgram, type Settings, type SpawnOptions } from './program.ts'
+import { migratedDatabase, preparedDatabase } from './prepared-database.ts'
+import type { Settings, SpawnOptions } from './program.ts'
 import { psql } from './psql.ts'
 import {
   type ApiProcess,
@@ -40,10 +40,12 @@ export interface SystemOptions {
   readonly durable?: boolean
   /** Where PostgreSQL keeps its data, instead of a folder of its own. */
   readonly postgresDir?: string
+  readonly postgresSettings?: Settings
   /** Uses the database of another system and leaves it running: most of a start is making a database. */
   readonly sharing?: System | undefined
-  /** A PostgreSQL that is running already and is left running, for several systems on one server. */
+  /** A PostgreSQL that is running already and is left running, for several systems on one server. Its database is made, not copied. */
   readonly postgres?: Postgres
+  /** With `postgres` only. */
   readonly databaseName?: string
 }
 
@@ -161,24 +163,27 @@ export async function startSystems(options: Omit<SystemOptions, 'admission' | 's
 }
 
 /** A PostgreSQL with a migrated database, and the settings that belong to it. */
-async function startBase({
-  durable = false,
-  postgresDir,
-  databaseName = 'shopwire',
-  ...options
-}: SystemOptions) {
-  const postgres =
-    options.postgres ?? (await startPostgres({ durable, ...(postgresDir && { dir: postgresDir }) }))
-  try {
-    const database = await provisionDatabase(postgres, databaseName)
-    const settings = settingsFor(database)
-    const migrated = await runProgram('migrate', [], { ...settings, ...ownerSettings(database) })
-    if (migrated.code !== 0) throw new Error(`the database was not migrated:\n${migrated.stderr}`)
-    return { postgres, database, settings, superuserUrl: superuserUrl(postgres, databaseName) }
-  } catch (error) {
-    if (!options.postgres) await postgres.stop()
-    throw error
-  }
+async function startBase(options: SystemOptions) {
+  const { databaseName } = options
+  const { postgres, database, name } = options.postgres
+    ? await databaseOn(options.postgres, databaseName ?? 'shopwire')
+    : await startPrepared(options)
+  return { postgres, database, settings: settingsFor(database), superuserUrl: superuserUrl(postgres, name) }
+}
+
+async function databaseOn(postgres: Postgres, name: string) {
+  return { postgres, database: await migratedDatabase(postgres, name), name }
+}
+
+async function startPrepared({ durable = false, postgresDir, postgresSettings = {} }: SystemOptions) {
+  const prepared = await preparedDatabase()
+  const postgres = await startPostgres({
+    durable,
+    settings: postgresSettings,
+    copyOf: prepared.dir,
+    ...(postgresDir && { dir: postgresDir }),
+  })
+  return { postgres, database: prepared.on(postgres), name: prepared.name }
 }
 
 /** Of any database on the server, with all rights. */
