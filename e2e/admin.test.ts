@@ -77,6 +77,24 @@ test('accounts can be created, listed, funded, adjusted, shown, suspended and re
   expect(await actJson('accounts', 'resume', id)).toMatchObject({ status: 'active' })
 })
 
+test('prints and returns the same whether the program is started or takes the command as a message', async () => {
+  const commands = [
+    ['accounts', 'list'],
+    ['accounts', 'list', '--json'],
+    ['accounts', 'show', NOBODY],
+    ['accounts', 'fund'],
+    ['metrics', '--json'],
+  ]
+  for (const args of commands) {
+    const [started, taken] = await Promise.all([system.runAdmin(...args), system.runCommand(...args)])
+    expect(taken, args.join(' ')).toEqual(started)
+  }
+  const { settings } = system
+  system.settings = { ...settings, SHOPWIRE_CELL: 'other' }
+  expect(await system.runCommand('config')).toEqual(await system.runAdmin('config'))
+  system.settings = settings
+})
+
 test('keys can be created, listed and revoked, with text and JSON output', async () => {
   const { id: account_id } = await actJson('accounts', 'create', 'Keys')
   const printed = await act(
@@ -302,7 +320,7 @@ async function askJson(...args: string[]) {
 }
 
 async function succeed(args: string[]): Promise<Ended> {
-  const ended = await system.runAdmin(...args)
+  const ended = await system.runCommand(...args)
   expect(ended, args.join(' ')).toMatchObject({ code: 0 })
   return ended
 }

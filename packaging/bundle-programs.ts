@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { basename, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 
@@ -18,11 +18,17 @@ export interface BundledFile {
 /**
  * The service's programs with everything they import, one file each and a few that they share. The service looks for migrations and other
  * files beside its source: `urlOf` returns the JavaScript expression for where a source file, named from `service/`, is to be found.
+ * `others`: files that are bundled with them, named in the same way.
  */
-export async function bundlePrograms(urlOf: (source: string) => string): Promise<BundledFile[]> {
-  const names = (await readdir(BIN)).filter((name) => name.endsWith('.ts'))
+export async function bundlePrograms(
+  urlOf: (source: string) => string,
+  others: readonly string[] = [],
+): Promise<BundledFile[]> {
+  const programs = (await readdir(BIN)).filter((name) => name.endsWith('.ts')).map((name) => `bin/${name}`)
   const bundle = await rolldown({
-    input: Object.fromEntries(names.map((name) => [name.slice(0, -'.ts'.length), join(BIN, name)])),
+    input: Object.fromEntries(
+      [...programs, ...others].map((source) => [basename(source, '.ts'), join(SERVICE, source)]),
+    ),
     platform: 'node',
     tsconfig: false,
     external: NOT_BUNDLED,

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bundlePrograms } from '../../packaging/bundle-programs.ts'
 import { keptFolder } from './kept-folder.ts'
+import { OPERATOR_SERVER } from './program.ts'
 
 const SERVICE = new URL('../../service/', import.meta.url)
 
@@ -11,7 +12,10 @@ const SERVICE = new URL('../../service/', import.meta.url)
  * the end-to-end tests starts hundreds of programs. Commands in the documentation and `npm run dev` run the sources.
  */
 export async function bundleForTests(): Promise<string> {
-  const files = await bundlePrograms((source) => JSON.stringify(new URL(source, SERVICE).href))
+  const files = await bundlePrograms(
+    (source) => JSON.stringify(new URL(source, SERVICE).href),
+    [`testing/${OPERATOR_SERVER}.ts`],
+  )
   const madeFrom = files.flatMap(({ name, content }) => [name, content])
   return keptFolder('programs', madeFrom, async (folder) => {
     for (const { name, content } of files) await writeFile(join(folder, name), content)

@@ -4,15 +4,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Item } from './goods.ts'
 import { limitConcurrency } from './limit-concurrency.ts'
+import { createOperatorServer, type OperatorServer } from './operator-server.ts'
 import { type Ended, runProgram, type Settings } from './program.ts'
 import type { Key } from './signed-request.ts'
 
 /** What the owner of a store does, each with the admin command. */
 export interface Operator {
-  /** Runs the command with --json; fails when its exit code is not 0. */
+  /** Runs the command with --json as `runCommand` does; fails when its exit code is not 0. */
   // biome-ignore lint/suspicious/noExplicitAny: each command prints an object of its own
   admin(...args: string[]): Promise<any>
-  /** Runs the command as it is, whatever its exit code. */
+  /** Runs the command, whatever its exit code, in a process that stays for the next one. */
+  runCommand(...args: string[]): Promise<Ended>
+  /** Starts the program itself, for tests of it and of its environment. */
   runAdmin(...args: string[]): Promise<Ended>
   createAccount(options?: AccountOptions): Promise<{ account_id: string; key: Key }>
   createKey(account_id: string, scopes?: string): Promise<Key>
@@ -20,6 +23,8 @@ export interface Operator {
   /** Items that are not in the list stay as they are. */
   importItems(items: readonly Item[]): Promise<void>
   loadPool(item_id: string, links: readonly string[]): Promise<void>
+  /** Ends the process that stays. It ends with this process at the latest. */
+  closeOperator(): Promise<void>
 }
 
 export interface AccountOptions {
@@ -32,22 +37,26 @@ export interface AccountOptions {
 /** Where the admin command runs, and how a file gets there. */
 export interface AdminCommand {
   run(...args: string[]): Promise<Ended>
+  /** Where the program need not be started for each command. */
+  readonly server?: OperatorServer
   /** Calls `use` with the path under which the command finds the content. */
   withFile<Result>(content: string, use: (path: string) => Promise<Result>): Promise<Result>
 }
 
-/** `commandsMax`: how many commands run at a time, each a process of its own; the others wait. */
-export function createOperator(settings: () => Settings, commandsMax?: number): Operator {
-  return operatorBy({ run: (...args) => runProgram('admin', args, settings()), withFile }, commandsMax)
+export function createOperator(settings: () => Settings): Operator {
+  const server = createOperatorServer(settings)
+  return operatorBy({ run: (...args) => runProgram('admin', args, settings()), server, withFile })
 }
 
+/** `commandsMax`: how many starts of the program run at a time; the others wait. */
 export function operatorBy(
-  { run, withFile }: AdminCommand,
+  { run, server, withFile }: AdminCommand,
   commandsMax = Number.POSITIVE_INFINITY,
 ): Operator {
   const runAdmin = limitConcurrency(commandsMax, run)
+  const runCommand = server?.run ?? runAdmin
   const admin = async (...args: string[]) => {
-    const { code, stdout, stderr } = await runAdmin('--json', ...args)
+    const { code, stdout, stderr } = await runCommand('--json', ...args)
     if (code !== 0) throw new Error(`shopwire-admin ${args.join(' ')} ended with ${code}:\n${stderr}`)
     return JSON.parse(stdout)
   }
@@ -61,7 +70,9 @@ export function operatorBy(
   }
   return {
     admin,
+    runCommand,
     runAdmin,
+    closeOperator: async () => server?.close(),
     createKey,
     fund,
     async createAccount({ name = 'Test', scopes = 'all', balanceCents = 0 } = {}) {

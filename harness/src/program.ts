@@ -32,9 +32,10 @@ export interface ProgramOptions extends SpawnOptions {
   readonly msMax?: number
 }
 
-const PROGRAM_MS_MAX = 60_000
+export const PROGRAM_MS_MAX = 60_000
 /** A short command spends half of its time compiling its source; git ignores this folder. */
 export const COMPILE_CACHE = fileURLToPath(new URL('../../.data/compile-cache', import.meta.url))
+export const OPERATOR_SERVER = 'operator-server'
 const THIS_RELEASE = new URL('../../service/', import.meta.url)
 /** For `node --import`: ends that process when the pipe to its stdin closes. */
 export const ENDS_WITH_PARENT = fileURLToPath(new URL('./ends-with-parent.ts', import.meta.url))
@@ -67,17 +68,23 @@ export function spawnProgram(
   return spawnScript(fileOf(name, release), args, settings, options)
 }
 
-/** The source, unless the programs of this release were bundled (bundle.ts). */
-function fileOf(name: ProgramName, release: URL | undefined): string {
-  const bundled = process.env.SHOPWIRE_PROGRAMS
-  if (bundled !== undefined && release === undefined) return join(bundled, `${name}.mjs`)
-  return fileURLToPath(new URL(`bin/${name}.ts`, release ?? THIS_RELEASE))
+/** The admin program as a process that takes commands as messages; see service/testing/operator-server.ts. */
+export function spawnOperatorServer(settings: Settings): ChildProcess {
+  return spawn(process.execPath, ['--import', ENDS_WITH_PARENT, fileOf(OPERATOR_SERVER, undefined)], {
+    env: environment(settings),
+    stdio: ['pipe', 'inherit', 'inherit', 'ipc'],
+  })
 }
 
-/**
- * Runs a file with node, in a process that ends with this one. Of our own environment it gets the PATH only: any other
- * variable could override a setting of the test, and the service refuses SHOPWIRE_ variables it does not know.
- */
+/** The source, unless the programs of this release were bundled (bundle.ts). */
+function fileOf(name: ProgramName | typeof OPERATOR_SERVER, release: URL | undefined): string {
+  const bundled = process.env.SHOPWIRE_PROGRAMS
+  if (bundled !== undefined && release === undefined) return join(bundled, `${name}.mjs`)
+  const folder = name === OPERATOR_SERVER ? 'testing' : 'bin'
+  return fileURLToPath(new URL(`${folder}/${name}.ts`, release ?? THIS_RELEASE))
+}
+
+/** Runs a file with node, in a process that ends with this one. */
 export function spawnScript(
   file: string,
   args: readonly string[],
@@ -85,10 +92,18 @@ export function spawnScript(
   { uid, stdout, nodeArgs = [] }: SpawnOptions = {},
 ): ChildProcess {
   return spawn(process.execPath, ['--import', ENDS_WITH_PARENT, ...nodeArgs, file, ...args], {
-    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILE_CACHE, ...settings },
+    env: environment(settings),
     stdio: ['pipe', stdout ?? 'pipe', 'pipe'],
     ...(uid !== undefined && { uid }),
   })
+}
+
+/**
+ * Of our own environment a program gets the PATH only: any other variable could override a setting of the test, and the service
+ * refuses SHOPWIRE_ variables it does not know.
+ */
+function environment(settings: Settings): NodeJS.ProcessEnv {
+  return { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILE_CACHE, ...settings }
 }
 
 /** Collects what a process prints; the returned function gives all of it so far. */

@@ -125,6 +125,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
       owns(await startDashboard({ ...system.settings, ...changed }, how)),
     query: (statement) => psql(superuserUrl, statement),
     async stop() {
+      await system.closeOperator()
       const crashes = processes.flatMap((process) => process.crash() ?? [])
       await Promise.all(processes.map((process) => process.pid() !== undefined && process.kill('SIGKILL')))
       await Promise.all([isPostgresOurs ? postgres.stop() : undefined, redis?.stop(), cluster?.stop()])

@@ -1,5 +1,5 @@
 import { openSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { makeTemporaryFolder, type Postgres, removeTemporaryFolder } from '@shopwire/engines'
 import {
   createOperator,
@@ -108,7 +108,7 @@ async function makeKeys(
   scopes: string,
   everyNth: number,
 ): Promise<BenchKey[]> {
-  const { createKey } = createOperator(() => settings, 2 * availableParallelism())
+  const { createKey, closeOperator } = createOperator(() => settings)
   const { rows } = await owner.query<{ id: string }>(
     'select id from accounts where right(id, 26)::bigint % $1 = 0 order by id',
     [everyNth],
@@ -116,6 +116,7 @@ async function makeKeys(
   const keys = await Promise.all(
     rows.map(async ({ id }) => ({ ...(await createKey(id, scopes)), account_id: id })),
   )
+  await closeOperator()
   const { rows: accounts } = await owner.query<{ id: string; access_version: string }>(
     'select id, access_version from accounts',
   )

@@ -10,7 +10,6 @@ import { startReceiver } from './receiver.ts'
 export const stores = ['postgres', 'redis'] as const
 export type Store = (typeof stores)[number]
 
-const COMMANDS_AT_ONCE = 4
 const APIS = 2
 /** For the admin command on a busy machine; the processes keep the default. */
 const PATIENT_MS = '5000'
@@ -44,10 +43,7 @@ export async function startPrivateSystem({ buyers }: PrivateOptions = {}): Promi
     apis: 0,
     settings: authority ? { NODE_EXTRA_CA_CERTS: authority.file } : {},
   })
-  const operator = createOperator(
-    () => ({ ...system.settings, SHOPWIRE_REDIS_TIMEOUT_MS: PATIENT_MS }),
-    COMMANDS_AT_ONCE,
-  )
+  const operator = createOperator(() => ({ ...system.settings, SHOPWIRE_REDIS_TIMEOUT_MS: PATIENT_MS }))
   const furnished = await furnish(operator, buyers)
   await system.startWorker()
   const receiver =
@@ -74,7 +70,7 @@ export async function startPrivateSystem({ buyers }: PrivateOptions = {}): Promi
     },
     async stop() {
       await receiver?.close()
-      await Promise.all([system.stop(), authority?.remove()])
+      await Promise.all([system.stop(), operator.closeOperator(), authority?.remove()])
     },
   }
 }

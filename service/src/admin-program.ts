@@ -1,0 +1,147 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Admission } from './access/admission.ts'
+import { withMismatchCheck } from './access/admission-in-use.ts'
+import type { CommandContext } from './admin/command-context.ts'
+import { runAdmin } from './admin/program.ts'
+import { configReference, describeConfig, loadConfig, loadSchemaUrl } from './config.ts'
+import { openJournalFrom } from './journal-wiring.ts'
+import { currentLogin } from './operations/actor.ts'
+import { firstActorOf, NoIdentity, whoActs } from './operations/identity.ts'
+import { createOperator, type OperatorDeps } from './operations/operator.ts'
+import { emailOfOperatorToken } from './operations/operator-tokens.ts'
+import { createReads } from './operations/reads.ts'
+import { readRules } from './operations/verify.ts'
+import { systemClock } from './platform/clock.ts'
+import { verifiedKeyring } from './platform/key-checks.ts'
+import { createLog } from './platform/log.ts'
+import { migrate } from './platform/migrate.ts'
+import { schemaMismatch, schemaMismatchAt } from './platform/schema-version.ts'
+import {
+  INVARIANTS,
+  networksOf,
+  openAdmissionFrom,
+  openDatabaseFrom,
+  openKeyringFrom,
+  SCHEMA,
+  verifyKeysOf,
+} from './wiring.ts'
+
+/** Reading every row of a large store takes minutes, and nobody else waits for it. */
+const LONG_STATEMENT_MS = 3_600_000
+
+const log = createLog('silent')
+/** Runs one command line with the settings of this process and returns the exit code. Nothing it opened stays open. */
+export async function runAdminProgram(
+  argv: readonly string[],
+  output: Pick<CommandContext, 'out' | 'err'>,
+): Promise<number> {
+  const closing: (() => Promise<void>)[] = []
+
+  const config = once(() => loadConfig())
+  const isDevelopment = () => config().SHOPWIRE_ENV === 'development'
+  const deps = once((): OperatorDeps => {
+    const db = openDatabaseFrom(config(), 'shopwire-admin', log)
+    closing.push(() => db.close())
+    const admission = once(async (): Promise<Admission> => {
+      const opened = await openAdmissionFrom(config(), db, log)
+      closing.unshift(() => opened.close())
+      return withMismatchCheck(opened, db, config().SHOPWIRE_ADMISSION)
+    })
+    return {
+      db,
+      keyring: checkedKeyring(),
+      clock: systemClock,
+      cell: config().SHOPWIRE_CELL,
+      journal: journal(),
+      admission,
+      dashboardOrigin: config().SHOPWIRE_DASHBOARD_ORIGIN,
+      // Loaded only where it is used: one command asks a supplier.
+      fetch: async (...asked: Parameters<typeof fetch>) => {
+        const { operatorFetch } = await import('./platform/operator-fetch.ts')
+        return operatorFetch(config().SHOPWIRE_EGRESS_PROXY, networksOf(config()))(...asked)
+      },
+    }
+  })
+
+  const openJournal = (dir: string | undefined) => {
+    const opened = openJournalFrom({ SHOPWIRE_JOURNAL: dir }, () => {})
+    if (opened) closing.unshift(() => opened.close())
+    return opened
+  }
+  const journal = once(() => openJournal(config().SHOPWIRE_JOURNAL))
+
+  /** Verified over a separate connection: the caller that seals may hold the only other one. */
+  const checkedKeyring = () => {
+    const keyring = openKeyringFrom(config())
+    return verifiedKeyring(keyring, () => verifyKeysOf(longRunningDb(), keyring))
+  }
+
+  const longRunningDb = once(() => {
+    const settings = { ...config(), SHOPWIRE_DATABASE_STATEMENT_MS: LONG_STATEMENT_MS }
+    const db = openDatabaseFrom(settings, 'shopwire-admin', log)
+    closing.push(() => db.close())
+    return db
+  })
+
+  /** Set by `identify`. */
+  let named: string | undefined
+  let actor = (): string => {
+    throw new Error('nobody was identified before the command')
+  }
+
+  const code = await runAdmin(
+    {
+      reads: () => createReads(deps().db),
+      longRunningReads: () => createReads(longRunningDb()),
+      async identify(given) {
+        named = given ?? config().SHOPWIRE_ACTOR
+        actor = await whoActs(config(), {
+          login: currentLogin(),
+          given,
+          emailOfToken: (token) => emailOfOperatorToken(deps().db, token, systemClock.nowMs()),
+        })
+      },
+      operator: () => createOperator(deps(), actor()),
+      operatorOrFirst() {
+        try {
+          return { operator: createOperator(deps(), actor()), isFirst: false }
+        } catch (error) {
+          if (!(error instanceof NoIdentity)) throw error
+          return { operator: createOperator(deps(), firstActorOf(named, currentLogin())), isFirst: true }
+        }
+      },
+      migrate: (report) => migrate(loadSchemaUrl('migrate'), SCHEMA, report),
+      // Loaded only where it is used.
+      checkUpgrade: async (options) =>
+        (await import('./platform/upgrade-check.ts')).checkUpgrade(loadSchemaUrl('look'), SCHEMA, options),
+      migrationStatus: () => schemaMismatchAt(loadSchemaUrl('look'), SCHEMA),
+      schemaMismatch: () =>
+        schemaMismatch((text) => deps().db.many({ text, values: [], name: 'schema_version' }), SCHEMA),
+      rules: () => readRules(INVARIANTS),
+      // Loaded only where it is used, like the metrics.
+      doctor: async () => (await import('./doctor-wiring.ts')).runDoctor(),
+      describeConfig: () => describeConfig(config()),
+      configReference,
+      // Loaded only where it is used: most commands have no metrics.
+      metricsReference: async () => (await import('./platform/metrics.ts')).describeMetrics(),
+      isDevelopment,
+      journal: (dir) => (dir === undefined ? journal() : openJournal(dir)),
+      backupState: () => config().SHOPWIRE_BACKUP_STATE,
+      encryptionKeys: () => config().encryption,
+      nowMs: systemClock.nowMs,
+      pause: (ms) => sleep(ms),
+      ...output,
+    },
+    argv,
+  )
+  for (const close of closing) await close()
+  return code
+}
+
+function once<Value>(make: () => Value): () => Value {
+  let made: { value: Value } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}
