@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { excludedFrom } from './test-forms.ts'
 
 const SECOND = 1_000
 /**
@@ -119,6 +120,7 @@ export default defineConfig({
           expect: expectation,
           root: 'e2e/rig',
           include: ['*.test.ts'],
+          exclude: excludedFrom('e2e/rig'),
           globalSetup,
           testTimeout: 120 * SECOND,
           hookTimeout: 180 * SECOND,
@@ -132,7 +134,7 @@ export default defineConfig({
           name: 'e2e',
           root: 'e2e',
           include: ['*.test.ts'],
-          exclude: UNHURRIED,
+          exclude: [...UNHURRIED, ...excludedFrom('e2e')],
           globalSetup,
           expect: expectation,
           testTimeout: 240 * SECOND,
@@ -147,6 +149,7 @@ export default defineConfig({
           name: 'e2e-unhurried',
           root: 'e2e',
           include: UNHURRIED,
+          exclude: excludedFrom('e2e'),
           globalSetup,
           expect: expectation,
           testTimeout: 240 * SECOND,

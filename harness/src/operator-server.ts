@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { limitConcurrency } from './limit-concurrency.ts'
 import { type Ended, PROGRAM_MS_MAX, type Settings, spawnOperatorServer } from './program.ts'
+import { timed } from './starts.ts'
 
 /** Each has connections of its own to the database, of which a server has 200. */
 const COMMANDS_MAX = 8
@@ -30,7 +31,10 @@ export function createOperatorServer(settings: () => Settings): OperatorServer {
     const wanted = settings()
     if (current?.settings !== JSON.stringify(wanted)) {
       void close()
-      const mine = { settings: JSON.stringify(wanted), server: start(wanted, onGone) }
+      const mine = {
+        settings: JSON.stringify(wanted),
+        server: timed('the operator process', () => start(wanted, onGone)),
+      }
       function onGone() {
         if (current === mine) current = undefined
       }

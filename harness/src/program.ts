@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { timed } from './starts.ts'
 
 /** The service's programs, started as an operator starts them: nothing of `service/` is imported. */
 export type ProgramName = 'api' | 'worker' | 'dashboard' | 'admin' | 'backup' | 'migrate'
@@ -44,7 +45,16 @@ export const ENDS_WITH_PARENT = fileURLToPath(new URL('./ends-with-parent.ts', i
 export const SHIFTED_CLOCK = fileURLToPath(new URL('./shifted-clock.ts', import.meta.url))
 
 /** Runs a program until it exits. */
-export async function runProgram(
+export function runProgram(
+  name: ProgramName,
+  args: readonly string[],
+  settings: Settings,
+  options?: ProgramOptions,
+): Promise<Ended> {
+  return timed(`shopwire-${name}`, () => run(name, args, settings, options))
+}
+
+async function run(
   name: ProgramName,
   args: readonly string[],
   settings: Settings,

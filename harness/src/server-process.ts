@@ -10,6 +10,7 @@ import {
   spawnProgram,
   spawnScript,
 } from './program.ts'
+import { timed } from './starts.ts'
 
 /** A long-running process on ports of its own, which it keeps when it is started again. */
 export interface ServerProcess {
@@ -95,7 +96,8 @@ async function startService(
   const healthUrl = `http://127.0.0.1:${healthPort}`
   const launch = (current: Settings) =>
     spawnProgram(name, [], { ...current, SHOPWIRE_HEALTH_PORT: String(healthPort) }, options)
-  return { ...(await startServer(launch, settings, `${healthUrl}/readyz`)), healthUrl }
+  const start = () => startServer(launch, settings, `${healthUrl}/readyz`)
+  return { ...(await timed(`shopwire-${name}`, start)), healthUrl }
 }
 
 async function startServer(

@@ -20,6 +20,7 @@ import {
   type WorkerProcess,
 } from './server-process.ts'
 import { ownerSettings, settingsFor } from './settings.ts'
+import { timed } from './starts.ts'
 
 export const admissionKinds = ['postgres', 'redis', 'redis-cluster'] as const
 export type AdmissionKind = (typeof admissionKinds)[number]
@@ -75,7 +76,11 @@ export interface System extends Operator {
   stop(): Promise<void>
 }
 
-export async function startSystem(options: SystemOptions): Promise<System> {
+export function startSystem(options: SystemOptions): Promise<System> {
+  return timed('a system', () => start(options))
+}
+
+async function start(options: SystemOptions): Promise<System> {
   const { admission, sharing } = options
   const [base, redis, cluster] = await Promise.all([
     sharing ?? startBase(options),

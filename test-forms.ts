@@ -1,0 +1,64 @@
+/**
+ * Two forms of the tests. The full form is every test file: `npm test` and `npm run e2e`, `SHOPWIRE_CI=full bash .ci/run`, CI every night
+ * and before a release. The short form is what `bash .ci/run` does for every change, within twenty minutes on two cores: it sets
+ * SHOPWIRE_E2E_SHORT=1, which leaves out the files listed here; some others then repeat less (they read the same variable).
+ */
+export const IS_SHORT = process.env.SHOPWIRE_E2E_SHORT === '1'
+
+/** Left out of the short form: why it may be, and what still tests that kind there. proof/test/test-forms.test.ts checks the list. */
+export const FULL_ONLY: Readonly<Record<string, string>> = {
+  'e2e/backups.test.ts': 'restores by pgBackRest; restores.test.ts restores a base backup',
+  'e2e/clock-skew.test.ts': 'the window of accepted times is tested in service/test/access',
+  'e2e/dashboard-screens.test.ts':
+    'every screen in every width; dashboard.test.ts visits them in its journeys',
+  'e2e/database-waits.test.ts': 'waits for deadlines of 10 s; postgres-loss.test.ts kills the server',
+  'e2e/dev.test.ts':
+    'makes the whole demo three times; five-minutes.test.ts is the page that newcomers follow',
+  'e2e/docs-portal.test.ts': 'builds the portal; docs.test.ts runs the code on its pages',
+  'e2e/examples.test.ts': 'sdk.test.ts buys with the same client',
+  'e2e/forged-flood.test.ts':
+    'a flood; overload.test.ts is another, and service/test/access/forged-requests a smaller one',
+  'e2e/golive-ways.test.ts': '44 broken shops; golive.test.ts runs every scenario on one that works',
+  'e2e/incidents.test.ts':
+    'ten runbooks; restores.test.ts and encryption-keys.test.ts do what two of them say',
+  'e2e/observability.test.ts': 'waits for metrics to come and go; monitoring.test.ts scrapes them',
+  'e2e/rate.test.ts':
+    'waits for whole windows of 60 s; service/test/access/admission tests all three stores with a clock of its own',
+  'e2e/rolling-upgrade.test.ts':
+    'behind HAProxy, by script; rolling-migration.test.ts upgrades and rolls back under load',
+  'e2e/sockets.test.ts': 'a thousand sockets; service/test/edge/slow-and-large and connections hold a few',
+  'e2e/worker.test.ts': 'waits for drains and leases; worker-kills.test.ts kills workers',
+  'e2e/rig/misbehaving.test.ts':
+    'receivers that hang until their deadlines; arrivals.test.ts has healthy ones',
+  'e2e/rig/name-servers.test.ts': 'name servers that hang until their deadlines',
+  'e2e/rig/observability.test.ts': 'waits for metrics to come and go',
+}
+
+/** Of every kind of test the short form keeps at least these. */
+export const KEPT: Readonly<Record<string, string>> = {
+  'a page that installs': 'e2e/five-minutes.test.ts',
+  'a package': 'emulator/test/package.test.ts',
+  'a release': 'e2e/release.test.ts',
+  'the image': 'e2e/image.test.ts',
+  'an upgrade under load': 'e2e/rolling-migration.test.ts',
+  'a restore': 'e2e/restores.test.ts',
+  'PostgreSQL and the API killed': 'e2e/kill-points.test.ts',
+  'PostgreSQL lost': 'e2e/postgres-loss.test.ts',
+  'a worker killed': 'e2e/worker-kills.test.ts',
+  'Redis lost': 'e2e/redis-loss.test.ts',
+  'races for money': 'e2e/orders-races.test.ts',
+  'a revoked key': 'e2e/revoke.test.ts',
+  'a flood': 'e2e/overload.test.ts',
+  'webhooks in a network of their own': 'e2e/webhooks.test.ts',
+  'a browser': 'e2e/dashboard.test.ts',
+  'the whole interface': 'e2e/conformance.test.ts',
+  'every invariant': 'proof/test/invariants.test.ts',
+}
+
+/** The patterns that a vitest project excludes in this form, named from its folder. */
+export function excludedFrom(folder: string): string[] {
+  if (!IS_SHORT) return []
+  return Object.keys(FULL_ONLY)
+    .filter((file) => file.startsWith(`${folder}/`))
+    .map((file) => file.slice(folder.length + 1))
+}
