@@ -3,7 +3,7 @@ import { excludedFrom } from './test-forms.ts'
 
 const SECOND = 1_000
 /**
- * Of e2e: no clock decides in these, or its bounds leave room for a neighbour, so two of them run side by side. Those that start dozens of
+ * Of e2e: no clock decides in these, or its bounds leave room for a neighbour, so three of them run side by side, because much of it is waiting. Those that start dozens of
  * processes are not among them: beside them a neighbour may wait for seconds, and two of them are not faster than one after the other.
  */
 const UNHURRIED = [
@@ -154,7 +154,7 @@ export default defineConfig({
           expect: expectation,
           testTimeout: 240 * SECOND,
           hookTimeout: 60 * SECOND,
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 2 },
         },
       },

@@ -17,7 +17,7 @@ import { keepReserve } from './support/reserve.ts'
 import { openShop, type Shop } from './support/shop.ts'
 
 const IS_LONG = process.env.SHOPWIRE_LONG === '1'
-const KILLS = IS_LONG ? 200 : process.env.SHOPWIRE_E2E_SHORT === '1' ? 12 : 50
+const KILLS = IS_LONG ? 200 : process.env.SHOPWIRE_E2E_SHORT === '1' ? 6 : 50
 const TEST_MS_MAX = IS_LONG ? 1_800_000 : 400_000
 const IN_FLIGHT = 3
 const WARM = 3

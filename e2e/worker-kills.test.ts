@@ -14,7 +14,7 @@ import { type PostgresProxy, startPostgresProxy, type Trap } from './support/pos
 import { openShop, type Shop } from './support/shop.ts'
 
 const IS_LONG = process.env.SHOPWIRE_LONG === '1'
-const KILLS = IS_LONG ? 200 : process.env.SHOPWIRE_E2E_SHORT === '1' ? 12 : 50
+const KILLS = IS_LONG ? 200 : process.env.SHOPWIRE_E2E_SHORT === '1' ? 6 : 50
 const TEST_MS_MAX = IS_LONG ? 1_800_000 : 400_000
 /** Killed side by side, each at work on an order of its own: a lease of ten seconds runs out for all of them at once. */
 const AT_ONCE = Math.min(25, KILLS)

@@ -3,8 +3,8 @@ import { limitConcurrency } from './limit-concurrency.ts'
 import { type Ended, PROGRAM_MS_MAX, type Settings, spawnOperatorServer } from './program.ts'
 import { timed } from './starts.ts'
 
-/** Each has connections of its own to the database, of which a server has 200. */
-const COMMANDS_MAX = 8
+/** Each has connections of its own to the database, of which a server has 200; some tests have a dozen of them race. */
+const COMMANDS_MAX = 24
 const GONE: Ended = { code: null, stdout: '', stderr: 'the process that runs the commands has ended' }
 
 /** Runs commands of the admin program in one process that stays, with the settings as they are when a command begins. */

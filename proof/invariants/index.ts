@@ -29,8 +29,7 @@ const CALLS_AT_ONCE = 10_000
 
 /** The rules that are violated. With a journal, the login has to be allowed to create temporary tables. */
 export async function checkInvariants(databaseUrl: string, journal?: Journal): Promise<Violation[]> {
-  const findings = await examine(databaseUrl, journal)
-  return findings.filter(({ ids }) => ids.length > 0).map(({ rule, what, ids }) => ({ rule, what, ids }))
+  return violated(await examine(databaseUrl, journal))
 }
 
 /** Every rule with what it found, all in one snapshot of the database. */
@@ -41,19 +40,32 @@ export async function examine(databaseUrl: string, journal?: Journal): Promise<F
   try {
     if (journal) await loadJournal(client, journal)
     await client.query('begin isolation level repeatable read, read only')
-    await client.query(`set local work_mem = '64MB'`)
-    const findings: Finding[] = []
-    for (const { id: rule, what, text } of rules) {
-      const startedMs = performance.now()
-      const { rows } = await client.query<{ id: string }>(
-        `select wrong_id::text as id from (\n${text}\n) as wrong (wrong_id) limit ${IDS_MAX}`,
-      )
-      findings.push({ rule, what, ids: rows.map(({ id }) => id), ms: performance.now() - startedMs })
-    }
-    return findings
+    return await examineIn(client, rules)
   } finally {
     await client.end()
   }
+}
+
+/** The violated rules about the data as the client's open transaction sees them. */
+export async function violationsIn(client: pg.Client): Promise<Violation[]> {
+  return violated(await examineIn(client, await readRules({ withJournal: false })))
+}
+
+function violated(findings: readonly Finding[]): Violation[] {
+  return findings.filter(({ ids }) => ids.length > 0).map(({ rule, what, ids }) => ({ rule, what, ids }))
+}
+
+async function examineIn(client: pg.Client, rules: readonly Rule[]): Promise<Finding[]> {
+  await client.query(`set local work_mem = '64MB'`)
+  const findings: Finding[] = []
+  for (const { id: rule, what, text } of rules) {
+    const startedMs = performance.now()
+    const { rows } = await client.query<{ id: string }>(
+      `select wrong_id::text as id from (\n${text}\n) as wrong (wrong_id) limit ${IDS_MAX}`,
+    )
+    findings.push({ rule, what, ids: rows.map(({ id }) => id), ms: performance.now() - startedMs })
+  }
+  return findings
 }
 
 export async function readRules({ withJournal }: { withJournal: boolean }): Promise<Rule[]> {

@@ -1,7 +1,7 @@
 import { runProgram } from '@shopwire/harness'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { checkInvariants, readRules } from '../invariants/index.ts'
+import { checkInvariants, readRules, violationsIn } from '../invariants/index.ts'
 import { type Call, Journal, type Receipt } from '../invariants/journal.ts'
 import { BY_HAND, FROM_POOL, type SampleSystem, startSampleSystem } from '../invariants/sample-system.ts'
 
@@ -660,10 +660,12 @@ it('every invariant has a planted violation in this file', async () => {
 
 describe('invariants on the database', () => {
   it.each(plants)('$rule catches $wrong', async ({ rule, sql, id, also = [] }) => {
-    await inClone(async (url, client) => {
+    await inUndone(async (client) => {
       const { rows } = await client.query<{ id: string }>(`select ${id} as id`)
       await client.query(sql)
-      const found = await checkInvariants(url)
+      // What a commit would check as well.
+      await client.query('set constraints all immediate')
+      const found = await violationsIn(client)
       expect(found.map((violation) => violation.rule).sort()).toEqual([rule, ...also].sort())
       expect(found.find((violation) => violation.rule === rule)?.ids).toContain(rows[0]?.id)
     })
@@ -823,6 +825,15 @@ function answerWithSecret(
 }
 
 /** Works on a copy of the database that is removed afterwards. */
+/** In a transaction that is rolled back, which is cheaper than a copy of the database. */
+async function inUndone(work: (client: pg.Client) => Promise<void>): Promise<void> {
+  await asSuperuser(sample.urlOf(), async (client) => {
+    await client.query('begin')
+    await work(client)
+    await client.query('rollback')
+  })
+}
+
 async function inClone(work: (url: string, client: pg.Client) => Promise<void>): Promise<void> {
   clones += 1
   const name = `planted_${clones}`

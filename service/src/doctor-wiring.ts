@@ -22,11 +22,12 @@ const DAY_MS = 86_400_000
 
 const log = createLog('silent')
 
-/** What `shopwire-admin doctor` does. The parameters are for tests; `replaced` is what a machine cannot be made to be. */
+/** What `shopwire-admin doctor` does. The parameters are for tests; `replaced` is what a machine cannot be made to be, `only` one item. */
 export async function runDoctor(
   env?: Environment,
   nowMs: NowMs = Date.now,
   replaced: Partial<Installation> = {},
+  only?: string,
 ): Promise<CheckResult[]> {
   const surroundings = {
     settingFiles: settingFiles(env),
@@ -36,10 +37,11 @@ export async function runDoctor(
       (await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS_MAX) })).status,
   }
   const config = loadOrProblems(env)
-  if ('problems' in config) return diagnose({ ...surroundings, ...unknown(config.problems), ...replaced })
+  if ('problems' in config)
+    return diagnose({ ...surroundings, ...unknown(config.problems), ...replaced }, only)
   const db = openDatabaseFrom(config, 'shopwire-doctor', log)
   try {
-    return await diagnose({ ...surroundings, ...partsOf(config, db, nowMs), ...replaced })
+    return await diagnose({ ...surroundings, ...partsOf(config, db, nowMs), ...replaced }, only)
   } finally {
     await db.close()
   }

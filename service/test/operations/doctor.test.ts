@@ -512,8 +512,9 @@ test('the command prints what failed with its repair, exits with 1, and shows no
     expect(ended.stdout).not.toContain(new URL(String(sound.env[name])).password)
 })
 
-async function examine({ env, nowMs, replaced }: Partial<Plant>): Promise<CheckResult[]> {
-  return runDoctor({ ...sound.env, ...env?.(sound) }, nowMs, replaced)
+/** All items, or the one that is given. */
+async function examine({ env, nowMs, replaced, item }: Partial<Plant>): Promise<CheckResult[]> {
+  return runDoctor({ ...sound.env, ...env?.(sound) }, nowMs, replaced, item)
 }
 
 function named(results: readonly CheckResult[], item: string): CheckResult {

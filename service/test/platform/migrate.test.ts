@@ -17,7 +17,7 @@ let database: TestDatabase
 let schema: SchemaFolders
 let path: string
 beforeEach(async () => {
-  database = await openTestDatabase({ isEmpty: true })
+  database = await openTestDatabase()
   path = await mkdtemp(join(tmpdir(), 'schema-'))
   schema = await copySchema('ours')
 })
@@ -25,6 +25,12 @@ afterEach(async () => {
   await database.close()
   await rm(path, { recursive: true })
 })
+
+/** Instead of the migrated database that the others begin with. */
+async function useEmptyDatabase() {
+  await database.close()
+  database = await openTestDatabase({ isEmpty: true })
+}
 
 /** The schema of today in a folder of its own, to be made into another release. */
 async function copySchema(name: string): Promise<SchemaFolders> {
@@ -46,6 +52,7 @@ const query = (text: string) =>
 const countFiles = async () => (await query('select number from schema_migrations')).length
 
 test('processes that start at once all succeed, and each file is applied once', async () => {
+  await useEmptyDatabase()
   const reports = await Promise.all(Array.from({ length: 6 }, () => migrate(database.ownerUrl, schema)))
   const applied = reports.flatMap((report) => report.applied)
   expect(new Set(applied).size).toBe(applied.length)
@@ -54,6 +61,7 @@ test('processes that start at once all succeed, and each file is applied once', 
 })
 
 test('a database that is behind is named, with the command that helps', async () => {
+  await useEmptyDatabase()
   expect(await schemaMismatch(query, schema)).toMatch(/version 0.*shopwire-admin migrate/)
 })
 
@@ -235,6 +243,7 @@ describe('a database of a newer release', () => {
 })
 
 test('a header that cannot be read is refused before anything runs', async () => {
+  await useEmptyDatabase()
   const at = async (text: string) => {
     await addMigration(schema, 99, 'x', text)
     return migrate(database.ownerUrl, { ...schema, migrations: await only('0099_x.sql') })
@@ -253,6 +262,7 @@ test('a header that cannot be read is refused before anything runs', async () =>
 })
 
 test('a database from before the first release is refused, with what to do', async () => {
+  await useEmptyDatabase()
   await query(
     'create table schema_migrations (number int, name text, checksum text); create table schema_functions (path text, checksum text)',
   )
