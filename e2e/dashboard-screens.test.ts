@@ -13,26 +13,16 @@ import { openWorld, type World } from './support/dashboard/world.ts'
  * Every screen of the dashboard, with much to show, with nothing and with texts that mean harm, in both themes and from 320 to
  * 2,560 px. SHOPWIRE_SHOTS=<folder> writes a picture of each.
  */
-const IS_SHORT = process.env.SHOPWIRE_E2E_SHORT === '1'
 const WALK_MS_MAX = 600_000
 /** Layouts differ by width and not by theme, colours by theme and not by width. */
-const looks: readonly Look[] = IS_SHORT
-  ? [
-      { theme: 'light', width: 1440, rules: 'all' },
-      { theme: 'dark', width: 1440, rules: 'colours' },
-      { theme: 'light', width: 320, rules: 'none' },
-    ]
-  : [
-      { theme: 'light', width: 1440, rules: 'all' },
-      { theme: 'dark', width: 1440, rules: 'all' },
-      { theme: 'dark', width: 320, rules: 'all' },
-      { theme: 'light', width: 320, rules: 'all' },
-      { theme: 'light', width: 2560, rules: 'all' },
-      { theme: 'dark', width: 2560, rules: 'colours' },
-    ]
-
-/** For what has the colours of pages that are looked at in both themes. */
-const lightLooks = looks.filter(({ theme }) => theme === 'light')
+const looks: readonly Look[] = [
+  { theme: 'light', width: 1440, rules: 'all' },
+  { theme: 'dark', width: 1440, rules: 'all' },
+  { theme: 'dark', width: 320, rules: 'all' },
+  { theme: 'light', width: 320, rules: 'all' },
+  { theme: 'light', width: 2560, rules: 'all' },
+  { theme: 'dark', width: 2560, rules: 'colours' },
+]
 
 let world: World
 let demo: DemoStore
@@ -54,7 +44,7 @@ test.concurrent('a busy account', { timeout: WALK_MS_MAX }, async () => {
   const walk = createWalk({ page, account: 'full', looks, mustOpen: true })
   await expectOwnRows(page)
   for (const screen of pages) await walk.visit(screen)
-  for (const screen of openings) await walk.visit(screen, IS_SHORT ? lightLooks : looks)
+  for (const screen of openings) await walk.visit(screen, looks)
   expect(walk.problems).toEqual([])
   const expected = [...pages, ...openings].filter(({ isRare, name }) => !isRare || walk.seen.includes(name))
   expect(walk.seen).toEqual(expected.map(({ name }) => name))
@@ -96,8 +86,8 @@ test.concurrent('a new account, from its invitation on', { timeout: WALK_MS_MAX 
   await owner.press(owner.button('Add a passkey'))
   await waitForShell(page)
   // Its dialogs are those of every account.
-  for (const screen of IS_SHORT ? pages : [...pages, ...openings]) {
-    await walk.visit(screen, IS_SHORT ? lightLooks : looks)
+  for (const screen of [...pages, ...openings]) {
+    await walk.visit(screen, looks)
   }
   expect(walk.problems).toEqual([])
 
@@ -113,14 +103,13 @@ test.concurrent('a new account, from its invitation on', { timeout: WALK_MS_MAX 
 test.concurrent('an account whose texts mean harm', { timeout: WALK_MS_MAX }, async () => {
   const { page } = await makeHostileAccount(world)
   // Texts change what is laid out, not how it is marked up.
-  const plain = lightLooks.map((look) => ({ ...look, rules: 'none' as const }))
   const walk = createWalk({
     page,
     account: 'hostile',
-    looks: IS_SHORT ? plain : looks,
+    looks,
     check: hostileFindings,
   })
-  for (const screen of IS_SHORT ? pages : [...pages, ...openings]) await walk.visit(screen)
+  for (const screen of [...pages, ...openings]) await walk.visit(screen)
   expect(walk.problems).toEqual([])
 })
 

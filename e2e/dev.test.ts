@@ -18,7 +18,6 @@ const READY_MS_MAX = 60_000
 /** In order, and by force where that hangs. */
 const GONE_MS_MAX = 30_000
 const TEST_MS_MAX = 400_000
-const IS_SHORT = process.env.SHOPWIRE_E2E_SHORT === '1'
 
 test('npm run dev is ready within two minutes with a demo that obeys every invariant; its command buys, its pages sign in and show mail and verified events; the next start reuses all of it', {
   timeout: TEST_MS_MAX,
@@ -112,7 +111,7 @@ test('npm run dev leaves no process when npm is ended by a signal or its child i
     ['npm', 'SIGINT'],
     ['npm', 'SIGHUP'],
   ] as const
-  for (const [who, signal] of endings.slice(0, IS_SHORT ? 3 : endings.length)) {
+  for (const [who, signal] of endings) {
     const { dev, printed, ports } = await startDev(data, '--empty')
     const npm = dev.pid as number
     const family = [npm, ...descendantsOf(npm)]

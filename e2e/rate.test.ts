@@ -6,8 +6,8 @@ import { afterAll, beforeAll, test } from 'vitest'
 import { type Answer, connect, exchange } from './support/connection.ts'
 import { type Outcome, startLoad, tally } from './support/load.ts'
 
-/** Long enough to see two windows end; the short form sees one. On a slow machine a flood lasts until they have been filled. */
-const FLOOD_MS = process.env.SHOPWIRE_E2E_SHORT === '1' ? 65_000 : 130_000
+/** Long enough to see two windows end. On a slow machine a flood lasts until they have been filled. */
+const FLOOD_MS = 130_000
 const FILLED_MS_MAX = 60_000
 const BURSTS_SEEN = 1 + Math.floor(FLOOD_MS / 60_000)
 /** Around the start and every end of a window, when requests are admitted, the flood is as fast as it can be. */

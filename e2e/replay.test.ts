@@ -1,5 +1,4 @@
 import {
-  admissionKinds,
   ageMemory,
   type Key,
   nowS,
@@ -11,6 +10,7 @@ import {
   startSystems,
 } from '@shopwire/harness'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { kindsInThisForm } from './support/admission-kinds.ts'
 import { connect } from './support/connection.ts'
 import { outcomeOf, tally } from './support/load.ts'
 
@@ -21,11 +21,11 @@ let systems: Systems
 beforeAll(async () => {
   // Two hundred at once wait for ten connections: on a busy machine longer than the usual two seconds.
   const settings = { SHOPWIRE_DATABASE_CONNECT_MS: '20000', SHOPWIRE_REDIS_TIMEOUT_MS: '20000' }
-  systems = await startSystems({ apis: 2, settings })
+  systems = await startSystems({ apis: 2, settings }, kindsInThisForm)
 }, START_MS_MAX)
 afterAll(() => systems?.stop())
 
-describe.each(admissionKinds)('with admission in %s', (admission) => {
+describe.each(kindsInThisForm)('with admission in %s', (admission) => {
   let system: System
   let key: Key
 

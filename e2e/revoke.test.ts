@@ -1,6 +1,5 @@
 import { until } from '@shopwire/engines'
 import {
-  admissionKinds,
   type Key,
   runProgram,
   START_MS_MAX,
@@ -10,6 +9,7 @@ import {
   startSystems,
 } from '@shopwire/harness'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { kindsInThisForm } from './support/admission-kinds.ts'
 import { exchange } from './support/connection.ts'
 import { type Load, type Outcome, startLoad, tally } from './support/load.ts'
 
@@ -22,11 +22,11 @@ let systems: Systems
 
 beforeAll(async () => {
   const settings = { SHOPWIRE_REQUESTS_PER_MINUTE: '1000000', SHOPWIRE_REDIS_TIMEOUT_MS: '5000' }
-  systems = await startSystems({ apis: 2, settings })
+  systems = await startSystems({ apis: 2, settings }, kindsInThisForm)
 }, START_MS_MAX)
 afterAll(() => systems?.stop())
 
-describe.each(admissionKinds)('with admission in %s', (admission) => {
+describe.each(kindsInThisForm)('with admission in %s', (admission) => {
   let system: System
 
   beforeAll(() => {

@@ -147,23 +147,25 @@ async function start(options: SystemOptions): Promise<System> {
   return system
 }
 
-/** One system of every kind of admission, side by side. */
+/** A system of each kind of admission, side by side. */
 export interface Systems {
   of(admission: AdmissionKind): System
   stop(): Promise<void>
 }
 
-export async function startSystems(options: Omit<SystemOptions, 'admission' | 'sharing'>): Promise<Systems> {
-  const [postgres, redis, cluster] = await Promise.all([
-    startSystem({ ...options, admission: 'postgres' }),
-    startSystem({ ...options, admission: 'redis' }),
-    startSystem({ ...options, admission: 'redis-cluster' }),
-  ])
-  const byKind = { postgres, redis, 'redis-cluster': cluster }
+export async function startSystems(
+  options: Omit<SystemOptions, 'admission' | 'sharing'>,
+  kinds: readonly AdmissionKind[] = admissionKinds,
+): Promise<Systems> {
+  const systems = await Promise.all(kinds.map((admission) => startSystem({ ...options, admission })))
   return {
-    of: (admission) => byKind[admission],
+    of(wanted) {
+      const found = systems.find(({ admission }) => admission === wanted)
+      if (!found) throw new Error(`no system with admission in ${wanted} was started`)
+      return found
+    },
     async stop() {
-      await Promise.all([postgres.stop(), redis.stop(), cluster.stop()])
+      await Promise.all(systems.map((system) => system.stop()))
     },
   }
 }
