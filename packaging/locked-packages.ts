@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
@@ -9,6 +9,10 @@ export interface LockEntry {
   name?: string
   version?: string
   integrity?: string
+  resolved?: string
+  os?: string | string[]
+  cpu?: string | string[]
+  libc?: string | string[]
   license?: string
   link?: boolean
   dev?: boolean
@@ -20,19 +24,13 @@ export interface LockEntry {
 
 export type Locked = Readonly<Record<string, LockEntry>>
 
-/** Of no file: npm refuses to install what should have it. See tools/lockfile.ts. */
-export const INTEGRITY_OF_NOTHING = `sha512-${Buffer.alloc(64).toString('base64')}`
-
 export function readLock(file = 'package-lock.json'): Locked {
   return JSON.parse(readFileSync(join(ROOT, file), 'utf8')).packages
 }
 
-/** Other people's packages in the lockfile, by path; without those that can be installed nowhere. */
+/** Other people's packages in the lockfile, by path. */
 export function thirdParty(locked: Locked): [path: string, entry: LockEntry][] {
-  return Object.entries(locked).filter(
-    ([path, { link, integrity }]) =>
-      path.includes('node_modules/') && !link && integrity !== INTEGRITY_OF_NOTHING,
-  )
+  return Object.entries(locked).filter(([path, { link }]) => path.includes('node_modules/') && !link)
 }
 
 /** As `name@version`. A package that is installed under another name keeps its own. */
@@ -55,9 +53,19 @@ export function withDependencies(locked: Locked, ids: readonly string[]): string
     found.set(path, idOf(path, entry))
     const from = path
     const needed = { ...entry.dependencies, ...entry.optionalDependencies, ...entry.peerDependencies }
-    open.push(...Object.keys(needed).flatMap((name) => resolve(locked, from, name) ?? []))
+    const paths = Object.keys(needed).flatMap((name) => lockedPath(locked, from, name) ?? [])
+    open.push(...paths.filter((one) => existsSync(join(ROOT, one))))
   }
   return [...new Set(found.values())].sort()
+}
+
+/** The entry that a package gets when it asks for another one: in its own folder, then in those around it. */
+export function lockedPath(locked: Locked, from: string, name: string): string | undefined {
+  for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('/node_modules/')))) {
+    const path = posix.join(folder, 'node_modules', name)
+    if (locked[path]) return path
+    if (folder === '') return undefined
+  }
 }
 
 function pathOf(locked: Locked, id: string): string {
@@ -65,13 +73,4 @@ function pathOf(locked: Locked, id: string): string {
     thirdParty(locked).find(([one, entry]) => idOf(one, entry) === id && existsSync(join(ROOT, one))) ?? []
   if (path !== undefined) return path
   throw new Error(`${id} is not installed as package-lock.json says. Run npm ci and build again.`)
-}
-
-/** As Node looks for it: in the package's own folder, then in those around it. */
-function resolve(locked: Locked, from: string, name: string): string | undefined {
-  for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('/node_modules/')))) {
-    const path = join(folder, 'node_modules', name)
-    if (locked[path]) return existsSync(join(ROOT, path)) ? path : undefined
-    if (folder === '') return undefined
-  }
 }

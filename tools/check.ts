@@ -14,6 +14,7 @@ const STEPS: readonly Step[] = [
   { name: 'layers', command: ['npm', 'run', '--silent', 'layers'] },
   { name: 'dead code', command: ['npm', 'run', '--silent', 'dead-code'] },
   { name: 'generated files', command: ['npm', 'run', '--silent', 'generate', '--', '--check'] },
+  { name: 'lockfile', command: ['node', 'tools/lockfile.ts'] },
   { name: 'openapi', command: ['npm', 'run', '--silent', 'openapi'] },
   {
     name: 'tests',

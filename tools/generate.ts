@@ -5,7 +5,6 @@ import { dashboardOpenApiText, openApiText, postmanText } from '@shopwire/contra
 import { findPostgres, provisionDatabase, startPostgres } from '@shopwire/engines'
 import { chartOutputs } from './chart/outputs.ts'
 import type { Setting } from './chart/values-schema.ts'
-import { completeLockfile } from './lockfile.ts'
 import { DASHBOARDS } from './monitoring/dashboards.ts'
 import { dashboardText } from './monitoring/grafana.ts'
 import { sloRulesText } from './monitoring/slo.ts'
@@ -22,7 +21,6 @@ const OUTPUTS: readonly { path: string; make: () => Promise<string> }[] = [
   // Before the dump: a file that may not change is named before anything else is made of it.
   { path: 'service/schema-checksums.json', make: schemaChecksumsText },
   { path: 'service/schema.sql', make: dumpSchema },
-  { path: 'package-lock.json', make: completeLockfile },
   { path: '.env.example', make: async () => envExample(await readSettings()) },
   { path: 'docs/openapi.json', make: async () => openApiText() },
   { path: 'docs/dashboard-openapi.json', make: async () => dashboardOpenApiText() },
