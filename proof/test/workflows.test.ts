@@ -105,6 +105,8 @@ test('every place that names the version of Node names the same one', () => {
   expect(images.length).toBe(4)
   expect(new Set(images)).toEqual(new Set([`${version}-bookworm`]))
   expect(dockerfile).toContain(`ARG NODE_IMAGE=node:${version}-bookworm-slim\n`)
+  const devcontainer = readFileSync(join(ROOT, '.devcontainer/Dockerfile'), 'utf8')
+  expect(devcontainer).toContain(`\nFROM node:${version}-bookworm\n`)
   expect(readFileSync(join(ROOT, '.nvmrc'), 'utf8').trim()).toBe(version.split('.')[0])
 })
 
