@@ -143,7 +143,7 @@ async function beginMemory(redis: Redis, keys: readonly BenchKey[]): Promise<voi
 
 /** Empties the windows and the nonces, so that every run begins with the same state. The markers that show whether admission state was lost stay. */
 async function clearAdmission(owner: pg.Client, redis: Redis): Promise<void> {
-  // In the order in which admit() takes them: requests that wrk left behind may still be on their way.
+  // In the order in which admit_many takes them: requests that wrk left behind may still be on their way.
   await owner.query('truncate admission_windows, spent_nonces, witnessed_nonces, witnessed_refusals')
   for await (const found of redis.scanStream({ match: 'shopwire:{*', count: 5_000 })) {
     if ((found as string[]).length > 0) await redis.unlink(found as string[])

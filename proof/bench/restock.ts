@@ -106,10 +106,11 @@ async function placeAndPark(
       begin
         for n in 1..${orders / accounts.length} loop
           v_salt := '${account_id}' || n;
-          select verdict into v_verdict from place_order(
-            '${account_id}', v_version, '${key.id}', pg_temp.id_at('ord', v_ms, v_salt), pg_temp.id_at('txn', v_ms, v_salt),
-            pg_temp.id_at('evt', v_ms, v_salt), pg_temp.time_of(v_ms), 'restock-' || n, sha256(v_salt::bytea),
-            array['${WAITED_FOR}'], array[1], array[null]::bigint[], pg_temp.id_at('req', v_ms, v_salt), null);
+          select verdicts[1] into v_verdict from place_orders(
+            true, array['${account_id}'], array[v_version], array['${key.id}'], array[pg_temp.id_at('ord', v_ms, v_salt)],
+            array[pg_temp.id_at('txn', v_ms, v_salt)], array[pg_temp.id_at('evt', v_ms, v_salt)], array[pg_temp.time_of(v_ms)],
+            array['restock-' || n], array[sha256(v_salt::bytea)], array[pg_temp.id_at('req', v_ms, v_salt)], array[null]::text[],
+            array[1], array['${WAITED_FOR}'], array[1], array[null]::bigint[]);
           if v_verdict <> 'bought' then raise exception '%', v_verdict; end if;
         end loop;
       end

@@ -22,9 +22,10 @@ const CLIENTS = 6
 const WAIT_MS = 10
 const CROCKFORD = '0123456789abcdefghjkmnpqrstvwxyz'
 const PLACE = `
-  select verdict, details
-    from place_order($1, $2, 'key_c1_bench', $3, $4, $5, date_trunc('milliseconds', clock_timestamp()), $6, sha256(convert_to($6, 'UTF8')),
-                     $7, array[1], array[null]::bigint[], null, null)`
+  select verdicts[1] as verdict, details[1] as details
+    from place_orders(true, array[$1], array[$2::bigint], array['key_c1_bench'], array[$3], array[$4], array[$5],
+                      array[date_trunc('milliseconds', clock_timestamp())], array[$6], array[sha256(convert_to($6, 'UTF8'))],
+                      array[null]::text[], array[null]::text[], array[1], $7, array[1], array[null]::bigint[])`
 
 /**
  * Places orders of one line by the service's own function, over a few connections, each item and each account in turn. It goes
@@ -61,7 +62,7 @@ export function startPlacing({ appUrl, accounts, items, orders, isTooFast }: Pla
           values,
         })
         if (rows[0]?.verdict !== 'bought')
-          throw new Error(`place_order answered ${rows[0]?.verdict}: ${rows[0]?.details}`)
+          throw new Error(`place_orders answered ${rows[0]?.verdict}: ${rows[0]?.details}`)
         placed += 1
       }
     } finally {

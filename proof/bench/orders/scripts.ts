@@ -20,15 +20,17 @@ export interface ScriptShop {
  * ready made, so this side does a little more.
  */
 export function bareScript({ size, buyers, keys }: ScriptShop, statement: string): string {
+  const perOrder = freshOrder(accountIdSql(`:buyer * ${size.accounts / buyers}`), keys)
   const parameters = [
-    ...freshOrder(accountIdSql(`:buyer * ${size.accounts / buyers}`), keys),
+    'true',
+    ...perOrder.map((value) => `array[${value}]`),
+    'array[3]',
     `array[${cartSql(':first', size.items).join(', ')}]`,
     'array[1, 1, 1]',
     'array[null, null, null]::bigint[]',
-    ...freshOrigin(),
   ]
   const places = new Set(statement.match(/\$\d+/g))
-  if (!statement.includes('place_order(') || places.size !== parameters.length) {
+  if (!statement.includes('place_orders(') || places.size !== parameters.length) {
     throw new Error(`the order statement is not the one this benchmark was written for:\n${statement}`)
   }
   const text = statement.replace(/\$(\d+)/g, (_, n) => parameters[Number(n) - 1] as string)
@@ -45,21 +47,22 @@ export function batchedScript({ size, keys }: ScriptShop, { connections, ordersP
   const account = accountIdSql(
     `1 + :client_id * ${perConnection} + (:first + n * ${apart}) % ${perConnection}`,
   )
-  const perOrder = [...freshOrder(account, keys), ...freshOrigin()]
+  const perOrder = [...freshOrder(account, keys), '3']
   const items = cartSql(`(:first + 7 * (l / 3)) % ${size.items}`, size.items)
-  const perLine = ['l / 3 + 1', 'l % 3 + 1', `(array[${items.join(', ')}])[l % 3 + 1]`, '1', 'null::bigint']
-  const arrays = [
+  const perLine = [`(array[${items.join(', ')}])[l % 3 + 1]`, '1', 'null::bigint']
+  const parameters = [
+    'false',
     ...perOrder.map((value) => `array(select ${value} from generate_series(0, ${ordersPerCall - 1}) n)`),
     ...perLine.map((value) => `array(select ${value} from generate_series(0, ${3 * ordersPerCall - 1}) l)`),
   ]
-  return `${firstItem(size)}select verdicts, order_ids, totals_cents, names, unit_prices_cents, details from place_orders(${arrays.join(', ')});\n`
+  return `${firstItem(size)}select verdicts, order_ids, totals_cents, names, unit_prices_cents, details from place_orders(${parameters.join(', ')});\n`
 }
 
 const firstItem = ({ items }: ShopSize) => `\\set first random(0, ${items - 1})\n`
 
 const id = (prefix: string) => `'${prefix}_' || left(replace(gen_random_uuid()::text, '-', ''), 26)`
 
-/** From the account to the hash of the cart, in the order of both functions' parameters. */
+/** From the account to the caller's address, in the order of the function's parameters. */
 function freshOrder(account: string, keys: readonly BenchKey[]): string[] {
   const [key] = keys as [BenchKey]
   return [
@@ -72,7 +75,7 @@ function freshOrder(account: string, keys: readonly BenchKey[]): string[] {
     `date_trunc('milliseconds', clock_timestamp())`,
     'gen_random_uuid()::text',
     'sha256(gen_random_uuid()::text::bytea)',
+    id('req'),
+    `'203.0.113.7'`,
   ]
 }
-
-const freshOrigin = () => [id('req'), `'203.0.113.7'`]

@@ -79,21 +79,21 @@ async function admitted(admit: Admit, request: IncomingMessage): Promise<boolean
 function postgresAdmit(): Admit {
   const pool = new pg.Pool({ connectionString: settings.databaseUrl, max: settings.connectionsMax })
   return async (key, nonce, signed_at) => {
-    const { rows } = await pool.query<{ verdict: string }>({
+    const { rows } = await pool.query<{ verdicts: string[] }>({
       name: 'admit',
-      text: 'select * from admit($1, $2, $3, $4, $5, $6, $7, $8)',
+      text: 'select * from admit_many(true, $1, $2, $3, $4, $5, $6, $7, $8)',
       values: [
-        key.account_id,
-        key.id,
-        nonce,
-        signed_at,
-        key.access_version,
-        false,
+        [key.account_id],
+        [key.id],
+        [nonce],
+        [signed_at],
+        [key.access_version],
+        [false],
         settings.requestsMax,
         settings.ordersMax,
       ],
     })
-    return rows[0]?.verdict === 'admitted'
+    return rows[0]?.verdicts[0] === 'admitted'
   }
 }
 

@@ -4,9 +4,9 @@ import { type Db, isRolledBack, sql, timed } from '../platform/db.ts'
 import { purgeAccessChanges } from './access-changes.ts'
 import type { Admission, AdmissionLimits, Attempt, Verdict } from './admission.ts'
 
-/** As rows of `admit`, and in arrays from `admit_many`. */
+/** In arrays from `admit_many`. */
 interface AdmitRow {
-  verdict: Verdict['kind']
+  verdict: Verdict['kind'] | 'busy'
   requests_used: number
   requests_oldest_ms: number
   orders_used: number
@@ -27,13 +27,13 @@ export const PURGE_EVERY_MS = 30_000
 const ADMIT_LANES = 2
 const ADMIT_BATCH_MAX = 32
 
-/** Admission in the database itself, by functions/access/admit.sql: nothing else to run. */
+/** Admission in the database itself, by functions/access/admit_many.sql: nothing else to run. */
 export function postgresAdmission(db: Db, options: PostgresAdmissionOptions): Admission {
   const { limits } = options
   let timer: NodeJS.Timeout | undefined
   let lostAt: number | undefined
 
-  /** `admit` itself detects a loss of data; this reports it to log and metrics, and deletes old nonces. */
+  /** `admit_many` itself detects a loss of data; this reports it to log and metrics, and deletes old nonces. */
   async function maintain() {
     const state = await db.one<{ lost_at: number }>(sql`select lost_at from admission_memory_check()`)
     if (lostAt !== undefined && state.lost_at !== lostAt) options.onDataLost()
@@ -41,45 +41,38 @@ export function postgresAdmission(db: Db, options: PostgresAdmissionOptions): Ad
     await purge(db)
   }
 
-  async function admitOne(attempt: Attempt): Promise<Verdict> {
-    const row = await db.one<AdmitRow>(
-      timed(
-        'admit',
-        sql`
-        select verdict, requests_used, requests_oldest_ms, orders_used, orders_oldest_ms, wait_ms
-          from admit(${attempt.account_id}, ${attempt.key_id}, ${attempt.nonce}, ${attempt.signed_at}, ${attempt.access_version},
-                     ${attempt.isOrder}, ${limits.requestsMax}, ${limits.ordersMax})`,
-      ),
-    )
-    return toVerdict(row, limits)
-  }
-
-  /** Of different accounts. */
-  async function admitMany(attempts: readonly Attempt[]): Promise<(Verdict | MustWait)[]> {
+  /** Of different accounts. Unless it may wait, one that would have to is left alone. */
+  async function admitMany(
+    attempts: readonly Attempt[],
+    { mayWait = false } = {},
+  ): Promise<(Verdict | MustWait)[]> {
     const of = <Name extends keyof Attempt>(name: Name) => attempts.map((attempt) => attempt[name])
-    const columns = await db.one<{ [Name in keyof AdmitRow]: (AdmitRow[Name] | null)[] }>(
+    const columns = await db.one<{ [Name in keyof AdmitRow]: AdmitRow[Name][] }>(
       timed(
         'admit',
         sql`
         select verdicts as verdict, requests_used, requests_oldest_ms, orders_used, orders_oldest_ms, wait_ms
-          from admit_many(${of('account_id')}, ${of('key_id')}, ${of('nonce')}, ${of('signed_at')}, ${of('access_version')},
-                          ${of('isOrder')}, ${limits.requestsMax}, ${limits.ordersMax})`,
+          from admit_many(${mayWait}, ${of('account_id')}, ${of('key_id')}, ${of('nonce')}, ${of('signed_at')},
+                          ${of('access_version')}, ${of('isOrder')}, ${limits.requestsMax}, ${limits.ordersMax})`,
       ),
     )
-    return columns.verdict.map((verdict, n) => {
-      if (verdict === null) return MUST_WAIT
-      const at = <Name extends keyof AdmitRow>(name: Name) => columns[name]?.[n] as AdmitRow[Name]
-      return toVerdict(
-        {
-          verdict,
-          requests_used: at('requests_used'),
-          requests_oldest_ms: at('requests_oldest_ms'),
-          orders_used: at('orders_used'),
-          orders_oldest_ms: at('orders_oldest_ms'),
-          wait_ms: at('wait_ms'),
+    return columns.verdict.map((kind, n) => {
+      if (kind === 'busy') return MUST_WAIT
+      if (kind !== 'admitted' && kind !== 'limited') return { kind }
+      const at = (name: Exclude<keyof AdmitRow, 'verdict'>) => columns[name][n] as number
+      return {
+        kind,
+        epoch: 'database',
+        usage: {
+          requests: {
+            max: limits.requestsMax,
+            used: at('requests_used'),
+            oldestLeavesMs: at('requests_oldest_ms'),
+          },
+          orders: { max: limits.ordersMax, used: at('orders_used'), oldestLeavesMs: at('orders_oldest_ms') },
+          waitMs: at('wait_ms'),
         },
-        limits,
-      )
+      }
     })
   }
 
@@ -89,13 +82,13 @@ export function postgresAdmission(db: Db, options: PostgresAdmissionOptions): Ad
       lanes: ADMIT_LANES,
       sizeMax: ADMIT_BATCH_MAX,
       keyOf: ({ account_id }) => account_id,
-      runOne: admitOne,
-      runMany: admitMany,
+      runOne: async (attempt) => (await admitMany([attempt], { mayWait: true }))[0] as Verdict,
+      runMany: (attempts) => admitMany(attempts),
       isUndone: isRolledBack,
       ...(options.batching && { mode: options.batching }),
       ...(options.onBatch && { onBatch: options.onBatch }),
     }),
-    // `admit` compares the access version with the account's own row, so there is no copy to update.
+    // `admit_many` compares the access version with the account's own row, so there is no copy to update.
     announce: async () => {},
     async open() {
       await maintain()
@@ -103,23 +96,6 @@ export function postgresAdmission(db: Db, options: PostgresAdmissionOptions): Ad
     },
     async close() {
       clearInterval(timer)
-    },
-  }
-}
-
-function toVerdict(row: AdmitRow, limits: AdmissionLimits): Verdict {
-  if (row.verdict !== 'admitted' && row.verdict !== 'limited') return { kind: row.verdict }
-  return {
-    kind: row.verdict,
-    epoch: 'database',
-    usage: {
-      requests: {
-        max: limits.requestsMax,
-        used: row.requests_used,
-        oldestLeavesMs: row.requests_oldest_ms,
-      },
-      orders: { max: limits.ordersMax, used: row.orders_used, oldestLeavesMs: row.orders_oldest_ms },
-      waitMs: row.wait_ms,
     },
   }
 }

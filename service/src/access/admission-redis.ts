@@ -29,7 +29,7 @@ interface Question {
 }
 type Reply = [verdict: string, epoch: string, ...numbers: number[]]
 type Client = RedisClient & {
-  /** In a cluster with the keys of one request; the client finds the server by the first of them. */
+  /** One script under two names: in a cluster the client finds the server by a command's first key, so the count of keys must be fixed. */
   admit(...keysAndArguments: (string | number)[]): Promise<string[]>
   admitMany(keyCount: number, ...keysAndArguments: (string | number)[]): Promise<string[]>
   startEpoch(slotStateKey: string): Promise<number>

@@ -1,4 +1,4 @@
--- Admits requests, in one round trip; the same rules as the function admit() in PostgreSQL. Outside a cluster, requests of any
+-- Admits requests, in one round trip; the same rules as the function admit_many in PostgreSQL. Outside a cluster, requests of any
 -- accounts together: in the order given, as if each were a call of its own. In a cluster one at a time, because the keys of one
 -- request are in one hash slot: the account's own contain {account_id}, the slot's state key has a tag that hashes to the slot.
 --

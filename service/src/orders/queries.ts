@@ -37,7 +37,7 @@ export interface NewOrder {
   readonly span?: Span | undefined
 }
 
-/** What each verdict means is said in functions/orders/place_order.sql. */
+/** What each verdict means is said in functions/orders/place_orders.sql. */
 export interface Placed {
   readonly verdict:
     | 'bought'
@@ -56,19 +56,6 @@ export interface Placed {
   readonly details: string
 }
 
-export const callPlaceOrder = (db: Pick<Db, 'commit'>, order: NewOrder) =>
-  db.commit<Placed>(
-    timed(
-      'place_order',
-      sql`
-    select verdict, order_id, total_cents, names, unit_prices_cents, details
-      from place_order(${order.account_id}, ${order.access_version}, ${order.key_id}, ${order.order_id}, ${order.transfer_id},
-                       ${order.event_id}, ${order.created_at}, ${order.idempotency_key}, ${order.request_hash},
-                       ${order.cart.ids}, ${order.cart.qtys}, ${order.cart.expected}, ${order.request_id},
-                       ${order.client_address})`,
-    ),
-  )
-
 interface PlacedTogether {
   readonly verdicts: (Placed['verdict'] | 'busy')[]
   readonly order_ids: string[]
@@ -78,10 +65,20 @@ interface PlacedTogether {
   readonly details: string[]
 }
 
-/** Orders of different accounts, in one transaction. One that would have to wait is not placed: its answer is MUST_WAIT. */
+/** Waits for whoever else holds the balance of the account. */
+export async function callPlaceOrder(db: Pick<Db, 'commit'>, order: NewOrder): Promise<Placed> {
+  const [placed] = await callPlaceOrders(db, [order], { mayWait: true })
+  return placed as Placed
+}
+
+/**
+ * Orders of different accounts, in one transaction. Unless it may wait, one that would have to is not placed: its answer is
+ * MUST_WAIT.
+ */
 export async function callPlaceOrders(
   db: Pick<Db, 'commit'>,
   orders: readonly NewOrder[],
+  { mayWait = false } = {},
 ): Promise<(Placed | MustWait)[]> {
   const of = <Name extends keyof NewOrder>(name: Name) => orders.map((order) => order[name])
   const carts = orders.map(({ cart }) => cart)
@@ -90,12 +87,11 @@ export async function callPlaceOrders(
       'place_order',
       sql`
     select verdicts, order_ids, totals_cents, names, unit_prices_cents, details
-      from place_orders(${of('account_id')}, ${of('access_version')}, ${of('key_id')}, ${of('order_id')},
+      from place_orders(${mayWait}, ${of('account_id')}, ${of('access_version')}, ${of('key_id')}, ${of('order_id')},
                         ${of('transfer_id')}, ${of('event_id')}, ${of('created_at')}, ${of('idempotency_key')},
                         ${of('request_hash')}, ${of('request_id')}, ${of('client_address')},
-                        ${carts.flatMap(({ ids }, n) => ids.map(() => n + 1))}, ${carts.flatMap(({ ids }) => ids.map((_, n) => n + 1))},
-                        ${carts.flatMap(({ ids }) => ids)}, ${carts.flatMap(({ qtys }) => qtys)},
-                        ${carts.flatMap(({ expected }) => expected)})`,
+                        ${carts.map(({ ids }) => ids.length)}, ${carts.flatMap(({ ids }) => ids)},
+                        ${carts.flatMap(({ qtys }) => qtys)}, ${carts.flatMap(({ expected }) => expected)})`,
     ),
   )
   let linesBefore = 0

@@ -21,7 +21,7 @@ export interface Migration {
 }
 
 export interface SqlFunction {
-  /** Below the folder of functions, such as orders/place_order.sql. */
+  /** Below the folder of functions, such as orders/place_orders.sql. */
   readonly path: string
   readonly checksum: string
   readonly text: string

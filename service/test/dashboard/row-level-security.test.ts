@@ -264,7 +264,8 @@ test('no statement of the dashboard moves money or reads a secret', async () => 
     sql`delete from audit_log where account_id = ${id}`,
     sql`update audit_log set actor = 'x' where account_id = ${id}`,
     sql`insert into encryption_key_checks (kek_id, check_sealed) values ('x', '')`,
-    sql`select place_order(${id}, 1, 'k', 'o', 't', 'e', now(), 'i', ''::bytea, '{}', '{}', '{}', 'r', 'a')`,
+    sql`select place_orders(true, array[${id}], '{1}', '{k}', '{o}', '{t}', '{e}', '{now}', '{i}', '{x}', '{r}', '{a}', '{1}', '{1}',
+                            '{1}', '{null}')`,
   ]
   for (const write of forbidden) {
     const code = await codeOf(inAccount(dashboard, id, (tx) => tx.run(write)))

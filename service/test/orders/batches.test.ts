@@ -187,6 +187,21 @@ test.each([
   },
 )
 
+test('an account that does not exist is refused, whether the call may wait or not, and holds up nobody', async () => {
+  const account_id = await newAccount()
+  const unknown = { ...(await orderOf(account_id)), account_id: 'acc_unknown' }
+  expect((await callPlaceOrder(db, unknown)).verdict).toBe('changed')
+  expect(await callPlaceOrders(db, [unknown, await orderOf(account_id)])).toMatchObject([
+    { verdict: 'changed' },
+    { verdict: 'bought' },
+  ])
+})
+
+test('a call for several accounts that may wait is refused: one of them would make the others wait', async () => {
+  const orders = await Promise.all([newAccount(), newAccount()].map(async (id) => orderOf(await id)))
+  await expect(callPlaceOrders(db, orders, { mayWait: true })).rejects.toMatchObject({ code: '22023' })
+})
+
 test('workers that record attempts on an endpoint hold up no order of its account', async () => {
   const account_id = await newAccount()
   const order = await orderOf(account_id)
@@ -316,7 +331,37 @@ const situation = fc.record({
   cart: fc.uniqueArray(line, { minLength: 1, maxLength: 5, selector: ({ id }) => id }),
 })
 
-test('a batch decides and writes what the same carts one by one would have', async () => {
+type Situation = typeof situation extends fc.Arbitrary<infer Value> ? Value : never
+
+/** What the interface says about one cart, without SQL or locks. */
+function verdictOf(
+  { balance_cents, isCurrent, earlier, cart }: Situation,
+  isOpen: boolean,
+): Placed['verdict'] {
+  const prices = new Map([
+    [items.cheap, 100],
+    [items.dear, 90_000],
+  ])
+  if (!isCurrent) return 'changed'
+  // The other cart that the key bought is one of the cheap item.
+  const [first] = cart
+  const isThatCart =
+    cart.length === 1 &&
+    first?.id === items.cheap &&
+    first.qty === 1 &&
+    first.expected_price_cents === undefined
+  if (earlier !== 'nothing') return earlier === 'same' || isThatCart ? 'earlier' : 'conflict'
+  if (!isOpen) return 'store_closed'
+  if (cart.some(({ id }) => !prices.has(id))) return 'item_unavailable'
+  const priceOf = (id: string) => prices.get(id) ?? 0
+  if (cart.some(({ id, expected_price_cents: expected }) => (expected ?? priceOf(id)) !== priceOf(id)))
+    return 'price_changed'
+  const total = cart.reduce((sum, { id, qty }) => sum + qty * priceOf(id), 0)
+  if (total > 500_000) return 'order_total_exceeded'
+  return total > balance_cents ? 'insufficient_funds' : 'bought'
+}
+
+test('carts get the verdicts of the model, and the same is written for them alone and together', async () => {
   const client = new pg.Client({ connectionString: shop.database.superuserUrl })
   await client.connect()
   // Inside one transaction that is never committed.
@@ -380,6 +425,7 @@ test('a batch decides and writes what the same carts one by one would have', asy
         const single: Placed[] = []
         for (const order of orders) single.push(await callPlaceOrder(inside, order))
         const expected = await client.query(STATE, [ids])
+        expect(single.map(({ verdict }) => verdict)).toEqual(situations.map((one) => verdictOf(one, isOpen)))
         await client.query('rollback to savepoint one_by_one')
         const together = await callPlaceOrders(inside, orders)
         const actual = await client.query(STATE, [ids])

@@ -250,10 +250,10 @@ describe('the balance', () => {
 })
 
 describe('a key that is revoked while its order is under way', () => {
-  test('threat 32: buys nothing: place_order re-checks the access version under the account lock', async () => {
+  test('threat 32: buys nothing: place_orders re-checks the access version under the account lock', async () => {
     const key = await shop.makeKey()
     expect((await buy([{ id: dollar }], { key })).status).toBe(201)
-    // Directly in the database, so that admission still confirms the old access version and only place_order can notice.
+    // Directly in the database, so that admission still confirms the old access version and only place_orders can notice.
     await shop.database.asOwner(`update api_keys set revoked_at = now() where id = '${key.id}'`)
     await shop.database.asOwner(
       `update accounts set access_version = access_version + 1 where id = '${shop.account.id}'`,

@@ -26,7 +26,8 @@ beforeEach(async () => {
 
 /** What an intruder does who has the login of a process and the whole of its rights. */
 type Stolen = 'dashboard' | keyof TestDatabase['processUrls']
-async function asIntruder(role: Stolen, ...statements: string[]): Promise<void> {
+/** Resolves with the rows of the last statement. */
+async function asIntruder(role: Stolen, ...statements: string[]): Promise<unknown[]> {
   const { dashboardUrl, processUrls } = shop.database
   const connectionString = role === 'dashboard' ? dashboardUrl : processUrls[role]
   const client = new pg.Client({ connectionString })
@@ -34,7 +35,9 @@ async function asIntruder(role: Stolen, ...statements: string[]): Promise<void> 
   try {
     // Whatever a person could set; row-level security asks for it.
     await client.query(`select set_config('shopwire.account_id', $1, false)`, [shop.account.id])
-    for (const statement of statements) await client.query(statement)
+    let rows: unknown[] = []
+    for (const statement of statements) rows = (await client.query(statement)).rows
+    return rows
   } finally {
     await client.end()
   }
@@ -132,21 +135,88 @@ describe('threat 70: with the database role of the API in the hands of an intrud
     await expect(asIntruder('api', statement)).rejects.toMatchObject(REFUSED)
   })
 
-  test('place_order with a negative quantity, alone or beside a positive one, credits nothing', async () => {
-    const account_id = shop.account.id
-    const before = await readBalance(shop.db, account_id)
-    await putItems(shop.db, [itemOf('1144058340327047001')])
-    const place = (ids: string, qtys: string) => `
-      select verdict from place_order('${account_id}', (select access_version from accounts where id = '${account_id}'), '${key.id}',
-        'ord_forged', 'tr_forged', 'evt_forged', ${now}, 'forged', '\\x00', '${ids}', '${qtys}',
-        '{null,null}', null, null)`
-    await expect(
-      asIntruder('api', place('{1144058340327047001,1144058340327047001}', '{1,-1}')),
-    ).rejects.toMatchObject({ code: '23514' })
-    await expect(
-      asIntruder('api', place('{1144058340327047001,1144058340327047001}', '{-1,-1}')),
-    ).rejects.toMatchObject({ code: '23514' })
-    expect(await readBalance(shop.db, account_id)).toBe(before)
+  describe('place_orders sells only for what the lines of a cart cost', () => {
+    const CHEAP = '1144058340327047001'
+    const DEAR = '1144058340327047002'
+    let stranger: string
+    beforeAll(async () => {
+      await putItems(shop.db, [itemOf(CHEAP, { price_cents: 1 }), itemOf(DEAR, { price_cents: 4_000 })])
+      stranger = (await shop.operator.createAccount('Another buyer')).id
+    })
+
+    interface Forged {
+      readonly accounts?: readonly string[]
+      readonly counts: string
+      readonly ids: string
+      readonly qtys: string
+      readonly expected?: string
+    }
+    let calls = 0
+    const place = ({ accounts = [shop.account.id], counts, ids, qtys, expected }: Forged) => {
+      calls += 1
+      const each = (value: (account: string, n: number) => string) =>
+        `array[${accounts.map(value).join(', ')}]`
+      const fresh = (prefix: string) => each((_, n) => `'${prefix}_forged${calls}_${n}'`)
+      return `
+      select verdicts from place_orders(${accounts.length === 1}, ${each((account) => `'${account}'`)},
+        ${each((account) => `coalesce((select access_version from accounts where id = '${account}'), 1)`)},
+        ${each(() => `'${key.id}'`)}, ${fresh('ord')}, ${fresh('tr')}, ${fresh('evt')}, ${each(() => now)}, ${fresh('key')}, ${each(() => `'\\x00'::bytea`)},
+        ${each(() => 'null::text')}, ${each(() => 'null::text')}, '${counts}', '${ids}', '${qtys}',
+        '${expected ?? ids.replaceAll(/[^{},]+/g, 'null')}')`
+    }
+
+    test.each([
+      [
+        'a line that belongs to no cart',
+        { counts: '{1}', ids: `{${CHEAP},${DEAR}}`, qtys: '{1,1}' },
+        '22023',
+      ],
+      ['a cart without lines', { counts: '{0}', ids: '{}', qtys: '{}' }, '22023'],
+      ['a negative number of lines', { counts: '{2,-1}', ids: `{${CHEAP}}`, qtys: '{1}' }, '22023'],
+      ['an unknown number of lines', { counts: '{null}', ids: `{${DEAR}}`, qtys: '{1}' }, '22023'],
+      [
+        'counts of more carts than accounts',
+        { counts: '{1,1}', ids: `{${CHEAP},${DEAR}}`, qtys: '{1,1}' },
+        '22023',
+      ],
+      ['a line without quantity', { counts: '{2}', ids: `{${CHEAP},${DEAR}}`, qtys: '{1,null}' }, '23502'],
+      ['fewer quantities than lines', { counts: '{2}', ids: `{${CHEAP},${DEAR}}`, qtys: '{1}' }, '22023'],
+      [
+        'fewer expected prices than lines',
+        { counts: '{1}', ids: `{${DEAR}}`, qtys: '{1}', expected: '{}' },
+        '22023',
+      ],
+      [
+        'a negative quantity beside a positive one',
+        { counts: '{2}', ids: `{${DEAR},${DEAR}}`, qtys: '{1,-1}' },
+        '23514',
+      ],
+      ['negative quantities', { counts: '{1}', ids: `{${DEAR}}`, qtys: '{-1}' }, '23514'],
+    ])('%s: refused, nothing is charged', async (_what, forged, code) => {
+      const before = await readBalance(shop.db, shop.account.id)
+      await expect(asIntruder('api', place(forged))).rejects.toMatchObject({ code })
+      expect(await readBalance(shop.db, shop.account.id)).toBe(before)
+    })
+
+    test('a dear cart beside the cheap one of an unknown or a poor account pays its own price', async () => {
+      await shop.operator.fundAccount(shop.account.id, {
+        amount_cents: 10_000,
+        reference: 'for two dear carts',
+      })
+      for (const [other, verdict] of [
+        ['acc_unknown', 'changed'],
+        [stranger, 'insufficient_funds'],
+      ] as const) {
+        const before = await readBalance(shop.db, shop.account.id)
+        const accounts = [other, shop.account.id]
+        const rows = await asIntruder(
+          'api',
+          place({ accounts, counts: '{1,1}', ids: `{${CHEAP},${DEAR}}`, qtys: '{1,1}' }),
+        )
+        expect(rows).toEqual([{ verdicts: [verdict, 'bought'] }])
+        expect(await readBalance(shop.db, shop.account.id)).toBe(before - 4_000)
+      }
+    })
   })
 
   test('no event but a test is queued, and no job but a delivery', async () => {

@@ -76,10 +76,10 @@ test('a database that is up to date: nothing to do, go', async () => {
 
 test('pending files are listed with description, locks, sizes and what they say about older programs', async () => {
   await add(ADDS_COLUMN, BUILDS_INDEX)
-  const file = new URL('orders/place_order.sql', next.functions)
+  const file = new URL('orders/place_orders.sql', next.functions)
   await writeFile(
     file,
-    `-- changed\n${(await readSchema(SCHEMA)).functions.find(({ path: one }) => one === 'orders/place_order.sql')?.text}`,
+    `-- changed\n${(await readSchema(SCHEMA)).functions.find(({ path: one }) => one === 'orders/place_orders.sql')?.text}`,
   )
   await database.asOwner('analyze orders')
   const found = await check()
@@ -98,7 +98,7 @@ test('pending files are listed with description, locks, sizes and what they say 
       steps: [{ table: 'orders', lock: 'SHARE UPDATE EXCLUSIVE', blocks: 'nothing', work: ['index'] }],
     },
   ])
-  expect(found.functions.replaced).toEqual(['orders/place_order.sql'])
+  expect(found.functions.replaced).toEqual(['orders/place_orders.sql'])
   // It did nothing.
   expect((await check()).database_version).toBe(today)
 })
