@@ -114,143 +114,9 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.admit(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_access_version bigint, p_is_order boolean, p_requests_max integer, p_orders_max integer, OUT verdict text, OUT requests_used integer, OUT requests_oldest_ms integer, OUT orders_used integer, OUT orders_oldest_ms integer, OUT wait_ms integer) RETURNS record
+CREATE FUNCTION public.admit_many(p_may_wait boolean, p_account_ids text[], p_key_ids text[], p_nonces text[], p_signed_ats bigint[], p_access_versions bigint[], p_are_orders boolean[], p_requests_max integer, p_orders_max integer, OUT verdicts text[], OUT requests_used integer[], OUT requests_oldest_ms integer[], OUT orders_used integer[], OUT orders_oldest_ms integer[], OUT wait_ms integer[]) RETURNS record
     LANGUAGE plpgsql
-    AS $$
-declare
-  c_window_ms constant bigint := 60000;
-  c_usable_s constant bigint := 120;
-  now_us bigint;
-  now_ms bigint;
-  now_s bigint;
-  memory record;
-  w record;
-  must_survive boolean;
-  refused_to bigint;
-  requests_wait bigint := 0;
-  orders_wait bigint := 0;
-begin
-  perform from accounts where id = p_account_id and access_version = p_access_version;
-  if not found then
-    verdict := 'changed';
-    return;
-  end if;
-
-  select m.lost_at, m.purged_to into memory from admission_memory_check() m;
-  now_us := floor(extract(epoch from clock_timestamp()) * 1000000);
-  now_s := now_us / 1000000;
-  if now_s <= memory.lost_at then
-    verdict := 'warming';
-    return;
-  end if;
-  if p_signed_at <= greatest(memory.lost_at, memory.purged_to) then
-    verdict := 'forgotten';
-    return;
-  end if;
-  must_survive := p_signed_at > now_s + 1 or now_s <= memory.lost_at + c_usable_s;
-
-  select requests, orders, refused_since, refused_count, requests_refused_to, orders_refused_to
-    into w
-    from admission_windows
-   where account_id = p_account_id
-     for update;
-  if not found then
-    insert into admission_windows (account_id) values (p_account_id) on conflict do nothing;
-    select requests, orders, refused_since, refused_count, requests_refused_to, orders_refused_to
-      into w
-      from admission_windows
-     where account_id = p_account_id
-       for update;
-  end if;
-
-  -- Read after the lock is held: a request that waited must not be counted at the time it arrived. Admissions are recorded one
-  -- millisecond late and compared with the time rounded down, so no window of 60 s ever holds one too many.
-  now_us := floor(extract(epoch from clock_timestamp()) * 1000000);
-  now_ms := now_us / 1000;
-  -- A clock that stepped back leaves times in the future; they count as now.
-  if w.requests[cardinality(w.requests)] > now_ms + 1 then
-    w.requests := array(select least(t, now_ms) from unnest(w.requests) t);
-    w.orders := array(select least(t, now_ms) from unnest(w.orders) t);
-  end if;
-  if w.refused_since <= now_ms - c_window_ms or w.refused_since > now_ms then
-    w.refused_since := now_ms;
-    w.refused_count := 0;
-  end if;
-  -- Times that have left the window are at the front: they are in order.
-  w.requests := w.requests[width_bucket(now_ms - c_window_ms, w.requests) + 1:];
-  w.orders := w.orders[width_bucket(now_ms - c_window_ms, w.orders) + 1:];
-  if cardinality(w.requests) >= p_requests_max then
-    requests_wait := w.requests[cardinality(w.requests) - p_requests_max + 1] + c_window_ms - now_ms;
-  end if;
-  if p_is_order and cardinality(w.orders) >= p_orders_max then
-    orders_wait := w.orders[cardinality(w.orders) - p_orders_max + 1] + c_window_ms - now_ms;
-  end if;
-  wait_ms := greatest(requests_wait, orders_wait);
-
-  refused_to := case when p_is_order then w.orders_refused_to else w.requests_refused_to end;
-  if now_s <= memory.lost_at + c_usable_s then
-    -- Refusals from before the nonces were lost.
-    refused_to := greatest(refused_to, (
-      select r.refused_to from witnessed_refusals r where r.account_id = p_account_id and r.is_order = p_is_order));
-  end if;
-
-  if p_signed_at <= refused_to or (wait_ms > 0 and w.refused_count >= p_requests_max) then
-    perform from spent_nonces where account_id = p_account_id and key_id = p_key_id and nonce = p_nonce;
-    if not found and must_survive then
-      perform from witnessed_nonces where account_id = p_account_id and key_id = p_key_id and nonce = p_nonce;
-    end if;
-    if found then
-      verdict := 'replayed';
-      return;
-    end if;
-    if p_signed_at > refused_to then
-      refused_to := p_signed_at;
-      update admission_windows set
-        requests_refused_to = case when p_is_order then requests_refused_to else p_signed_at end,
-        orders_refused_to = case when p_is_order then p_signed_at else orders_refused_to end
-       where account_id = p_account_id;
-      if must_survive then
-        perform witness_refusal(p_account_id, p_is_order, p_signed_at);
-      end if;
-    end if;
-    verdict := 'limited';
-    -- By the clock that signed this one: a second after the latest refused one.
-    wait_ms := greatest(wait_ms, (refused_to - p_signed_at + 1) * 1000);
-  else
-    insert into spent_nonces (account_id, key_id, nonce, signed_at)
-    values (p_account_id, p_key_id, p_nonce, p_signed_at)
-        on conflict do nothing;
-    if found and must_survive then
-      insert into witnessed_nonces (account_id, key_id, nonce, signed_at)
-      values (p_account_id, p_key_id, p_nonce, p_signed_at)
-          on conflict do nothing;
-    end if;
-    if not found then
-      verdict := 'replayed';
-      return;
-    end if;
-    if wait_ms > 0 then
-      verdict := 'limited';
-      update admission_windows set refused_since = w.refused_since, refused_count = w.refused_count + 1
-       where account_id = p_account_id;
-    else
-      verdict := 'admitted';
-      w.requests := w.requests || now_ms + 1;
-      if p_is_order then
-        w.orders := w.orders || now_ms + 1;
-      end if;
-      update admission_windows set requests = w.requests, orders = w.orders where account_id = p_account_id;
-    end if;
-  end if;
-  requests_used := cardinality(w.requests);
-  orders_used := cardinality(w.orders);
-  requests_oldest_ms := coalesce(w.requests[1] + c_window_ms - now_ms, 0);
-  orders_oldest_ms := coalesce(w.orders[1] + c_window_ms - now_ms, 0);
-end
-$$;
-
-CREATE FUNCTION public.admit_many(p_account_ids text[], p_key_ids text[], p_nonces text[], p_signed_ats bigint[], p_access_versions bigint[], p_are_orders boolean[], p_requests_max integer, p_orders_max integer, OUT verdicts text[], OUT requests_used integer[], OUT requests_oldest_ms integer[], OUT orders_used integer[], OUT orders_oldest_ms integer[], OUT wait_ms integer[]) RETURNS record
-    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 declare
@@ -259,46 +125,89 @@ declare
   memory record;
   now_s bigint;
   now_ms bigint;
+  v_is_recent_loss boolean;
   v_held text[];
+  v_newest bigint;
+  v_witnessed text[] := '{}';
+  v_refused_to bigint;
 begin
   select m.lost_at, m.purged_to into memory from admission_memory_check() m;
   now_s := floor(extract(epoch from clock_timestamp()));
-  if now_s <= memory.lost_at + c_usable_s then
-    verdicts := array_fill(null::text, array[cardinality(p_account_ids)]);
-    return;
+  v_is_recent_loss := now_s <= memory.lost_at + c_usable_s;
+
+  if cardinality(p_account_ids) = 1 and p_may_wait then
+    select array[w.account_id], w.requests[cardinality(w.requests)] into v_held, v_newest
+      from admission_windows w where w.account_id = p_account_ids[1] for update;
+    if not found then
+      insert into admission_windows (account_id)
+      select id from accounts where id = p_account_ids[1]
+          on conflict do nothing;
+      select array[w.account_id], w.requests[cardinality(w.requests)] into v_held, v_newest
+        from admission_windows w where w.account_id = p_account_ids[1] for update;
+    end if;
+  -- Two requests of one account would both be judged by the same windows, and one of them would not be counted.
+  elsif p_may_wait or cardinality(p_account_ids) <> (select count(distinct a) from unnest(p_account_ids) a) then
+    raise 'the arguments of admit_many do not fit together' using errcode = 'invalid_parameter_value';
+  else
+    select array_agg(w.account_id), max(w.requests[cardinality(w.requests)]) into v_held, v_newest
+      from (select account_id, requests from admission_windows where account_id = any (p_account_ids) for update skip locked) w;
   end if;
 
-  select array_agg(w.account_id)
-    into v_held
-    from (
-      select admission_windows.account_id
-        from admission_windows
-       where admission_windows.account_id = any (p_account_ids)
-         for update skip locked
-    ) w;
-  -- After the locks, as in admit().
+  -- Read after the locks are held: a request that waited must not be counted at the time it arrived. Admissions are recorded one
+  -- millisecond late and compared with the time rounded down, so no window of 60 s ever holds one too many.
   now_ms := floor(extract(epoch from clock_timestamp()) * 1000);
 
-  with asked as materialized (
-    select a.place, a.account_id, a.key_id, a.nonce, a.signed_at, a.is_order,
-           account.id is not null as is_current,
-           a.signed_at <= greatest(memory.lost_at, memory.purged_to) as is_forgotten,
-           w.account_id is not null
-             and a.signed_at <= now_s + 1
-             and a.signed_at > case when a.is_order then w.orders_refused_to else w.requests_refused_to end
-             and (w.requests[cardinality(w.requests)] > now_ms + 1) is not true as is_usual,
-           -- Times that have left the window are at the front: they are in order.
-           w.requests[width_bucket(now_ms - c_window_ms, w.requests) + 1:] as requests,
-           w.orders[width_bucket(now_ms - c_window_ms, w.orders) + 1:] as orders,
+  if v_newest > now_ms + 1 then
+    -- A clock that stepped back leaves times in the future; they count as now.
+    update admission_windows
+       set requests = array(select least(t, now_ms) from unnest(requests) t),
+           orders = array(select least(t, now_ms) from unnest(orders) t)
+     where account_id = any (v_held)
+       and requests[cardinality(requests)] > now_ms + 1;
+  end if;
+  if v_is_recent_loss then
+    -- Refusals from before the nonces were lost.
+    update admission_windows w
+       set requests_refused_to = greatest(w.requests_refused_to, r.requests_refused_to),
+           orders_refused_to = greatest(w.orders_refused_to, r.orders_refused_to)
+      from (
+        select account_id, max(refused_to) filter (where not is_order) as requests_refused_to,
+               max(refused_to) filter (where is_order) as orders_refused_to
+          from witnessed_refusals
+         where account_id = any (v_held)
+         group by account_id
+      ) r
+     where w.account_id = r.account_id;
+  end if;
+  -- Nonces that had to survive a crash, and those of requests that have to now: signed ahead of our clock, or soon after a loss.
+  if v_is_recent_loss or now_s + 1 < any (p_signed_ats) then
+    select coalesce(array_agg(n.account_id), '{}') into v_witnessed
+      from unnest(p_account_ids, p_key_ids, p_nonces, p_signed_ats) as a (account_id, key_id, nonce, signed_at)
+      join witnessed_nonces n on n.account_id = a.account_id and n.key_id = a.key_id and n.nonce = a.nonce
+     where v_is_recent_loss or a.signed_at > now_s + 1;
+  end if;
+
+  with judged as materialized (
+    select a.place, p_account_ids[a.place] as account_id, p_are_orders[a.place] as is_order, window_now.requests, window_now.orders, full_for.wait_ms,
            w.refused_since <= now_ms - c_window_ms or w.refused_since > now_ms as is_first_refusal,
-           w.refused_since, w.refused_count
-      from unnest(p_account_ids, p_key_ids, p_nonces, p_signed_ats, p_access_versions, p_are_orders)
-             with ordinality as a (account_id, key_id, nonce, signed_at, access_version, is_order, place)
+           -- Null when only its nonce and the windows are left to decide.
+           case
+             when account.id is null then 'changed'
+             when now_s <= memory.lost_at then 'warming'
+             when p_signed_ats[a.place] <= greatest(memory.lost_at, memory.purged_to) then 'forgotten'
+             when w.account_id is null then 'busy'
+             when p_account_ids[a.place] = any (v_witnessed) then 'replayed'
+             -- As many refused requests as may be admitted have their nonce stored; beyond that only the latest time is.
+             when p_signed_ats[a.place] <= case when p_are_orders[a.place] then w.orders_refused_to else w.requests_refused_to end
+               or full_for.wait_ms > 0 and w.refused_count >= p_requests_max
+                  and not (w.refused_since <= now_ms - c_window_ms or w.refused_since > now_ms) then 'over'
+           end as verdict
+      from generate_series(1, cardinality(p_account_ids)) as a (place)
       left join lateral (
         select accounts.id
           from accounts
-         where accounts.id = a.account_id
-           and accounts.access_version = a.access_version
+         where accounts.id = p_account_ids[a.place]
+           and accounts.access_version = p_access_versions[a.place]
          limit 1
       ) account on true
       left join lateral (
@@ -306,67 +215,99 @@ begin
                admission_windows.refused_since, admission_windows.refused_count, admission_windows.requests_refused_to,
                admission_windows.orders_refused_to
           from admission_windows
-         where admission_windows.account_id = a.account_id
-           and a.account_id = any (v_held)
+         where admission_windows.account_id = p_account_ids[a.place]
+           and p_account_ids[a.place] = any (v_held)
          limit 1
       ) w on true
-  ), judged as materialized (
-    select a.place, a.account_id, a.key_id, a.nonce, a.signed_at, a.is_order, a.is_current, a.is_forgotten,
-           a.requests, a.orders, a.refused_since, a.refused_count, a.is_first_refusal, w.wait_ms,
-           a.is_current and not a.is_forgotten and a.is_usual
-             and (w.wait_ms <= 0 or a.is_first_refusal or a.refused_count < p_requests_max) as is_decided
-      from asked a
+      -- Times that have left the window are at the front: they are in order.
+     cross join lateral (
+       select w.requests[width_bucket(now_ms - c_window_ms, w.requests) + 1:] as requests,
+              w.orders[width_bucket(now_ms - c_window_ms, w.orders) + 1:] as orders
+       -- Or it would be computed again wherever it is used.
+       offset 0
+     ) window_now
      cross join lateral (
        select greatest(
-                case when cardinality(a.requests) >= p_requests_max
-                     then a.requests[cardinality(a.requests) - p_requests_max + 1] + c_window_ms - now_ms else 0 end,
-                case when a.is_order and cardinality(a.orders) >= p_orders_max
-                     then a.orders[cardinality(a.orders) - p_orders_max + 1] + c_window_ms - now_ms else 0 end) as wait_ms
-     ) w
+                case when cardinality(window_now.requests) >= p_requests_max
+                     then window_now.requests[cardinality(window_now.requests) - p_requests_max + 1] + c_window_ms - now_ms else 0 end,
+                case when p_are_orders[a.place] and cardinality(window_now.orders) >= p_orders_max
+                     then window_now.orders[cardinality(window_now.orders) - p_orders_max + 1] + c_window_ms - now_ms else 0 end)
+                as wait_ms
+       offset 0
+     ) full_for
+     order by a.place
   ), spent as (
     insert into spent_nonces (account_id, key_id, nonce, signed_at)
-    select account_id, key_id, nonce, signed_at
+    select account_id, p_key_ids[place], p_nonces[place], p_signed_ats[place]
       from judged
-     where is_decided
+     where verdict is null
         on conflict do nothing
     returning account_id
   ), decided as materialized (
-    select j.place, j.account_id, j.is_order, j.requests, j.orders, j.wait_ms, j.is_first_refusal, j.refused_since, j.refused_count,
-           case
-             when not j.is_current then 'changed'
-             when j.is_forgotten then 'forgotten'
-             when not j.is_decided then null
-             when s.account_id is null then 'replayed'
-             when j.wait_ms > 0 then 'limited'
-             else 'admitted'
-           end as verdict
-      from judged j
-      left join spent s on s.account_id = j.account_id
-  ), counted as materialized (
-    select d.place, d.account_id, d.verdict, d.wait_ms, d.is_first_refusal, d.refused_since, d.refused_count,
+    select d.account_id, d.verdict, d.wait_ms, d.is_first_refusal,
            case when d.verdict = 'admitted' then d.requests || now_ms + 1 else d.requests end as requests,
            case when d.verdict = 'admitted' and d.is_order then d.orders || now_ms + 1 else d.orders end as orders
-      from decided d
+      from (
+        select j.place, j.account_id, j.is_order, j.requests, j.orders, j.wait_ms, j.is_first_refusal,
+               case
+                 when j.verdict is not null then j.verdict
+                 when s.account_id is null then 'replayed'
+                 when j.wait_ms > 0 then 'limited'
+                 else 'admitted'
+               end as verdict
+          from judged j
+          left join spent s on s.account_id = j.account_id
+      ) d
+     order by d.place
   ), kept as (
     update admission_windows w
-       set requests = case when c.verdict = 'admitted' then c.requests else w.requests end,
-           orders = case when c.verdict = 'admitted' then c.orders else w.orders end,
-           refused_since = case when c.verdict = 'limited' and c.is_first_refusal then now_ms else w.refused_since end,
-           refused_count = case when c.verdict <> 'limited' then w.refused_count
-                                when c.is_first_refusal then 1
+       set requests = case when d.verdict = 'admitted' then d.requests else w.requests end,
+           orders = case when d.verdict = 'admitted' then d.orders else w.orders end,
+           refused_since = case when d.verdict = 'limited' and d.is_first_refusal then now_ms else w.refused_since end,
+           refused_count = case when d.verdict = 'admitted' then w.refused_count
+                                when d.is_first_refusal then 1
                                 else w.refused_count + 1 end
-      from counted c
-     where w.account_id = c.account_id
-       and c.verdict in ('admitted', 'limited')
+      from decided d
+     where w.account_id = d.account_id
+       and d.verdict in ('admitted', 'limited')
   )
-  select array_agg(c.verdict order by c.place),
-         array_agg(cardinality(c.requests) order by c.place),
-         array_agg(coalesce(c.requests[1] + c_window_ms - now_ms, 0)::integer order by c.place),
-         array_agg(cardinality(c.orders) order by c.place),
-         array_agg(coalesce(c.orders[1] + c_window_ms - now_ms, 0)::integer order by c.place),
-         array_agg(c.wait_ms::integer order by c.place)
+  select array_agg(d.verdict),
+         array_agg(cardinality(d.requests)), array_agg(coalesce(d.requests[1] + c_window_ms - now_ms, 0)::integer),
+         array_agg(cardinality(d.orders)), array_agg(coalesce(d.orders[1] + c_window_ms - now_ms, 0)::integer),
+         array_agg(d.wait_ms::integer)
     into verdicts, requests_used, requests_oldest_ms, orders_used, orders_oldest_ms, wait_ms
-    from counted c;
+    from decided d;
+
+  if v_is_recent_loss or now_s + 1 < any (p_signed_ats) then
+    insert into witnessed_nonces (account_id, key_id, nonce, signed_at)
+    select a.account_id, a.key_id, a.nonce, a.signed_at
+      from unnest(p_account_ids, p_key_ids, p_nonces, p_signed_ats, verdicts) as a (account_id, key_id, nonce, signed_at, verdict)
+     where a.verdict in ('admitted', 'limited')
+       and (v_is_recent_loss or a.signed_at > now_s + 1);
+  end if;
+
+  for v_place in 1 .. cardinality(verdicts) loop
+    continue when verdicts[v_place] <> 'over';
+    perform from spent_nonces n
+      where n.account_id = p_account_ids[v_place] and n.key_id = p_key_ids[v_place] and n.nonce = p_nonces[v_place];
+    if found then
+      verdicts[v_place] := 'replayed';
+      continue;
+    end if;
+    verdicts[v_place] := 'limited';
+    update admission_windows w
+       set requests_refused_to = case when p_are_orders[v_place] then w.requests_refused_to else p_signed_ats[v_place] end,
+           orders_refused_to = case when p_are_orders[v_place] then p_signed_ats[v_place] else w.orders_refused_to end
+     where w.account_id = p_account_ids[v_place]
+       and case when p_are_orders[v_place] then w.orders_refused_to else w.requests_refused_to end < p_signed_ats[v_place];
+    if found and (v_is_recent_loss or p_signed_ats[v_place] > now_s + 1) then
+      perform witness_refusal(p_account_ids[v_place], p_are_orders[v_place], p_signed_ats[v_place]);
+    end if;
+    select case when p_are_orders[v_place] then w.orders_refused_to else w.requests_refused_to end into v_refused_to
+      from admission_windows w where w.account_id = p_account_ids[v_place];
+    -- By the clock that signed this one: a second after the latest refused one.
+    wait_ms[v_place] := greatest(wait_ms[v_place], (v_refused_to - p_signed_ats[v_place] + 1) * 1000);
+  end loop;
 end
 $$;
 
@@ -989,237 +930,204 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.place_order(p_account_id text, p_access_version bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], p_request_id text, p_client_address text, OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) RETURNS record
+CREATE FUNCTION public.place_orders(p_may_wait boolean, p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_line_counts integer[], p_item_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 declare
   c_total_max constant bigint := 500000;
-  v_balance bigint;
-  v_transfers bigint;
-  v_earlier record;
-  v_sold_out text;
-  v_repriced text;
-begin
-  select b.balance_cents, b.transfer_count
-    into strict v_balance, v_transfers
-    from balances b
-   where b.account_id = p_account_id
-     for update;
-
-  -- Read under the lock, so that a repeated request that waited sees what the first one did.
-  perform from accounts a where a.id = p_account_id and a.access_version = p_access_version;
-  if not found then
-    verdict := 'changed';
-    return;
-  end if;
-
-  select o.id, o.request_hash
-    into v_earlier
-    from orders o
-   where o.account_id = p_account_id
-     and o.idempotency_key = p_idempotency_key;
-  if found then
-    order_id := v_earlier.id;
-    verdict := case when v_earlier.request_hash = p_request_hash then 'earlier' else 'conflict' end;
-    return;
-  end if;
-
-  if not store_is_open() then
-    verdict := 'store_closed';
-    return;
-  end if;
-
-  -- The catalogue is read once: what is checked here is what is written below.
-  select sum(c.qty * c.unit_price_cents) filter (where c.status <> 'sold_out'),
-         array_agg(c.name order by c.n),
-         array_agg(c.unit_price_cents order by c.n),
-         string_agg(c.id, ', ' order by c.n) filter (where c.status = 'sold_out'),
-         string_agg(c.id || ' costs ' || c.unit_price_cents || ' cents now, ' || c.expected_price_cents || ' were expected',
-                    '; ' order by c.n) filter (where c.status = 'price_changed')
-    into total_cents, names, unit_prices_cents, v_sold_out, v_repriced
-    from price_cart(p_ids, p_qtys, p_expected) c;
-  if v_sold_out is not null then
-    verdict := 'item_unavailable';
-    details := v_sold_out;
-    return;
-  end if;
-  if v_repriced is not null then
-    verdict := 'price_changed';
-    details := v_repriced;
-    return;
-  end if;
-  if total_cents > c_total_max then
-    verdict := 'order_total_exceeded';
-    return;
-  end if;
-  if total_cents > v_balance then
-    verdict := 'insufficient_funds';
-    return;
-  end if;
-
-  verdict := 'bought';
-  order_id := p_order_id;
-  insert into orders (account_id, id, idempotency_key, request_hash, total_cents, key_id, request_id, client_address, created_at)
-  values (p_account_id, p_order_id, p_idempotency_key, p_request_hash, total_cents, p_key_id, p_request_id, p_client_address,
-          p_created_at);
-  insert into order_lines (account_id, order_id, n, item_id, name, qty, unit_price_cents)
-  select p_account_id, p_order_id, l.n, l.item_id, l.name, l.qty, l.price
-    from unnest(p_ids, names, p_qtys, unit_prices_cents) with ordinality as l (item_id, name, qty, price, n);
-  update balances b
-     set balance_cents = v_balance - total_cents,
-         transfer_count = v_transfers + 1,
-         order_count = b.order_count + 1
-   where b.account_id = p_account_id;
-  insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, created_at)
-  values (p_account_id, v_transfers + 1, p_transfer_id, 'order', 'customer', 'house:sales', total_cents,
-          v_balance - total_cents, p_order_id, p_created_at);
-  perform record_event(p_account_id, p_event_id, 'order.accepted', p_order_id, null, p_created_at);
-  insert into jobs (account_id, queue, subject, run_at, created_at)
-  values (p_account_id, 'fulfil', p_order_id, clock_timestamp(), p_created_at);
-end
-$$;
-
-CREATE FUNCTION public.place_orders(p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_places integer[], p_ns integer[], p_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) RETURNS record
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    AS $$
-declare
-  c_total_max constant bigint := 500000;
+  -- The cart of each line, and how many lines come before those of each cart.
+  v_places integer[] := '{}';
+  v_lines_before integer[] := '{}';
   v_is_open boolean;
   v_balances bigint[];
   v_transfers bigint[];
+  v_have_sold_out boolean[];
   v_sold_out text[];
+  v_have_repriced boolean[];
   v_repriced text[];
   v_endpoint_ids text[];
 begin
-  -- Without waiting: whoever waited here would make all the others wait.
-  select array_agg(b.balance_cents order by o.place), array_agg(b.transfer_count order by o.place)
-    into v_balances, v_transfers
-    from unnest(p_account_ids) with ordinality as o (account_id, place)
-    left join lateral (
-      select balances.balance_cents, balances.transfer_count
-        from balances
-       where balances.account_id = o.account_id
-         for update skip locked
-    ) b on true;
+  if not coalesce(
+    1 <= all (p_line_counts)
+    and cardinality(p_item_ids) = all (array[cardinality(p_qtys), cardinality(p_expected)])
+    and cardinality(p_account_ids) = all (array[
+      cardinality(p_access_versions), cardinality(p_key_ids), cardinality(p_order_ids), cardinality(p_transfer_ids),
+      cardinality(p_event_ids), cardinality(p_created_ats), cardinality(p_idempotency_keys), cardinality(p_request_hashes),
+      cardinality(p_request_ids), cardinality(p_client_addresses), cardinality(p_line_counts)])
+    and (cardinality(p_account_ids) = 1 or not p_may_wait),
+    false)
+  then
+    raise 'the arguments of place_orders do not fit together' using errcode = 'invalid_parameter_value';
+  end if;
+  -- Counted here, never taken from the caller: a line that counted for no cart would be delivered without being paid.
+  for v_place in 1 .. cardinality(p_line_counts) loop
+    v_lines_before := v_lines_before || cardinality(v_places);
+    v_places := v_places || array_fill(v_place, array[p_line_counts[v_place]]);
+  end loop;
+  if cardinality(v_places) <> cardinality(p_item_ids) then
+    raise 'the carts have % lines, and % were given', cardinality(v_places), cardinality(p_item_ids)
+      using errcode = 'invalid_parameter_value';
+  end if;
 
-  -- Separate statements from here on: they see what was committed before the locks were taken.
+  if p_may_wait then
+    select array[b.balance_cents], array[b.transfer_count]
+      into v_balances, v_transfers
+      from balances b
+     where b.account_id = p_account_ids[1]
+       for update;
+  else
+    select array_agg(o.balance_cents), array_agg(o.transfer_count)
+      into v_balances, v_transfers
+      from (
+        select b.balance_cents, b.transfer_count
+          from generate_series(1, cardinality(p_account_ids)) as o (place)
+          left join lateral (
+            select balances.balance_cents, balances.transfer_count
+              from balances
+             where balances.account_id = p_account_ids[o.place]
+               for update skip locked
+          ) b on true
+         order by o.place
+      ) o;
+  end if;
+
+  -- Separate statements from here on: they see what was committed before the locks were taken. The catalogue is read once: what is
+  -- checked here is what is written below.
   v_is_open := store_is_open();
   with priced as materialized (
-    select p_places[l.n] as place, l.n, l.id, l.qty, l.expected_price_cents, l.name, l.unit_price_cents, l.status
-      from price_cart(p_ids, p_qtys, p_expected) l
+    select v_places[l.n] as place, l.n, l.id, l.qty, l.expected_price_cents, l.name, l.unit_price_cents, l.status
+      from price_cart(p_item_ids, p_qtys, p_expected) l
+     order by l.n
   )
-  select array_agg(c.total_cents order by c.place), array_agg(c.sold_out order by c.place), array_agg(c.repriced order by c.place),
-         (select array_agg(p.name order by p.n) from priced p),
-         (select array_agg(p.unit_price_cents order by p.n) from priced p)
-    into totals_cents, v_sold_out, v_repriced, names, unit_prices_cents
+  select array_agg(c.total_cents), array_agg(c.has_sold_out), array_agg(c.sold_out), array_agg(c.has_repriced), array_agg(c.repriced),
+         (select array_agg(p.name) from priced p),
+         (select array_agg(p.unit_price_cents) from priced p)
+    into totals_cents, v_have_sold_out, v_sold_out, v_have_repriced, v_repriced, names, unit_prices_cents
     from (
       select p.place,
-             sum(p.qty * p.unit_price_cents) filter (where p.status <> 'sold_out') as total_cents,
-             string_agg(p.id, ', ' order by p.n) filter (where p.status = 'sold_out') as sold_out,
+             (sum(p.qty * p.unit_price_cents) filter (where p.status <> 'sold_out'))::bigint as total_cents,
+             bool_or(p.status = 'sold_out') as has_sold_out,
+             string_agg(p.id, ', ') filter (where p.status = 'sold_out') as sold_out,
+             bool_or(p.status = 'price_changed') as has_repriced,
              string_agg(p.id || ' costs ' || p.unit_price_cents || ' cents now, ' || p.expected_price_cents || ' were expected',
-                        '; ' order by p.n) filter (where p.status = 'price_changed') as repriced
+                        '; ') filter (where p.status = 'price_changed') as repriced
         from priced p
        group by p.place
+       order by p.place
     ) c;
 
-  select array_agg(case when v.verdict = 'bought' and is_busy then 'busy' else v.verdict end order by v.place),
-         array_agg(v.order_id order by v.place),
-         array_agg(case v.verdict when 'item_unavailable' then v.sold_out when 'price_changed' then v.repriced end order by v.place),
-         array_agg(endpoint.id order by v.place)
-    into verdicts, order_ids, details, v_endpoint_ids
+  select array_agg(v.verdict), array_agg(v.order_id),
+         array_agg(case v.verdict when 'item_unavailable' then v_sold_out[v.place] when 'price_changed' then v_repriced[v.place] end)
+    into verdicts, order_ids, details
     from (
-      select o.place, o.account_id, o.sold_out, o.repriced, coalesce(earlier.id, o.order_id) as order_id,
+      select o.place, coalesce(earlier.id, p_order_ids[o.place]) as order_id,
              case
-               when o.balance is null then 'busy'
                when account.id is null then 'changed'
-               when earlier.request_hash = o.request_hash then 'earlier'
+               when v_balances[o.place] is null then 'busy'
+               when earlier.request_hash = p_request_hashes[o.place] then 'earlier'
                when earlier.id is not null then 'conflict'
                when not v_is_open then 'store_closed'
-               when o.sold_out is not null then 'item_unavailable'
-               when o.repriced is not null then 'price_changed'
-               when o.total_cents > c_total_max then 'order_total_exceeded'
-               when o.total_cents > o.balance then 'insufficient_funds'
+               when v_have_sold_out[o.place] then 'item_unavailable'
+               when v_have_repriced[o.place] then 'price_changed'
+               when totals_cents[o.place] > c_total_max then 'order_total_exceeded'
+               when totals_cents[o.place] > v_balances[o.place] then 'insufficient_funds'
                else 'bought'
              end as verdict
-        from unnest(p_account_ids, p_access_versions, p_order_ids, p_idempotency_keys, p_request_hashes, v_balances,
-                    totals_cents, v_sold_out, v_repriced)
-               with ordinality as o (account_id, access_version, order_id, idempotency_key, request_hash, balance,
-                                     total_cents, sold_out, repriced, place)
+        from generate_series(1, cardinality(p_account_ids)) as o (place)
         left join lateral (
           select accounts.id
             from accounts
-           where accounts.id = o.account_id
-             and accounts.access_version = o.access_version
+           where accounts.id = p_account_ids[o.place]
+             and accounts.access_version = p_access_versions[o.place]
            limit 1
         ) account on true
         left join lateral (
           select orders.id, orders.request_hash
             from orders
-           where orders.account_id = o.account_id
-             and orders.idempotency_key = o.idempotency_key
+           where orders.account_id = p_account_ids[o.place]
+             and orders.idempotency_key = p_idempotency_keys[o.place]
            limit 1
         ) earlier on true
-    ) v
-    left join lateral (
-      select webhook_endpoints.id
-        from webhook_endpoints
-       where v.verdict = 'bought'
-         and webhook_endpoints.account_id = v.account_id
-         and webhook_endpoints.ended_at is null
-       limit 1
-    ) endpoint on true
-    -- As record_event does: held until the commit, so that a change of URL cancels this delivery too.
-    left join lateral (
-      select true as is_held
-        from webhook_endpoints
-       where webhook_endpoints.account_id = v.account_id
-         and webhook_endpoints.id = endpoint.id
-         and webhook_endpoints.ended_at is null
-         for key share skip locked
-    ) held_endpoint on true
-    left join lateral (
-      select true as is_there
-        from jobs
-       where jobs.account_id = v.account_id
-         and jobs.queue = 'deliver'
-         and jobs.subject = endpoint.id
-       limit 1
-    ) job on true
-    left join lateral (
-      select true as is_held
-        from jobs
-       where jobs.account_id = v.account_id
-         and jobs.queue = 'deliver'
-         and jobs.subject = endpoint.id
-         for update skip locked
-    ) held_job on true
-    cross join lateral (
-      select endpoint.id is not null and held_endpoint.is_held is null
-             or job.is_there is not null and held_job.is_held is null as is_busy
-    ) b;
+       order by o.place
+    ) v;
+  if p_may_wait and 'busy' = any (verdicts) then
+    raise 'an account that buys has no balance';
+  end if;
+
+  -- As record_event does: the endpoint is held until the commit, so that a change of URL cancels this delivery too.
+  if p_may_wait then
+    select array[e.id]
+      into v_endpoint_ids
+      from webhook_endpoints e
+     where verdicts[1] = 'bought'
+       and e.account_id = p_account_ids[1]
+       and e.ended_at is null
+       for key share;
+  else
+    select array_agg(o.endpoint_id), array_agg(case when o.is_busy then 'busy' else verdicts[o.place] end)
+      into v_endpoint_ids, verdicts
+      from (
+        select o.place, endpoint.id as endpoint_id,
+               endpoint.id is not null and held_endpoint.is_held is null
+                 or job.is_there is not null and held_job.is_held is null as is_busy
+          from generate_series(1, cardinality(p_account_ids)) as o (place)
+          left join lateral (
+            select webhook_endpoints.id
+              from webhook_endpoints
+             where verdicts[o.place] = 'bought'
+               and webhook_endpoints.account_id = p_account_ids[o.place]
+               and webhook_endpoints.ended_at is null
+             limit 1
+          ) endpoint on true
+          left join lateral (
+            select true as is_held
+              from webhook_endpoints
+             where webhook_endpoints.account_id = p_account_ids[o.place]
+               and webhook_endpoints.id = endpoint.id
+               and webhook_endpoints.ended_at is null
+               for key share skip locked
+          ) held_endpoint on true
+          left join lateral (
+            select true as is_there
+              from jobs
+             where jobs.account_id = p_account_ids[o.place]
+               and jobs.queue = 'deliver'
+               and jobs.subject = endpoint.id
+             limit 1
+          ) job on true
+          left join lateral (
+            select true as is_held
+              from jobs
+             where jobs.account_id = p_account_ids[o.place]
+               and jobs.queue = 'deliver'
+               and jobs.subject = endpoint.id
+               for update skip locked
+          ) held_job on true
+         order by o.place
+      ) o;
+  end if;
 
   with bought as materialized (
-    select o.account_id, o.key_id, o.order_id, o.transfer_id, o.event_id, o.created_at, o.idempotency_key, o.request_hash,
-           o.request_id, o.client_address, o.total_cents, o.balance, o.transfers, o.endpoint_id
-      from unnest(p_account_ids, p_key_ids, p_order_ids, p_transfer_ids, p_event_ids, p_created_ats, p_idempotency_keys,
-                  p_request_hashes, p_request_ids, p_client_addresses, verdicts, totals_cents, v_balances, v_transfers,
-                  v_endpoint_ids)
-             as o (account_id, key_id, order_id, transfer_id, event_id, created_at, idempotency_key, request_hash, request_id,
-                   client_address, verdict, total_cents, balance, transfers, endpoint_id)
-     where o.verdict = 'bought'
+    select p_account_ids[o.place] as account_id, p_key_ids[o.place] as key_id, p_order_ids[o.place] as order_id,
+           p_transfer_ids[o.place] as transfer_id, p_event_ids[o.place] as event_id, p_created_ats[o.place] as created_at,
+           p_idempotency_keys[o.place] as idempotency_key, p_request_hashes[o.place] as request_hash,
+           p_request_ids[o.place] as request_id, p_client_addresses[o.place] as client_address,
+           totals_cents[o.place] as total_cents, v_balances[o.place] as balance, v_transfers[o.place] as transfers,
+           v_endpoint_ids[o.place] as endpoint_id
+      from generate_series(1, cardinality(p_account_ids)) as o (place)
+     where verdicts[o.place] = 'bought'
   ), new_orders as (
     insert into orders (account_id, id, idempotency_key, request_hash, total_cents, key_id, request_id, client_address, created_at)
     select account_id, order_id, idempotency_key, request_hash, total_cents, key_id, request_id, client_address, created_at
       from bought
   ), new_lines as (
     insert into order_lines (account_id, order_id, n, item_id, name, qty, unit_price_cents)
-    select p_account_ids[l.place], p_order_ids[l.place], l.n, l.item_id, l.name, l.qty, l.unit_price_cents
-      from unnest(p_places, p_ns, p_ids, names, p_qtys, unit_prices_cents) as l (place, n, item_id, name, qty, unit_price_cents)
-     where verdicts[l.place] = 'bought'
+    select p_account_ids[v_places[l.n]], p_order_ids[v_places[l.n]], l.n - v_lines_before[v_places[l.n]], p_item_ids[l.n], names[l.n],
+           p_qtys[l.n], unit_prices_cents[l.n]
+      from generate_series(1, cardinality(p_item_ids)) as l (n)
+     where verdicts[v_places[l.n]] = 'bought'
   ), debits as (
     update balances b
        set balance_cents = o.balance - o.total_cents,
@@ -3416,13 +3324,9 @@ GRANT ALL ON FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purg
 GRANT ALL ON FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) TO shopwire_api_rights;
 GRANT ALL ON FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) TO shopwire_operator_rights;
 
-REVOKE ALL ON FUNCTION public.admit(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_access_version bigint, p_is_order boolean, p_requests_max integer, p_orders_max integer, OUT verdict text, OUT requests_used integer, OUT requests_oldest_ms integer, OUT orders_used integer, OUT orders_oldest_ms integer, OUT wait_ms integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.admit(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_access_version bigint, p_is_order boolean, p_requests_max integer, p_orders_max integer, OUT verdict text, OUT requests_used integer, OUT requests_oldest_ms integer, OUT orders_used integer, OUT orders_oldest_ms integer, OUT wait_ms integer) TO shopwire_app;
-GRANT ALL ON FUNCTION public.admit(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_access_version bigint, p_is_order boolean, p_requests_max integer, p_orders_max integer, OUT verdict text, OUT requests_used integer, OUT requests_oldest_ms integer, OUT orders_used integer, OUT orders_oldest_ms integer, OUT wait_ms integer) TO shopwire_api_rights;
-
-REVOKE ALL ON FUNCTION public.admit_many(p_account_ids text[], p_key_ids text[], p_nonces text[], p_signed_ats bigint[], p_access_versions bigint[], p_are_orders boolean[], p_requests_max integer, p_orders_max integer, OUT verdicts text[], OUT requests_used integer[], OUT requests_oldest_ms integer[], OUT orders_used integer[], OUT orders_oldest_ms integer[], OUT wait_ms integer[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.admit_many(p_account_ids text[], p_key_ids text[], p_nonces text[], p_signed_ats bigint[], p_access_versions bigint[], p_are_orders boolean[], p_requests_max integer, p_orders_max integer, OUT verdicts text[], OUT requests_used integer[], OUT requests_oldest_ms integer[], OUT orders_used integer[], OUT orders_oldest_ms integer[], OUT wait_ms integer[]) TO shopwire_app;
-GRANT ALL ON FUNCTION public.admit_many(p_account_ids text[], p_key_ids text[], p_nonces text[], p_signed_ats bigint[], p_access_versions bigint[], p_are_orders boolean[], p_requests_max integer, p_orders_max integer, OUT verdicts text[], OUT requests_used integer[], OUT requests_oldest_ms integer[], OUT orders_used integer[], OUT orders_oldest_ms integer[], OUT wait_ms integer[]) TO shopwire_api_rights;
+REVOKE ALL ON FUNCTION public.admit_many(p_may_wait boolean, p_account_ids text[], p_key_ids text[], p_nonces text[], p_signed_ats bigint[], p_access_versions bigint[], p_are_orders boolean[], p_requests_max integer, p_orders_max integer, OUT verdicts text[], OUT requests_used integer[], OUT requests_oldest_ms integer[], OUT orders_used integer[], OUT orders_oldest_ms integer[], OUT wait_ms integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.admit_many(p_may_wait boolean, p_account_ids text[], p_key_ids text[], p_nonces text[], p_signed_ats bigint[], p_access_versions bigint[], p_are_orders boolean[], p_requests_max integer, p_orders_max integer, OUT verdicts text[], OUT requests_used integer[], OUT requests_oldest_ms integer[], OUT orders_used integer[], OUT orders_oldest_ms integer[], OUT wait_ms integer[]) TO shopwire_app;
+GRANT ALL ON FUNCTION public.admit_many(p_may_wait boolean, p_account_ids text[], p_key_ids text[], p_nonces text[], p_signed_ats bigint[], p_access_versions bigint[], p_are_orders boolean[], p_requests_max integer, p_orders_max integer, OUT verdicts text[], OUT requests_used integer[], OUT requests_oldest_ms integer[], OUT orders_used integer[], OUT orders_oldest_ms integer[], OUT wait_ms integer[]) TO shopwire_api_rights;
 
 REVOKE ALL ON FUNCTION public.advance_supplier_request() FROM PUBLIC;
 
@@ -3521,14 +3425,10 @@ REVOKE ALL ON FUNCTION public.pay_supplier(p_supplier text, p_reference text, p_
 GRANT ALL ON FUNCTION public.pay_supplier(p_supplier text, p_reference text, p_amount_cents bigint, p_note text, p_booked_at timestamp with time zone) TO shopwire_app;
 GRANT ALL ON FUNCTION public.pay_supplier(p_supplier text, p_reference text, p_amount_cents bigint, p_note text, p_booked_at timestamp with time zone) TO shopwire_operator_rights;
 
-REVOKE ALL ON FUNCTION public.place_order(p_account_id text, p_access_version bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], p_request_id text, p_client_address text, OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.place_order(p_account_id text, p_access_version bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], p_request_id text, p_client_address text, OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) TO shopwire_app;
-GRANT ALL ON FUNCTION public.place_order(p_account_id text, p_access_version bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], p_request_id text, p_client_address text, OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) TO shopwire_api_rights;
-GRANT ALL ON FUNCTION public.place_order(p_account_id text, p_access_version bigint, p_key_id text, p_order_id text, p_transfer_id text, p_event_id text, p_created_at timestamp with time zone, p_idempotency_key text, p_request_hash bytea, p_ids text[], p_qtys integer[], p_expected bigint[], p_request_id text, p_client_address text, OUT verdict text, OUT order_id text, OUT total_cents bigint, OUT names text[], OUT unit_prices_cents bigint[], OUT details text) TO shopwire_operator_rights;
-
-REVOKE ALL ON FUNCTION public.place_orders(p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_places integer[], p_ns integer[], p_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.place_orders(p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_places integer[], p_ns integer[], p_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) TO shopwire_app;
-GRANT ALL ON FUNCTION public.place_orders(p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_places integer[], p_ns integer[], p_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) TO shopwire_api_rights;
+REVOKE ALL ON FUNCTION public.place_orders(p_may_wait boolean, p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_line_counts integer[], p_item_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.place_orders(p_may_wait boolean, p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_line_counts integer[], p_item_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) TO shopwire_app;
+GRANT ALL ON FUNCTION public.place_orders(p_may_wait boolean, p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_line_counts integer[], p_item_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) TO shopwire_api_rights;
+GRANT ALL ON FUNCTION public.place_orders(p_may_wait boolean, p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_line_counts integer[], p_item_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) TO shopwire_operator_rights;
 
 REVOKE ALL ON FUNCTION public.present_timeline() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.present_timeline() TO shopwire_app;
