@@ -15,6 +15,7 @@ import {
 import { checkInvariants, Journal } from '@shopwire/proof/invariants'
 import { test as base, expect } from 'vitest'
 import { type Answer, exchange } from '../support/connection.ts'
+import { makeDue } from '../support/make-due.ts'
 import { type Receiver, type ReceiverOptions, startReceiver } from './receiver.ts'
 
 /** Runs in a network where these two are on this machine and names are looked up in the stub. */
@@ -254,14 +255,6 @@ function customerOf(system: System, journal: Journal, account_id: string, key: K
       journal.rotated(account_id, secret)
       current = secret
     },
-    async makeDue() {
-      await system.query(
-        `update delivery_attempts
-            set started_at = started_at - interval '2 hours', finished_at = finished_at - interval '2 hours'
-          where account_id = '${account_id}';
-         update deliveries set next_at = now() where account_id = '${account_id}' and state = 'pending';
-         update jobs set run_at = now(), is_woken = true where account_id = '${account_id}' and queue = 'deliver'`,
-      )
-    },
+    makeDue: () => makeDue(system, account_id),
   }
 }

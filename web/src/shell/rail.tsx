@@ -1,7 +1,8 @@
-import { Menu, NavLink, UnstyledButton } from '@mantine/core'
+import { Menu, NavLink, type NavLinkProps, UnstyledButton } from '@mantine/core'
 import { openSpotlight } from '@mantine/spotlight'
 import { IconCheck, IconLogout, IconSearch, IconSelector } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
+import type { AriaAttributes } from 'react'
 import type { Session } from '../api/session.ts'
 import { Key } from '../components/pager.tsx'
 import { paths } from '../paths.ts'
@@ -51,9 +52,7 @@ export function Rail({ session, store, onSignOut, onNavigate }: RailProps) {
                 onClick={onNavigate}
                 label={name}
                 leftSection={<Icon size={16} stroke={1.6} aria-hidden />}
-                rightSection={
-                  attention.get(to) ? <span className={classes.count}>{attention.get(to)}</span> : undefined
-                }
+                {...attentionProps(attention.get(to))}
                 className={classes.item ?? ''}
                 variant="subtle"
               />
@@ -82,6 +81,19 @@ export function Rail({ session, store, onSignOut, onNavigate }: RailProps) {
       </footer>
     </div>
   )
+}
+
+/** The number stays out of the link's name, which would be "Deliveries3". */
+function attentionProps(count = 0): Pick<NavLinkProps, 'rightSection'> & AriaAttributes {
+  if (count === 0) return {}
+  return {
+    rightSection: (
+      <span className={classes.count} aria-hidden>
+        {count}
+      </span>
+    ),
+    'aria-description': shell.nav.attention(count),
+  }
 }
 
 function storeWords(store: StoreState): string {

@@ -18,6 +18,7 @@ export const shell = {
     open: 'Open navigation',
     close: 'Close navigation',
     skip: 'Skip to content',
+    attention: (count: number) => `${count} to look at`,
   },
   find: 'Find any id',
   account: {
