@@ -54,6 +54,16 @@ test('more than three flaky tests fail the run', async () => {
   expect(code).toBe(1)
 })
 
+test('one flaky test fails the full form of the run', async () => {
+  const { code, output } = await verdictOn(
+    { steady: PASSES, unsteady: FLAKY('once') },
+    { SHOPWIRE_CI: 'full' },
+  )
+  expect(output).toMatch(/FLAKY .*unsteady\.test\.ts > once/)
+  expect(output).toMatch(/^1 passed, 1 failed$/m)
+  expect(code).toBe(1)
+})
+
 test('a report that was cut short fails the run', async () => {
   await writeFile(join(folder, 'reports', 'crashed.json'), '{"numPassedTests": 3, "testRes')
   const { code, output } = await verdictOn({ steady: PASSES })
@@ -62,18 +72,26 @@ test('a report that was cut short fails the run', async () => {
   expect(code).toBe(1)
 })
 
-async function verdictOn(files: Readonly<Record<string, string>>): Promise<{ code: number; output: string }> {
+/** Of the short form, whatever form this test itself is part of. */
+async function verdictOn(
+  files: Readonly<Record<string, string>>,
+  settings: NodeJS.ProcessEnv = { SHOPWIRE_CI: '' },
+): Promise<{ code: number; output: string }> {
   for (const [name, text] of Object.entries(files)) {
     await writeFile(join(folder, `${name}.test.ts`), `import { test } from 'vitest'\n${text}\n`)
   }
   await run('npx', ['vitest', 'run', '--reporter=json', '--outputFile.json=reports/check.json'])
   await run('node', [join(ROOT, '.ci/rerun.mjs'), 'reports'])
-  return run('node', [join(ROOT, '.ci/totals.mjs'), 'reports'])
+  return run('node', [join(ROOT, '.ci/totals.mjs'), 'reports'], settings)
 }
 
-function run(command: string, args: readonly string[]): Promise<{ code: number; output: string }> {
+function run(
+  command: string,
+  args: readonly string[],
+  settings: NodeJS.ProcessEnv = {},
+): Promise<{ code: number; output: string }> {
   return new Promise((resolve) => {
-    execFile(command, args, { cwd: folder }, (error, stdout) =>
+    execFile(command, args, { cwd: folder, env: { ...process.env, ...settings } }, (error, stdout) =>
       resolve({ code: error === null ? 0 : Number(error.code), output: stdout }),
     )
   })
