@@ -46,8 +46,7 @@ test.concurrent('a busy account', { timeout: WALK_MS_MAX }, async () => {
   for (const screen of pages) await walk.visit(screen)
   for (const screen of openings) await walk.visit(screen, looks)
   expect(walk.problems).toEqual([])
-  const expected = [...pages, ...openings].filter(({ isRare, name }) => !isRare || walk.seen.includes(name))
-  expect(walk.seen).toEqual(expected.map(({ name }) => name))
+  expect(walk.seen).toEqual([...pages, ...openings].map(({ name }) => name))
 })
 
 /** Of every page and filter, although the rows before stay on the screen until the answer is there. */
@@ -59,7 +58,10 @@ async function expectOwnRows(page: Page) {
   await expect.poll(() => rows.first().textContent()).not.toBe(newest)
   await page.getByRole('tab', { name: /^Cancelled/ }).click()
   await expect
-    .poll(async () => (await rows.allTextContents()).every((row) => row.includes('Cancelled')))
+    .poll(async () => {
+      const shown = await rows.allTextContents()
+      return shown.length > 0 && shown.every((row) => row.includes('Cancelled'))
+    })
     .toBe(true)
   await page.goto('/deliveries?state=accepted')
   // A row begins with its state; an event of the type order.accepted may have failed.

@@ -1,7 +1,7 @@
 import type { CartItem } from '@shopwire/contract'
 import type { Role } from '@shopwire/contract/dashboard'
 import { join, memberOf, PEOPLE, type PersonName, type SignedUp, signUp } from './people.ts'
-import { arrivals, chooseCart, createTrade, type DemoKey } from './trade.ts'
+import { arrivals, chooseCart, createTrade, type DemoKey, type Wish } from './trade.ts'
 import { DAY, type DemoItem, HOUR, MINUTE, SECOND, type World } from './world.ts'
 
 export const LANTERN = { name: 'Lantern Games', days: 124 }
@@ -40,6 +40,7 @@ export function tellLanternGames(world: World, { webhookUrl, signedUp }: Lantern
       else signedUp.set(who, await signUp(store, link, PEOPLE[who]))
     })
   }
+  const outageMs = dayOf(9) + 13 * HOUR + 10 * MINUTE
   const keys = new Map<string, DemoKey>()
   const makeKey = (name: string, scopes: readonly string[], address: string) => async () => {
     const body = { name, scopes: [...scopes] as never }
@@ -54,7 +55,7 @@ export function tellLanternGames(world: World, { webhookUrl, signedUp }: Lantern
   at(LANTERN.days, 9.2, async () => {
     account_id = (await operator.createAccount(LANTERN.name)).id
     trade = createTrade(world, account_id)
-    world.receivers.set(account_id, receiverOf(world, dayOf(9) + 13 * HOUR + 10 * MINUTE))
+    world.receivers.set(account_id, receiverOf(world, outageMs))
     const { link } = await operator.invitePerson(account_id, { email: PEOPLE.owner.email, role: 'owner' })
     signedUp.set('owner', await signUp(store, link, PEOPLE.owner))
     await operator.fundAccount(account_id, {
@@ -127,17 +128,20 @@ export function tellLanternGames(world: World, { webhookUrl, signedUp }: Lantern
     })
   }
 
-  // Whatever the time of day is: something was bought within the hour, and a frame waits for its operator.
+  // Whatever the day and its hour are, and however little is bought: something was bought within the hour, a frame waits for its
+  // operator, another was cancelled, and an event of the bad afternoon was given up.
   for (const minutesAgo of [56, 41, 33, 19, 8, 3])
     agenda.at(endMs - minutesAgo * MINUTE - random.between(0, 59_000), buy)
-  agenda.at(endMs - 26 * MINUTE, async () => {
+  agenda.at(endMs - 26 * MINUTE, () => orderFrame())
+  at(6, 10.4, () => orderFrame({ isCancelled: true }))
+  agenda.at(outageMs + 2 * MINUTE, buy)
+
+  async function orderFrame(end: Pick<Wish, 'isCancelled'> = {}): Promise<void> {
     const [frame] = items.filter(({ type }) => type === 'frame')
     const cart = [{ id: frame?.id ?? '', qty: 1 }]
-    await trade.order(
-      { key: chooseKey() as DemoKey, cart, idempotency_key: `checkout-${orders}-frame` },
-      items,
-    )
-  })
+    const idempotency_key = `checkout-${orders}-frame`
+    await trade.order({ key: chooseKey() as DemoKey, cart, idempotency_key, ...end }, items)
+  }
 
   /** It grows from day to day; the new collection sold twice as much for a few days. */
   function ordersPerDay(daysAgo: number): number {

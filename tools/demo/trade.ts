@@ -11,6 +11,8 @@ export interface Wish {
   readonly key: DemoKey
   readonly cart: readonly CartItem[]
   readonly idempotency_key: string
+  /** What waits for an operator is cancelled. Without this, chance decides. */
+  readonly isCancelled?: true
 }
 
 /** Orders come about as many as this by hour of the day, UTC. */
@@ -47,13 +49,14 @@ export function createTrade(world: World, account_id: string) {
   /** A moment after something was committed. */
   const deliverSoon = () => deliverAt(store.nowMs() + random.between(150, 900))
 
-  async function finishByHand(order_id: string, missing: number): Promise<void> {
-    if (random.chance(0.12)) await store.operator.cancelOrder(order_id, random.pick(CANCEL_REASONS))
+  async function finishByHand(order_id: string, missing: number, isCancelled: boolean): Promise<void> {
+    if (isCancelled) await store.operator.cancelOrder(order_id, random.pick(CANCEL_REASONS))
     else await store.operator.deliverOrder(order_id, newLinks(missing))
     deliverSoon()
   }
 
-  async function order({ key, cart, idempotency_key }: Wish, items: readonly DemoItem[]): Promise<void> {
+  async function order(wish: Wish, items: readonly DemoItem[]): Promise<void> {
+    const { key, cart, idempotency_key } = wish
     const call = { account_id, key_id: key.id, address: key.address }
     const request = { items: [...cart], idempotency_key }
     // A quote comes first, and now and then somebody looks without buying.
@@ -76,7 +79,8 @@ export function createTrade(world: World, account_id: string) {
     const readyMs = missing > 0 ? now + random.between(6 * MINUTE, 50 * MINUTE) : doneMs
     // The newest ones are still waiting for their operator.
     const isLeftOpen = now > endMs - HOUR
-    if (missing > 0 && !isLeftOpen) agenda.at(readyMs, () => finishByHand(id, missing))
+    if (missing > 0 && !isLeftOpen)
+      agenda.at(readyMs, () => finishByHand(id, missing, wish.isCancelled ?? random.chance(0.12)))
     const links = lines.reduce((sum, { qty }) => sum + qty, 0)
     agenda.at(readyMs + random.duration(3_000), async () => {
       const { status } = await store.orderStatus(account_id, id)

@@ -86,7 +86,7 @@ export const openings: readonly Screen[] = [
   { name: 'rotate secret', path: '/webhook', open: dialogBy('Rotate secret…') },
   { name: 'stop webhook', path: '/webhook', open: dialogBy('Stop webhook…') },
   { name: 'delivery, accepted', path: '/deliveries?state=accepted', open: opens(rowLink, panel) },
-  { name: 'delivery, failed', path: '/deliveries?state=failed', open: opens(rowLink, panel), isRare: true },
+  { name: 'delivery, failed', path: '/deliveries?state=failed', open: opens(rowLink, panel) },
   { name: 'recover', path: '/deliveries', open: dialogBy('Recover failed…') },
   { name: 'invite', path: '/team', open: dialogBy('Invite…') },
   { name: 'change role', path: '/team', open: byMenu('Change role…') },

@@ -17,8 +17,6 @@ export interface Screen {
   readonly path: string
   /** Opens what is meant, on the screen that has been loaded; false when there is nothing to open, unless there must be. */
   open?(page: Page, mustOpen: boolean): Promise<boolean>
-  /** Not every busy account has it. */
-  readonly isRare?: true
 }
 
 export interface Walk {
@@ -96,7 +94,7 @@ export function createWalk({ page, account, looks: usual, mustOpen = false, chec
       await page.evaluate('new Promise((drawn) => requestIdleCallback(drawn, { timeout: 2000 }))')
       await settled()
       await page.getByRole('heading', { level: 1 }).waitFor()
-      if (screen.open && !(await screen.open(page, mustOpen && !screen.isRare))) return
+      if (screen.open && !(await screen.open(page, mustOpen))) return
       await look(screen.name, looks)
       await page.keyboard.press('Escape')
     },
