@@ -1,7 +1,6 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '@shopwire/engines'
 import {
   limitless,
@@ -22,6 +21,7 @@ import { newOrder } from './support/buyer.ts'
 import { exchange } from './support/connection.ts'
 import { type Console, openConsole } from './support/console-page.ts'
 import { startHostedReceiver } from './support/hosted-receiver.ts'
+import { untilPositionKept } from './support/restore-drill.ts'
 import { blocksOf, openMachine, variablesOf } from './support/runbook.ts'
 import { openShop, type Shop } from './support/shop.ts'
 
@@ -279,8 +279,7 @@ test('database-lost: doctor names it, a dump is restored on another server, noth
   const variables = variablesOf(system.postgres)
   await machine.run('restore-a-dump', 'before', variables)
   const lost = await deliver(buyer, pooled)
-  // The journal has the position of the store once a second.
-  await sleep(1_100)
+  await untilPositionKept(system)
   await Promise.all([...system.apis, worker].map((process) => process.kill('SIGKILL')))
   await system.postgres.kill9()
   expect(await (await open('database-lost', {})).run('first')).toMatch(/FAILED +PostgreSQL answers/)

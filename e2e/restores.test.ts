@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { startPostgres, until } from '@shopwire/engines'
 import { psql } from '@shopwire/harness'
 import { expect, onTestFinished, test } from 'vitest'
@@ -11,6 +10,7 @@ import {
   openRestored,
   SOON_MS,
   startRestored,
+  untilPositionKept,
 } from './support/restore-drill.ts'
 import { openMachine, variablesOf } from './support/runbook.ts'
 
@@ -35,7 +35,7 @@ test('a base backup recovered to its end: 200 orders are missing, nothing moves 
   const again = await store.handOut(waiting)
   const lost = await store.handOut(await store.buy(200))
   expect(lost.size).toBe(200)
-  await sleep(1_100)
+  await untilPositionKept(store.system)
   await store.die()
 
   const recovery = { ...variables, RECOVERY_TARGET: "recovery_target = 'immediate'" }
@@ -83,7 +83,7 @@ test('an asynchronous standby that lost its last second is promoted: what was de
     () => 'the standby still follows',
   )
   const lost = await store.handOut(await store.buy(40))
-  await sleep(1_100)
+  await untilPositionKept(store.system)
   await store.die()
 
   await machine.run('promote-a-standby', 'server', variables)
@@ -145,7 +145,7 @@ test.skipIf(IS_SHORT)(
     const snapshot = await openMachine()
     await snapshot.shell('pg_basebackup --dbname="$OLD" --pgdata="$PGDATA" --checkpoint=fast', variables)
     const lost = await store.handOut(await store.buy(12))
-    await sleep(1_100)
+    await untilPositionKept(store.system)
     // The server itself is started again after a crash: nothing is missing, and the store opens by itself.
     await postgres.restart('kill9')
     const [buyer] = store.buyers

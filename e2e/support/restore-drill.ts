@@ -92,6 +92,17 @@ export async function openDrillStore(postgres: Postgres, stock: number): Promise
   }
 }
 
+/** Until the journal has a position from after this call: a worker writes one before it advances the next. */
+export async function untilPositionKept({ query }: Pick<System, 'query'>): Promise<void> {
+  const position = async () => Number(await query('select position from store_position'))
+  const from = await position()
+  await until(
+    async () => (await position()) >= from + 2,
+    SOON_MS,
+    () => 'the worker does not write the position of the store',
+  )
+}
+
 async function setWebhook(port: number, key: Buyer['key']) {
   const body = JSON.stringify({ url: 'https://93.184.216.34/hook' })
   expect((await exchange(port, sign(key, 'POST', '/v1/webhook', body).bytes)).status).toBe(200)
