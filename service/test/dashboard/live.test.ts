@@ -191,7 +191,7 @@ test('with pages in two accounts, the one of the account that a person was remov
   await asOwner(
     `delete from memberships where person_id = '${person.person_id}' and account_id = '${account.id}'`,
   )
-  await expect.poll(() => first.isEnded(), { timeout: 5_000 }).toBe(true)
+  await expect.poll(() => first.isEnded()).toBe(true)
   expect(first.text()).toContain('event: ended\n')
   await fund(other.id, 'both')
   await expect.poll(() => second.hints(), { timeout: LOOKS_MS }).toEqual([['balance']])

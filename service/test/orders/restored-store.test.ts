@@ -144,9 +144,9 @@ test('a dump restored into another server delivers, sends and sells nothing unti
     expect((await open('--identity', identity, '--without-journal')).code).toBe(0)
     await expect.poll(orderStatus, CALMLY).toBe('delivered')
     await expect
-      .poll(() => restored.received, { timeout: 5_000 })
+      .poll(() => restored.received)
       .toEqual(expect.arrayContaining(['order.accepted', 'order.delivered']))
-    await expect.poll(() => restored.worker.notReady(), { timeout: 5_000 }).toBeUndefined()
+    await expect.poll(() => restored.worker.notReady()).toBeUndefined()
     expect((await ask('POST', '/v1/orders', cart(pooled, 'after-the-restore'))).status).toBe(201)
     const { json } = await restored.admin('audit', '--target', 'database', '--json')
     expect(json().actions).toMatchObject([
@@ -212,7 +212,7 @@ test('links of a supplier that answers after the database identity changed are n
     expect(await statuses()).toEqual(['paid', 'paid'])
     expect(supplier.asked.length).toBe(asked)
     await shop.database.asOwner('update database_identity set timeline = timeline - 1')
-    await expect.poll(statuses, { timeout: 5_000 }).toEqual(['delivered', 'delivered'])
+    await expect.poll(statuses).toEqual(['delivered', 'delivered'])
     expect(new Set(supplier.asked.map(({ id }) => id)).size).toBe(2)
   } finally {
     await worker.stop()

@@ -227,7 +227,7 @@ describe('a runner', () => {
       return { kind: 'done' }
     }, 3)
     await Promise.all(Array.from({ length: 50 }, (_, n) => add(`job ${n}`)))
-    await expect.poll(() => done.length, { timeout: 5_000 }).toBe(50)
+    await expect.poll(() => done.length).toBe(50)
     expect(most).toBeLessThanOrEqual(3)
     await runner.stop(1_000)
   })
@@ -340,7 +340,7 @@ describe('a runner', () => {
     await expect.poll(() => done.length).toBe(10)
     expect(ofBacklog()).toBe(2)
     released.resolve()
-    await expect.poll(() => done.length, { timeout: 5_000 }).toBe(60)
+    await expect.poll(() => done.length).toBe(60)
     await runner.stop(1_000)
   })
 

@@ -493,7 +493,7 @@ describe('from a supplier', () => {
     })
     const before = await balance()
     const id = await buy({ id: item, qty: 2 })
-    await expect.poll(() => poolLeft(item), { timeout: 5_000 }).toBe(2)
+    await expect.poll(() => poolLeft(item)).toBe(2)
     expect(await read(id)).toMatchObject({ status: 'cancelled', links: [] })
     expect(await balance()).toBe(before)
     first.answers(undefined)
