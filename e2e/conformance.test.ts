@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { canMakePublicNetwork, inPublicNetwork } from '@shopwire/engines'
+import { canMakePublicNetwork, inPublicNetwork, NO_PUBLIC_NETWORK } from '@shopwire/engines'
 import { beforeAll, describe, expect, test } from 'vitest'
 
 /**
@@ -30,9 +30,7 @@ interface Report {
 
 const canMakeNetwork = canMakePublicNetwork()
 if (!canMakeNetwork) {
-  process.stderr.write(
-    'SKIPPED: no network of its own can be made here (unshare --net); the kit was not run on events.\n',
-  )
+  process.stderr.write(`SKIPPED: ${NO_PUBLIC_NETWORK}. The kit was not run on events.\n`)
 }
 
 describe('the conformance kit', () => {

@@ -1,12 +1,11 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
-import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { descendantsOf, isAlive } from '@shopwire/engines'
+import { descendantsOf, isAlive, PROCESSES } from '@shopwire/engines'
 import { checkInvariants } from '@shopwire/proof/invariants'
 import { chromium } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
@@ -85,7 +84,7 @@ async function interrupt({ dev, ports }: Awaited<ReturnType<typeof startDev>>, d
   process.kill(-(dev.pid as number), 'SIGINT')
   await once(dev, 'close')
   for (const port of ports) expect(await isListening(port)).toBe(false)
-  expect(await processesNaming(data)).toEqual([])
+  expect(processesNaming(data)).toEqual([])
 }
 
 test('npm run dev -- --empty starts a store without accounts, and says how to make one', async () => {
@@ -126,7 +125,7 @@ test('npm run dev leaves no process when npm is ended by a signal or its child i
       })
       .toEqual([])
     for (const port of ports) expect(await isListening(port), `${signal} to ${who}: port ${port}`).toBe(false)
-    expect(await processesNaming(data)).toEqual([])
+    expect(processesNaming(data)).toEqual([])
   }
 })
 
@@ -184,11 +183,7 @@ function pidOf(pids: readonly number[], program: string): number {
 }
 
 function commandOf(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim()
-  } catch {
-    return ''
-  }
+  return PROCESSES.commandLines().get(pid) ?? ''
 }
 
 function isListening(port: number): Promise<boolean> {
@@ -203,8 +198,6 @@ function isListening(port: number): Promise<boolean> {
 }
 
 /** Processes with the folder on their command line: the database, and anything started for it. */
-async function processesNaming(folder: string): Promise<string[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
-  const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')))
-  return lines.filter((line) => line.includes(folder)).map((line) => line.replaceAll('\0', ' '))
+function processesNaming(folder: string): string[] {
+  return [...PROCESSES.commandLines().values()].filter((line) => line.includes(folder))
 }

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Key, START_MS_MAX, type System, sign, startSystem } from '@shopwire/harness'
@@ -161,8 +160,7 @@ async function statements(): Promise<number> {
 }
 
 function rssMb(): number {
-  const status = readFileSync(`/proc/${system.apis[0]?.pid()}/status`, 'utf8')
-  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024
+  return system.apis[0]?.residentMb() ?? Number.NaN
 }
 
 function p99(calls: readonly Call[]): number {

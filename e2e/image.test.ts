@@ -140,7 +140,7 @@ test.skipIf(!isInstalled('docker-compose'))(
 )
 
 test.skipIf(!isInstalled('systemd-analyze'))(
-  'systemd accepts every unit, and rates the exposure of each program of the store below 2',
+  'systemd accepts every unit, and rates the exposure of each program of the store below 2 (where systemd-analyze is installed)',
   async (context) => {
     const folder = await temporaryFolder(context)
     const names = (await readdir(join(ROOT, 'deploy/systemd'))).filter((name) => name.endsWith('.service'))

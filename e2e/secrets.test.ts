@@ -282,7 +282,7 @@ test('threat 63: engines fail, settings are wrong: at least 40 secrets, none in 
   annotate,
 }) => {
   const commandLines: string[] = []
-  const sampling = setInterval(async () => commandLines.push(await readCommandLines()), 50)
+  const sampling = setInterval(() => commandLines.push(readCommandLines()), 50)
   const limited = await Promise.all(
     Array.from({ length: REQUESTS_PER_MINUTE + 1 }, () => call(json, 'GET', '/v1/ping')),
   )
@@ -299,15 +299,17 @@ test('threat 63: engines fail, settings are wrong: at least 40 secrets, none in 
   for (const args of [['doctor'], ['config'], ['verify'], ['encryption', 'status'], ['orders', 'list']])
     answers.push(...texts(await system.runAdmin(...args)))
   clearInterval(sampling)
-  commandLines.push(await readCommandLines())
+  commandLines.push(readCommandLines())
 
   const processes = { api, worker, dashboard }
   const metrics = await Promise.all(
     Object.values(processes).map(async ({ healthUrl }) => (await fetch(`${healthUrl}/metrics`)).text()),
   )
+  const isLinux = process.platform === 'linux'
   const environments = await Promise.all(
-    Object.values(processes).map((one) => readFile(`/proc/${one.pid()}/environ`, 'utf8')),
+    Object.values(processes).map((one) => (isLinux ? readFile(`/proc/${one.pid()}/environ`, 'utf8') : '')),
   )
+  if (!isLinux) await annotate("environments were not read: only Linux's /proc shows them")
   const logs = Object.values(processes).map((one) => one.logs())
   await annotate(
     `${canaries.count()} canaries, ${answers.length} answers, ${logs.join('').length} bytes of log, ${commandLines.length} process lists`,
@@ -319,7 +321,7 @@ test('threat 63: engines fail, settings are wrong: at least 40 secrets, none in 
   expect(metrics[0]).toContain('shopwire_nonce_replays_total 1')
   expect(collector.sent()).toContain(account_id)
   expect(collector.headers[0]?.authorization).toBe(`Bearer ${passwords.collector}`)
-  expect(environments[0]).toContain('SHOPWIRE_DATABASE_URL_FILE')
+  if (isLinux) expect(environments[0]).toContain('SHOPWIRE_DATABASE_URL_FILE')
   expect(broken).toContain('SHOPWIRE_STRIPE_SECRET_KEY')
   expect([
     ...Object.keys(processes).flatMap((name, n) => canaries.findIn(`the log of the ${name}`, logs[n] ?? '')),

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { canMakePublicNetwork, inPublicNetwork } from '@shopwire/engines'
+import { canMakePublicNetwork, inPublicNetwork, NO_PUBLIC_NETWORK } from '@shopwire/engines'
 import { expect, test } from 'vitest'
 
 /**
@@ -13,9 +13,7 @@ const RIG_MS_MAX = 480_000
 const canMakeNetwork = canMakePublicNetwork()
 
 if (!canMakeNetwork) {
-  process.stderr.write(
-    'SKIPPED: no network of its own can be made here (unshare --net); webhooks were not tested.\n',
-  )
+  process.stderr.write(`SKIPPED: ${NO_PUBLIC_NETWORK}. Webhooks were not tested.\n`)
 }
 
 test.skipIf(!canMakeNetwork)(

@@ -89,8 +89,12 @@ export function onTerminal(
   typed: string,
   after: RegExp,
 ): Promise<Ended> {
-  const command = [process.execPath, program, ...args].map((word) => `'${word}'`).join(' ')
-  const child = spawn('script', ['-qefc', command, '/dev/null'], {
+  const command = [process.execPath, program, ...args]
+  const quoted = command.map((word) => `'${word}'`).join(' ')
+  // macOS has the script of BSD, which takes the words of the command after the file.
+  const scriptArgs =
+    process.platform === 'linux' ? ['-qefc', quoted, '/dev/null'] : ['-q', '/dev/null', ...command]
+  const child = spawn('script', scriptArgs, {
     env: strangersEnv({ TERM: 'xterm', SHELL: '/bin/sh', ...env }),
   })
   let stdout = ''

@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { PROCESSES } from '@shopwire/engines'
 
 /** Secrets that a test has planted, and a search for them in whatever the system leaves behind. */
 export interface Canaries {
@@ -57,8 +58,6 @@ export async function readTree(folder: string): Promise<Buffer> {
 }
 
 /** Command lines of every process on this machine, as anybody who may run `ps` sees them. */
-export async function readCommandLines(): Promise<string> {
-  const names = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
-  const lines = names.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => ''))
-  return (await Promise.all(lines)).join('\n')
+export function readCommandLines(): string {
+  return [...PROCESSES.commandLines().values()].join('\n')
 }

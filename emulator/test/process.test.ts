@@ -103,10 +103,10 @@ test('reports a port in use at once, with what to do', async () => {
 })
 
 test('reports an unusable data folder at once, with what to do', async () => {
-  const program = start('--data', '/proc/x')
+  const program = start('--data', BIN)
   expect(await program.exited).toBe(1)
   expect(program.said()).toBe(
-    '/proc/x/postgres cannot be used: no folder can be made there. ' +
+    `${BIN}/postgres cannot be used: a file is in its place. ` +
       'Choose another folder, such as --data .shopwire, or leave --data out to keep no data.\n',
   )
 })

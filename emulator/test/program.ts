@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { PROCESSES } from '@shopwire/engines'
 
 /** Half of a start is compiling the sources; git ignores this folder. */
 const COMPILE_CACHE = fileURLToPath(new URL('../../.data/compile-cache', import.meta.url))
@@ -66,12 +67,8 @@ export async function openTestFolder() {
     path: folder,
     /** Files and processes. */
     async leftovers(): Promise<string[]> {
-      const processes: string[] = []
-      for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
-        const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
-        if (command.includes(folder)) processes.push(command.replaceAll('\0', ' '))
-      }
-      return [...(await readdir(folder)), ...processes]
+      const commands = [...PROCESSES.commandLines().values()]
+      return [...(await readdir(folder)), ...commands.filter((command) => command.includes(folder))]
     },
     remove: () => rm(folder, { recursive: true, force: true }),
   }

@@ -10,11 +10,13 @@ export { findNpm, type Npm } from './npm.ts'
 export { freePort, freePorts } from './ports.ts'
 export type { Postgres, PostgresOptions, RestartMode } from './postgres.ts'
 export { startPostgres } from './postgres.ts'
+export { PROCESSES } from './process-facts.ts'
 export { descendantsOf, isAlive } from './process-tree.ts'
 export {
   canMakePublicNetwork,
   inPublicNetwork,
   isInPublicNetwork,
+  NO_PUBLIC_NETWORK,
   PUBLIC_ADDRESSES,
   runAgainInPublicNetwork,
 } from './public-network.ts'

@@ -1,4 +1,5 @@
-import { isAlive, lookUp } from './process-tree.ts'
+import { PROCESSES } from './process-facts.ts'
+import { isAlive } from './process-tree.ts'
 
 const LOOK_EVERY_MS = 500
 
@@ -16,7 +17,7 @@ export function findNpm(command: string): Npm | undefined {
   // Inherited by everything below npm, but it names the one command that npm itself waits for.
   if (!isAlone(command, process.env.npm_lifecycle_script ?? '')) return undefined
   const parent = process.ppid
-  const above = lookUp(parent)
+  const above = PROCESSES.one(parent)
   // Some shells replace themselves with a single command (exec), others stay.
   const npm = above && /^\w*sh$/.test(above.name) ? above.parent : parent
   // As PID 1 of a container its end ends all processes anyway.

@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { INITDB_MS_MAX, POSTGRES_PATH_BYTES_MAX, TAKEOVER_MS_MAX } from './limits.ts'
 import { logTail } from './log-tail.ts'
 import { makeTemporaryFolder, removeTemporaryFolder, spawnManagedChild } from './managed-child.ts'
+import { PROCESSES } from './process-facts.ts'
 import { isAlive, isTaken } from './process-tree.ts'
 import { closedFolderOn, findServiceUser, type ServiceUser, temporaryParent } from './service-user.ts'
 import { until } from './until.ts'
@@ -94,7 +95,7 @@ export async function takeOver(home: PostgresHome): Promise<void> {
   const lock = join(home.data, 'postmaster.pid')
   const holder = Number((await readFile(lock, 'utf8').catch(() => '')).split('\n', 1)[0])
   if (!holder) return
-  const isFree = async () => !isAlive(holder) || !(await isPostgres(holder))
+  const isFree = () => !isAlive(holder) || !isPostgres(holder)
   await until(isFree, TAKEOVER_MS_MAX, () => 'in use').catch(() => {
     throw new UnusableFolder(home.dir, `it is in use by the PostgreSQL with pid ${holder}`, true)
   })
@@ -224,7 +225,6 @@ async function unfinishedFolder(home: Omit<PostgresHome, 'password'>): Promise<s
   return unfinished
 }
 
-async function isPostgres(pid: number): Promise<boolean> {
-  const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => 'postgres')
-  return name.startsWith('postgres')
+function isPostgres(pid: number): boolean {
+  return PROCESSES.one(pid)?.name.startsWith('postgres') ?? true
 }

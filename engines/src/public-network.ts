@@ -13,7 +13,11 @@ export function inPublicNetwork(...command: string[]): [string, ...string[]] {
   return ['unshare', '--net', '--mount', ENTER, ...command]
 }
 
-/** Whether the required privileges are available. */
+/** Why nothing happens where the next function returns false. */
+export const NO_PUBLIC_NETWORK =
+  'no network of its own can be made here: it takes Linux and root (unshare --net)'
+
+/** Whether the system can do it and the required privileges are available. */
 export function canMakePublicNetwork(): boolean {
   const [probe, ...args] = inPublicNetwork('true')
   return spawnSync(probe, args).status === 0

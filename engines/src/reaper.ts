@@ -2,7 +2,8 @@ import { rm } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { createInterface } from 'node:readline'
 import { KILLED_MS_MAX, REAPER_POLITE_MS_MAX, TEMPORARY_PREFIX } from './limits.ts'
-import { birthMark, isAlive, killTree, send } from './process-tree.ts'
+import { PROCESSES } from './process-facts.ts'
+import { isAlive, killTree, send } from './process-tree.ts'
 import { until } from './until.ts'
 
 /**
@@ -17,7 +18,8 @@ export type ReaperOrder =
   | { order: 'release-folder'; path: string }
 
 interface Held {
-  mark: string
+  /** Another process may have the pid by the time it is ended. */
+  started: string
   polite: NodeJS.Signals
 }
 
@@ -36,7 +38,7 @@ function keepWatch() {
 
 function obey(line: string, held: Map<number, Held>, folders: Set<string>) {
   const given = parse(line)
-  if (given?.order === 'hold') held.set(given.pid, { mark: birthMark(given.pid), polite: given.polite })
+  if (given?.order === 'hold') held.set(given.pid, { started: startOf(given.pid), polite: given.polite })
   if (given?.order === 'release') held.delete(given.pid)
   if (given?.order === 'hold-folder' && basename(given.path).startsWith(TEMPORARY_PREFIX)) {
     folders.add(given.path)
@@ -54,18 +56,22 @@ function parse(line: string): ReaperOrder | undefined {
 }
 
 async function endAll(held: Map<number, Held>, folders: Set<string>) {
-  await Promise.allSettled([...held].map(([pid, { mark, polite }]) => end(pid, mark, polite)))
+  await Promise.allSettled([...held].map(([pid, { started, polite }]) => end(pid, started, polite)))
   await Promise.allSettled(
     [...folders].map((path) => rm(path, { recursive: true, force: true, maxRetries: 5 })),
   )
 }
 
-async function end(pid: number, mark: string, polite: NodeJS.Signals) {
-  const isGone = () => !isAlive(pid) || birthMark(pid) !== mark
+async function end(pid: number, started: string, polite: NodeJS.Signals) {
+  const isGone = () => !isAlive(pid) || startOf(pid) !== started
   if (isGone()) return
   send(pid, polite)
   // A paused process handles signals only after SIGCONT.
   send(pid, 'SIGCONT')
   await until(isGone, REAPER_POLITE_MS_MAX, () => `${pid} is still there`).catch(() => killTree(pid))
   await until(isGone, KILLED_MS_MAX, () => `${pid} is still running after SIGKILL`)
+}
+
+function startOf(pid: number): string {
+  return PROCESSES.one(pid)?.started ?? ''
 }

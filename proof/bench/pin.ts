@@ -46,5 +46,8 @@ export function placeOn(part: 'database' | 'service', pid: number | undefined): 
 
 function move(pid: number, list: string): void {
   const { status, stderr } = spawnSync('taskset', ['--all-tasks', '--pid', '--cpu-list', list, String(pid)])
-  if (status !== 0) throw new Error(`taskset could not move process ${pid}: ${stderr ?? 'is it installed?'}`)
+  if (status !== 0)
+    throw new Error(
+      `taskset could not move process ${pid}: ${stderr ?? 'it is a program of Linux; is it installed?'}`,
+    )
 }

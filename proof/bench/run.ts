@@ -36,6 +36,10 @@ try {
   const bench = BENCHES[name]
   if (bench) {
     if (options.pin) pinParts()
+    if (process.platform !== 'linux')
+      process.stderr.write(
+        'bench: only Linux tells every CPU time; those that are missing are shown as NaN\n',
+      )
     await bench(options)
   } else {
     process.stderr.write('usage: npm run bench -- <name> [options]; proof/bench/README.md has them\n')

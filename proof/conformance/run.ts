@@ -1,6 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { canMakePublicNetwork, isInPublicNetwork, runAgainInPublicNetwork } from '@shopwire/engines'
+import {
+  canMakePublicNetwork,
+  isInPublicNetwork,
+  NO_PUBLIC_NETWORK,
+  runAgainInPublicNetwork,
+} from '@shopwire/engines'
 import { Accounts } from './accounts.ts'
 import { type Outcome, runChecks } from './check.ts'
 import { EMULATOR_DIFFERS, furnishEmulator } from './emulated.ts'
@@ -123,9 +128,7 @@ async function receiverOf() {
 function canMakeNetwork(): boolean {
   const isPossible = canMakePublicNetwork()
   if (!isPossible) {
-    process.stderr.write(
-      'SKIPPED: no network of its own can be made here (unshare --net): events are not checked.\n',
-    )
+    process.stderr.write(`SKIPPED: ${NO_PUBLIC_NETWORK}. Events are not checked.\n`)
   }
   return isPossible
 }

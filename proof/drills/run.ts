@@ -6,6 +6,7 @@ import {
   findServiceUser,
   isInPublicNetwork,
   makeTemporaryFolder,
+  NO_PUBLIC_NETWORK,
   removeTemporaryFolder,
   runAgainInPublicNetwork,
   temporaryParent,
@@ -40,7 +41,7 @@ if (values.help || chosen.length === 0) {
   process.exit(2)
 } else if (!isInPublicNetwork()) {
   if (!canMakePublicNetwork()) {
-    process.stderr.write('drills: no network of its own can be made here (unshare --net); run it as root.\n')
+    process.stderr.write(`drills: ${NO_PUBLIC_NETWORK}.\n`)
     process.exit(1)
   }
   process.exitCode = await runAgainInPublicNetwork()

@@ -1,7 +1,9 @@
 import { parseArgs } from 'node:util'
 import {
+  canMakePublicNetwork,
   createAuthority,
   isInPublicNetwork,
+  NO_PUBLIC_NETWORK,
   PUBLIC_ADDRESSES,
   runAgainInPublicNetwork,
 } from '@shopwire/engines'
@@ -35,6 +37,9 @@ const chosen = values.only.split(',')
 if (values.help || !chosen.every((name) => name in PARTS)) {
   process.stdout.write(HELP)
   process.exitCode = values.help ? 0 : 2
+} else if (!isInPublicNetwork() && !canMakePublicNetwork()) {
+  process.stderr.write(`kit: ${NO_PUBLIC_NETWORK}.\n`)
+  process.exitCode = 1
 } else if (!isInPublicNetwork()) {
   // Packages come from outside; afterwards everything runs in a network in which a public address is this machine, since events are
   // sent to public addresses only, and in which nothing can be pulled by accident.

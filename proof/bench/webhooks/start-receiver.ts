@@ -4,6 +4,7 @@ import {
   canMakePublicNetwork,
   type createAuthority,
   freePort,
+  NO_PUBLIC_NETWORK,
   PUBLIC_ADDRESSES,
   runAgainInPublicNetwork,
 } from '@shopwire/engines'
@@ -21,7 +22,7 @@ const RECEIVER = fileURLToPath(new URL('./receiver.ts', import.meta.url))
 /** Events go to public addresses only, so the whole bench runs where some of them are this machine. */
 export async function benchAgainInPublicNetwork(): Promise<void> {
   if (!canMakePublicNetwork()) {
-    throw Object.assign(new Error('no network of its own can be made here (unshare --net)'), {
+    throw Object.assign(new Error(NO_PUBLIC_NETWORK), {
       code: 'CANNOT_BEGIN',
     })
   }
