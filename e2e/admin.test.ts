@@ -133,7 +133,7 @@ test('the store can be shown, closed and opened, with text and JSON output', asy
 })
 
 test('database, encryption and configuration commands succeed, with text and JSON output', async () => {
-  const version = (await readdir(new URL('../service/migrations/', import.meta.url))).length
+  const version = (await readdir(new URL('../service/schema/tables/', import.meta.url))).length
   const both = (...args: string[]) => Promise.all([ask(...args), askJson(...args)])
   const [migrate, fits, keys, config, reference, metrics] = await Promise.all([
     both('migrate'),

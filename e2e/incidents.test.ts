@@ -141,7 +141,7 @@ test('supplier-down: it is asked nothing new, and the order that waited is deliv
     { 'replacement.txt': newLinks(3) },
   )
   await until(
-    async () => (await system.query(`select count(*) from supplier_requests where state = 'asked'`)) === '1',
+    async () => (await system.query(`select count(*) from supplier_requests where ended_at is null`)) === '1',
     SOON_MS,
     () => 'no request is open',
   )

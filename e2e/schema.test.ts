@@ -114,5 +114,5 @@ function migrate(database: ProvisionedDatabase): Promise<Ended> {
 }
 
 async function migrationFiles(): Promise<string[]> {
-  return (await readdir(new URL('../service/migrations/', import.meta.url))).sort()
+  return (await readdir(new URL('../service/schema/tables/', import.meta.url))).sort()
 }

@@ -6,8 +6,8 @@ import { rememberModules } from '../packaging/packages-of.ts'
 import { NODE_MIN } from './src/arguments.ts'
 
 /**
- * Makes `dist/`, the package as it is published: our own code bundled, with the files it reads beside it (invariants,
- * migrations and SQL functions, the page, documentation) and its own package.json. npm packages stay dependencies. In the workspace the
+ * Makes `dist/`, the package as it is published: our own code bundled, with the files it reads beside it (the
+ * schema, the page, documentation) and its own package.json. npm packages stay dependencies. In the workspace the
  * sources are run directly.
  */
 const here = import.meta.dirname
@@ -73,8 +73,8 @@ await build({
 // Every supported Node can require ESM; TypeScript needs a separate file to know it.
 await writeFile(join(here, 'dist/lib/index.cjs'), "module.exports = require('./index.mjs')\n")
 await cp(join(here, 'dist/lib/index.d.mts'), join(here, 'dist/lib/index.d.cts'))
-for (const part of ['migrations', 'functions', 'invariants'])
-  await cp(join(service, part), join(here, 'dist', part), { recursive: true })
+for (const part of ['tables', 'functions', 'rights', 'invariants'])
+  await cp(join(service, 'schema', part), join(here, 'dist/schema', part), { recursive: true })
 await cp(join(here, 'src/page'), join(here, 'dist/page'), { recursive: true })
 for (const part of ['reference', 'guides', 'start'])
   await cp(join(here, '../docs', part), join(here, 'dist/docs', part), { recursive: true })

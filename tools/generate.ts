@@ -19,8 +19,8 @@ import { webRoutesText } from './web-routes.ts'
 /** Generated files that are committed, so that a reviewer sees them change. `--check` only compares. */
 const OUTPUTS: readonly { path: string; make: () => Promise<string> }[] = [
   // Before the dump: a file that may not change is named before anything else is made of it.
-  { path: 'service/schema-checksums.json', make: schemaChecksumsText },
-  { path: 'service/schema.sql', make: dumpSchema },
+  { path: 'service/schema/checksums.json', make: schemaChecksumsText },
+  { path: 'service/schema/schema.sql', make: dumpSchema },
   { path: '.env.example', make: async () => envExample(await readSettings()) },
   { path: 'docs/openapi.json', make: async () => openApiText() },
   { path: 'docs/dashboard-openapi.json', make: async () => dashboardOpenApiText() },

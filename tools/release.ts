@@ -55,7 +55,7 @@ async function raiseVersion(): Promise<string> {
   const former = releases.at(-1)
   const heads = await readHeads()
   const added = heads.slice(former?.schema ?? 0)
-  const missing = missingUpgrade(changesets, added)
+  const missing = former && missingUpgrade(changesets, added)
   if (missing !== undefined) throw new Error(missing)
 
   await run('npx', ['changeset', 'version'])
@@ -201,7 +201,7 @@ async function readReleases(): Promise<Release[]> {
 }
 
 async function readHeads() {
-  const folder = join(ROOT, 'service/migrations')
+  const folder = join(ROOT, 'service/schema/tables')
   const names = (await readdir(folder)).sort()
   return Promise.all(names.map(async (name) => readHead(name, await readFile(join(folder, name), 'utf8'))))
 }

@@ -11,12 +11,17 @@ export interface SchemaChecksums {
   readonly baseline: number
   readonly migrations: Readonly<Record<string, string>>
   readonly functions: Readonly<Record<string, FunctionRecord>>
+  /** Of all roles. */
+  readonly rights: FileRecord
 }
 
-interface FunctionRecord {
+interface FileRecord {
   readonly sha256: string
   /** The newest migration when it was recorded. */
   readonly version: number
+}
+
+interface FunctionRecord extends FileRecord {
   /** Name, arguments and result. */
   readonly signature: string
 }
@@ -26,10 +31,12 @@ export interface SqlFiles {
   readonly migrations: Readonly<Record<string, string>>
   /** Texts by path below the folder of functions. */
   readonly functions: Readonly<Record<string, string>>
+  /** The texts of all roles. */
+  readonly rights: string
 }
 
-const SERVICE = join(import.meta.dirname, '../service')
-const RECORD = 'service/schema-checksums.json'
+const SCHEMA = join(import.meta.dirname, '../service/schema')
+const RECORD = 'service/schema/checksums.json'
 const UNRELEASED = `If it has never been part of a release, delete its line from ${RECORD} and run "npm run generate".`
 
 export async function schemaChecksumsText(): Promise<string> {
@@ -37,14 +44,15 @@ export async function schemaChecksumsText(): Promise<string> {
 }
 
 export async function readChecksums(): Promise<SchemaChecksums | undefined> {
-  const text = await readFile(join(SERVICE, 'schema-checksums.json'), 'utf8').catch(() => undefined)
+  const text = await readFile(join(SCHEMA, 'checksums.json'), 'utf8').catch(() => undefined)
   return text === undefined ? undefined : (JSON.parse(text) as SchemaChecksums)
 }
 
 export async function readSqlFiles(): Promise<SqlFiles> {
   return {
-    migrations: await readTexts(join(SERVICE, 'migrations')),
-    functions: await readTexts(join(SERVICE, 'functions')),
+    migrations: await readTexts(join(SCHEMA, 'tables')),
+    functions: await readTexts(join(SCHEMA, 'functions')),
+    rights: Object.values(await readTexts(join(SCHEMA, 'rights'))).join('\n'),
   }
 }
 
@@ -52,7 +60,13 @@ export async function readSqlFiles(): Promise<SqlFiles> {
 export function nextChecksums(recorded: SchemaChecksums | undefined, files: SqlFiles): SchemaChecksums {
   const version = Object.keys(files.migrations).length
   const problems = recorded
-    ? [...migrationProblems(recorded, files), ...functionProblems(recorded, files, version)]
+    ? [
+        ...migrationProblems(recorded, files),
+        ...functionProblems(recorded, files, version),
+        ...(isSame(recorded.rights, files.rights) || version > recorded.rights.version
+          ? []
+          : [withoutMigration('service/schema/rights', recorded.rights)]),
+      ]
     : []
   if (problems.length > 0) throw new Error(problems.join('\n'))
   return {
@@ -60,10 +74,12 @@ export function nextChecksums(recorded: SchemaChecksums | undefined, files: SqlF
     migrations: mapValues(files.migrations, sha256),
     functions: mapValues(files.functions, (text, path) => {
       const was = recorded?.functions[path]
-      return was?.sha256 === sha256(text)
-        ? was
-        : { sha256: sha256(text), version, signature: signatureOf(text) }
+      return was && isSame(was, text) ? was : { sha256: sha256(text), version, signature: signatureOf(text) }
     }),
+    rights:
+      recorded && isSame(recorded.rights, files.rights)
+        ? recorded.rights
+        : { sha256: sha256(files.rights), version },
   }
 }
 
@@ -72,7 +88,7 @@ function migrationProblems(recorded: SchemaChecksums, { migrations }: SqlFiles):
     const text = migrations[name]
     if (text !== undefined && sha256(text) === checksum) return []
     return (
-      `service/migrations/${name} ${text === undefined ? 'is gone' : 'changed'} after it was recorded. Databases that have applied it would ` +
+      `service/schema/tables/${name} ${text === undefined ? 'is gone' : 'changed'} after it was recorded. Databases that have applied it would ` +
       `refuse this release. Restore the file (git checkout) and put the change into the next migration. ${UNRELEASED}`
     )
   })
@@ -80,23 +96,28 @@ function migrationProblems(recorded: SchemaChecksums, { migrations }: SqlFiles):
 
 function functionProblems(recorded: SchemaChecksums, files: SqlFiles, version: number): string[] {
   return Object.entries(recorded.functions).flatMap(([path, was]) => {
-    const file = `service/functions/${path}`
+    const file = `service/schema/functions/${path}`
     const text = files.functions[path]
     if (text === undefined) return isDropped(was, files) ? [] : droppedWithoutMigration(file, was)
-    if (sha256(text) === was.sha256) return []
+    if (isSame(was, text)) return []
     if (signatureOf(text) !== was.signature) {
       return (
         `${file} changed its arguments or its result. Programs of the release before, which run beside this one, would fail. ` +
         `Give the new form a name and a file of its own, and drop the old one a release later by a migration. ${UNRELEASED}`
       )
     }
-    if (version > was.version) return []
-    return (
-      `${file} changed, and there is no migration after the one it was recorded with (${was.version}). Databases tell releases apart ` +
-      'by the number of migrations: add one, if only of comments, that says what changed and carries "-- compatible-with:". ' +
-      UNRELEASED
-    )
+    return version > was.version ? [] : withoutMigration(file, was)
   })
+}
+
+const isSame = (was: FileRecord, text: string) => was.sha256 === sha256(text)
+
+function withoutMigration(file: string, was: FileRecord): string {
+  return (
+    `${file} changed, and there is no migration after the one it was recorded with (${was.version}). Databases tell releases apart ` +
+    'by the number of migrations: add one, if only of comments, that says what changed and carries "-- compatible-with:". ' +
+    UNRELEASED
+  )
 }
 
 function droppedWithoutMigration(file: string, { signature }: FunctionRecord): string {
@@ -124,7 +145,9 @@ export function signatureOf(text: string): string {
 }
 
 async function readTexts(folder: string): Promise<Record<string, string>> {
-  const names = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.sql')).sort()
+  const names = (await readdir(folder, { recursive: true }))
+    .filter((name) => /\.(sql|txt)$/.test(name))
+    .sort()
   const texts = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))
   return Object.fromEntries(names.map((name, n) => [name, texts[n] ?? '']))
 }

@@ -21,8 +21,8 @@ const WRITE_ORDER = [
   'jobs',
 ]
 const STAR = /\b(?:select|returning|distinct|all)\s+\*|,\s*\*|\b\w+\.\*/i
-/** Not the owner of the tables, who may call everything, and nobody by name. */
-const ROLE = 'shopwire_(?:app|dashboard|functions|(?:api|worker|operator|readonly)_rights)'
+/** PostgreSQL does not put a function with settings into the statement that calls it. Their tables are written with their schema. */
+const INLINED = ['price_cart']
 const NO_TRANSACTION = '-- migrate: no-transaction\n'
 const require = createRequire(import.meta.url)
 const ROOT = join(import.meta.dirname, '..')
@@ -43,7 +43,10 @@ export function lintMigration(file: string, text: string): LintProblem[] {
     !/^-- (?!(?:migrate|compatible-with|needed): )\S/m.test(text) &&
       problem('head-comment', 'Say in a comment at the top what the file does and why.'),
     statements.some((one) => /^create (or replace )?(function|procedure|trigger)\b/i.test(one)) &&
-      problem('functions-apart', 'Put functions and triggers into service/functions/<module>/<name>.sql.'),
+      problem(
+        'functions-apart',
+        'Put functions and triggers into service/schema/functions/<module>/<name>.sql.',
+      ),
     places.some((place, n) => place < (places[n - 1] ?? -1)) &&
       problem(
         'lock-order',
@@ -72,9 +75,7 @@ export function lintFunction(file: string, text: string): LintProblem[] {
   const statements = statementsOf(text)
   const allowed = [
     new RegExp(`^create or replace function ${name}\\(`, 'i'),
-    new RegExp(`^revoke execute on function ${name} from public$`, 'i'),
-    new RegExp(`^grant execute on function ${name} to (${ROLE}, )*${ROLE}$`, 'i'),
-    new RegExp(`^alter function ${name} owner to shopwire_functions$`, 'i'),
+    new RegExp(`^alter function ${name} owner to shopwire_(functions|maintenance)$`, 'i'),
     new RegExp(`^create or replace trigger .* execute function ${name}\\(\\)$`, 'is'),
   ]
   return [
@@ -83,20 +84,21 @@ export function lintFunction(file: string, text: string): LintProblem[] {
     statements.some((one) => !allowed.some((form) => form.test(one))) &&
       problem(
         'one-function',
-        `Only "create or replace function ${name}(…)", its grants and its triggers ("create or replace trigger") belong here.`,
+        `Only "create or replace function ${name}(…)", its owner and its triggers ("create or replace trigger") belong here. Who may call it is in service/schema/rights.`,
       ),
     statements.filter((one) => allowed[0]?.test(one)).length !== 1 &&
       problem('one-function', `The file holds exactly one function, named ${name} like the file.`),
-    !statements.some((one) => allowed[1]?.test(one)) &&
-      problem(
-        'revoked',
-        `PostgreSQL lets everybody call a new function: add "revoke execute on function ${name} from public;".`,
-      ),
     /\bsecurity definer\b/i.test(withoutComments(text)) &&
-      !/\bset search_path = pg_catalog\b/i.test(text) &&
+      !statements.some((one) => allowed[1]?.test(one)) &&
+      problem(
+        'owner',
+        `A function with its owner's rights belongs to a role that nobody signs in as: add "alter function ${name} owner to shopwire_functions;".`,
+      ),
+    !/^set search_path = pg_catalog, public, pg_temp$/m.test(text) &&
+      !INLINED.includes(name) &&
       problem(
         'search-path',
-        "A function with its owner's rights sets its own search_path, or a caller chooses the tables.",
+        'Add "set search_path = pg_catalog, public, pg_temp": otherwise a caller chooses the tables, by a temporary one of the same name.',
       ),
     STAR.test(withoutComments(text)) && problem('named-columns', 'Name the columns instead of *.'),
   ].filter((one) => one !== false)

@@ -12,9 +12,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 /** What the programs read while they run, besides their code. */
 const READ_BY_THE_SERVICE = [
   'service/package.json',
-  'service/migrations',
-  'service/functions',
-  'service/invariants',
+  'service/schema',
   'service/src/access/admission.lua',
   'web/dist',
   'deploy/backup/pgbackrest.conf',

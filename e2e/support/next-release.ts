@@ -23,16 +23,16 @@ const DATA = fileURLToPath(new URL('../../.data/', import.meta.url))
 export async function makeNextRelease({ migrations, functions = {} }: Changes): Promise<NextRelease> {
   await mkdir(DATA, { recursive: true })
   const path = await mkdtemp(`${DATA}next-release-`)
-  for (const part of ['bin', 'src', 'migrations', 'functions', 'package.json']) {
+  for (const part of ['bin', 'src', 'schema', 'package.json']) {
     await cp(`${SERVICE}${part}`, `${path}/${part}`, { recursive: true })
   }
-  let version = (await readdir(`${path}/migrations`)).length
+  let version = (await readdir(`${path}/schema/tables`)).length
   for (const [what, text] of Object.entries(migrations(version))) {
     version += 1
-    await writeFile(`${path}/migrations/${String(version).padStart(4, '0')}_${what}.sql`, text)
+    await writeFile(`${path}/schema/tables/${String(version).padStart(4, '0')}_${what}.sql`, text)
   }
   for (const [name, change] of Object.entries(functions)) {
-    const file = `${path}/functions/${name}`
+    const file = `${path}/schema/functions/${name}`
     await writeFile(file, change(await readFile(file, 'utf8')))
   }
   return {

@@ -17,6 +17,18 @@ const NAME = 'shopwire'
 /** One process with two pools, and room for people who inspect the data. */
 const SETTINGS = { max_connections: '60', shared_buffers: '32MB', autovacuum_naptime: '30s' }
 
+/** Those that migrations give rights to. */
+const ROLES = [
+  'shopwire_app',
+  'shopwire_api_rights',
+  'shopwire_worker_rights',
+  'shopwire_operator_rights',
+  'shopwire_readonly_rights',
+  'shopwire_dashboard',
+  'shopwire_functions',
+  'shopwire_maintenance',
+]
+
 const LOOK_EVERY_MS = 1_000
 
 export async function startDatabase(
@@ -90,8 +102,9 @@ async function provision(postgres: Postgres): Promise<{ ownerUrl: string; appUrl
     // In one transaction, and idempotent: a start may be interrupted.
     if (!(await isThere(db, `select from pg_roles where rolname = 'shopwire_api'`)))
       await db.transaction(async (tx) => {
-        await tx.run(statement('create role shopwire_app nologin', []))
-        await tx.run(statement(`create role shopwire_owner login createrole password '${owner}'`, []))
+        for (const role of ROLES) await tx.run(statement(`create role ${role} nologin`, []))
+        await tx.run(statement(`create role shopwire_owner login password '${owner}'`, []))
+        await tx.run(statement('grant shopwire_functions, shopwire_maintenance to shopwire_owner', []))
         await tx.run(statement(`create role shopwire_api login in role shopwire_app password '${app}'`, []))
       })
     if (!(await isThere(db, `select from pg_database where datname = '${NAME}'`)))

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { findPostgres } from './binaries.ts'
 import type { Postgres } from './postgres.ts'
 
-/** Processes whose logins have the rights of `shopwire_<process>_rights`; see service/rights. */
+/** Processes whose logins have the rights of `shopwire_<process>_rights`; see service/schema/rights. */
 const PROCESSES = ['api', 'worker', 'operator', 'readonly'] as const
 
 /** A database with the roles of a Shopwire installation: one owns the tables, and each process has its own. */
@@ -35,12 +35,14 @@ export async function provisionDatabase(postgres: Postgres, name: string): Promi
     `
     select 'create role shopwire_app nologin' where to_regrole('shopwire_app') is null \\gexec
     select 'create role shopwire_dashboard nologin' where to_regrole('shopwire_dashboard') is null \\gexec
-    select 'create role ${owner.role} login createrole' where to_regrole('${owner.role}') is null \\gexec
+    select 'create role ${owner.role} login' where to_regrole('${owner.role}') is null \\gexec
     grant pg_read_all_stats to ${owner.role};
     select 'create role ${app.role} login in role shopwire_app' where to_regrole('${app.role}') is null \\gexec
     select 'create role ${dashboard.role} login in role shopwire_dashboard' where to_regrole('${dashboard.role}') is null \\gexec
     select 'create role shopwire_functions nologin' where to_regrole('shopwire_functions') is null \\gexec
-    grant shopwire_functions to ${owner.role};
+    select 'create role shopwire_maintenance nologin' where to_regrole('shopwire_maintenance') is null \\gexec
+    grant pg_read_all_stats to shopwire_maintenance;
+    grant shopwire_functions, shopwire_maintenance to ${owner.role};
     ${processes
       .map(
         ({ role, rights, password }) => `

@@ -22,7 +22,7 @@ interface Rule {
 }
 
 /** The service's own rules, read as files; nothing of the service is imported. */
-const DATA_RULES = new URL('../../service/invariants/', import.meta.url)
+const DATA_RULES = new URL('../../service/schema/invariants/', import.meta.url)
 const JOURNAL_RULES = new URL('./rules/', import.meta.url)
 const IDS_MAX = 100
 const CALLS_AT_ONCE = 10_000

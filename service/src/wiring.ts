@@ -24,16 +24,12 @@ import { verifyEncryptionKeys } from './platform/key-checks.ts'
 import type { Log } from './platform/log.ts'
 import type { BatchedCall, Metrics } from './platform/metrics.ts'
 import { type OutboundNetworks, outboundNetworks } from './platform/outbound-networks.ts'
-import type { SchemaFolders } from './platform/schema-files.ts'
 import { schemaMismatch } from './platform/schema-version.ts'
 import { Unavailable } from './platform/trouble.ts'
 
 export const VERSION = (createRequire(import.meta.url)('../package.json') as { version: string }).version
-export const SCHEMA: SchemaFolders = {
-  migrations: new URL('../migrations/', import.meta.url),
-  functions: new URL('../functions/', import.meta.url),
-}
-export const INVARIANTS = new URL('../invariants/', import.meta.url)
+export const SCHEMA = new URL('../schema/', import.meta.url)
+export const INVARIANTS = new URL('invariants/', SCHEMA)
 
 const RETRY_MS = 1_000
 

@@ -9,8 +9,7 @@ import { createBacklogCounter } from './orders/backlog.ts'
 import { deleteOldEvidence } from './orders/evidence.ts'
 import { eraseOldLinks } from './orders/link-retention.ts'
 import { createRefundRule } from './orders/refund-rule.ts'
-import { restoreOwedJobs } from './orders/waiting.ts'
-import { markOverlooked, wakeOrdersParkedBefore, wakeRestocked } from './orders/wake-waiting.ts'
+import { markOverlooked, wakeRestocked } from './orders/wake-waiting.ts'
 import type { Clock } from './platform/clock.ts'
 import { createClockWatch } from './platform/clock-watch.ts'
 import type { Db } from './platform/db.ts'
@@ -31,7 +30,6 @@ import { DELETE_CHUNK, deleteOldEvents } from './webhooks/retention.ts'
 const CLOCK_EVERY_MS = 3_000
 const REFUND_RULE_EVERY_MS = 5_000
 const RETENTION_EVERY_MS = 60_000
-const OPEN_REQUESTS_EVERY_MS = 60_000
 const RETENTION_PAUSE_MS = 100
 const WAKE_EVERY_MS = 100
 const OVERLOOKED_EVERY_MS = 10_000
@@ -97,16 +95,6 @@ export function repeatedWork(config: Config, deps: RepeatedWorkDeps): Repeating 
     CLOCK_EVERY_MS,
     createClockWatch({ db, log, metrics, clock, monotonicMs: () => performance.now() }),
     (error) => log.warn({ err: error }, 'the clock of the database could not be read'),
-  )
-  const openRequests = every(
-    OPEN_REQUESTS_EVERY_MS,
-    async () => {
-      const restored = await restoreOwedJobs(db)
-      if (restored > 0)
-        log.warn({ restored }, 'orders with open supplier requests had no job; it was created again')
-      await wakeOrdersParkedBefore(db)
-    },
-    (error) => log.warn({ err: error }, 'open supplier requests could not be checked'),
   )
   const wakeUps = every(
     WAKE_EVERY_MS,
@@ -219,7 +207,6 @@ export function repeatedWork(config: Config, deps: RepeatedWorkDeps): Repeating 
     refunds,
     announcements,
     clockWatch,
-    openRequests,
     wakeUps,
     overlooked,
     backlog,

@@ -30,8 +30,7 @@ import { eraseOldLinks } from '../src/orders/link-retention.ts'
 import { placeInBatches } from '../src/orders/order-batches.ts'
 import { hashCart, placeOrder } from '../src/orders/place-order.ts'
 import { createRefundRule } from '../src/orders/refund-rule.ts'
-import { restoreOwedJobs } from '../src/orders/waiting.ts'
-import { markOverlooked, wakeOrdersParkedBefore, wakeRestocked } from '../src/orders/wake-waiting.ts'
+import { markOverlooked, wakeRestocked } from '../src/orders/wake-waiting.ts'
 import { systemClock as clock } from '../src/platform/clock.ts'
 import { nameIdentity, readDatabaseState } from '../src/platform/database-identity.ts'
 import type { Db } from '../src/platform/db.ts'
@@ -314,9 +313,7 @@ test('every transaction locks rows in the documented order, and every locking st
   await recordWorkerStop(db, 'wrk_1')
   await deleteOldHeartbeats(db)
   await releaseFrozenJobs(db, 100)
-  await restoreOwedJobs(db)
   await markOverlooked(db)
-  await wakeOrdersParkedBefore(db)
   await createBacklogCounter(db, () => true)()
   await db.transaction(async (tx) => {
     await markRestocked(tx, ['1'])

@@ -1,19 +1,19 @@
 import { readFileSync } from 'node:fs'
 
 /** In the order of the columns. */
-const ROLES = ['api', 'dashboard', 'worker', 'operator', 'readonly', 'functions'] as const
+const ROLES = ['api', 'dashboard', 'worker', 'operator', 'readonly', 'functions', 'maintenance'] as const
 
-/** docs/database-roles.md: the introduction by hand, the table from service/rights. */
+/** docs/database-roles.md: the introduction by hand, the table from service/schema/rights. */
 export function databaseRolesPage(): string {
   const rights = ROLES.map(readRights)
   const tables = [...new Set(rights.flatMap(({ tables }) => [...tables.keys()]))].sort()
   const functions = [...new Set(rights.flatMap(({ functions }) => functions))].sort()
   return [
-    '<!-- Made by "npm run generate" from service/rights and tools/reference/database-roles-page.ts; do not edit. -->',
+    '<!-- Made by "npm run generate" from service/schema/rights and tools/reference/database-roles-page.ts; do not edit. -->',
     ...INTRODUCTION,
     '## What each role may do',
     '',
-    '"(n)" means: on n columns only; `service/rights/` in the repository names them.',
+    '"(n)" means: on n columns only; `service/schema/rights/` in the repository names them.',
     '',
     row(['Table', ...ROLES]),
     row(['---', ...ROLES.map(() => '---')]),
@@ -37,7 +37,8 @@ const INTRODUCTION = [
   'do. With the login of the API nobody can credit a balance, write a transfer or an order, make, revive or widen a key, write an audit row, or read',
   'links in stock, webhook secrets and mail: PostgreSQL refuses with `42501`. With the login of the worker nobody can credit a balance without a top-up that was',
   'asked for, or refund an order that was not cancelled. Orders are placed, and money is moved, by functions whose owner, `shopwire_functions`, has no login',
-  '([decisions 0045](decisions/0045-role-per-process.md) and [0052](decisions/0052-money-by-functions.md)).',
+  '([decisions 0045](decisions/0045-role-per-process.md) and [0052](decisions/0052-money-by-functions.md)). Neither has `shopwire_maintenance`, which owns the',
+  'functions that erase a closed account, delete what is past its time, and look at the state of the server.',
   '',
   '| Process | Role | Its login goes to |',
   '|---|---|---|',
@@ -47,26 +48,42 @@ const INTRODUCTION = [
   '| dashboard | `shopwire_dashboard` | `SHOPWIRE_DASHBOARD_DATABASE_URL` |',
   '| reports, support | `shopwire_readonly_rights` | your own tools |',
   '| `shopwire-admin migrate` | the owner of the database | `SHOPWIRE_DATABASE_OWNER_URL` |',
-  '| API and worker in one process (`service/bin/all.ts`), and installations before these roles | `shopwire_app`: API, worker and operator together | `SHOPWIRE_DATABASE_URL` |',
+  '| API and worker in one process (`service/bin/all.ts`) | `shopwire_app`: API, worker and operator together | `SHOPWIRE_DATABASE_URL` |',
   '',
   'The [systemd units](self-hosting/install.md#systemd) and the [chart](self-hosting/kubernetes.md) give each process its own. The compose file runs API, worker and',
-  'dashboard as one process, and `./shopwire admin` with the login of operators. After `shopwire-admin migrate`, as a superuser:',
+  'dashboard as one process, and `./shopwire admin` with the login of operators.',
+  '',
+  '## Making the roles',
+  '',
+  'Once on a new server, as a superuser, before the first `shopwire-admin migrate`. The compose file does it by itself. `migrate` gives the roles their rights and needs',
+  'no right to make roles itself; it stops with the name of a role that is missing.',
   '',
   '```sql',
+  '-- These have rights, and nobody signs in as them.',
+  'create role shopwire_app nologin;',
+  'create role shopwire_api_rights nologin;',
+  'create role shopwire_worker_rights nologin;',
+  'create role shopwire_operator_rights nologin;',
+  'create role shopwire_readonly_rights nologin;',
+  'create role shopwire_dashboard nologin;',
+  '-- Own functions that act with their rights. Whoever migrates has to be a member to replace them.',
+  'create role shopwire_functions nologin;',
+  'create role shopwire_maintenance nologin;',
+  "create role shopwire_owner login password '…' in role shopwire_functions, shopwire_maintenance;",
+  '-- Lets migrations and workers name the session that holds them up; without it only their own are seen.',
+  'grant pg_read_all_stats to shopwire_owner, shopwire_maintenance;',
+  '-- One for each process.',
+  "create role shopwire_api login password '…' in role shopwire_api_rights;",
   "create role shopwire_worker login password '…' in role shopwire_worker_rights;",
   "create role shopwire_operator login password '…' in role shopwire_operator_rights;",
+  "create role shopwire_web login password '…' in role shopwire_dashboard;",
   "create role shopwire_readonly login password '…' in role shopwire_readonly_rights;",
   '```',
   '',
-  'Give the workers and the operators their URLs and restart the workers. When nothing but the API signs in as `shopwire_api` any more, take the rights of',
-  'the others from it. Running API processes go on; PostgreSQL applies it to their next statement:',
-  '',
   '```sql',
-  'grant shopwire_api_rights to shopwire_api;',
-  'revoke shopwire_app from shopwire_api;',
+  'create database shopwire owner shopwire_owner;',
+  'revoke all on database shopwire from public;',
   '```',
-  '',
-  'To go back to a release without these roles: `grant shopwire_app to shopwire_api, shopwire_worker, shopwire_operator;`.',
   '',
   'Every cell below is tried by a test, with a login of that role: what is listed works, everything else is refused. Row-level security narrows some of',
   'them further: the dashboard sees the account of the person who is signed in; the API adds events of the type `test` and jobs of the queue `deliver` only;',
@@ -75,7 +92,7 @@ const INTRODUCTION = [
 ]
 
 function readRights(role: string): { tables: Map<string, string>; functions: string[] } {
-  const lines = readFileSync(`service/rights/${role}.txt`, 'utf8').split('\n')
+  const lines = readFileSync(`service/schema/rights/${role}.txt`, 'utf8').split('\n')
   const called = lines.find((line) => line.startsWith('call: '))
   return {
     functions: called?.slice('call: '.length).split(', ') ?? [],

@@ -15,15 +15,20 @@ create role shopwire_api_rights nologin;
 create role shopwire_worker_rights nologin;
 create role shopwire_operator_rights nologin;
 create role shopwire_readonly_rights nologin;
-create role shopwire_owner login createrole password :'owner';
+-- Own the functions that act with their rights. Nobody signs in as either.
+create role shopwire_functions nologin;
+create role shopwire_maintenance nologin;
+create role shopwire_owner login password :'owner';
 -- API and worker in one process; each of them alone; the operator's command; the dashboard.
 create role shopwire_all login password :'all' in role shopwire_app;
 create role shopwire_api login password :'api' in role shopwire_api_rights;
 create role shopwire_worker login password :'worker' in role shopwire_worker_rights;
 create role shopwire_operator login password :'operator' in role shopwire_operator_rights;
 create role shopwire_web login password :'dashboard' in role shopwire_dashboard;
+-- Lets whoever migrates replace those functions.
+grant shopwire_functions, shopwire_maintenance to shopwire_owner;
 -- Lets migrations and workers name the session that holds them up.
-grant pg_read_all_stats to shopwire_owner;
+grant pg_read_all_stats to shopwire_owner, shopwire_maintenance;
 create database shopwire owner shopwire_owner;
 revoke all on database shopwire from public;
 grant connect on database shopwire

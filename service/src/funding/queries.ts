@@ -110,7 +110,7 @@ export const selectTopUpOfTransfer = (db: Queryable, account_id: string, transfe
        and credited_transfer_id = ${transfer_id}`)
 
 export interface Decision {
-  /** Only functions of the database credit: service/functions/funding. */
+  /** Only functions of the database credit: functions/funding. */
   readonly state: Exclude<TopUpState, 'credited'>
   readonly decided_at: Date
   readonly provider_payment?: string | null

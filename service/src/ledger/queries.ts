@@ -46,7 +46,7 @@ export interface Booked {
   readonly balance_after_cents: number
 }
 
-/** Money moves only in functions of the database that check what justifies it: service/functions/ledger. */
+/** Money moves only in functions of the database that check what justifies it: functions/ledger. */
 export const callRefundOrder = (
   tx: Queryable,
   refund: Pick<Transfer, 'account_id' | 'id' | 'created_at'> & { readonly order_id: string },

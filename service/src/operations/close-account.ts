@@ -116,7 +116,7 @@ const selectObstacles = (tx: Tx, account_id: string) =>
            (select count(*) from orders o where o.account_id = a.id and o.status = 'paid') as orders,
            (select coalesce(sum(r.owed_cents), 0)::bigint from top_up_reversals r where r.account_id = a.id) as owed_cents,
            (select count(*) from top_ups t where t.account_id = a.id and t.state in ('pending', 'review')) as top_ups,
-           (select count(*) from supplier_requests s where s.account_id = a.id and s.state = 'asked') as requests,
+           (select count(*) from supplier_requests s where s.account_id = a.id and s.ended_at is null) as requests,
            (select count(*) from api_keys k where k.account_id = a.id and k.revoked_at is null) as keys
       from accounts a
      where a.id = ${account_id}`)

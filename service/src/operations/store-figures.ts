@@ -206,7 +206,7 @@ const readFigures = (db: Queryable) =>
                                from suppliers u
                                left join (select supplier, count(*) as unsettled, min(first_at) as oldest_at
                                             from supplier_requests
-                                           where state = 'asked'
+                                           where ended_at is null
                                            group by supplier) r on r.supplier = u.name) s), '[]') as suppliers,
            coalesce((select n_live_tup from pg_stat_user_tables where relid = 'spent_nonces'::regclass), 0) as nonces,
            pg_relation_size('spent_nonces') as nonces_bytes,

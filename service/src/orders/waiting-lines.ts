@@ -136,28 +136,3 @@ export const selectOverlooked = (db: Queryable) =>
      where s.source <> 'hand'
        and s.pool_left > 0
        and not exists (select from restocked_items r where r.item_id = w.item_id)`)
-
-/**
- * Makes orders due that are parked and not registered as waiting: a worker of an earlier release parked them. Returns how many there
- * were.
- */
-export const wakeUnregistered = (db: Queryable, limit: number) =>
-  db.run(sql`
-    with unregistered as materialized (
-      select j.ctid
-        from jobs j
-       where j.queue = ${FULFIL_QUEUE}
-         and not j.is_failing
-         and not j.is_backlog
-         and j.run_at = 'infinity'
-         and j.dead_at is null
-         and not exists (select from waiting_lines w where w.account_id = j.account_id and w.order_id = j.subject)
-       limit ${limit}
-         for update of j skip locked
-    )
-    update jobs j
-       set run_at = clock_timestamp(),
-           is_woken = true,
-           is_backlog = true
-      from unregistered u
-     where j.ctid = u.ctid`)

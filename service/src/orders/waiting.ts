@@ -23,23 +23,6 @@ export const listWaiting = (db: Queryable, limit: number) =>
      order by o.created_at, o.account_id, o.id
      limit ${limit}`)
 
-/**
- * Recreates the jobs of orders for which a supplier may still deliver links: a worker of an earlier release deletes the job when
- * the order ends. Returns how many there were.
- */
-export const restoreOwedJobs = (db: Queryable) =>
-  db.run(sql`
-    insert into jobs (account_id, queue, subject, run_at, created_at)
-    select distinct r.account_id, ${FULFIL_QUEUE}, r.order_id, clock_timestamp(), clock_timestamp()
-      from supplier_requests r
-     where r.state = 'asked'
-       and not exists (select from jobs j
-                        where j.account_id = r.account_id
-                          and j.queue = ${FULFIL_QUEUE}
-                          and j.subject = r.order_id)
-     order by r.account_id, r.order_id
-        on conflict do nothing`)
-
 /** Makes the order's job due now. */
 export const retryOrder = (db: Queryable, account_id: string, order_id: string) =>
   wakeJob(db, account_id, FULFIL_QUEUE, order_id)

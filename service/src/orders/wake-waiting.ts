@@ -6,12 +6,11 @@ import {
   type Restocked,
   unmarkRestocked,
 } from '../supply/restocked.ts'
-import { readBacklogLane, selectOverlooked, wakeUnregistered, wakeWaiting } from './waiting-lines.ts'
+import { readBacklogLane, selectOverlooked, wakeWaiting } from './waiting-lines.ts'
 
 const CHUNK = 100
 /** Items in one round. */
 const ITEMS_MAX = 8
-const UNREGISTERED_CHUNK = 1_000
 
 /**
  * One round: of each restocked item, wakes a chunk of the orders that its links serve, so that a small item does not wait for a large one.
@@ -54,6 +53,3 @@ export async function markOverlooked(db: Db): Promise<number> {
   if (items.length > 0) await db.transaction((tx) => markRestocked(tx, items))
   return items.length
 }
-
-/** Wakes orders that a worker of the release before has parked; it did not register what they wait for. */
-export const wakeOrdersParkedBefore = (db: Db) => wakeUnregistered(db, UNREGISTERED_CHUNK)

@@ -575,7 +575,7 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
     }),
     replicationLag: readings(WORKER, {
       name: 'shopwire_replication_lag_seconds',
-      help: 'How far a standby of PostgreSQL is behind; no series when the owner of the database lacks pg_read_all_stats.',
+      help: 'How far a standby of PostgreSQL is behind; no series when shopwire_maintenance lacks pg_read_all_stats.',
       action:
         'What it lacks is lost if it is promoted now. Look at its log, at its disk, and whether replay is paused there.',
       labels: { standby: 'as observed' },

@@ -3,13 +3,7 @@ import pg from 'pg'
 import { runConcurrently } from './build-index.ts'
 import { connectClient } from './database-url.ts'
 import { type BlockerWatch, describeBlockers, findHolders, watchBlockers } from './lock-blockers.ts'
-import {
-  type Migration,
-  neededVersion,
-  readSchema,
-  type SchemaFolders,
-  type SqlFunction,
-} from './schema-files.ts'
+import { type Migration, neededVersion, readSchema, type Schema, type SqlFunction } from './schema-files.ts'
 import { checkRecorded, outdatedFunctions, readRecorded } from './schema-version.ts'
 
 export interface MigrationReport {
@@ -40,11 +34,11 @@ const OTHER_MIGRATION_POLL_MS = 200
  */
 export async function migrate(
   ownerUrl: string,
-  folders: SchemaFolders,
+  folder: URL,
   report: (line: string) => void = () => {},
   { patienceMs = PATIENCE_MS } = {},
 ): Promise<MigrationReport> {
-  const schema = await readSchema(folders)
+  const schema = await readSchema(folder)
   const client = new pg.Client({ connectionString: ownerUrl, application_name: 'shopwire-migrate' })
   // A session that the server ends fails the next query; without a listener it would end the process without a word.
   client.on('error', () => {})
@@ -55,6 +49,7 @@ export async function migrate(
   const watch = await watchBlockers(ownerUrl, pid)
   const run: Run = { client, url: ownerUrl, pid, watch, patienceMs, report }
   try {
+    await checkRoles(client, schema)
     await waitForOthers(client)
     await client.query(CREATE_RECORDS)
     const recorded = await readRecorded(async (text) => (await client.query(text)).rows)
@@ -71,13 +66,14 @@ export async function migrate(
       (path) => !schema.functions.some((one) => one.path === path),
     )
     const needed = neededVersion(schema.migrations)
-    if (version >= needed) await applyFunctions(run, outdated, gone)
+    const replace = () => applyFunctions(run, schema.owners, outdated, gone)
+    if (version >= needed) await replace()
     const applied: string[] = []
     for (const file of schema.migrations.slice(version)) {
       report(`applying ${file.name}`)
       await applyMigration(run, file)
       applied.push(file.name)
-      if (file.number === needed) await applyFunctions(run, outdated, gone)
+      if (file.number === needed) await replace()
     }
     return { applied, version: schema.migrations.length }
   } finally {
@@ -142,8 +138,32 @@ async function applyMigration(run: Run, file: Migration) {
   await client.query(record)
 }
 
-/** Together: they call one another. */
-async function applyFunctions(run: Run, outdated: readonly SqlFunction[], gone: readonly string[]) {
+/** Roles belong to the whole server and are made once, by a superuser: the owner of a database needs no right to make any. */
+async function checkRoles(client: pg.Client, { roles, owners }: Schema) {
+  const { rows } = await client.query<{ missing: string[]; foreign: string[]; me: string }>(
+    `select array(select r from unnest($1::text[]) r where to_regrole(r) is null) as missing,
+            array(select r.rolname::text from pg_roles r where r.rolname = any ($2) and not pg_has_role(r.oid, 'usage')) as foreign,
+            current_user::text as me`,
+    [roles, owners],
+  )
+  const { missing = [], foreign = [], me = '' } = rows[0] ?? {}
+  const problem =
+    missing.length > 0
+      ? `The server lacks the roles ${missing.join(', ')}.`
+      : foreign.length > 0 && `The role ${me} is not a member of ${foreign.join(', ')}, which own functions.`
+  if (problem)
+    throw new Error(
+      `${problem} Nothing was changed. Run the statements of docs/database-roles.md, "Making the roles", as a superuser, then migrate again.`,
+    )
+}
+
+/** Together: they call one another. Whoever is to own a function has to be allowed to make one, for this moment only. */
+async function applyFunctions(
+  run: Run,
+  owners: readonly string[],
+  outdated: readonly SqlFunction[],
+  gone: readonly string[],
+) {
   if (outdated.length + gone.length === 0) return
   const { client, report } = run
   if (outdated.length > 0) report(`replacing functions: ${outdated.map(({ path }) => path).join(', ')}`)
@@ -151,7 +171,9 @@ async function applyFunctions(run: Run, outdated: readonly SqlFunction[], gone: 
     `insert into schema_functions (path, checksum) values (${literals(client, path, checksum)}) ` +
     'on conflict (path) do update set checksum = excluded.checksum, applied_at = now()'
   const statements = [
+    `grant create on schema public to ${owners.join(', ')}`,
     ...outdated.flatMap((one) => [one.text, record(one)]),
+    `revoke create on schema public from ${owners.join(', ')}`,
     ...gone.map((path) => `delete from schema_functions where path = ${literals(client, path)}`),
   ]
   await applyPatiently(run, 'The step that replaces functions', statements.join('\n;'))

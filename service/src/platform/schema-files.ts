@@ -1,11 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
-
-/** Where a program's schema is: tables in `migrations`, each function in a file of its own below `functions`. */
-export interface SchemaFolders {
-  readonly migrations: URL
-  readonly functions: URL
-}
+import { basename } from 'node:path'
+import { parseRights, rightsSql } from './rights.ts'
 
 export interface Migration {
   readonly number: number
@@ -20,8 +16,9 @@ export interface Migration {
   readonly isTransactional: boolean
 }
 
+/** What is applied again when it changed: a function, or the rights of all roles. */
 export interface SqlFunction {
-  /** Below the folder of functions, such as orders/place_orders.sql. */
+  /** Below the folder of functions, such as orders/place_orders.sql; or `rights`. */
   readonly path: string
   readonly checksum: string
   readonly text: string
@@ -29,15 +26,33 @@ export interface SqlFunction {
 
 export interface Schema {
   readonly migrations: readonly Migration[]
+  /** The rights come last: they are about all tables and functions. */
   readonly functions: readonly SqlFunction[]
+  /** Roles that have to be there before a migration. */
+  readonly roles: readonly string[]
+  /** Those of them that own functions, so whoever migrates has to be a member of them. */
+  readonly owners: readonly string[]
 }
 
 const MIGRATION_NAME = /^(\d{4})_([a-z0-9_]+)\.sql$/
 const FUNCTION_PATH = /^[a-z_]+\/[a-z0-9_]+\.sql$/
 const HEADER = /^-- (migrate|compatible-with|needed): (.+)$/gm
 
-export async function readSchema({ migrations, functions }: SchemaFolders): Promise<Schema> {
-  return { migrations: await readMigrations(migrations), functions: await readFunctions(functions) }
+/** A program's schema: numbered files in `tables/`, each function in a file of its own below `functions/`, a file for each role in `rights/`. */
+export async function readSchema(folder: URL): Promise<Schema> {
+  const functions = await readFunctions(new URL('functions/', folder))
+  const rights = await readRights(new URL('rights/', folder))
+  const text = rightsSql(rights)
+  return {
+    migrations: await readMigrations(new URL('tables/', folder)),
+    functions: [...functions, { path: 'rights', checksum: checksumOf(text), text }],
+    roles: rights.map(({ role }) => role),
+    owners: [
+      ...new Set(
+        functions.flatMap((one) => /^alter function \w+ owner to (\w+);$/m.exec(one.text)?.[1] ?? []),
+      ),
+    ],
+  }
 }
 
 /** The newest version that programs of this release cannot do without; functions are applied as soon as it is reached. */
@@ -72,8 +87,17 @@ async function readFunctions(folder: URL): Promise<SqlFunction[]> {
           throw new Error(`Function file ${path} is not where it belongs: expected <module>/<function>.sql.`)
         }
         const text = await readFile(new URL(path, folder), 'utf8')
-        return { path, checksum: checksumOf(text), text }
+        // PostgreSQL lets everybody call a new function. Without arguments, this also fails if the name is not unique.
+        const revoke = `revoke execute on function ${basename(path, '.sql')} from public`
+        return { path, checksum: checksumOf(text), text: `${text}\n;${revoke}` }
       }),
+  )
+}
+
+async function readRights(folder: URL) {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.txt')).sort()
+  return Promise.all(
+    names.map(async (name) => parseRights(name, await readFile(new URL(name, folder), 'utf8'))),
   )
 }
 

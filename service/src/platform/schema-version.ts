@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { connectClient } from './database-url.ts'
-import { type Migration, neededVersion, readSchema, type Schema, type SchemaFolders } from './schema-files.ts'
+import { type Migration, neededVersion, readSchema, type Schema } from './schema-files.ts'
 
 /** What the migration runner has recorded: applied migrations in their order, and the functions in force. */
 export interface Recorded {
@@ -25,7 +25,6 @@ class SchemaError extends Error {
 type Query = (text: string) => Promise<RecordedFile[]>
 
 const UNDEFINED_TABLE = '42P01'
-const UNDEFINED_COLUMN = '42703'
 const READ_RECORDED = `
   select number, name, checksum, compatible_with from schema_migrations
   union all
@@ -33,11 +32,11 @@ const READ_RECORDED = `
   order by 1, 2`
 
 /** Whether the database at this URL fits, for a command that has no connection yet. */
-export async function schemaMismatchAt(url: string, folders: SchemaFolders): Promise<string | undefined> {
+export async function schemaMismatchAt(url: string, folder: URL): Promise<string | undefined> {
   const client = new pg.Client({ connectionString: url, application_name: 'shopwire-migrate' })
   await connectClient(client)
   try {
-    return await schemaMismatch(async (text) => (await client.query<RecordedFile>(text)).rows, folders)
+    return await schemaMismatch(async (text) => (await client.query<RecordedFile>(text)).rows, folder)
   } finally {
     await client.end()
   }
@@ -47,8 +46,8 @@ export async function schemaMismatchAt(url: string, folders: SchemaFolders): Pro
  * What every program asks when it starts: can it work on this database? It can when the database has all the program needs, and when
  * every later migration has declared that programs of this version still work. Returns why not, or nothing.
  */
-export async function schemaMismatch(query: Query, folders: SchemaFolders): Promise<string | undefined> {
-  const schema = await readSchema(folders)
+export async function schemaMismatch(query: Query, folder: URL): Promise<string | undefined> {
+  const schema = await readSchema(folder)
   try {
     const recorded = await readRecorded(query)
     checkRecorded(schema.migrations, recorded)
@@ -70,7 +69,7 @@ function missingFrom(recorded: Recorded, schema: Schema): string | undefined {
   const [outdated] = outdatedFunctions(schema, recorded)
   if (outdated === undefined) return undefined
   return (
-    `The database is at version ${version}, but its function ${outdated.path} is not the one of this program: ` +
+    `The database is at version ${version}, but its ${outdated.path === 'rights' ? 'rights are not those' : `function ${outdated.path} is not the one`} of this program: ` +
     'a migration did not come to its end. Run "shopwire-admin migrate" of this release.'
   )
 }
@@ -78,13 +77,6 @@ function missingFrom(recorded: Recorded, schema: Schema): string | undefined {
 export async function readRecorded(query: Query): Promise<Recorded> {
   const rows = await query(READ_RECORDED).catch((error: { code?: string }) => {
     if (error.code === UNDEFINED_TABLE) return []
-    if (error.code === UNDEFINED_COLUMN) {
-      throw new SchemaError(
-        'This database was made by a build from before the first release, whose migrations no longer exist. ' +
-          'It cannot be migrated: make a new database.',
-        { cause: error },
-      )
-    }
     throw error
   })
   return {

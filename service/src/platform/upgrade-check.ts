@@ -3,7 +3,7 @@ import { connectClient } from './database-url.ts'
 import { describeBlockers, findHolders } from './lock-blockers.ts'
 import { MIGRATION_LOCK_ID } from './migrate.ts'
 import { describeOpen, findOpenTransactions, type OpenTransaction } from './open-transactions.ts'
-import { readSchema, type Schema, type SchemaFolders } from './schema-files.ts'
+import { readSchema, type Schema } from './schema-files.ts'
 import { outdatedFunctions, readRecorded, whyRefused } from './schema-version.ts'
 import {
   diskFor,
@@ -61,10 +61,10 @@ const ARCHIVE_S_MAX = 3_600
 
 export async function checkUpgrade(
   url: string,
-  folders: SchemaFolders,
+  folder: URL,
   options: UpgradeCheckOptions,
 ): Promise<UpgradeCheck> {
-  const schema = await readSchema(folders)
+  const schema = await readSchema(folder)
   const client = new pg.Client({ connectionString: url, application_name: 'shopwire-upgrade-check' })
   // A session that the server ends fails the next query; without a listener it would end the process without a word.
   client.on('error', () => {})

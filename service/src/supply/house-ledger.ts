@@ -36,11 +36,11 @@ export const selectBalances = (db: Queryable, name: string | null) =>
                   where supplier = coalesce(${name}, supplier)
                   group by supplier) t on t.supplier = s.name
       left join (select supplier,
-                        count(*) filter (where state = 'asked') as open_requests,
-                        sum(unit_cost_cents * qty) filter (where state = 'asked') as open_cents,
+                        count(*) filter (where ended_at is null) as open_requests,
+                        sum(unit_cost_cents * qty) filter (where ended_at is null) as open_cents,
                         count(*) filter (where stage = 'written_off') as written_off,
                         sum(unit_cost_cents * qty) filter (where stage = 'written_off') as written_off_cents,
-                        count(*) filter (where state = 'given' and cost_cents is null) as without_cost
+                        count(*) filter (where stage in ('fulfilled', 'collected') and cost_cents is null) as without_cost
                    from supplier_requests
                   where supplier = coalesce(${name}, supplier)
                   group by supplier) r on r.supplier = s.name

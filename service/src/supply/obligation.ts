@@ -29,7 +29,7 @@ export interface RequestName {
   readonly order_id: string
   readonly line: number
   readonly supplier: string
-  /** From 1 for each line, over all suppliers. Requests of earlier releases counted for each supplier. */
+  /** From 1 for each line, over all suppliers. */
   readonly round: number
 }
 

@@ -1,10 +1,7 @@
 import { type Queryable, sql, type Tx } from '../platform/db.ts'
 import type { RequestName, Stage } from './obligation.ts'
 
-/**
- * Requests to suppliers. `state = 'asked'` means that a request is open: requested, accepted or unknown. It is what workers of the
- * release before read, and what the index of open requests is about.
- */
+/** A request to a supplier. It is open, which is requested, accepted or unknown, as long as it has no end. */
 export interface SupplierRequest extends RequestName {
   readonly sku: string
   readonly qty: number
@@ -39,7 +36,7 @@ export const takeOverRequests = (tx: Tx, account_id: string, order_id: string, f
       from order_lines l
      where r.account_id = ${account_id}
        and r.order_id = ${order_id}
-       and (r.state = 'asked' or r.stage = 'written_off')
+       and (r.ended_at is null or r.stage = 'written_off')
        and l.account_id = r.account_id
        and l.order_id = r.order_id
        and l.n = r.line
@@ -51,7 +48,7 @@ export const selectIsOwed = (tx: Tx, account_id: string, order_id: string) =>
     select exists (select from supplier_requests
                     where account_id = ${account_id}
                       and order_id = ${order_id}
-                      and state = 'asked') as is_owed`)
+                      and ended_at is null) as is_owed`)
 
 /** The reason recorded for a request that an operator ended. */
 export const GIVEN_UP = 'given_up'
@@ -66,7 +63,7 @@ export const writeOffRequests = (tx: Tx, account_id: string, order_id: string, l
      where account_id = ${account_id}
        and order_id = ${order_id}
        and line = ${line}
-       and state = 'asked'
+       and ended_at is null
     returning account_id, order_id, line, supplier, round, qty, unit_cost_cents`)
 
 /** Locks the order if it is paid: the transaction that ends it sees a request made now, or the request is not made. */
@@ -86,7 +83,7 @@ export const selectRequestsOfLine = (
 ) =>
   db.many<SupplierRequest & { readonly is_open: boolean }>(sql`
     select account_id, order_id, line, supplier, round, sku, qty, stage, unit_cost_cents, attempts, failures, error, first_at, last_at,
-           state = 'asked' as is_open
+           ended_at is null as is_open
       from supplier_requests
      where account_id = ${account_id}
        and order_id = ${order_id}
@@ -148,7 +145,7 @@ export const recordAskingAgain = (db: Queryable, ask: FencedRequest, at: Date) =
        and line = ${ask.line}
        and supplier = ${ask.supplier}
        and round = ${ask.round}
-       and state = 'asked'
+       and ended_at is null
        and fencing_token = ${ask.fencing_token}
     returning order_id, line, round, sku, qty, attempts`)
 
@@ -195,7 +192,7 @@ export const recordFailure = (
 ) =>
   db.run(sql`
     update supplier_requests
-       set error = case when state = 'asked' then ${error} else error end,
+       set error = case when ended_at is null then ${error} else error end,
            failures = failures + ${stage === 'unknown' ? 1 : 0},
            stage = case
              when stage = 'requested' or (stage = 'unknown' and ${stage} = 'accepted') then ${stage}
@@ -226,7 +223,7 @@ export const recordRefusal = async (
          and line = ${ask.line}
          and supplier = ${ask.supplier}
          and round = ${ask.round}
-         and (state = 'asked' or stage = 'written_off')
+         and (ended_at is null or stage = 'written_off')
          and fencing_token = ${ask.fencing_token}
       returning supplier, first_at, unit_cost_cents * qty as cents
     ), given_back as (
@@ -269,14 +266,14 @@ export const recordDelivery = (
        and line = ${ask.line}
        and supplier = ${ask.supplier}
        and round = ${ask.round}
-       and (state = 'asked' or stage = 'written_off')
+       and (ended_at is null or stage = 'written_off')
        and fencing_token = ${ask.fencing_token}`)
 
 export const selectOpenRequests = (db: Queryable, limit: number) =>
   db.many<SupplierRequest>(sql`
     select account_id, order_id, line, supplier, round, sku, qty, stage, unit_cost_cents, attempts, failures, error, first_at, last_at
       from supplier_requests
-     where state = 'asked'
+     where ended_at is null
      order by last_at
      limit ${limit}`)
 
@@ -292,7 +289,7 @@ export const selectOpenOfItem = (db: Queryable, item_id: string) =>
     select r.supplier, count(*) as requests, sum(r.qty)::integer as links
       from supplier_requests r
       join order_lines l on l.account_id = r.account_id and l.order_id = r.order_id and l.n = r.line
-     where r.state = 'asked'
+     where r.ended_at is null
        and l.item_id = ${item_id}
      group by r.supplier
      order by r.supplier`)

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readRules, verifyData } from '../../src/operations/verify.ts'
 import { recordAction } from '../../src/platform/audit.ts'
 import { type Queryable, sql, statement } from '../../src/platform/db.ts'
+import { INVARIANTS } from '../../src/wiring.ts'
 import { runAdminOn } from '../../testing/admin.ts'
 import { buy, delivered, openAccount } from '../../testing/dashboard-shop.ts'
 import { asSuperuser } from '../../testing/database.ts'
@@ -12,7 +13,6 @@ import { openShop, type Shop } from '../../testing/shop.ts'
 import { startWorker } from '../../testing/worker.ts'
 
 const [ring, manual] = ['10000000000000001', '10000000000000003'] as const
-const INVARIANTS = new URL('../../invariants/', import.meta.url)
 /** What the people of these tests are called, and where they come from. */
 const PERSONAL = /zelda|7a656c6461|The owner|The developer|203\.0\.113\./i
 const LEDGER = [
@@ -82,8 +82,8 @@ test('an account with money, orders, a debt or open requests is not closed, and 
     insert into top_up_reversals (account_id, id, top_up_id, kind, provider_reference, amount_cents, taken_cents, owed_cents, created_at)
     values (${account_id}, 'rev_1', 'top_1', 'dispute', 'dp_1', 700, 0, 700, now())`)
   await shop.db.run(sql`
-    insert into supplier_requests (account_id, order_id, line, supplier, sku, qty, state, attempts, first_at, last_at)
-    values (${account_id}, ${order.id}, 1, 'acme', 'x', 1, 'asked', 1, now(), now())`)
+    insert into supplier_requests (account_id, order_id, line, supplier, sku, qty, attempts, first_at, last_at)
+    values (${account_id}, ${order.id}, 1, 'acme', 'x', 1, 1, now(), now())`)
   const { code, err } = await admin('accounts', 'close', account_id, '--reason', 'asked for it')
   expect(code).not.toBe(0)
   expect(err).toMatch(/cannot be closed yet, and nothing was changed/)

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createFulfilment } from '../../src/orders/fulfil.ts'
 import { FULFIL_QUEUE } from '../../src/orders/fulfil-queue.ts'
 import { readBacklogLane } from '../../src/orders/waiting-lines.ts'
-import { markOverlooked, wakeOrdersParkedBefore, wakeRestocked } from '../../src/orders/wake-waiting.ts'
+import { markOverlooked, wakeRestocked } from '../../src/orders/wake-waiting.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { sql } from '../../src/platform/db.ts'
 import type { Job } from '../../src/platform/jobs.ts'
@@ -192,15 +192,4 @@ test('links that a woken order no longer needs go to the next one', async () => 
   expect(await due()).toEqual([second])
   await workAll()
   expect(await markOverlooked(shop.db)).toBe(0)
-})
-
-test('orders that were parked without being registered are found', async () => {
-  const item = await emptyItem()
-  const [id] = (await buyMany(item, 1)) as [string]
-  await shop.database.asOwner('delete from waiting_lines')
-  expect(await wakeOrdersParkedBefore(shop.db)).toBe(1)
-  expect(await due()).toEqual([id])
-  await workAll()
-  expect(await waiting()).toBe(1)
-  expect(await wakeOrdersParkedBefore(shop.db)).toBe(0)
 })

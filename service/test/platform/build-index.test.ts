@@ -6,13 +6,12 @@ import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { readStatement } from '../../src/platform/build-index.ts'
 import { migrate } from '../../src/platform/migrate.ts'
-import type { SchemaFolders } from '../../src/platform/schema-files.ts'
 import { schemaMismatch } from '../../src/platform/schema-version.ts'
 import { SCHEMA } from '../../src/wiring.ts'
 import { asSuperuser, openTestDatabase, type TestDatabase } from '../../testing/database.ts'
 
 let database: TestDatabase
-let schema: SchemaFolders
+let schema: URL
 let path: string
 /** Of the baseline. */
 let version: number
@@ -25,7 +24,7 @@ const INDEX = 'create index concurrently orders_key on orders (key_id);'
 async function addIndexNext(statement = INDEX, header = '') {
   const name = `${String(version + 1).padStart(4, '0')}_index.sql`
   await writeFile(
-    new URL(name, schema.migrations),
+    new URL(`tables/${name}`, schema),
     `-- migrate: no-transaction\n-- compatible-with: ${version}\n${header}-- Why.\n${statement}\n`,
   )
   return name
@@ -47,8 +46,8 @@ describe('on a database of the baseline', () => {
   beforeEach(async () => {
     database = await openTestDatabase()
     path = await mkdtemp(join(tmpdir(), 'schema-'))
-    schema = { migrations: pathToFileURL(`${path}/`), functions: SCHEMA.functions }
-    await cp(SCHEMA.migrations, path, { recursive: true })
+    schema = pathToFileURL(`${path}/`)
+    await cp(SCHEMA, schema, { recursive: true })
     version = (await query('select number from schema_migrations')).length
   })
   afterEach(async () => {
@@ -129,7 +128,9 @@ describe('on a database of the baseline', () => {
 
   test('a build that fails says so, is not recorded, and is made once the cause is gone', async () => {
     await addIndexNext('create unique index concurrently orders_key on audit_log (actor);')
-    await query(`insert into audit_log select n, now(), 'same', 'x', 'x', '{}' from generate_series(1, 2) n`)
+    await query(
+      `insert into audit_log (id, at, actor, action, target, details) select n, now(), 'same', 'x', 'x', '{}' from generate_series(1, 2) n`,
+    )
     await expect(migrate(database.ownerUrl, schema)).rejects.toThrow(
       /could not create unique index.*Remove the cause and migrate again/,
     )

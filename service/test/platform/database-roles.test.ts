@@ -2,8 +2,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { migrate } from '../../src/platform/migrate.ts'
+import type { Action } from '../../src/platform/rights.ts'
+import { readSchema } from '../../src/platform/schema-files.ts'
+import { SCHEMA } from '../../src/wiring.ts'
 import { asSuperuser, openTestDatabase, type TestDatabase } from '../../testing/database.ts'
-import { type Action, ROLES, type RoleName, readRights } from '../../testing/rights.ts'
+import { ROLES, type RoleName, readRights } from '../../testing/rights.ts'
 
 const REFUSED = '42501'
 
@@ -39,15 +43,11 @@ afterAll(() => database.close())
 
 /** A session with the rights of the role and no others: its own login, where it has one. */
 async function signIn(role: RoleName): Promise<pg.Client> {
-  const url =
-    role === 'functions'
-      ? database.superuserUrl
-      : role === 'dashboard'
-        ? database.dashboardUrl
-        : database.processUrls[role]
-  const client = new pg.Client({ connectionString: url })
+  const hasLogin = role !== 'functions' && role !== 'maintenance'
+  const url = role === 'dashboard' ? database.dashboardUrl : hasLogin && database.processUrls[role]
+  const client = new pg.Client({ connectionString: url || database.superuserUrl })
   await client.connect()
-  if (role === 'functions') await client.query(`set role ${ROLES.functions}`)
+  if (!hasLogin) await client.query(`set role ${readRights(role).role}`)
   return client
 }
 
@@ -60,12 +60,14 @@ async function as<Result>(role: RoleName, work: (client: pg.Client) => Promise<R
   }
 }
 
-/** They touch no row, so each is decided by the rights alone. */
+/** They touch no row, so each is decided by the rights alone; none changes the next. */
 const PROBES: Record<Action, (table: string, column: string) => string> = {
   select: (table, column) => `select "${column}" from ${table} where false`,
   insert: (table, column) => `insert into ${table} ("${column}") select null where false`,
   update: (table, column) => `update ${table} set "${column}" = default where false`,
   delete: (table) => `delete from ${table} where false`,
+  truncate: (table) =>
+    `do $$ begin truncate ${table}; raise sqlstate 'SW001'; exception when sqlstate 'SW001' then null; end $$`,
 }
 
 async function isAllowed(client: pg.Client, statement: string): Promise<boolean> {
@@ -78,8 +80,8 @@ async function isAllowed(client: pg.Client, statement: string): Promise<boolean>
   }
 }
 
-describe('threat 70: a role can do what service/rights says and nothing else', () => {
-  test.each(Object.keys(ROLES) as RoleName[])('%s: every column of every table', async (role) => {
+describe('threat 70: a role can do what service/schema/rights says and nothing else', () => {
+  test.each(ROLES)('%s: every column of every table', async (role) => {
     const rights = readRights(role)
     const tables = new Set(columns.map(({ table }) => table))
     expect([...rights.tables.keys()].filter((table) => !tables.has(table))).toEqual([])
@@ -97,7 +99,7 @@ describe('threat 70: a role can do what service/rights says and nothing else', (
     expect(wrong).toEqual([])
   })
 
-  test.each(Object.keys(ROLES) as RoleName[])('%s: every function', async (role) => {
+  test.each(ROLES)('%s: every function', async (role) => {
     const rights = readRights(role)
     const allowed = await as(role, async (client) => {
       const names: string[] = []
@@ -109,72 +111,123 @@ describe('threat 70: a role can do what service/rights says and nothing else', (
     expect(allowed).toEqual([...rights.functions].sort())
   })
 
-  test.each(Object.keys(ROLES) as RoleName[])('%s: neither tables nor roles are made', async (role) => {
+  test.each(ROLES)('%s: neither tables nor roles are made', async (role) => {
     await as(role, async (client) => {
-      // The owner of functions has to have this right; nobody signs in as it.
-      if (role !== 'functions') expect(await isAllowed(client, 'create table mine (n integer)')).toBe(false)
+      expect(await isAllowed(client, 'create table mine (n integer)')).toBe(false)
       expect(await isAllowed(client, 'create role mine')).toBe(false)
       expect(await isAllowed(client, 'truncate transfers')).toBe(false)
       expect(await isAllowed(client, 'alter table transfers disable trigger all')).toBe(false)
     })
   })
 
-  test('the statements in docs/database-roles.md, run as they are written, give each login its rights and no others', async () => {
+  test('the statements in docs/database-roles.md, run as they are written, make the roles that migrations need and give each login one of them', async () => {
     const page = readFileSync(join(import.meta.dirname, '../../../docs/database-roles.md'), 'utf8')
-    const [make, narrow] = [...page.matchAll(/^```sql\n(.*?)^```$/gms)].map(([, block = '']) => block)
-    const [, goBack] = /To go back [^`]*`(grant [^`]*;)`/.exec(page) ?? []
-    await asSuperuser(async (client) => {
-      const mayWrite = async (login: string) => {
-        const { rows } = await client.query(
-          `select has_table_privilege($1, 'transfers', 'insert') as transfers, has_table_privilege($1, 'orders', 'update') or
-                  has_any_column_privilege($1, 'orders', 'update') as orders`,
-          [login],
-        )
-        return rows[0]
-      }
-      // Roles belong to the whole server, which other tests use too.
+    const [, make = ''] = /^```sql\n(.*?)^```$/ms.exec(page) ?? []
+    const { rows } = await asSuperuser(async (client) => {
+      // Roles belong to the whole server, which has them already.
       await client.query('begin')
-      await client.query(make ?? '')
-      for (const login of ['shopwire_worker', 'shopwire_operator'])
-        expect(await mayWrite(login)).toEqual({ transfers: false, orders: true })
-      expect(await mayWrite('shopwire_readonly')).toEqual({ transfers: false, orders: false })
-      expect(await mayWrite('shopwire_api')).toEqual({ transfers: true, orders: true })
-      await client.query(narrow ?? '')
-      expect(await mayWrite('shopwire_api')).toEqual({ transfers: false, orders: false })
-      await client.query(goBack ?? '')
-      expect(await mayWrite('shopwire_api')).toEqual({ transfers: true, orders: true })
+      await client.query(make.replaceAll('shopwire_', 'documented_'))
+      const found = await client.query(`
+        select replace(r.rolname, 'documented_', '') as role, r.rolcanlogin as login, r.rolsuper or r.rolcreaterole or r.rolcreatedb as wide,
+               array(select g.rolname::text from pg_auth_members m join pg_roles g on g.oid = m.roleid where m.member = r.oid order by 1) as in
+          from pg_roles r
+         where r.rolname like 'documented_%'`)
       await client.query('rollback')
+      return found
     }, database.superuserUrl)
+    const { roles, owners } = await readSchema(SCHEMA)
+    const memberOf = (login: string) =>
+      rows.find(({ role }) => role === login)?.in.map((name: string) => name.replace('documented_', ''))
+    expect(rows.filter(({ login }) => !login).map(({ role }) => `shopwire_${role}`)).toEqual(
+      expect.arrayContaining([...roles]),
+    )
+    expect(rows.filter(({ wide }) => wide)).toEqual([])
+    expect(
+      Object.fromEntries(rows.filter(({ login }) => login).map(({ role }) => [role, memberOf(role)])),
+    ).toEqual({
+      owner: [...owners.map((owner) => owner.replace('shopwire_', '')), 'pg_read_all_stats'].sort(),
+      api: ['api_rights'],
+      worker: ['worker_rights'],
+      operator: ['operator_rights'],
+      web: ['dashboard'],
+      readonly: ['readonly_rights'],
+    })
+  })
+})
+
+describe('functions', () => {
+  /** All of ours: an extension may have added others. */
+  const ours = `
+    select p.proname as name, p.prosecdef as definer, r.rolname as owner, r.rolcanlogin as login,
+           coalesce(p.proconfig @> array['search_path=pg_catalog, public, pg_temp'], false) as fixed
+      from pg_proc p
+      join pg_roles r on r.oid = p.proowner
+     where p.pronamespace = 'public'::regnamespace
+     order by 1`
+  const readFunctions = () =>
+    asSuperuser(async (client) => (await client.query(ours)).rows, database.superuserUrl)
+
+  test('with the rights of their owner belong to a role that nobody can sign in as', async () => {
+    const definers = (await readFunctions()).filter(({ definer }) => definer)
+    expect(definers.length).toBeGreaterThan(20)
+    expect(definers.filter(({ login }) => login)).toEqual([])
+    const owners = [readRights('functions').role, readRights('maintenance').role]
+    expect(definers.filter(({ owner }) => !owners.includes(owner))).toEqual([])
   })
 
-  test('nobody can sign in as the owner of the functions that move money, and they fix their search_path', async () => {
-    const { rows } = await asSuperuser(
-      (client) =>
-        client.query(`
-          select p.proname, r.rolname, r.rolcanlogin, p.proconfig
-            from pg_proc p
-            join pg_roles r on r.oid = p.proowner
-           where p.proname = 'place_orders'
-              or p.prosecdef and p.prosrc ~ '(move_balance|fund_account|book_top_up|into supplier_transfers)'
-           order by 1`),
-      database.superuserUrl,
-    )
-    expect(rows.map(({ proname }) => proname)).toEqual([
-      'adjust_account',
-      'book_supplier_cost',
-      'collect_owed',
-      'confirm_top_up',
-      'credit_paid_top_up',
-      'fund_account',
-      'pay_supplier',
-      'place_orders',
-      'refund_order',
-      'return_dispute',
-      'take_back_top_up',
-    ])
-    for (const row of rows) {
-      expect(row).toMatchObject({ rolname: ROLES.functions, rolcanlogin: false })
-      expect(row.proconfig).toContain('search_path=pg_catalog, public, pg_temp')
-    }
+  test('fix their search_path, except one that is put into the statement that calls it and names the schema of its table', async () => {
+    const open = (await readFunctions()).filter(({ fixed }) => !fixed).map(({ name }) => name)
+    expect(open).toEqual(['price_cart'])
+    const text = readFileSync(new URL('functions/catalogue/price_cart.sql', SCHEMA), 'utf8')
+    expect(text.match(/\b(from|join) (?!lateral|unnest|public\.)\w+/g)).toBeNull()
   })
+
+  test('threat 70: temporary tables of the same name, made with the login of the worker, change nothing', async () => {
+    await as('worker', async (client) => {
+      const answers = async () =>
+        (
+          await client.query(
+            `select database_is_confirmed() as confirmed, store_is_open() as open, database_start() as start`,
+          )
+        ).rows[0]
+      const before = await answers()
+      expect(before).toMatchObject({ confirmed: true, open: true })
+      await client.query(`
+        create temporary table database_identity as select i.* from public.database_identity i where false;
+        create temporary table store_state as select s.* from public.store_state s where false;
+        create temporary table store_windows as select w.* from public.store_windows w where false`)
+      expect((await client.query('select count(*)::integer as rows from database_identity')).rows).toEqual([
+        { rows: 0 },
+      ])
+      expect(await answers()).toEqual(before)
+    })
+  })
+
+  test('a store marked as behind stays closed to the worker, whatever temporary table it makes', async () => {
+    await database.asOwner('update database_identity set behind_since = now()')
+    await as('worker', async (client) => {
+      await client.query(`
+        create temporary table database_identity as select i.* from public.database_identity i;
+        update database_identity set behind_since = null`)
+      const { rows } = await client.query('select database_is_confirmed() as confirmed')
+      expect(rows).toEqual([{ confirmed: false }])
+    })
+    await database.asOwner('update database_identity set behind_since = null')
+  })
+})
+
+test('after migrating nobody but the owner can make temporary tables or schemas in the database', async () => {
+  const empty = await openTestDatabase({ isEmpty: true })
+  await migrate(empty.ownerUrl, SCHEMA)
+  const { rows } = await asSuperuser(
+    (client) =>
+      client.query(`
+        select r.rolname as role
+          from pg_roles r
+         where r.rolname like 'shopwire%'
+           and (has_database_privilege(r.oid, current_database(), 'temporary') or has_database_privilege(r.oid, current_database(), 'create'))`),
+    empty.superuserUrl,
+  )
+  await empty.close()
+  expect(rows).toEqual([{ role: 'shopwire_owner' }])
 })

@@ -8,13 +8,12 @@ import { findPostgres } from '@shopwire/engines'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { migrate } from '../../src/platform/migrate.ts'
-import type { SchemaFolders } from '../../src/platform/schema-files.ts'
 import { schemaMismatch } from '../../src/platform/schema-version.ts'
 import { SCHEMA } from '../../src/wiring.ts'
 import { asSuperuser, openTestDatabase, type TestDatabase } from '../../testing/database.ts'
 
 let database: TestDatabase
-let schema: SchemaFolders
+let schema: URL
 let path: string
 beforeEach(async () => {
   database = await openTestDatabase()
@@ -33,17 +32,16 @@ async function useEmptyDatabase() {
 }
 
 /** The schema of today in a folder of its own, to be made into another release. */
-async function copySchema(name: string): Promise<SchemaFolders> {
-  const folder = (part: string) => pathToFileURL(`${join(path, name, part)}/`)
-  await cp(SCHEMA.migrations, folder('migrations'), { recursive: true })
-  await cp(SCHEMA.functions, folder('functions'), { recursive: true })
-  return { migrations: folder('migrations'), functions: folder('functions') }
+async function copySchema(name: string): Promise<URL> {
+  const folder = pathToFileURL(`${join(path, name)}/`)
+  await cp(SCHEMA, folder, { recursive: true })
+  return folder
 }
 
 /** Writes the next migration of this release; returns its name. */
-async function addMigration(to: SchemaFolders, number: number, what: string, text: string): Promise<string> {
+async function addMigration(to: URL, number: number, what: string, text: string): Promise<string> {
   const name = `${String(number).padStart(4, '0')}_${what}.sql`
-  await writeFile(new URL(name, to.migrations), text)
+  await writeFile(new URL(`tables/${name}`, to), text)
   return name
 }
 
@@ -76,7 +74,7 @@ test('a database newer than the program is refused', async () => {
 
 test('an applied file that was edited is refused', async () => {
   await migrate(database.ownerUrl, schema)
-  const file = new URL('0002_accounts.sql', schema.migrations)
+  const file = new URL('tables/0002_accounts.sql', schema)
   await writeFile(file, `${await readFile(file, 'utf8')}\n-- a thought`)
   await expect(migrate(database.ownerUrl, schema)).rejects.toThrow(
     /0002_accounts.sql was applied with other contents/,
@@ -96,6 +94,33 @@ test('a file that fails leaves nothing behind and says which it was', async () =
   )
   expect(await query(`select to_regclass('half') as found`)).toEqual([{ found: null }])
   expect(await countFiles()).toBe(version)
+})
+
+test('a role that the server lacks is named before anything runs, with where its statements are', async () => {
+  await useEmptyDatabase()
+  await writeFile(new URL('rights/auditor.txt', schema), 'role: shopwire_auditor\ntransfers select\n')
+  await expect(migrate(database.ownerUrl, schema)).rejects.toThrow(
+    /lacks the roles shopwire_auditor\..*docs\/database-roles\.md, "Making the roles"/,
+  )
+  expect(await query(`select to_regclass('schema_migrations') as found`)).toEqual([{ found: null }])
+})
+
+test('rights that changed are applied: what was given by hand or is no longer in the file is taken away', async () => {
+  await migrate(database.ownerUrl, schema)
+  await query('grant delete on transfers to shopwire_worker_rights')
+  const file = new URL('rights/worker.txt', schema)
+  const text = await readFile(file, 'utf8')
+  await writeFile(file, text.replace(/^worker_heartbeats .*$/m, 'worker_heartbeats select (id)'))
+  expect(await schemaMismatch(query, schema)).toMatch(/its rights are not those of this program/)
+  const lines: string[] = []
+  await migrate(database.ownerUrl, schema, (line) => lines.push(line))
+  expect(lines).toEqual(['replacing functions: rights'])
+  expect(
+    await query(`
+      select has_table_privilege('shopwire_worker_rights', 'transfers', 'delete') as transfers,
+             has_table_privilege('shopwire_worker_rights', 'worker_heartbeats', 'select') as heartbeats,
+             has_column_privilege('shopwire_worker_rights', 'worker_heartbeats', 'id', 'select') as ids`),
+  ).toEqual([{ transfers: false, heartbeats: false, ids: true }])
 })
 
 test('a gap in the numbers is refused before anything runs', async () => {
@@ -207,7 +232,7 @@ describe('a database of a newer release', () => {
     const next = await copySchema('next')
     const header = `-- compatible-with: ${compatible_with(version)}\n`
     await addMigration(next, version + 1, 'next', `${header}alter table orders add column added_later text;`)
-    const changed = new URL('catalogue/store_is_open.sql', next.functions)
+    const changed = new URL('functions/catalogue/store_is_open.sql', next)
     await writeFile(changed, `${await readFile(changed, 'utf8')}-- as of tomorrow`)
     expect(await schemaMismatch(query, next)).toMatch(
       new RegExp(`at version ${version}, this program needs ${version + 1}\\. Run "shopwire-admin migrate"`),
@@ -244,15 +269,11 @@ describe('a database of a newer release', () => {
 
 test('a header that cannot be read is refused before anything runs', async () => {
   await useEmptyDatabase()
+  await rm(new URL('tables/', schema), { recursive: true })
+  await mkdir(new URL('tables/', schema))
   const at = async (text: string) => {
-    await addMigration(schema, 99, 'x', text)
-    return migrate(database.ownerUrl, { ...schema, migrations: await only('0099_x.sql') })
-  }
-  async function only(name: string) {
-    const folder = pathToFileURL(`${join(path, 'only')}/`)
-    await mkdir(folder, { recursive: true })
-    await cp(new URL(name, schema.migrations), new URL('0001_x.sql', folder))
-    return folder
+    await addMigration(schema, 1, 'x', text)
+    return migrate(database.ownerUrl, schema)
   }
   await expect(at('-- compatible-with: soon\nselect 1')).rejects.toThrow(/takes a version from 1 to 1/)
   await expect(at('-- compatible-with: 2\nselect 1')).rejects.toThrow(/takes a version from 1 to 1/)
@@ -261,21 +282,11 @@ test('a header that cannot be read is refused before anything runs', async () =>
   expect(await query(`select to_regclass('schema_migrations') as found`)).toEqual([{ found: null }])
 })
 
-test('a database from before the first release is refused, with what to do', async () => {
-  await useEmptyDatabase()
-  await query(
-    'create table schema_migrations (number int, name text, checksum text); create table schema_functions (path text, checksum text)',
-  )
-  const refused = /before the first release.*make a new database/
-  expect(await schemaMismatch(query, schema)).toMatch(refused)
-  await expect(migrate(database.ownerUrl, schema)).rejects.toThrow(refused)
-})
-
 describe('functions', () => {
   const body = async () =>
     (await query(`select prosrc from pg_proc where proname = 'store_is_open'`))[0]?.prosrc as string
-  const change = async (to: SchemaFolders, from: string, by: string) => {
-    const file = new URL('catalogue/store_is_open.sql', to.functions)
+  const change = async (to: URL, from: string, by: string) => {
+    const file = new URL('functions/catalogue/store_is_open.sql', to)
     await writeFile(file, (await readFile(file, 'utf8')).replace(from, by))
   }
 
@@ -300,7 +311,7 @@ describe('functions', () => {
   test('when one of them fails none is replaced, and the next run tries again', async () => {
     await migrate(database.ownerUrl, schema)
     await change(schema, 'select s.is_open', 'select /* changed */ s.is_open')
-    const broken = new URL('webhooks/record_event.sql', schema.functions)
+    const broken = new URL('functions/webhooks/record_event.sql', schema)
     const text = await readFile(broken, 'utf8')
     await writeFile(broken, text.replace('returns void', 'returns text'))
     await expect(migrate(database.ownerUrl, schema)).rejects.toThrow(
@@ -324,7 +335,7 @@ describe('functions', () => {
   })
 
   test('one whose file is gone is dropped by the migration that says so', async () => {
-    const old = new URL('catalogue/old.sql', schema.functions)
+    const old = new URL('functions/catalogue/old.sql', schema)
     await writeFile(old, 'create or replace function old() returns int language sql as $$ select 1 $$;')
     const { version } = await migrate(database.ownerUrl, schema)
     await rm(old)

@@ -19,6 +19,7 @@ const FUNCTION = 'create or replace function f(p_a int)\nreturns int\nlanguage s
 const files: SqlFiles = {
   migrations: { '0001_a.sql': 'create table a (id int);', '0002_b.sql': 'create table b (id int);' },
   functions: { 'orders/f.sql': FUNCTION },
+  rights: 'a select',
 }
 const recorded = nextChecksums(undefined, files)
 const withMigration = (text: string, from = files): SqlFiles => ({
@@ -58,6 +59,12 @@ test('a function may change together with a new migration, and not without', () 
   expect(next(withMigration('-- f answers 2', changed)).functions['orders/f.sql']).toMatchObject({
     version: 3,
   })
+})
+
+test('the rights may change together with a new migration, and not without', () => {
+  const changed = { ...files, rights: 'a select, insert' }
+  expect(() => next(changed)).toThrow(/schema\/rights changed, and there is no migration after.*add one/)
+  expect(next(withMigration('-- more rights', changed)).rights.version).toBe(3)
 })
 
 test('a function may not change its arguments or its result', () => {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readChecksums, readSqlFiles } from '../../../tools/schema-checksums.ts'
 import { type LintProblem, lintFunction, lintMigration, runSquawk } from '../../../tools/schema-lint.ts'
 
-const FOLDER = 'service'
+const FOLDER = 'service/schema'
 let folder: string
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'lint-'))
@@ -19,7 +19,7 @@ test('every function file, and every migration after the baseline, is free of pr
   const paths = (isTransactional: boolean) =>
     later
       .filter(([, text]) => text.startsWith('-- migrate: no-transaction') !== isTransactional)
-      .map(([name]) => `${FOLDER}/migrations/${name}`)
+      .map(([name]) => `${FOLDER}/tables/${name}`)
   expect([
     ...Object.entries(functions).flatMap(([path, text]) => lintFunction(path, text)),
     ...later.flatMap(([name, text]) => lintMigration(name, text)),
@@ -102,9 +102,9 @@ describe('the rules of our own', () => {
 
   const FUNCTION = [
     '-- Says what it does.',
-    'create or replace function f()\nreturns int\nlanguage sql as $$ select 1; select 2 $$;',
-    'revoke execute on function f from public;',
-    'grant execute on function f to shopwire_app;',
+    'create or replace function f()\nreturns int\nlanguage sql\nsecurity definer',
+    'set search_path = pg_catalog, public, pg_temp\nas $$ select 1; select 2 $$;',
+    'alter function f owner to shopwire_functions;',
     'create or replace trigger t before update on orders for each row execute function f();',
   ].join('\n')
   const functionRules = (text: string) => lintFunction('orders/f.sql', text).map(({ rule }) => rule)
@@ -116,9 +116,11 @@ describe('the rules of our own', () => {
     ['head-comment', '-- Says what it does.\n', ''],
     ['one-function', 'create or replace trigger', 'create trigger'],
     ['one-function', 'create or replace function f(', 'create or replace function g('],
-    ['one-function', 'grant execute', 'drop table orders; grant execute'],
-    ['revoked', 'revoke execute on function f from public;', ''],
-    ['search-path', 'language sql', 'security definer language sql'],
+    ['one-function', 'alter function', 'drop table orders; alter function'],
+    ['one-function', 'alter function', 'grant execute on function f to public; alter function'],
+    ['owner', 'alter function f owner to shopwire_functions;', ''],
+    ['search-path', 'set search_path = pg_catalog, public, pg_temp', ''],
+    ['search-path', 'public, pg_temp', 'public'],
     ['named-columns', 'select 1', 'select * from orders'],
   ])('a function file is refused by %s: %s → %s', (rule, from, to) => {
     expect(functionRules(FUNCTION.replace(from, to))).toContain(rule)

@@ -1,11 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { pathToFileURL } from 'node:url'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { migrate } from '../../src/platform/migrate.ts'
 import { readSchema } from '../../src/platform/schema-files.ts'
 import {
   effectsOf,
@@ -22,10 +17,6 @@ let database: TestDatabase
 let client: pg.Client
 beforeAll(async () => {
   database = await openTestDatabase({ isEmpty: true })
-  // The runner's own tables, which the first migration refers to.
-  const none = pathToFileURL(`${await mkdtemp(join(tmpdir(), 'no-schema-'))}/`)
-  await migrate(database.ownerUrl, { migrations: none, functions: none })
-  await rm(none, { recursive: true })
   client = new pg.Client({ connectionString: database.ownerUrl })
   await client.connect()
 })

@@ -1,4 +1,4 @@
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { CommandContext } from '../../src/admin/command-context.ts'
 import { runAdmin } from '../../src/admin/program.ts'
 import { MIGRATION_LOCK_ID, migrate } from '../../src/platform/migrate.ts'
-import { readSchema, type SchemaFolders } from '../../src/platform/schema-files.ts'
+import { readSchema } from '../../src/platform/schema-files.ts'
 import {
   checkUpgrade,
   type UpgradeCheck,
@@ -18,7 +18,7 @@ import { openTestDatabase, type TestDatabase } from '../../testing/database.ts'
 
 const OPTIONS: UpgradeCheckOptions = { lookMs: 50, pauseSecondsMax: 5, isOneWayAccepted: false }
 let database: TestDatabase
-let next: SchemaFolders
+let next: URL
 let path: string
 let today: number
 const sessions: pg.Client[] = []
@@ -26,10 +26,8 @@ const sessions: pg.Client[] = []
 beforeEach(async () => {
   database = await openTestDatabase()
   path = await mkdtemp(join(tmpdir(), 'next-'))
-  const folder = (part: string) => pathToFileURL(`${join(path, part)}/`)
-  next = { migrations: folder('migrations'), functions: folder('functions') }
-  await cp(SCHEMA.migrations, next.migrations, { recursive: true })
-  await cp(SCHEMA.functions, next.functions, { recursive: true })
+  next = pathToFileURL(`${path}/`)
+  await cp(SCHEMA, next, { recursive: true })
   today = (await readSchema(SCHEMA)).migrations.length
 })
 afterEach(async () => {
@@ -45,7 +43,7 @@ const check = (options: Partial<UpgradeCheckOptions> = {}, url = database.ownerU
 async function add(...texts: string[]): Promise<void> {
   for (const [n, text] of texts.entries()) {
     const name = `${String(today + n + 1).padStart(4, '0')}_change.sql`
-    await writeFile(new URL(name, next.migrations), text.replaceAll('{today}', String(today)))
+    await writeFile(new URL(`tables/${name}`, next), text.replaceAll('{today}', String(today)))
   }
 }
 const ADDS_COLUMN =
@@ -76,11 +74,8 @@ test('a database that is up to date: nothing to do, go', async () => {
 
 test('pending files are listed with description, locks, sizes and what they say about older programs', async () => {
   await add(ADDS_COLUMN, BUILDS_INDEX)
-  const file = new URL('orders/place_orders.sql', next.functions)
-  await writeFile(
-    file,
-    `-- changed\n${(await readSchema(SCHEMA)).functions.find(({ path: one }) => one === 'orders/place_orders.sql')?.text}`,
-  )
+  const file = new URL('functions/orders/place_orders.sql', next)
+  await writeFile(file, `-- changed\n${await readFile(file, 'utf8')}`)
   await database.asOwner('analyze orders')
   const found = await check()
   expect(found).toMatchObject({ go: true, database_version: today, program_version: today + 2 })

@@ -370,7 +370,7 @@ describe('from a supplier', () => {
     expect(second.sold()).toEqual([`${later}-1`])
     for (const id of ids) expect((await read(id)).status).toBe('paid')
     const open = await shop.db.many(
-      sql`select 1 from supplier_requests where supplier = ${first.name} and state = 'asked'`,
+      sql`select 1 from supplier_requests where supplier = ${first.name} and ended_at is null`,
     )
     expect(open.length).toBe(3)
     await close()
@@ -436,19 +436,19 @@ describe('from a supplier', () => {
     await close()
   })
 
-  test('has its request recorded as asked until its links are stored', async () => {
+  test('has its request recorded as open until its links are stored', async () => {
     const { item, first, close } = await suppliedItem()
-    const states: string[] = []
+    const stages: string[] = []
     first.answers(async (ask) => {
-      const rows = await shop.db.many<{ state: string }>(
-        sql`select state from supplier_requests where supplier = ${first.name}`,
+      const rows = await shop.db.many<{ stage: string }>(
+        sql`select stage from supplier_requests where supplier = ${first.name}`,
       )
-      states.push(...rows.map(({ state }) => state))
+      stages.push(...rows.map(({ stage }) => stage))
       return first.give(ask)
     })
     await untilStatus(await buy({ id: item }), 'delivered')
-    const after = await shop.db.one(sql`select state from supplier_requests where supplier = ${first.name}`)
-    expect([states, after]).toEqual([['asked'], { state: 'given' }])
+    const after = await shop.db.one(sql`select stage from supplier_requests where supplier = ${first.name}`)
+    expect([stages, after]).toEqual([['requested'], { stage: 'fulfilled' }])
     await close()
   })
 

@@ -134,19 +134,6 @@ describe('the lifecycle', () => {
     await shop.database.asOwner(`delete from supplier_requests where supplier = 'nobody'`)
     await close()
   })
-
-  test('a worker of the release before, which writes the short state only, is understood, and the cost is booked', async () => {
-    const { item, first, close } = await suppliedItem()
-    first.answers(() => ({ status: 202 }))
-    const order = await buy(item, 2)
-    await newWorker()(order)
-    await shop.db.run(
-      sql`update supplier_requests set state = 'given', error = null where order_id = ${order}`,
-    )
-    expect(await requestsOf(order)).toMatchObject([{ stage: 'fulfilled', cost_cents: 2 * COST }])
-    expect(await bookedFor(first.name)).toMatchObject([{ reference: `${order}-1`, amount_cents: 2 * COST }])
-    await close()
-  })
 })
 
 test('every request has its own row: refusals stay in the history, and only what was delivered is booked', async () => {

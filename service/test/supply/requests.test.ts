@@ -3,7 +3,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { EXIT } from '../../src/admin/program.ts'
 import { createFulfilment } from '../../src/orders/fulfil.ts'
 import { FULFIL_QUEUE } from '../../src/orders/fulfil-queue.ts'
-import { restoreOwedJobs } from '../../src/orders/waiting.ts'
 import { systemClock as clock } from '../../src/platform/clock.ts'
 import { sql } from '../../src/platform/db.ts'
 import { claimJobs, type Job, LeaseLostError, postponeJob } from '../../src/platform/jobs.ts'
@@ -132,21 +131,6 @@ test('links that arrive after another worker has delivered them change nothing: 
   answer.resolve()
   await expect(late).rejects.toBeInstanceOf(LeaseLostError)
   expect(await requestsOf(order)).toEqual([{ supplier: first.name, stage: 'fulfilled', round: 1 }])
-  await close()
-})
-
-test('an ended order that lost its job while a request is open gets the job back, and the links go to the pool', async () => {
-  const { item, first, close } = await suppliedItem()
-  const worker = newWorker()
-  first.answers(() => ({ status: 202 }))
-  const order = await buy(item)
-  await worker.run(order)
-  await shop.operator.cancelOrder(order, 'test')
-  await shop.database.asOwner(`delete from jobs where subject = '${order}'`)
-  expect(await restoreOwedJobs(shop.db)).toBeGreaterThanOrEqual(1)
-  first.answers(undefined)
-  expect(await worker.run(order)).toEqual({ kind: 'done' })
-  expect(await poolLeft(item)).toBe(1)
   await close()
 })
 

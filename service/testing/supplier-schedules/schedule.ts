@@ -1,5 +1,4 @@
 import type { Operator } from '../../src/operations/operator.ts'
-import { restoreOwedJobs } from '../../src/orders/waiting.ts'
 import { sql } from '../../src/platform/db.ts'
 import { Refusal } from '../../src/platform/trouble.ts'
 import { requestId } from '../../src/supply/obligation.ts'
@@ -42,7 +41,6 @@ const STEPS = {
   collect: 1,
   'wait a minute': 1,
   limit: 1,
-  'restore jobs': 1,
 }
 
 /** One run of a store with two or three suppliers that do everything a supplier may do, and an operator who does too. */
@@ -101,7 +99,7 @@ export async function runSchedule(lane: Lane, n: number, random: Random): Promis
 
   const openRequests = (order_id: string) =>
     db.many<{ line: number }>(sql`
-      select line from supplier_requests where account_id = ${account_id} and order_id = ${order_id} and state = 'asked'`)
+      select line from supplier_requests where account_id = ${account_id} and order_id = ${order_id} and ended_at is null`)
 
   async function step(what: keyof typeof STEPS): Promise<void> {
     const order = orders.length > 0 ? random.pick(orders) : undefined
@@ -118,7 +116,6 @@ export async function runSchedule(lane: Lane, n: number, random: Random): Promis
     if (what === 'change the supplier') return choose()
     if (what === 'load the pool') return void (await operator.loadPool(item, links(1 + random.below(2))))
     if (what === 'wait a minute') return clock.advance(MINUTE_MS)
-    if (what === 'restore jobs') return void (await restoreOwedJobs(db))
     if (what === 'restart') {
       workers = [startSimulatedWorker(lane), startSimulatedWorker(lane)]
       return
@@ -219,7 +216,6 @@ export async function runSchedule(lane: Lane, n: number, random: Random): Promis
       await db.run(sql`
         update suppliers set url = ${supplier.url}, hourly_limit_cents = null, is_paused = false where name = ${supplier.name}`)
     }
-    await restoreOwedJobs(db)
     const isOpen = async () => (await Promise.all(orders.map(openRequests))).some((open) => open.length > 0)
     for (let round = 0; round === 0 || (round < SETTLING_ROUNDS_MAX && (await isOpen())); round += 1) {
       clock.advance(MINUTE_MS)

@@ -1,2 +1,0 @@
--- compatible-with: 39
--- Comes with the function replication_standbys, from which a worker reads how far standbys are behind. No table changes.

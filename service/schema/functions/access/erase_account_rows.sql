@@ -1,0 +1,54 @@
+-- Erases addresses in the large tables of a closed account, one chunk of each per call: where orders came from, attempts and reads of links
+-- with theirs, answers and addresses of webhook receivers, and where keys were used. Orders are walked by id; the caller passes on
+-- last_id until rows is 0. With its owner's rights, because the application may change none of this otherwise.
+create or replace function erase_account_rows(p_account_id text, p_after text, p_chunk integer, out last_id text, out rows integer)
+language plpgsql
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$
+declare
+  v_ids text[];
+  v_count integer;
+begin
+  perform from accounts where id = p_account_id and closed_at is not null;
+  if not found then
+    raise exception 'account % is not closed', p_account_id using errcode = 'check_violation';
+  end if;
+  v_ids := array(select o.id
+                   from orders o
+                  where o.account_id = p_account_id
+                    and o.id > p_after
+                  order by o.id
+                  limit p_chunk);
+  last_id := coalesce(v_ids[cardinality(v_ids)], p_after);
+  rows := cardinality(v_ids);
+  update orders
+     set client_address = null
+   where account_id = p_account_id
+     and id = any (v_ids)
+     and client_address is not null;
+  update delivery_attempts
+     set remote_address = null, answer_sealed = null, answer_kek_id = null
+   where ctid = any (array(select a.ctid
+                             from delivery_attempts a
+                            where a.account_id = p_account_id
+                              and (a.remote_address is not null or a.answer_sealed is not null)
+                            limit p_chunk));
+  get diagnostics v_count = row_count;
+  rows := rows + v_count;
+  delete from order_attempts
+   where ctid = any (array(select a.ctid from order_attempts a where a.account_id = p_account_id limit p_chunk));
+  get diagnostics v_count = row_count;
+  rows := rows + v_count;
+  delete from link_reads
+   where ctid = any (array(select r.ctid from link_reads r where r.account_id = p_account_id limit p_chunk));
+  get diagnostics v_count = row_count;
+  rows := rows + v_count;
+  delete from key_usage
+   where ctid = any (array(select u.ctid from key_usage u where u.account_id = p_account_id limit p_chunk));
+  get diagnostics v_count = row_count;
+  rows := rows + v_count;
+end
+$$;
+
+alter function erase_account_rows owner to shopwire_maintenance;

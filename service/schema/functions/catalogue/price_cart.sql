@@ -1,0 +1,27 @@
+-- Prices a cart as it stands now. The only rule for what a line costs and whether it can be bought: quotes show its rows, and
+-- orders are placed on them. Without a search_path of its own, because PostgreSQL then puts it into the statement that calls it instead of
+-- planning it anew for every order. So its table is written with its schema; functions are never looked up among temporary objects.
+create or replace function price_cart(p_ids text[], p_qtys integer[], p_expected bigint[])
+returns table (
+  n integer, id text, qty integer, expected_price_cents bigint,
+  name text, unit_price_cents bigint, status text
+)
+language sql stable as $$
+  select c.n::integer, c.id, c.qty, c.expected, i.name, i.price_cents,
+         case
+           when i.id is null then 'sold_out'
+           when not (i.is_for_sale and i.has_supply) then 'sold_out'
+           when i.available_until <= clock_timestamp() then 'sold_out'
+           when c.expected is not null and c.expected <> i.price_cents then 'price_changed'
+           else 'ok'
+         end
+    from unnest(p_ids, p_qtys, p_expected) with ordinality as c (id, qty, expected, n)
+    -- One look-up per line by the primary key, whatever size of cart the planner assumes.
+    left join lateral (
+      select items.id, items.name, items.price_cents, items.is_for_sale, items.has_supply, items.available_until
+        from public.items
+       where items.id = c.id
+       limit 1
+    ) i on true
+   order by c.n
+$$;

@@ -1,0 +1,20 @@
+-- Takes the lock that every change of the account's money takes first, and returns the balance; null when there is no such account. A
+-- function, because a lock needs the right to update, and nobody who signs in may update a balance.
+create or replace function lock_balance(p_account_id text) returns bigint
+language plpgsql
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$
+declare
+  v_balance bigint;
+begin
+  select b.balance_cents
+    into v_balance
+    from balances b
+   where b.account_id = p_account_id
+     for update;
+  return v_balance;
+end
+$$;
+
+alter function lock_balance owner to shopwire_functions;

@@ -1,0 +1,42 @@
+-- Deletes evidence older than p_before, one chunk of each table per call, and returns the number of rows. Whatever the caller asks
+-- for, the last 30 days are kept. One worker at a time does the work.
+create or replace function delete_old_evidence(p_before timestamptz, p_chunk integer) returns integer
+language plpgsql
+security definer
+set search_path = pg_catalog, public, pg_temp
+as $$
+declare
+  v_before timestamptz := least(p_before, clock_timestamp() - interval '30 days');
+  v_attempts integer;
+  v_reads integer;
+begin
+  perform from evidence_retention for update skip locked;
+  if not found then
+    return 0;
+  end if;
+  update evidence_retention set kept_since = v_before where kept_since < v_before;
+  delete from order_attempts a
+   using (select o.account_id, o.idempotency_key, o.request_id
+            from order_attempts o
+           where o.at < v_before
+           order by o.at
+           limit p_chunk) old
+   where a.account_id = old.account_id
+     and a.idempotency_key = old.idempotency_key
+     and a.request_id = old.request_id;
+  get diagnostics v_attempts = row_count;
+  delete from link_reads r
+   using (select o.account_id, o.order_id, o.request_id
+            from link_reads o
+           where o.at < v_before
+           order by o.at
+           limit p_chunk) old
+   where r.account_id = old.account_id
+     and r.order_id = old.order_id
+     and r.request_id = old.request_id;
+  get diagnostics v_reads = row_count;
+  return v_attempts + v_reads;
+end
+$$;
+
+alter function delete_old_evidence owner to shopwire_maintenance;

@@ -1,0 +1,24 @@
+-- In a store that keeps a journal of sold links, no order is delivered whose links are not in it, such as by a program that was started without
+-- the journal. finishDelivery names the order in this setting when it gives its links to the journal. The class of the code, 57, makes
+-- programs treat it like a database that is away: the order waits for a worker that writes the journal.
+create or replace function refuse_unless_journalled()
+returns trigger
+language plpgsql
+set search_path = pg_catalog, public, pg_temp
+as $$
+begin
+  if current_setting('shopwire.journalled', true) = new.id
+     or not exists (select from database_identity i where i.journal_id is not null) then
+    return new;
+  end if;
+  raise exception 'this store keeps a journal of sold links, and this program does not write it'
+    using errcode = '57S01',
+          hint = 'Set SHOPWIRE_JOURNAL to the folder of the journal, as for the workers.';
+end
+$$;
+
+create or replace trigger orders_delivered_only_if_journalled
+  before update on orders
+  for each row
+  when (old.status = 'paid' and new.status = 'delivered')
+  execute function refuse_unless_journalled();

@@ -1,0 +1,21 @@
+-- The part of an audit row's details that stays when its account is erased: ids, numbers and words of ours. Everything else may be about a
+-- person. The chain of hashes covers this part directly, so it must stay the same for ever: what is added to the list here would change the hashes of
+-- rows that were sealed.
+create or replace function audit_details_kept(p_details jsonb) returns jsonb
+language sql
+immutable
+set search_path = pg_catalog, public, pg_temp
+as $$
+  select case jsonb_typeof(p_details)
+           when 'object' then
+             coalesce((select jsonb_object_agg(d.key, d.value)
+                         from jsonb_each(p_details) d
+                        where d.key in ('account_id', 'alsoBookedAs', 'amount_cents', 'change_cents', 'event_id', 'events', 'is_new', 'isNew', 'kind',
+                                        'link', 'links', 'order_id', 'people', 'person_id', 'role', 'scopes', 'sessions_ended', 'transfer_id',
+                                        'with_links')), '{}')
+             || case when p_details -> 'after' ? 'link'
+                     then jsonb_build_object('after', jsonb_build_object('link', p_details -> 'after' -> 'link'))
+                     else '{}' end
+           else '{}'
+         end
+$$;

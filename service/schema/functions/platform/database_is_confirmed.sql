@@ -1,0 +1,25 @@
+-- Whether the store may sell, deliver and buy on this database: it is the one an operator confirmed last (see database_identity), it was not
+-- found behind what the store had seen, and, if the store keeps a journal, a worker has compared it since the server was started. Called by
+-- the very statements that sell, deliver and buy, so no process can act on an outdated answer.
+create or replace function database_is_confirmed()
+returns boolean
+language plpgsql
+set search_path = pg_catalog, public, pg_temp
+as $$
+declare
+  v_system text := current_setting('shopwire.system_identifier', true);
+begin
+  if coalesce(v_system, '') = '' then
+    -- Reads a file. A session never moves to another server, so once per session is enough.
+    select system_identifier::text into v_system from pg_control_system();
+    perform set_config('shopwire.system_identifier', v_system, false);
+  end if;
+  return exists (
+    select from database_identity i
+     where i.system_identifier = v_system
+       and i.timeline = present_timeline()
+       and i.behind_since is null
+       and (i.journal_id is null or i.compared_start = database_start())
+  );
+end
+$$;

@@ -1,0 +1,4646 @@
+-- The schema after all migrations, for reading. Made by "npm run generate"; do not edit.
+
+CREATE FUNCTION public.account_versions(p_account_ids text[]) RETURNS TABLE(account_id text, orders bigint, balance bigint, deliveries bigint, webhook bigint, keys bigint, team bigint)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  return query
+    select a.id,
+           hashtextextended(concat_ws(' ', b.order_count, event.newest), 0),
+           b.transfer_count,
+           hashtextextended(concat_ws(' ', event.newest, attempt.newest), 0),
+           hashtextextended(
+             concat_ws(' ', endpoint.id, endpoint.url, endpoint.last_failure_at, endpoint.last_error, endpoint.alerted_percent,
+                       secret.newest, action.newest), 0),
+           hashtextextended(concat_ws(' ', a.access_version, api_key.newest, action.newest), 0),
+           hashtextextended(concat_ws(' ', member.all_of_them, action.newest), 0)
+      from accounts a
+      left join balances b on b.account_id = a.id
+      left join webhook_endpoints endpoint on endpoint.account_id = a.id and endpoint.ended_at is null
+      cross join lateral (
+        select coalesce(string_agg(e.id, ' '), '') as newest
+          from (select events.id from events where events.account_id = a.id order by events.id desc limit 16) e
+      ) event
+      cross join lateral (
+        select coalesce(string_agg(t.finished_at::text, ' '), '') as newest
+          from (
+            select d.finished_at
+              from delivery_attempts d
+             where d.account_id = a.id
+               and d.endpoint_id = endpoint.id
+             order by d.finished_at desc
+             limit 16
+          ) t
+      ) attempt
+      cross join lateral (
+        select coalesce(string_agg(concat_ws(' ', s.id, s.ends_at), ' '), '') as newest
+          from (
+            select webhook_secrets.id, webhook_secrets.ends_at
+              from webhook_secrets
+             where webhook_secrets.account_id = a.id
+             order by webhook_secrets.id desc
+             limit 4
+          ) s
+      ) secret
+      cross join lateral (
+        select coalesce(string_agg(concat_ws(' ', k.id, k.name, k.revoked_at), ' '), '') as newest
+          from (
+            select api_keys.id, api_keys.name, api_keys.revoked_at
+              from api_keys
+             where api_keys.account_id = a.id
+             order by api_keys.id desc
+             limit 32
+          ) k
+      ) api_key
+      cross join lateral (
+        select coalesce(string_agg(l.id, ' '), '') as newest
+          from (select audit_log.id from audit_log where audit_log.account_id = a.id order by audit_log.id desc limit 16) l
+      ) action
+      cross join lateral (
+        select coalesce(string_agg(concat_ws(' ', m.person_id, m.role), ' ' order by m.person_id), '') as all_of_them
+          from memberships m
+         where m.account_id = a.id
+      ) member
+     where a.id = any (p_account_ids);
+end
+$$;
+
+CREATE FUNCTION public.accounts_of_person(p_person_id text) RETURNS TABLE(id text, name text, role text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+  select a.id, a.name, m.role
+    from public.memberships m
+    join public.accounts a on a.id = m.account_id
+   where m.person_id = p_person_id
+   order by a.id
+$$;
+
+CREATE FUNCTION public.adjust_account(p_account_id text, p_transfer_id text, p_change_cents bigint, p_reference text, p_note text, p_created_at timestamp with time zone, OUT seq bigint, OUT balance_after_cents bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  if p_reference is null or p_note is null then
+    raise exception 'a correction of a balance needs a reference and a reason' using errcode = 'check_violation';
+  end if;
+  select m.seq, m.balance_after_cents
+    into seq, balance_after_cents
+    from move_balance(p_account_id, p_transfer_id, 'adjustment',
+                      case when p_change_cents > 0 then 'house:adjustments' else 'customer' end,
+                      case when p_change_cents > 0 then 'customer' else 'house:adjustments' end,
+                      abs(p_change_cents), null, p_reference, p_note, p_created_at) m;
+end
+$$;
+
+CREATE FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  select m.lost_at, m.purged_to, false into lost_at, purged_to, was_lost
+    from admission_memory m
+   where m.server_started_at = pg_postmaster_start_time();
+  if found then
+    return;
+  end if;
+  -- One second more than now: a nonce signed up to a second ahead of our clock is not in witnessed_nonces.
+  insert into admission_memory as m (server_started_at, lost_at, purged_to)
+  values (pg_postmaster_start_time(), floor(extract(epoch from clock_timestamp()))::bigint + 1, 0)
+      on conflict (only_row) do update
+     set server_started_at = excluded.server_started_at, lost_at = excluded.lost_at
+   where m.server_started_at <> excluded.server_started_at;
+  select m.lost_at, m.purged_to, true into lost_at, purged_to, was_lost from admission_memory m;
+end
+$$;
+
+CREATE FUNCTION public.admit_many(p_may_wait boolean, p_account_ids text[], p_key_ids text[], p_nonces text[], p_signed_ats bigint[], p_access_versions bigint[], p_are_orders boolean[], p_requests_max integer, p_orders_max integer, OUT verdicts text[], OUT requests_used integer[], OUT requests_oldest_ms integer[], OUT orders_used integer[], OUT orders_oldest_ms integer[], OUT wait_ms integer[]) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+declare
+  c_window_ms constant bigint := 60000;
+  c_usable_s constant bigint := 120;
+  memory record;
+  now_s bigint;
+  now_ms bigint;
+  v_is_recent_loss boolean;
+  v_held text[];
+  v_newest bigint;
+  v_witnessed text[] := '{}';
+  v_refused_to bigint;
+begin
+  select m.lost_at, m.purged_to into memory from admission_memory_check() m;
+  now_s := floor(extract(epoch from clock_timestamp()));
+  v_is_recent_loss := now_s <= memory.lost_at + c_usable_s;
+
+  if cardinality(p_account_ids) = 1 and p_may_wait then
+    select array[w.account_id], w.requests[cardinality(w.requests)] into v_held, v_newest
+      from admission_windows w where w.account_id = p_account_ids[1] for update;
+    if not found then
+      insert into admission_windows (account_id)
+      select id from accounts where id = p_account_ids[1]
+          on conflict do nothing;
+      select array[w.account_id], w.requests[cardinality(w.requests)] into v_held, v_newest
+        from admission_windows w where w.account_id = p_account_ids[1] for update;
+    end if;
+  -- Two requests of one account would both be judged by the same windows, and one of them would not be counted.
+  elsif p_may_wait or cardinality(p_account_ids) <> (select count(distinct a) from unnest(p_account_ids) a) then
+    raise 'the arguments of admit_many do not fit together' using errcode = 'invalid_parameter_value';
+  else
+    select array_agg(w.account_id), max(w.requests[cardinality(w.requests)]) into v_held, v_newest
+      from (select account_id, requests from admission_windows where account_id = any (p_account_ids) for update skip locked) w;
+  end if;
+
+  -- Read after the locks are held: a request that waited must not be counted at the time it arrived. Admissions are recorded one
+  -- millisecond late and compared with the time rounded down, so no window of 60 s ever holds one too many.
+  now_ms := floor(extract(epoch from clock_timestamp()) * 1000);
+
+  if v_newest > now_ms + 1 then
+    -- A clock that stepped back leaves times in the future; they count as now.
+    update admission_windows
+       set requests = array(select least(t, now_ms) from unnest(requests) t),
+           orders = array(select least(t, now_ms) from unnest(orders) t)
+     where account_id = any (v_held)
+       and requests[cardinality(requests)] > now_ms + 1;
+  end if;
+  if v_is_recent_loss then
+    -- Refusals from before the nonces were lost.
+    update admission_windows w
+       set requests_refused_to = greatest(w.requests_refused_to, r.requests_refused_to),
+           orders_refused_to = greatest(w.orders_refused_to, r.orders_refused_to)
+      from (
+        select account_id, max(refused_to) filter (where not is_order) as requests_refused_to,
+               max(refused_to) filter (where is_order) as orders_refused_to
+          from witnessed_refusals
+         where account_id = any (v_held)
+         group by account_id
+      ) r
+     where w.account_id = r.account_id;
+  end if;
+  -- Nonces that had to survive a crash, and those of requests that have to now: signed ahead of our clock, or soon after a loss.
+  if v_is_recent_loss or now_s + 1 < any (p_signed_ats) then
+    select coalesce(array_agg(n.account_id), '{}') into v_witnessed
+      from unnest(p_account_ids, p_key_ids, p_nonces, p_signed_ats) as a (account_id, key_id, nonce, signed_at)
+      join witnessed_nonces n on n.account_id = a.account_id and n.key_id = a.key_id and n.nonce = a.nonce
+     where v_is_recent_loss or a.signed_at > now_s + 1;
+  end if;
+
+  with judged as materialized (
+    select a.place, p_account_ids[a.place] as account_id, p_are_orders[a.place] as is_order, window_now.requests, window_now.orders, full_for.wait_ms,
+           w.refused_since <= now_ms - c_window_ms or w.refused_since > now_ms as is_first_refusal,
+           -- Null when only its nonce and the windows are left to decide.
+           case
+             when account.id is null then 'changed'
+             when now_s <= memory.lost_at then 'warming'
+             when p_signed_ats[a.place] <= greatest(memory.lost_at, memory.purged_to) then 'forgotten'
+             when w.account_id is null then 'busy'
+             when p_account_ids[a.place] = any (v_witnessed) then 'replayed'
+             -- As many refused requests as may be admitted have their nonce stored; beyond that only the latest time is.
+             when p_signed_ats[a.place] <= case when p_are_orders[a.place] then w.orders_refused_to else w.requests_refused_to end
+               or full_for.wait_ms > 0 and w.refused_count >= p_requests_max
+                  and not (w.refused_since <= now_ms - c_window_ms or w.refused_since > now_ms) then 'over'
+           end as verdict
+      from generate_series(1, cardinality(p_account_ids)) as a (place)
+      left join lateral (
+        select accounts.id
+          from accounts
+         where accounts.id = p_account_ids[a.place]
+           and accounts.access_version = p_access_versions[a.place]
+         limit 1
+      ) account on true
+      left join lateral (
+        select admission_windows.account_id, admission_windows.requests, admission_windows.orders,
+               admission_windows.refused_since, admission_windows.refused_count, admission_windows.requests_refused_to,
+               admission_windows.orders_refused_to
+          from admission_windows
+         where admission_windows.account_id = p_account_ids[a.place]
+           and p_account_ids[a.place] = any (v_held)
+         limit 1
+      ) w on true
+      -- Times that have left the window are at the front: they are in order.
+     cross join lateral (
+       select w.requests[width_bucket(now_ms - c_window_ms, w.requests) + 1:] as requests,
+              w.orders[width_bucket(now_ms - c_window_ms, w.orders) + 1:] as orders
+       -- Or it would be computed again wherever it is used.
+       offset 0
+     ) window_now
+     cross join lateral (
+       select greatest(
+                case when cardinality(window_now.requests) >= p_requests_max
+                     then window_now.requests[cardinality(window_now.requests) - p_requests_max + 1] + c_window_ms - now_ms else 0 end,
+                case when p_are_orders[a.place] and cardinality(window_now.orders) >= p_orders_max
+                     then window_now.orders[cardinality(window_now.orders) - p_orders_max + 1] + c_window_ms - now_ms else 0 end)
+                as wait_ms
+       offset 0
+     ) full_for
+     order by a.place
+  ), spent as (
+    insert into spent_nonces (account_id, key_id, nonce, signed_at)
+    select account_id, p_key_ids[place], p_nonces[place], p_signed_ats[place]
+      from judged
+     where verdict is null
+        on conflict do nothing
+    returning account_id
+  ), decided as materialized (
+    select d.account_id, d.verdict, d.wait_ms, d.is_first_refusal,
+           case when d.verdict = 'admitted' then d.requests || now_ms + 1 else d.requests end as requests,
+           case when d.verdict = 'admitted' and d.is_order then d.orders || now_ms + 1 else d.orders end as orders
+      from (
+        select j.place, j.account_id, j.is_order, j.requests, j.orders, j.wait_ms, j.is_first_refusal,
+               case
+                 when j.verdict is not null then j.verdict
+                 when s.account_id is null then 'replayed'
+                 when j.wait_ms > 0 then 'limited'
+                 else 'admitted'
+               end as verdict
+          from judged j
+          left join spent s on s.account_id = j.account_id
+      ) d
+     order by d.place
+  ), kept as (
+    update admission_windows w
+       set requests = case when d.verdict = 'admitted' then d.requests else w.requests end,
+           orders = case when d.verdict = 'admitted' then d.orders else w.orders end,
+           refused_since = case when d.verdict = 'limited' and d.is_first_refusal then now_ms else w.refused_since end,
+           refused_count = case when d.verdict = 'admitted' then w.refused_count
+                                when d.is_first_refusal then 1
+                                else w.refused_count + 1 end
+      from decided d
+     where w.account_id = d.account_id
+       and d.verdict in ('admitted', 'limited')
+  )
+  select array_agg(d.verdict),
+         array_agg(cardinality(d.requests)), array_agg(coalesce(d.requests[1] + c_window_ms - now_ms, 0)::integer),
+         array_agg(cardinality(d.orders)), array_agg(coalesce(d.orders[1] + c_window_ms - now_ms, 0)::integer),
+         array_agg(d.wait_ms::integer)
+    into verdicts, requests_used, requests_oldest_ms, orders_used, orders_oldest_ms, wait_ms
+    from decided d;
+
+  if v_is_recent_loss or now_s + 1 < any (p_signed_ats) then
+    insert into witnessed_nonces (account_id, key_id, nonce, signed_at)
+    select a.account_id, a.key_id, a.nonce, a.signed_at
+      from unnest(p_account_ids, p_key_ids, p_nonces, p_signed_ats, verdicts) as a (account_id, key_id, nonce, signed_at, verdict)
+     where a.verdict in ('admitted', 'limited')
+       and (v_is_recent_loss or a.signed_at > now_s + 1);
+  end if;
+
+  for v_place in 1 .. cardinality(verdicts) loop
+    continue when verdicts[v_place] <> 'over';
+    perform from spent_nonces n
+      where n.account_id = p_account_ids[v_place] and n.key_id = p_key_ids[v_place] and n.nonce = p_nonces[v_place];
+    if found then
+      verdicts[v_place] := 'replayed';
+      continue;
+    end if;
+    verdicts[v_place] := 'limited';
+    update admission_windows w
+       set requests_refused_to = case when p_are_orders[v_place] then w.requests_refused_to else p_signed_ats[v_place] end,
+           orders_refused_to = case when p_are_orders[v_place] then p_signed_ats[v_place] else w.orders_refused_to end
+     where w.account_id = p_account_ids[v_place]
+       and case when p_are_orders[v_place] then w.orders_refused_to else w.requests_refused_to end < p_signed_ats[v_place];
+    if found and (v_is_recent_loss or p_signed_ats[v_place] > now_s + 1) then
+      perform witness_refusal(p_account_ids[v_place], p_are_orders[v_place], p_signed_ats[v_place]);
+    end if;
+    select case when p_are_orders[v_place] then w.orders_refused_to else w.requests_refused_to end into v_refused_to
+      from admission_windows w where w.account_id = p_account_ids[v_place];
+    -- By the clock that signed this one: a second after the latest refused one.
+    wait_ms[v_place] := greatest(wait_ms[v_place], (v_refused_to - p_signed_ats[v_place] + 1) * 1000);
+  end loop;
+end
+$$;
+
+CREATE FUNCTION public.advance_supplier_request() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  if tg_op = 'INSERT' then
+    if new.stage <> 'requested' then
+      raise exception 'a request to a supplier begins as "requested", not as "%"', new.stage
+        using errcode = 'check_violation';
+    end if;
+    new.ended_at := null;
+    return new;
+  end if;
+  if new.stage <> old.stage and (old.stage, new.stage) not in (
+    ('requested', 'accepted'), ('requested', 'unknown'), ('requested', 'fulfilled'), ('requested', 'collected'),
+    ('requested', 'refused'), ('requested', 'unsent'), ('requested', 'written_off'),
+    ('accepted', 'fulfilled'), ('accepted', 'collected'), ('accepted', 'refused'), ('accepted', 'written_off'),
+    ('unknown', 'accepted'), ('unknown', 'fulfilled'), ('unknown', 'collected'), ('unknown', 'refused'),
+    ('unknown', 'written_off'),
+    ('unsent', 'requested'),
+    ('written_off', 'collected'), ('written_off', 'refused')
+  ) then
+    raise exception 'a request to a supplier that is "%" cannot become "%"', old.stage, new.stage
+      using errcode = 'check_violation';
+  end if;
+  -- A repeated request has to be the same request; what was booked stays as it was booked.
+  if (old.stage <> 'unsent'
+      and (new.sku, new.qty, new.unit_cost_cents) is distinct from (old.sku, old.qty, old.unit_cost_cents))
+     or (old.stage in ('fulfilled', 'collected')
+         and (new.links, new.said_cents, new.cost_cents) is distinct from (old.links, old.said_cents, old.cost_cents))
+  then
+    raise exception 'what a supplier was asked for and what was booked for it cannot be changed'
+      using errcode = 'check_violation';
+  end if;
+  -- A request is open as long as it has no end.
+  new.ended_at := case when new.stage in ('requested', 'accepted', 'unknown') then null else coalesce(new.ended_at, clock_timestamp()) end;
+  if new.stage = 'written_off' and old.stage <> 'written_off' then
+    new.written_off_at := new.ended_at;
+  end if;
+  return new;
+end
+$$;
+
+CREATE FUNCTION public.audit_details_kept(p_details jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+  select case jsonb_typeof(p_details)
+           when 'object' then
+             coalesce((select jsonb_object_agg(d.key, d.value)
+                         from jsonb_each(p_details) d
+                        where d.key in ('account_id', 'alsoBookedAs', 'amount_cents', 'change_cents', 'event_id', 'events', 'is_new', 'isNew', 'kind',
+                                        'link', 'links', 'order_id', 'people', 'person_id', 'role', 'scopes', 'sessions_ended', 'transfer_id',
+                                        'with_links')), '{}')
+             || case when p_details -> 'after' ? 'link'
+                     then jsonb_build_object('after', jsonb_build_object('link', p_details -> 'after' -> 'link'))
+                     else '{}' end
+           else '{}'
+         end
+$$;
+
+CREATE FUNCTION public.await_seal() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  insert into seal_waiting (audit_id) values (new.id);
+  return null;
+end
+$$;
+
+CREATE FUNCTION public.book_supplier_cost() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  insert into supplier_transfers (supplier, kind, reference, debit, credit, amount_cents, booked_at)
+  values (new.supplier, 'cost', new.order_id || '-' || new.line || case when new.round > 1 then '-' || new.round else '' end,
+          'house:goods', 'supplier', new.cost_cents, new.ended_at);
+  return null;
+end
+$$;
+
+CREATE FUNCTION public.book_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_payment text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  v_transfer_id text := p_transfer_id;
+  v_amount bigint;
+begin
+  perform lock_balance(p_account_id);
+  select t.id, t.amount_cents
+    into v_transfer_id, v_amount
+    from transfers t
+   where t.account_id = p_account_id
+     and t.kind = 'funding'
+     and t.reference = p_reference;
+  if found then
+    if v_amount <> p_amount_cents then
+      raise exception 'the payment % was booked with % cents before, not %', p_reference, v_amount, p_amount_cents
+        using errcode = 'check_violation';
+    end if;
+    verdict := 'booked_before';
+  else
+    v_transfer_id := p_transfer_id;
+    select f.verdict, f.seq, f.balance_after_cents
+      into verdict, seq, balance_after_cents
+      from fund_account(p_account_id, p_transfer_id, p_amount_cents, p_reference, p_note, false, p_at) f;
+    if verdict = 'used_elsewhere' then
+      return;
+    end if;
+  end if;
+  update top_ups t
+     set state = 'credited',
+         decided_at = p_at,
+         provider_payment = coalesce(p_payment, t.provider_payment),
+         credited_cents = p_amount_cents,
+         credited_transfer_id = v_transfer_id,
+         note = null
+   where t.account_id = p_account_id
+     and t.id = p_top_up_id;
+end
+$$;
+
+CREATE FUNCTION public.collect_owed(p_account_id text, p_reversal_id text, p_transfer_id text, p_note text, p_at timestamp with time zone, OUT collected_cents bigint, OUT balance_after_cents bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  v_owed bigint;
+begin
+  balance_after_cents := lock_balance(p_account_id);
+  select r.owed_cents
+    into strict v_owed
+    from top_up_reversals r
+   where r.account_id = p_account_id
+     and r.id = p_reversal_id;
+  collected_cents := least(v_owed, balance_after_cents);
+  if collected_cents = 0 then
+    return;
+  end if;
+  select m.balance_after_cents
+    into balance_after_cents
+    from move_balance(p_account_id, p_transfer_id, 'adjustment', 'customer', 'house:adjustments', collected_cents, null,
+                      p_reversal_id || ':owed:' || v_owed, p_note, p_at) m;
+  update top_up_reversals r
+     set taken_cents = r.taken_cents + collected_cents,
+         owed_cents = r.owed_cents - collected_cents
+   where r.account_id = p_account_id
+     and r.id = p_reversal_id;
+end
+$$;
+
+CREATE FUNCTION public.confirm_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  perform
+     from top_ups t
+    where t.account_id = p_account_id
+      and t.id = p_top_up_id
+      and t.state in ('pending', 'review', 'expired', 'failed')
+      for update;
+  if not found then
+    raise exception 'account % has no open top-up %', p_account_id, p_top_up_id using errcode = 'check_violation';
+  end if;
+  select b.verdict, b.seq, b.balance_after_cents
+    into verdict, seq, balance_after_cents
+    from book_top_up(p_account_id, p_top_up_id, p_transfer_id, p_amount_cents, p_reference, p_note, null, p_at) b;
+end
+$$;
+
+CREATE FUNCTION public.credit_paid_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_payment text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  v_provider text;
+  v_amount bigint;
+begin
+  select t.provider, t.amount_cents
+    into v_provider, v_amount
+    from top_ups t
+   where t.account_id = p_account_id
+     and t.id = p_top_up_id
+     and t.provider <> 'bank'
+     and t.state in ('pending', 'expired', 'failed')
+     for update;
+  if not found or p_payment is null then
+    raise exception 'account % has no top-up % that waits for its provider', p_account_id, p_top_up_id
+      using errcode = 'check_violation';
+  end if;
+  select b.verdict, b.seq, b.balance_after_cents
+    into verdict, seq, balance_after_cents
+    from book_top_up(p_account_id, p_top_up_id, p_transfer_id, v_amount, v_provider || ':' || p_payment, p_note, p_payment, p_at) b;
+end
+$$;
+
+CREATE FUNCTION public.database_is_confirmed() RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  v_system text := current_setting('shopwire.system_identifier', true);
+begin
+  if coalesce(v_system, '') = '' then
+    -- Reads a file. A session never moves to another server, so once per session is enough.
+    select system_identifier::text into v_system from pg_control_system();
+    perform set_config('shopwire.system_identifier', v_system, false);
+  end if;
+  return exists (
+    select from database_identity i
+     where i.system_identifier = v_system
+       and i.timeline = present_timeline()
+       and i.behind_since is null
+       and (i.journal_id is null or i.compared_start = database_start())
+  );
+end
+$$;
+
+CREATE FUNCTION public.database_start() RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  v_start text := current_setting('shopwire.database_start', true);
+begin
+  if coalesce(v_start, '') = '' then
+    -- A session never moves to another start of the server or to another database. Its tables may be replaced.
+    v_start := extract(epoch from pg_postmaster_start_time())::text || '/' ||
+               (select d.oid::text from pg_database d where d.datname = current_database());
+    perform set_config('shopwire.database_start', v_start, false);
+  end if;
+  return v_start || '/' || pg_relation_filenode('database_identity')::text;
+end
+$$;
+
+CREATE FUNCTION public.delete_old_evidence(p_before timestamp with time zone, p_chunk integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  v_before timestamptz := least(p_before, clock_timestamp() - interval '30 days');
+  v_attempts integer;
+  v_reads integer;
+begin
+  perform from evidence_retention for update skip locked;
+  if not found then
+    return 0;
+  end if;
+  update evidence_retention set kept_since = v_before where kept_since < v_before;
+  delete from order_attempts a
+   using (select o.account_id, o.idempotency_key, o.request_id
+            from order_attempts o
+           where o.at < v_before
+           order by o.at
+           limit p_chunk) old
+   where a.account_id = old.account_id
+     and a.idempotency_key = old.idempotency_key
+     and a.request_id = old.request_id;
+  get diagnostics v_attempts = row_count;
+  delete from link_reads r
+   using (select o.account_id, o.order_id, o.request_id
+            from link_reads o
+           where o.at < v_before
+           order by o.at
+           limit p_chunk) old
+   where r.account_id = old.account_id
+     and r.order_id = old.order_id
+     and r.request_id = old.request_id;
+  get diagnostics v_reads = row_count;
+  return v_attempts + v_reads;
+end
+$$;
+
+CREATE FUNCTION public.erase_account(p_account_id text, p_at timestamp with time zone) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  c_erased constant text := 'erased';
+  v_people text[];
+  v_emails text[];
+begin
+  perform from accounts where id = p_account_id and closed_at is not null;
+  if not found then
+    raise exception 'account % is not closed', p_account_id using errcode = 'check_violation';
+  end if;
+  select coalesce(array_agg(p.id order by p.id), '{}'), coalesce(array_agg(p.email), '{}')
+    into v_people, v_emails
+    from people p
+   where p.kind = 'customer'
+     and (p.id = any (select unnest(a.closed_people) from accounts a where a.id = p_account_id)
+          or exists (select from audit_log l where l.account_id = p_account_id and l.actor = 'person:' || p.id))
+     and not exists (select from memberships m where m.person_id = p.id)
+     and not exists (select
+                       from invitations i
+                      where i.email = p.email
+                        and i.account_id <> p_account_id
+                        and i.accepted_at is null
+                        and i.withdrawn_at is null
+                        and i.expires_at > p_at);
+
+  update top_ups
+     set created_by_name = c_erased, note = case when note is not null then c_erased end
+   where account_id = p_account_id;
+  update api_keys
+     set name = c_erased, created_by_name = case when created_by_name is not null then c_erased end
+   where account_id = p_account_id;
+  delete from personal_tokens where account_id = p_account_id;
+  update balance_alerts
+     set threshold_cents = null, person_ids = '{}', emails = '{}'
+   where account_id = p_account_id;
+  update accounts
+     set name = 'Erased account', closed_people = null, erased_at = coalesce(erased_at, p_at)
+   where id = p_account_id;
+  update webhook_endpoints
+     set url = 'https://erased.invalid/', set_by_name = case when set_by_name is not null then c_erased end
+   where account_id = p_account_id;
+  update key_last_uses set last_address = null where account_id = p_account_id;
+  delete from people where id = any (v_people);
+  delete from verifications where value = any (v_people);
+  delete from invitations where account_id = p_account_id;
+  delete from invitations where email = any (v_emails) and (accepted_at is not null or withdrawn_at is not null or expires_at <= p_at);
+  update sessions set account_id = null where account_id = p_account_id;
+  delete from outgoing_mail where account_id = p_account_id or to_address = any (v_emails);
+  -- Rows are sealed before or after this, never meanwhile: what is committed to with a salt here must lose it here.
+  perform from seal_progress for update;
+  with erased as (
+    update audit_log l
+       set address = null,
+           details = jsonb_build_object('erased', true) || audit_details_kept(l.details)
+     where l.account_id = p_account_id
+        or l.target = p_account_id
+        or l.details ->> 'account_id' = p_account_id
+        or l.target = any (v_people)
+        or (l.account_id is null and l.actor = any (select 'person:' || p from unnest(v_people) p))
+    returning l.id
+  )
+  update seal_commitments c
+     set salt = null
+    from erased e
+   where c.audit_id = e.id
+     and c.salt is not null;
+  return cardinality(v_people);
+end
+$$;
+
+CREATE FUNCTION public.erase_account_rows(p_account_id text, p_after text, p_chunk integer, OUT last_id text, OUT rows integer) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  v_ids text[];
+  v_count integer;
+begin
+  perform from accounts where id = p_account_id and closed_at is not null;
+  if not found then
+    raise exception 'account % is not closed', p_account_id using errcode = 'check_violation';
+  end if;
+  v_ids := array(select o.id
+                   from orders o
+                  where o.account_id = p_account_id
+                    and o.id > p_after
+                  order by o.id
+                  limit p_chunk);
+  last_id := coalesce(v_ids[cardinality(v_ids)], p_after);
+  rows := cardinality(v_ids);
+  update orders
+     set client_address = null
+   where account_id = p_account_id
+     and id = any (v_ids)
+     and client_address is not null;
+  update delivery_attempts
+     set remote_address = null, answer_sealed = null, answer_kek_id = null
+   where ctid = any (array(select a.ctid
+                             from delivery_attempts a
+                            where a.account_id = p_account_id
+                              and (a.remote_address is not null or a.answer_sealed is not null)
+                            limit p_chunk));
+  get diagnostics v_count = row_count;
+  rows := rows + v_count;
+  delete from order_attempts
+   where ctid = any (array(select a.ctid from order_attempts a where a.account_id = p_account_id limit p_chunk));
+  get diagnostics v_count = row_count;
+  rows := rows + v_count;
+  delete from link_reads
+   where ctid = any (array(select r.ctid from link_reads r where r.account_id = p_account_id limit p_chunk));
+  get diagnostics v_count = row_count;
+  rows := rows + v_count;
+  delete from key_usage
+   where ctid = any (array(select u.ctid from key_usage u where u.account_id = p_account_id limit p_chunk));
+  get diagnostics v_count = row_count;
+  rows := rows + v_count;
+end
+$$;
+
+CREATE FUNCTION public.find_personal_tokens(p_hashes bytea[]) RETURNS TABLE(token_hash bytea, account_id text, id text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+  select t.token_hash, t.account_id, t.id
+    from public.personal_tokens t
+    join public.memberships m on m.account_id = t.account_id and m.person_id = t.person_id
+   where t.token_hash = any (p_hashes)
+     and t.revoked_at is null
+     and t.expires_at > clock_timestamp()
+     and m.role in ('owner', 'developer')
+$$;
+
+CREATE FUNCTION public.forget_old_refusals(p_account_id text, p_order_id text, p_line integer, p_kept integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  v_newest integer;
+  v_deleted integer;
+begin
+  select max(r.round)
+    into v_newest
+    from supplier_requests r
+   where r.account_id = p_account_id
+     and r.order_id = p_order_id
+     and r.line = p_line;
+  delete from supplier_requests r
+   where r.account_id = p_account_id
+     and r.order_id = p_order_id
+     and r.line = p_line
+     and r.stage = 'refused'
+     and r.written_off_at is null
+     and r.round <= v_newest - greatest(p_kept, 20);
+  get diagnostics v_deleted = row_count;
+  return v_deleted;
+end
+$$;
+
+CREATE FUNCTION public.fund_account(p_account_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_is_another_payment boolean, p_created_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  perform lock_balance(p_account_id);
+  -- Two transactions with the same reference meet here, and the second waits.
+  insert into funding_references (reference, account_id)
+  values (p_reference, p_account_id)
+      on conflict (reference) do nothing;
+  verdict := case when found then 'booked' when p_is_another_payment then 'booked_again' else 'used_elsewhere' end;
+  if verdict = 'used_elsewhere' then
+    return;
+  end if;
+  select m.seq, m.balance_after_cents
+    into seq, balance_after_cents
+    from move_balance(p_account_id, p_transfer_id, 'funding', 'house:cash', 'customer', p_amount_cents, null, p_reference, p_note,
+                      p_created_at) m;
+end
+$$;
+
+CREATE FUNCTION public.keep_commitment() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  if new.audit_id <> old.audit_id or new.commitment <> old.commitment or new.salt is not null then
+    raise exception 'of a row of seal_commitments only the salt can be removed' using errcode = 'check_violation';
+  end if;
+  return new;
+end
+$$;
+
+CREATE FUNCTION public.keep_key_as_made() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  raise exception 'key % cannot be given other scopes, another account or another end', old.id
+    using errcode = 'insufficient_privilege',
+          hint = 'Make a new key with "shopwire-admin keys create".';
+end
+$$;
+
+CREATE FUNCTION public.keep_order_ended() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  raise exception 'order % is "%", which is final, and its total stays what was paid', old.id, old.status
+    using errcode = 'check_violation';
+end
+$$;
+
+CREATE FUNCTION public.keep_top_up_decided() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  raise exception 'top-up % is "%" and cannot be changed to "%" or given another amount', old.id, old.state, new.state
+    using errcode = 'check_violation';
+end
+$$;
+
+CREATE FUNCTION public.lock_balance(p_account_id text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  v_balance bigint;
+begin
+  select b.balance_cents
+    into v_balance
+    from balances b
+   where b.account_id = p_account_id
+     for update;
+  return v_balance;
+end
+$$;
+
+CREATE FUNCTION public.move_balance(p_account_id text, p_transfer_id text, p_kind text, p_debit text, p_credit text, p_amount_cents bigint, p_order_id text, p_reference text, p_note text, p_created_at timestamp with time zone, OUT seq bigint, OUT balance_after_cents bigint) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  v_change constant bigint := case p_credit when 'customer' then p_amount_cents else -p_amount_cents end;
+begin
+  update balances b
+     set balance_cents = b.balance_cents + v_change,
+         transfer_count = b.transfer_count + 1
+   where b.account_id = p_account_id
+     and b.balance_cents + v_change >= 0
+  returning b.transfer_count, b.balance_cents
+       into seq, balance_after_cents;
+  if not found then
+    return;
+  end if;
+  insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, reference, note,
+                         created_at)
+  values (p_account_id, seq, p_transfer_id, p_kind, p_debit, p_credit, p_amount_cents, balance_after_cents, p_order_id, p_reference,
+          p_note, p_created_at);
+end
+$$;
+
+CREATE FUNCTION public.note_access_change() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  insert into access_changes as c (account_id, access_version, changed_in, changed_at)
+  values (new.id, new.access_version, pg_current_xact_id(), clock_timestamp())
+      on conflict (account_id) do update
+     set access_version = greatest(c.access_version, excluded.access_version),
+         changed_in = excluded.changed_in,
+         changed_at = excluded.changed_at;
+  return null;
+end
+$$;
+
+CREATE FUNCTION public.oldest_snapshot() RETURNS TABLE(kind text, name text, application_name text, role text, state text, horizon text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+  select h.kind, h.name, h.application_name, h.role, h.state, h.horizon::text
+    from (select 'session' as kind, pid::text as name, application_name, usename::text as role, state, backend_xmin as horizon
+            from pg_stat_activity
+           where backend_xmin is not null
+             -- Those of other databases do not matter; a standby that reports its own has none.
+             and coalesce(datname, current_database()) = current_database()
+             and pid <> pg_backend_pid()
+             and backend_type <> 'autovacuum worker'
+           union all
+          select 'prepared transaction', gid, null, owner::text, 'prepared', transaction
+            from pg_prepared_xacts
+           where database = current_database()
+           union all
+          select 'replication slot', slot_name::text, null, null, case when active then 'active' else 'inactive' end, xmin
+            from pg_replication_slots
+           where xmin is not null) h
+   order by age(h.horizon) desc, h.kind, h.name
+   limit 1
+$$;
+
+CREATE FUNCTION public.open_invitations_for(p_email text, p_now timestamp with time zone) RETURNS TABLE(account_id text, id text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+  select i.account_id, i.id
+    from public.invitations i
+   where i.email = p_email
+     and i.accepted_at is null
+     and i.withdrawn_at is null
+     and i.expires_at > p_now
+   order by i.account_id, i.id
+$$;
+
+CREATE FUNCTION public.pay_supplier(p_supplier text, p_reference text, p_amount_cents bigint, p_note text, p_booked_at timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  insert into supplier_transfers (supplier, kind, reference, debit, credit, amount_cents, note, booked_at)
+  values (p_supplier, 'payment', p_reference, 'supplier', 'house:cash', p_amount_cents, p_note, p_booked_at)
+      on conflict (supplier, kind, reference) do nothing;
+  return found;
+end
+$$;
+
+CREATE FUNCTION public.place_orders(p_may_wait boolean, p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_line_counts integer[], p_item_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+declare
+  c_total_max constant bigint := 500000;
+  -- The cart of each line, and how many lines come before those of each cart.
+  v_places integer[] := '{}';
+  v_lines_before integer[] := '{}';
+  v_is_open boolean;
+  v_balances bigint[];
+  v_transfers bigint[];
+  v_have_sold_out boolean[];
+  v_sold_out text[];
+  v_have_repriced boolean[];
+  v_repriced text[];
+  v_endpoint_ids text[];
+begin
+  if not coalesce(
+    1 <= all (p_line_counts)
+    and cardinality(p_item_ids) = all (array[cardinality(p_qtys), cardinality(p_expected)])
+    and cardinality(p_account_ids) = all (array[
+      cardinality(p_access_versions), cardinality(p_key_ids), cardinality(p_order_ids), cardinality(p_transfer_ids),
+      cardinality(p_event_ids), cardinality(p_created_ats), cardinality(p_idempotency_keys), cardinality(p_request_hashes),
+      cardinality(p_request_ids), cardinality(p_client_addresses), cardinality(p_line_counts)])
+    and (cardinality(p_account_ids) = 1 or not p_may_wait),
+    false)
+  then
+    raise 'the arguments of place_orders do not fit together' using errcode = 'invalid_parameter_value';
+  end if;
+  -- Counted here, never taken from the caller: a line that counted for no cart would be delivered without being paid.
+  for v_place in 1 .. cardinality(p_line_counts) loop
+    v_lines_before := v_lines_before || cardinality(v_places);
+    v_places := v_places || array_fill(v_place, array[p_line_counts[v_place]]);
+  end loop;
+  if cardinality(v_places) <> cardinality(p_item_ids) then
+    raise 'the carts have % lines, and % were given', cardinality(v_places), cardinality(p_item_ids)
+      using errcode = 'invalid_parameter_value';
+  end if;
+
+  if p_may_wait then
+    select array[b.balance_cents], array[b.transfer_count]
+      into v_balances, v_transfers
+      from balances b
+     where b.account_id = p_account_ids[1]
+       for update;
+  else
+    select array_agg(o.balance_cents), array_agg(o.transfer_count)
+      into v_balances, v_transfers
+      from (
+        select b.balance_cents, b.transfer_count
+          from generate_series(1, cardinality(p_account_ids)) as o (place)
+          left join lateral (
+            select balances.balance_cents, balances.transfer_count
+              from balances
+             where balances.account_id = p_account_ids[o.place]
+               for update skip locked
+          ) b on true
+         order by o.place
+      ) o;
+  end if;
+
+  -- Separate statements from here on: they see what was committed before the locks were taken. The catalogue is read once: what is
+  -- checked here is what is written below.
+  v_is_open := store_is_open();
+  with priced as materialized (
+    select v_places[l.n] as place, l.n, l.id, l.qty, l.expected_price_cents, l.name, l.unit_price_cents, l.status
+      from price_cart(p_item_ids, p_qtys, p_expected) l
+     order by l.n
+  )
+  select array_agg(c.total_cents), array_agg(c.has_sold_out), array_agg(c.sold_out), array_agg(c.has_repriced), array_agg(c.repriced),
+         (select array_agg(p.name) from priced p),
+         (select array_agg(p.unit_price_cents) from priced p)
+    into totals_cents, v_have_sold_out, v_sold_out, v_have_repriced, v_repriced, names, unit_prices_cents
+    from (
+      select p.place,
+             (sum(p.qty * p.unit_price_cents) filter (where p.status <> 'sold_out'))::bigint as total_cents,
+             bool_or(p.status = 'sold_out') as has_sold_out,
+             string_agg(p.id, ', ') filter (where p.status = 'sold_out') as sold_out,
+             bool_or(p.status = 'price_changed') as has_repriced,
+             string_agg(p.id || ' costs ' || p.unit_price_cents || ' cents now, ' || p.expected_price_cents || ' were expected',
+                        '; ') filter (where p.status = 'price_changed') as repriced
+        from priced p
+       group by p.place
+       order by p.place
+    ) c;
+
+  select array_agg(v.verdict), array_agg(v.order_id),
+         array_agg(case v.verdict when 'item_unavailable' then v_sold_out[v.place] when 'price_changed' then v_repriced[v.place] end)
+    into verdicts, order_ids, details
+    from (
+      select o.place, coalesce(earlier.id, p_order_ids[o.place]) as order_id,
+             case
+               when account.id is null then 'changed'
+               when v_balances[o.place] is null then 'busy'
+               when earlier.request_hash = p_request_hashes[o.place] then 'earlier'
+               when earlier.id is not null then 'conflict'
+               when not v_is_open then 'store_closed'
+               when v_have_sold_out[o.place] then 'item_unavailable'
+               when v_have_repriced[o.place] then 'price_changed'
+               when totals_cents[o.place] > c_total_max then 'order_total_exceeded'
+               when totals_cents[o.place] > v_balances[o.place] then 'insufficient_funds'
+               else 'bought'
+             end as verdict
+        from generate_series(1, cardinality(p_account_ids)) as o (place)
+        left join lateral (
+          select accounts.id
+            from accounts
+           where accounts.id = p_account_ids[o.place]
+             and accounts.access_version = p_access_versions[o.place]
+           limit 1
+        ) account on true
+        left join lateral (
+          select orders.id, orders.request_hash
+            from orders
+           where orders.account_id = p_account_ids[o.place]
+             and orders.idempotency_key = p_idempotency_keys[o.place]
+           limit 1
+        ) earlier on true
+       order by o.place
+    ) v;
+  if p_may_wait and 'busy' = any (verdicts) then
+    raise 'an account that buys has no balance';
+  end if;
+
+  -- As record_event does: the endpoint is held until the commit, so that a change of URL cancels this delivery too.
+  if p_may_wait then
+    select array[e.id]
+      into v_endpoint_ids
+      from webhook_endpoints e
+     where verdicts[1] = 'bought'
+       and e.account_id = p_account_ids[1]
+       and e.ended_at is null
+       for key share;
+  else
+    select array_agg(o.endpoint_id), array_agg(case when o.is_busy then 'busy' else verdicts[o.place] end)
+      into v_endpoint_ids, verdicts
+      from (
+        select o.place, endpoint.id as endpoint_id,
+               endpoint.id is not null and held_endpoint.is_held is null
+                 or job.is_there is not null and held_job.is_held is null as is_busy
+          from generate_series(1, cardinality(p_account_ids)) as o (place)
+          left join lateral (
+            select webhook_endpoints.id
+              from webhook_endpoints
+             where verdicts[o.place] = 'bought'
+               and webhook_endpoints.account_id = p_account_ids[o.place]
+               and webhook_endpoints.ended_at is null
+             limit 1
+          ) endpoint on true
+          left join lateral (
+            select true as is_held
+              from webhook_endpoints
+             where webhook_endpoints.account_id = p_account_ids[o.place]
+               and webhook_endpoints.id = endpoint.id
+               and webhook_endpoints.ended_at is null
+               for key share skip locked
+          ) held_endpoint on true
+          left join lateral (
+            select true as is_there
+              from jobs
+             where jobs.account_id = p_account_ids[o.place]
+               and jobs.queue = 'deliver'
+               and jobs.subject = endpoint.id
+             limit 1
+          ) job on true
+          left join lateral (
+            select true as is_held
+              from jobs
+             where jobs.account_id = p_account_ids[o.place]
+               and jobs.queue = 'deliver'
+               and jobs.subject = endpoint.id
+               for update skip locked
+          ) held_job on true
+         order by o.place
+      ) o;
+  end if;
+
+  with bought as materialized (
+    select p_account_ids[o.place] as account_id, p_key_ids[o.place] as key_id, p_order_ids[o.place] as order_id,
+           p_transfer_ids[o.place] as transfer_id, p_event_ids[o.place] as event_id, p_created_ats[o.place] as created_at,
+           p_idempotency_keys[o.place] as idempotency_key, p_request_hashes[o.place] as request_hash,
+           p_request_ids[o.place] as request_id, p_client_addresses[o.place] as client_address,
+           totals_cents[o.place] as total_cents, v_balances[o.place] as balance, v_transfers[o.place] as transfers,
+           v_endpoint_ids[o.place] as endpoint_id
+      from generate_series(1, cardinality(p_account_ids)) as o (place)
+     where verdicts[o.place] = 'bought'
+  ), new_orders as (
+    insert into orders (account_id, id, idempotency_key, request_hash, total_cents, key_id, request_id, client_address, created_at)
+    select account_id, order_id, idempotency_key, request_hash, total_cents, key_id, request_id, client_address, created_at
+      from bought
+  ), new_lines as (
+    insert into order_lines (account_id, order_id, n, item_id, name, qty, unit_price_cents)
+    select p_account_ids[v_places[l.n]], p_order_ids[v_places[l.n]], l.n - v_lines_before[v_places[l.n]], p_item_ids[l.n], names[l.n],
+           p_qtys[l.n], unit_prices_cents[l.n]
+      from generate_series(1, cardinality(p_item_ids)) as l (n)
+     where verdicts[v_places[l.n]] = 'bought'
+  ), debits as (
+    update balances b
+       set balance_cents = o.balance - o.total_cents,
+           transfer_count = o.transfers + 1,
+           order_count = b.order_count + 1
+      from bought o
+     where b.account_id = o.account_id
+  ), new_transfers as (
+    insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, created_at)
+    select account_id, transfers + 1, transfer_id, 'order', 'customer', 'house:sales', total_cents, balance - total_cents, order_id,
+           created_at
+      from bought
+  ), new_events as (
+    insert into events (account_id, id, type, order_id, created_at)
+    select account_id, event_id, 'order.accepted', order_id, created_at
+      from bought
+  ), new_deliveries as (
+    insert into deliveries (account_id, endpoint_id, event_id, created_at, next_at)
+    select account_id, endpoint_id, event_id, created_at, created_at
+      from bought
+     where endpoint_id is not null
+  ), woken as (
+    insert into jobs as j (account_id, queue, subject, run_at, created_at)
+    select account_id, 'deliver', endpoint_id, clock_timestamp(), created_at
+      from bought
+     where endpoint_id is not null
+     order by account_id
+        on conflict (account_id, queue, subject) do update
+       set run_at = least(j.run_at, excluded.run_at),
+           is_woken = true,
+           is_backlog = false
+  )
+  insert into jobs (account_id, queue, subject, run_at, created_at)
+  select account_id, 'fulfil', order_id, clock_timestamp(), created_at
+    from bought;
+end
+$$;
+
+CREATE FUNCTION public.present_timeline() RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  if pg_is_in_recovery() then
+    return null;
+  end if;
+  return ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint;
+end
+$$;
+
+CREATE FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) RETURNS TABLE(n integer, id text, qty integer, expected_price_cents bigint, name text, unit_price_cents bigint, status text)
+    LANGUAGE sql STABLE
+    AS $$
+  select c.n::integer, c.id, c.qty, c.expected, i.name, i.price_cents,
+         case
+           when i.id is null then 'sold_out'
+           when not (i.is_for_sale and i.has_supply) then 'sold_out'
+           when i.available_until <= clock_timestamp() then 'sold_out'
+           when c.expected is not null and c.expected <> i.price_cents then 'price_changed'
+           else 'ok'
+         end
+    from unnest(p_ids, p_qtys, p_expected) with ordinality as c (id, qty, expected, n)
+    -- One look-up per line by the primary key, whatever size of cart the planner assumes.
+    left join lateral (
+      select items.id, items.name, items.price_cents, items.is_for_sale, items.has_supply, items.available_until
+        from public.items
+       where items.id = c.id
+       limit 1
+    ) i on true
+   order by c.n
+$$;
+
+CREATE FUNCTION public.probe_writes() RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  -- A new file each time: pages that exist already would prove nothing.
+  truncate public.write_probe;
+  insert into public.write_probe select repeat('x', 8000) from generate_series(1, 128);
+  raise exception 'written' using errcode = 'SW001';
+exception
+  when sqlstate 'SW001' then null;
+end
+$$;
+
+CREATE FUNCTION public.purge_nonces(p_signed_to bigint) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  purged bigint;
+begin
+  -- One purge at a time; the others have nothing to do.
+  if not pg_try_advisory_xact_lock(5348094773) then
+    return 0;
+  end if;
+  update admission_memory set purged_to = p_signed_to where purged_to < p_signed_to;
+  delete from spent_nonces where signed_at <= p_signed_to;
+  get diagnostics purged = row_count;
+  delete from witnessed_nonces where signed_at <= p_signed_to;
+  delete from witnessed_refusals where refused_to <= p_signed_to;
+  return purged;
+end
+$$;
+
+CREATE FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  v_endpoint_id text;
+begin
+  insert into events (account_id, id, type, order_id, revision, created_at)
+  values (p_account_id, p_event_id, p_type, p_order_id, p_revision, p_created_at);
+  select e.id
+    into v_endpoint_id
+    from webhook_endpoints e
+   where e.account_id = p_account_id
+     and e.ended_at is null
+     for key share;
+  if found then
+    insert into deliveries (account_id, endpoint_id, event_id, created_at, next_at)
+    -- Due by the clocks of the processes, like every later attempt: the worker's own clock asks.
+    values (p_account_id, v_endpoint_id, p_event_id, p_created_at, p_created_at);
+    insert into jobs as j (account_id, queue, subject, run_at, created_at)
+    values (p_account_id, 'deliver', v_endpoint_id, clock_timestamp(), p_created_at)
+        on conflict (account_id, queue, subject) do update
+       set run_at = least(j.run_at, excluded.run_at),
+           is_woken = true,
+           -- It may wait among many with a change of the catalogue; an event of its own is not one of many.
+           is_backlog = false;
+  end if;
+end
+$$;
+
+CREATE FUNCTION public.refund_order(p_account_id text, p_order_id text, p_transfer_id text, p_created_at timestamp with time zone, OUT seq bigint, OUT amount_cents bigint, OUT balance_after_cents bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  select o.total_cents
+    into amount_cents
+    from orders o
+   where o.account_id = p_account_id
+     and o.id = p_order_id
+     and o.status = 'cancelled';
+  if not found then
+    raise exception 'account % has no cancelled order %, so nothing is refunded', p_account_id, p_order_id
+      using errcode = 'check_violation';
+  end if;
+  select m.seq, m.balance_after_cents
+    into seq, balance_after_cents
+    from move_balance(p_account_id, p_transfer_id, 'refund', 'house:sales', 'customer', amount_cents, p_order_id, null, null,
+                      p_created_at) m;
+end
+$$;
+
+CREATE FUNCTION public.refuse_changes() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  raise exception 'rows of % are never changed or removed: later evidence is built on them', tg_table_name using errcode = 'check_violation';
+end
+$$;
+
+CREATE FUNCTION public.refuse_if_closed() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  perform from accounts where id = new.account_id and closed_at is null for key share;
+  if not found then
+    raise exception 'account % is closed, or does not exist', new.account_id using errcode = 'check_violation';
+  end if;
+  return new;
+end
+$$;
+
+CREATE FUNCTION public.refuse_if_unconfirmed() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  if database_is_confirmed() then
+    return new;
+  end if;
+  raise exception 'this database was restored or failed over, and no operator has opened the store on it'
+    using errcode = 'operator_intervention',
+          hint = 'See "shopwire-admin recover status".';
+end
+$$;
+
+CREATE FUNCTION public.refuse_unless_journalled() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  if current_setting('shopwire.journalled', true) = new.id
+     or not exists (select from database_identity i where i.journal_id is not null) then
+    return new;
+  end if;
+  raise exception 'this store keeps a journal of sold links, and this program does not write it'
+    using errcode = '57S01',
+          hint = 'Set SHOPWIRE_JOURNAL to the folder of the journal, as for the workers.';
+end
+$$;
+
+CREATE FUNCTION public.replication_standbys() RETURNS TABLE(standby text, is_connected boolean, replayed double precision, written double precision)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+  select coalesce(s.slot_name::text, r.application_name),
+         r.pid is not null,
+         (r.replay_lsn - '0/0'::pg_lsn)::double precision,
+         (case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end - '0/0'::pg_lsn)::double precision
+    -- A base backup streams too, and ends by itself.
+    from (select pid, application_name, replay_lsn from pg_stat_replication
+           where coalesce(state, 'streaming') in ('streaming', 'catchup') and application_name <> 'pg_basebackup') r
+    full join (select slot_name, active_pid from pg_replication_slots where slot_type = 'physical' and not temporary) s
+      on s.active_pid = r.pid
+$$;
+
+CREATE FUNCTION public.return_dispute(p_account_id text, p_top_up_id text, p_dispute text, p_transfer_id text, p_at timestamp with time zone, OUT returned_cents bigint, OUT is_new boolean) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  v_id text;
+begin
+  perform lock_balance(p_account_id);
+  select r.id, r.taken_cents, r.returned_at is null
+    into v_id, returned_cents, is_new
+    from top_up_reversals r
+   where r.account_id = p_account_id
+     and r.top_up_id = p_top_up_id
+     and r.kind = 'dispute'
+     and r.provider_reference = p_dispute;
+  if not found or not is_new then
+    return;
+  end if;
+  if returned_cents > 0 then
+    perform move_balance(p_account_id, p_transfer_id, 'adjustment', 'house:adjustments', 'customer', returned_cents, null,
+                         p_dispute || ':won', 'Dispute won, ' || v_id, p_at);
+  end if;
+  update top_up_reversals r
+     set owed_cents = 0,
+         written_off_cents = r.amount_cents - r.taken_cents,
+         returned_at = p_at
+   where r.account_id = p_account_id
+     and r.id = v_id;
+end
+$$;
+
+CREATE FUNCTION public.skip_if_unconfirmed() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  if database_is_confirmed() then
+    return new;
+  end if;
+  return null;
+end
+$$;
+
+CREATE FUNCTION public.stay_closed() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  if new.closed_at is distinct from old.closed_at or new.status <> 'suspended' then
+    raise exception 'account % was closed on %, which is final', old.id, old.closed_at using errcode = 'check_violation';
+  end if;
+  return new;
+end
+$$;
+
+CREATE FUNCTION public.still_members(p_person_ids text[], p_account_ids text[]) RETURNS TABLE(person_id text, account_id text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+  select distinct m.person_id, m.account_id
+    from unnest(p_person_ids, p_account_ids) as asked (person_id, account_id)
+    join public.memberships m on m.account_id = asked.account_id and m.person_id = asked.person_id
+$$;
+
+CREATE FUNCTION public.store_is_open() RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  return (
+    select s.is_open
+           and not exists (
+             select from store_windows w
+              where w.cancelled_at is null
+                and w.closes_at <= clock_timestamp()
+                and w.opens_at > clock_timestamp()
+           )
+           and database_is_confirmed()
+      from store_state s
+  );
+end
+$$;
+
+CREATE FUNCTION public.take_back_top_up(p_account_id text, p_top_up_id text, p_reversal_id text, p_transfer_id text, p_kind text, p_provider_reference text, p_reported_cents bigint, p_at timestamp with time zone, OUT amount_cents bigint, OUT taken_cents bigint, OUT owed_cents bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  -- Every change of a reversal happens under the lock of the balance.
+  v_balance constant bigint := lock_balance(p_account_id);
+begin
+  select least(p_reported_cents - coalesce(sum(r.amount_cents) filter (where split_part(r.provider_reference, '/', 1) = p_provider_reference), 0),
+               coalesce(t.credited_cents, 0) - coalesce(sum(r.amount_cents) filter (where r.returned_at is null), 0))
+    into strict amount_cents
+    from top_ups t
+    left join top_up_reversals r on r.account_id = t.account_id and r.top_up_id = t.id
+   where t.account_id = p_account_id
+     and t.id = p_top_up_id
+   group by t.credited_cents;
+  amount_cents := greatest(amount_cents, 0);
+  taken_cents := least(amount_cents, v_balance);
+  owed_cents := amount_cents - taken_cents;
+  if amount_cents = 0 then
+    return;
+  end if;
+  if taken_cents > 0 then
+    perform move_balance(p_account_id, p_transfer_id, 'adjustment', 'customer', 'house:adjustments', taken_cents, null,
+                         p_provider_reference || ':' || p_reported_cents,
+                         case p_kind when 'refund' then 'Refunded to the card' else 'Disputed card payment' end || ', ' || p_reversal_id,
+                         p_at);
+  end if;
+  insert into top_up_reversals (account_id, id, top_up_id, kind, provider_reference, amount_cents, taken_cents, owed_cents, created_at)
+  values (p_account_id, p_reversal_id, p_top_up_id, p_kind,
+          -- Refunds of one charge add up; each step is a row of its own.
+          case p_kind when 'refund' then p_provider_reference || '/' || p_reported_cents else p_provider_reference end,
+          amount_cents, taken_cents, owed_cents, p_at);
+end
+$$;
+
+CREATE FUNCTION public.witness_nonce(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_is_order boolean, OUT is_new boolean, OUT refused_to bigint) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  select r.refused_to into refused_to
+    from witnessed_refusals r
+   where r.account_id = p_account_id
+     and r.is_order = p_is_order
+     and r.refused_to >= p_signed_at;
+  if found then
+    perform from witnessed_nonces where account_id = p_account_id and key_id = p_key_id and nonce = p_nonce;
+    is_new := not found;
+    return;
+  end if;
+  insert into witnessed_nonces (account_id, key_id, nonce, signed_at)
+  values (p_account_id, p_key_id, p_nonce, p_signed_at)
+      on conflict do nothing;
+  is_new := found;
+end
+$$;
+
+CREATE FUNCTION public.witness_refusal(p_account_id text, p_is_order boolean, p_signed_at bigint) RETURNS bigint
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+  insert into witnessed_refusals as r (account_id, is_order, refused_to)
+  values (p_account_id, p_is_order, p_signed_at)
+      on conflict (account_id, is_order) do update
+     set refused_to = greatest(r.refused_to, excluded.refused_to)
+  returning refused_to
+$$;
+
+CREATE FUNCTION public.write_audit_row(p_id text, p_at timestamp with time zone, p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  -- shopwire_app is API, worker and operator together.
+  if not (pg_has_role(session_user, 'shopwire_app', 'member')
+          or (pg_has_role(session_user, 'shopwire_worker_rights', 'member') and p_actor like 'worker:%')
+          or (pg_has_role(session_user, 'shopwire_operator_rights', 'member')
+              and p_actor not like 'worker:%' and p_actor not like 'person:%')
+          or (pg_has_role(session_user, 'shopwire_dashboard', 'member') and p_actor like 'person:%'
+              and (p_account_id is null or p_account_id = current_setting('shopwire.account_id', true)))) then
+    raise exception 'the role of % does not write audit rows of "%"', session_user, p_actor
+      using errcode = 'insufficient_privilege';
+  end if;
+  insert into audit_log (id, at, actor, action, target, account_id, address, request_id, details)
+  values (p_id, p_at, p_actor, p_action, p_target, p_account_id, p_address, p_request_id, p_details);
+end
+$$;
+
+CREATE FUNCTION public.write_off_owed(p_account_id text, p_reversal_id text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+declare
+  v_owed bigint;
+begin
+  perform lock_balance(p_account_id);
+  select r.owed_cents
+    into strict v_owed
+    from top_up_reversals r
+   where r.account_id = p_account_id
+     and r.id = p_reversal_id;
+  update top_up_reversals r
+     set owed_cents = 0,
+         written_off_cents = r.written_off_cents + r.owed_cents
+   where r.account_id = p_account_id
+     and r.id = p_reversal_id;
+  return v_owed;
+end
+$$;
+
+CREATE TABLE public.access_changes (
+    account_id text NOT NULL,
+    access_version bigint NOT NULL,
+    changed_in xid8 NOT NULL,
+    changed_at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.account_days (
+    account_id text NOT NULL,
+    day date NOT NULL,
+    first_seq bigint NOT NULL,
+    last_seq bigint NOT NULL,
+    orders bigint NOT NULL,
+    order_cents bigint NOT NULL,
+    refunds bigint NOT NULL,
+    refund_cents bigint NOT NULL,
+    topups bigint NOT NULL,
+    topup_cents bigint NOT NULL,
+    adjustments bigint NOT NULL,
+    adjustment_cents bigint NOT NULL,
+    closing_balance_cents bigint NOT NULL,
+    CONSTRAINT account_days_adjustments_check CHECK ((adjustments >= 0)),
+    CONSTRAINT account_days_check CHECK ((last_seq >= first_seq)),
+    CONSTRAINT account_days_closing_balance_cents_check CHECK ((closing_balance_cents >= 0)),
+    CONSTRAINT account_days_first_seq_check CHECK ((first_seq > 0)),
+    CONSTRAINT account_days_order_cents_check CHECK ((order_cents >= 0)),
+    CONSTRAINT account_days_orders_check CHECK ((orders >= 0)),
+    CONSTRAINT account_days_refund_cents_check CHECK ((refund_cents >= 0)),
+    CONSTRAINT account_days_refunds_check CHECK ((refunds >= 0)),
+    CONSTRAINT account_days_topup_cents_check CHECK ((topup_cents >= 0)),
+    CONSTRAINT account_days_topups_check CHECK ((topups >= 0))
+);
+
+CREATE TABLE public.account_days_progress (
+    only_row boolean DEFAULT true NOT NULL,
+    day date NOT NULL,
+    done_up_to text,
+    CONSTRAINT account_days_progress_only_row_check CHECK (only_row)
+);
+
+CREATE TABLE public.accounts (
+    id text NOT NULL,
+    name text NOT NULL,
+    status text DEFAULT 'active'::text NOT NULL,
+    access_version bigint DEFAULT 1 NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    closed_at timestamp with time zone,
+    closed_people text[],
+    erased_at timestamp with time zone,
+    CONSTRAINT accounts_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 100))),
+    CONSTRAINT accounts_status_check CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text])))
+);
+
+CREATE TABLE public.admission_in_use (
+    kind text NOT NULL,
+    seen_at timestamp with time zone NOT NULL,
+    CONSTRAINT admission_in_use_kind_check CHECK ((kind = ANY (ARRAY['postgres'::text, 'redis'::text, 'redis-cluster'::text])))
+);
+
+CREATE UNLOGGED TABLE public.admission_memory (
+    only_row boolean DEFAULT true NOT NULL,
+    server_started_at timestamp with time zone NOT NULL,
+    lost_at bigint NOT NULL,
+    purged_to bigint NOT NULL,
+    CONSTRAINT admission_memory_only_row_check CHECK (only_row)
+);
+
+CREATE UNLOGGED TABLE public.admission_windows (
+    account_id text NOT NULL,
+    requests bigint[] DEFAULT '{}'::bigint[] NOT NULL,
+    orders bigint[] DEFAULT '{}'::bigint[] NOT NULL,
+    refused_since bigint DEFAULT 0 NOT NULL,
+    refused_count integer DEFAULT 0 NOT NULL,
+    requests_refused_to bigint DEFAULT 0 NOT NULL,
+    orders_refused_to bigint DEFAULT 0 NOT NULL
+)
+WITH (fillfactor='40');
+
+CREATE TABLE public.api_keys (
+    account_id text NOT NULL,
+    id text NOT NULL,
+    name text NOT NULL,
+    scopes text[] NOT NULL,
+    secret_sealed bytea NOT NULL,
+    secret_kek_id text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    created_by text,
+    created_by_name text,
+    rotated_from text,
+    revoked_at timestamp with time zone,
+    CONSTRAINT api_keys_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 100))),
+    CONSTRAINT api_keys_scopes_check CHECK (((cardinality(scopes) > 0) AND (scopes <@ ARRAY['account:read'::text, 'catalogue:read'::text, 'orders:read'::text, 'orders:write'::text, 'webhooks:read'::text, 'webhooks:write'::text])))
+);
+
+CREATE TABLE public.audit_log (
+    id text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    actor text NOT NULL,
+    action text NOT NULL,
+    target text NOT NULL,
+    account_id text,
+    address text,
+    request_id text COLLATE pg_catalog."C",
+    details jsonb NOT NULL
+);
+
+CREATE TABLE public.authenticator_apps (
+    id text NOT NULL,
+    person_id text NOT NULL,
+    secret_encrypted text NOT NULL,
+    recovery_codes_encrypted text NOT NULL,
+    is_confirmed boolean DEFAULT false NOT NULL,
+    failed_count integer DEFAULT 0 NOT NULL,
+    locked_until timestamp with time zone
+);
+
+CREATE TABLE public.balance_alerts (
+    account_id text NOT NULL,
+    threshold_cents bigint,
+    person_ids text[] NOT NULL,
+    emails text[] NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    state text DEFAULT 'ok'::text NOT NULL,
+    state_threshold_cents bigint,
+    state_since timestamp with time zone,
+    CONSTRAINT balance_alerts_emails_check CHECK ((cardinality(emails) <= 5)),
+    CONSTRAINT balance_alerts_person_ids_check CHECK ((cardinality(person_ids) <= 20)),
+    CONSTRAINT balance_alerts_state_check CHECK ((state = ANY (ARRAY['ok'::text, 'approaching'::text, 'below'::text]))),
+    CONSTRAINT balance_alerts_threshold_cents_check CHECK ((threshold_cents > 0))
+);
+
+CREATE TABLE public.balances (
+    account_id text NOT NULL,
+    balance_cents bigint DEFAULT 0 NOT NULL,
+    transfer_count bigint DEFAULT 0 NOT NULL,
+    order_count bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT balances_balance_cents_check CHECK ((balance_cents >= 0)),
+    CONSTRAINT balances_order_count_check CHECK ((order_count >= 0)),
+    CONSTRAINT balances_transfer_count_check CHECK ((transfer_count >= 0))
+)
+WITH (fillfactor='80');
+
+CREATE TABLE public.catalogue_announcement (
+    only_row boolean DEFAULT true NOT NULL,
+    revision bigint NOT NULL,
+    begun_at timestamp with time zone NOT NULL,
+    told_up_to text,
+    CONSTRAINT catalogue_announcement_only_row_check CHECK (only_row)
+);
+
+CREATE TABLE public.catalogue_state (
+    only_row boolean DEFAULT true NOT NULL,
+    revision bigint NOT NULL,
+    changed_at timestamp with time zone NOT NULL,
+    CONSTRAINT catalogue_state_only_row_check CHECK (only_row)
+);
+
+CREATE TABLE public.credentials (
+    id text NOT NULL,
+    person_id text NOT NULL,
+    provider text NOT NULL,
+    subject text NOT NULL,
+    password_hash text,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.database_identity (
+    only_row boolean DEFAULT true NOT NULL,
+    system_identifier text NOT NULL,
+    timeline bigint NOT NULL,
+    generation bigint DEFAULT 1 NOT NULL,
+    confirmed_at timestamp with time zone NOT NULL,
+    confirmed_by text NOT NULL,
+    behind_since timestamp with time zone,
+    behind_why text,
+    journal_id text,
+    compared_start text,
+    CONSTRAINT database_identity_only_row_check CHECK (only_row)
+);
+
+CREATE TABLE public.deliveries (
+    account_id text NOT NULL,
+    endpoint_id text NOT NULL COLLATE pg_catalog."C",
+    event_id text NOT NULL COLLATE pg_catalog."C",
+    state text DEFAULT 'pending'::text NOT NULL,
+    round smallint DEFAULT 1 NOT NULL,
+    attempts smallint DEFAULT 0 NOT NULL,
+    last_error text,
+    created_at timestamp with time zone NOT NULL,
+    next_at timestamp with time zone NOT NULL,
+    done_at timestamp with time zone,
+    CONSTRAINT deliveries_attempts_check CHECK (((attempts >= 0) AND (attempts <= 12))),
+    CONSTRAINT deliveries_check CHECK (((state = 'pending'::text) = (done_at IS NULL))),
+    CONSTRAINT deliveries_last_error_check CHECK ((char_length(last_error) <= 50)),
+    CONSTRAINT deliveries_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'cancelled'::text])))
+)
+WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+
+CREATE TABLE public.delivery_attempts (
+    account_id text NOT NULL,
+    endpoint_id text NOT NULL COLLATE pg_catalog."C",
+    event_id text NOT NULL COLLATE pg_catalog."C",
+    round smallint NOT NULL,
+    n smallint NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    status smallint,
+    error text,
+    remote_address inet,
+    signed_s bigint,
+    signatures bytea,
+    connect_ms integer,
+    send_ms integer,
+    wait_ms integer,
+    answer_sealed bytea,
+    answer_kek_id text,
+    CONSTRAINT delivery_attempts_error_check CHECK ((char_length(error) <= 50)),
+    CONSTRAINT delivery_attempts_signatures_check CHECK ((octet_length(signatures) = ANY (ARRAY[32, 64])))
+)
+WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05');
+
+CREATE TABLE public.encryption_key_checks (
+    kek_id text NOT NULL COLLATE pg_catalog."C",
+    check_sealed bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE public.event_retention (
+    only_row boolean DEFAULT true NOT NULL,
+    kept_since timestamp with time zone NOT NULL,
+    CONSTRAINT event_retention_only_row_check CHECK (only_row)
+);
+
+CREATE TABLE public.events (
+    account_id text NOT NULL,
+    id text NOT NULL COLLATE pg_catalog."C",
+    type text NOT NULL,
+    order_id text COLLATE pg_catalog."C",
+    revision bigint,
+    created_at timestamp with time zone NOT NULL,
+    body_sealed bytea,
+    body_kek_id text,
+    CONSTRAINT events_check CHECK (((type ~~ 'order.%'::text) = (order_id IS NOT NULL))),
+    CONSTRAINT events_check1 CHECK (((type = 'catalogue.changed'::text) = (revision IS NOT NULL))),
+    CONSTRAINT events_type_check CHECK ((type = ANY (ARRAY['order.accepted'::text, 'order.delivered'::text, 'order.cancelled'::text, 'catalogue.changed'::text, 'test'::text])))
+)
+WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+
+CREATE TABLE public.evidence_retention (
+    only_row boolean DEFAULT true NOT NULL,
+    kept_since timestamp with time zone NOT NULL,
+    CONSTRAINT evidence_retention_only_row_check CHECK (only_row)
+);
+
+CREATE TABLE public.funding_references (
+    reference text NOT NULL,
+    account_id text NOT NULL,
+    CONSTRAINT funding_references_reference_check CHECK (((char_length(reference) >= 1) AND (char_length(reference) <= 200)))
+);
+
+CREATE TABLE public.invitations (
+    account_id text NOT NULL,
+    id text NOT NULL,
+    email text NOT NULL,
+    role text NOT NULL,
+    token_hash bytea NOT NULL,
+    inviter_id text,
+    is_mailed_only boolean NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    accepted_at timestamp with time zone,
+    withdrawn_at timestamp with time zone,
+    CONSTRAINT invitations_email_check CHECK (((char_length(email) >= 3) AND (char_length(email) <= 254))),
+    CONSTRAINT invitations_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'finance'::text, 'viewer'::text])))
+);
+
+CREATE TABLE public.item_supply (
+    item_id text NOT NULL COLLATE pg_catalog."C",
+    source text NOT NULL,
+    supplier text,
+    fallback text,
+    sku text,
+    cost_cents bigint,
+    fallback_cost_cents bigint,
+    warn_below integer DEFAULT 0 NOT NULL,
+    pool_left integer DEFAULT 0 NOT NULL,
+    pool_from text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    CONSTRAINT item_supply_check CHECK (((source = 'supplier'::text) = (supplier IS NOT NULL))),
+    CONSTRAINT item_supply_check1 CHECK (((fallback IS NULL) OR ((supplier IS NOT NULL) AND (fallback <> supplier)))),
+    CONSTRAINT item_supply_pool_left_check CHECK ((pool_left >= 0)),
+    CONSTRAINT item_supply_sku_check CHECK (((char_length(sku) >= 1) AND (char_length(sku) <= 200))),
+    CONSTRAINT item_supply_source_check CHECK ((source = ANY (ARRAY['pool'::text, 'supplier'::text, 'hand'::text]))),
+    CONSTRAINT item_supply_warn_below_check CHECK ((warn_below >= 0))
+);
+
+CREATE TABLE public.items (
+    id text NOT NULL COLLATE pg_catalog."C",
+    name text NOT NULL,
+    type text NOT NULL,
+    collection text NOT NULL,
+    price_cents bigint NOT NULL,
+    image text,
+    is_for_sale boolean NOT NULL,
+    has_supply boolean DEFAULT true NOT NULL,
+    available_until timestamp with time zone,
+    revision bigint NOT NULL,
+    CONSTRAINT items_check CHECK (((type <> 'frame'::text) OR (image IS NULL))),
+    CONSTRAINT items_collection_check CHECK (((char_length(collection) >= 1) AND (char_length(collection) <= 200))),
+    CONSTRAINT items_id_check CHECK ((id ~ '^[0-9]{17,20}$'::text)),
+    CONSTRAINT items_image_check CHECK (((image ~ '^https?://'::text) AND (char_length(image) <= 2000))),
+    CONSTRAINT items_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 200))),
+    CONSTRAINT items_price_cents_check CHECK (((price_cents >= 0) AND (price_cents <= 100000000))),
+    CONSTRAINT items_type_check CHECK ((type = ANY (ARRAY['decoration'::text, 'effect'::text, 'nameplate'::text, 'frame'::text, 'bundle'::text])))
+);
+
+CREATE TABLE public.jobs (
+    account_id text NOT NULL,
+    queue text NOT NULL,
+    subject text NOT NULL COLLATE pg_catalog."C",
+    run_at timestamp with time zone NOT NULL,
+    leased_until timestamp with time zone,
+    attempts integer DEFAULT 0 NOT NULL,
+    is_woken boolean DEFAULT false NOT NULL,
+    is_failing boolean DEFAULT false NOT NULL,
+    is_backlog boolean DEFAULT false NOT NULL,
+    failures integer DEFAULT 0 NOT NULL,
+    dead_at timestamp with time zone,
+    note text,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT jobs_note_check CHECK ((char_length(note) <= 500))
+)
+WITH (autovacuum_vacuum_scale_factor='0.0', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0');
+
+CREATE TABLE public.journal_comparisons (
+    id text NOT NULL COLLATE pg_catalog."C",
+    at timestamp with time zone NOT NULL,
+    actor text NOT NULL,
+    generation bigint NOT NULL,
+    identity text NOT NULL,
+    journal_id text NOT NULL,
+    read_from timestamp with time zone NOT NULL,
+    links bigint NOT NULL,
+    outside_generation bigint,
+    outside_position bigint,
+    is_complete boolean NOT NULL
+);
+
+CREATE TABLE public.key_last_uses (
+    account_id text NOT NULL,
+    key_id text NOT NULL,
+    last_used_at timestamp with time zone NOT NULL,
+    last_address text,
+    first_quote_at timestamp with time zone
+);
+
+CREATE TABLE public.key_usage (
+    account_id text NOT NULL,
+    key_id text NOT NULL,
+    hour timestamp with time zone NOT NULL,
+    requests bigint NOT NULL,
+    orders bigint NOT NULL,
+    last_used_at timestamp with time zone NOT NULL,
+    last_address text NOT NULL
+);
+
+CREATE TABLE public.link_fingerprints (
+    hash bytea NOT NULL,
+    seen_at timestamp with time zone NOT NULL,
+    made_by text
+)
+WITH (autovacuum_vacuum_insert_scale_factor='0.02', autovacuum_analyze_scale_factor='0.02');
+
+CREATE TABLE public.link_reads (
+    account_id text NOT NULL,
+    order_id text NOT NULL COLLATE pg_catalog."C",
+    request_id text NOT NULL COLLATE pg_catalog."C",
+    at timestamp with time zone NOT NULL,
+    key_id text NOT NULL,
+    client_address text NOT NULL,
+    links smallint NOT NULL,
+    is_sent boolean NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05');
+
+CREATE TABLE public.link_retention (
+    only_row boolean DEFAULT true NOT NULL,
+    looked_to timestamp with time zone NOT NULL,
+    CONSTRAINT link_retention_only_row_check CHECK (only_row)
+);
+
+CREATE TABLE public.links_kept_longer (
+    account_id text NOT NULL,
+    order_id text NOT NULL COLLATE pg_catalog."C",
+    look_at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.lost_links (
+    hash bytea NOT NULL,
+    account_id text,
+    order_id text COLLATE pg_catalog."C",
+    sold_at timestamp with time zone NOT NULL,
+    found_at timestamp with time zone NOT NULL,
+    CONSTRAINT lost_links_check CHECK (((account_id IS NULL) = (order_id IS NULL)))
+);
+
+CREATE TABLE public.memberships (
+    account_id text NOT NULL,
+    person_id text NOT NULL,
+    role text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT memberships_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'finance'::text, 'viewer'::text])))
+);
+
+CREATE TABLE public.notices (
+    account_id text NOT NULL,
+    id text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL,
+    details jsonb NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT notices_kind_check CHECK ((kind = ANY (ARRAY['webhook.failing'::text, 'webhook.given_up'::text])))
+);
+
+CREATE TABLE public.operator_invitations (
+    id text NOT NULL,
+    email text NOT NULL,
+    name text NOT NULL,
+    token_hash bytea NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    accepted_at timestamp with time zone,
+    CONSTRAINT operator_invitations_email_check CHECK (((char_length(email) >= 3) AND (char_length(email) <= 254))),
+    CONSTRAINT operator_invitations_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 100)))
+);
+
+CREATE TABLE public.operator_tokens (
+    id text NOT NULL COLLATE pg_catalog."C",
+    email text NOT NULL,
+    token_hash bytea NOT NULL,
+    added_by text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    revoked_at timestamp with time zone,
+    CONSTRAINT operator_tokens_check CHECK (((expires_at > created_at) AND (expires_at <= (created_at + '366 days'::interval)))),
+    CONSTRAINT operator_tokens_email_check CHECK (((char_length(email) >= 3) AND (char_length(email) <= 254))),
+    CONSTRAINT operator_tokens_token_hash_check CHECK ((octet_length(token_hash) = 32))
+);
+
+CREATE TABLE public.order_attempts (
+    account_id text NOT NULL,
+    idempotency_key text NOT NULL COLLATE pg_catalog."C",
+    request_id text NOT NULL COLLATE pg_catalog."C",
+    at timestamp with time zone NOT NULL,
+    key_id text NOT NULL,
+    client_address text NOT NULL,
+    request_hash bytea NOT NULL,
+    status smallint NOT NULL,
+    outcome text NOT NULL,
+    is_sent boolean NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05');
+
+CREATE TABLE public.order_backlog (
+    is_single boolean DEFAULT true NOT NULL,
+    waiting bigint NOT NULL,
+    oldest_due_at timestamp with time zone,
+    valid_until timestamp with time zone NOT NULL,
+    CONSTRAINT order_backlog_is_single_check CHECK (is_single)
+);
+
+CREATE TABLE public.order_lines (
+    account_id text NOT NULL,
+    order_id text NOT NULL COLLATE pg_catalog."C",
+    n smallint NOT NULL,
+    item_id text NOT NULL COLLATE pg_catalog."C",
+    name text NOT NULL,
+    qty smallint NOT NULL,
+    unit_price_cents bigint NOT NULL,
+    CONSTRAINT order_lines_n_check CHECK (((n >= 1) AND (n <= 25))),
+    CONSTRAINT order_lines_qty_check CHECK (((qty >= 1) AND (qty <= 10))),
+    CONSTRAINT order_lines_unit_price_cents_check CHECK ((unit_price_cents >= 0))
+)
+WITH (autovacuum_vacuum_insert_scale_factor='0.02', autovacuum_analyze_scale_factor='0.02');
+
+CREATE TABLE public.order_links (
+    account_id text NOT NULL,
+    order_id text NOT NULL COLLATE pg_catalog."C",
+    line smallint NOT NULL,
+    unit smallint NOT NULL,
+    link_sealed bytea,
+    link_kek_id text,
+    link_hash bytea NOT NULL,
+    source text NOT NULL,
+    obtained_at timestamp with time zone NOT NULL,
+    erased_at timestamp with time zone,
+    CONSTRAINT order_links_erased CHECK ((((link_sealed IS NULL) = (erased_at IS NOT NULL)) AND ((link_kek_id IS NULL) = (erased_at IS NOT NULL)))),
+    CONSTRAINT order_links_unit_check CHECK (((unit >= 1) AND (unit <= 10)))
+)
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.02', autovacuum_analyze_scale_factor='0.02');
+
+CREATE TABLE public.orders (
+    account_id text NOT NULL,
+    id text NOT NULL COLLATE pg_catalog."C",
+    idempotency_key text NOT NULL COLLATE pg_catalog."C",
+    request_hash bytea NOT NULL,
+    status text DEFAULT 'paid'::text NOT NULL,
+    total_cents bigint NOT NULL,
+    key_id text NOT NULL,
+    request_id text COLLATE pg_catalog."C",
+    client_address text,
+    created_at timestamp with time zone NOT NULL,
+    delivered_at timestamp with time zone,
+    cancelled_at timestamp with time zone,
+    cancel_reason text,
+    CONSTRAINT orders_cancel_reason_check CHECK (((char_length(cancel_reason) >= 1) AND (char_length(cancel_reason) <= 200))),
+    CONSTRAINT orders_check CHECK (((status = 'delivered'::text) = (delivered_at IS NOT NULL))),
+    CONSTRAINT orders_check1 CHECK (((status = 'cancelled'::text) = (cancelled_at IS NOT NULL))),
+    CONSTRAINT orders_check2 CHECK (((status = 'cancelled'::text) = (cancel_reason IS NOT NULL))),
+    CONSTRAINT orders_check3 CHECK (((delivered_at >= created_at) AND (cancelled_at >= created_at))),
+    CONSTRAINT orders_status_check CHECK ((status = ANY (ARRAY['paid'::text, 'delivered'::text, 'cancelled'::text]))),
+    CONSTRAINT orders_total_cents_check CHECK (((total_cents >= 0) AND (total_cents <= 500000)))
+)
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.02', autovacuum_analyze_scale_factor='0.02');
+
+CREATE TABLE public.outgoing_mail (
+    id text NOT NULL,
+    account_id text,
+    to_address text NOT NULL,
+    subject text NOT NULL,
+    body_sealed bytea,
+    body_kek_id text,
+    created_at timestamp with time zone NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    next_at timestamp with time zone NOT NULL,
+    sent_at timestamp with time zone,
+    failed_at timestamp with time zone,
+    CONSTRAINT outgoing_mail_check CHECK (((body_sealed IS NULL) = (body_kek_id IS NULL))),
+    CONSTRAINT outgoing_mail_subject_check CHECK (((char_length(subject) >= 1) AND (char_length(subject) <= 200))),
+    CONSTRAINT outgoing_mail_to_address_check CHECK (((char_length(to_address) >= 3) AND (char_length(to_address) <= 254)))
+);
+
+CREATE TABLE public.own_keys (
+    name text NOT NULL,
+    key_sealed bytea NOT NULL,
+    key_kek_id text NOT NULL
+);
+
+CREATE TABLE public.passkeys (
+    id text NOT NULL,
+    person_id text NOT NULL,
+    name text,
+    credential_id text NOT NULL,
+    public_key text NOT NULL,
+    counter bigint NOT NULL,
+    device_type text NOT NULL,
+    is_synced boolean NOT NULL,
+    transports text,
+    aaguid text,
+    created_at timestamp with time zone NOT NULL,
+    last_used_at timestamp with time zone
+);
+
+CREATE TABLE public.payment_events (
+    provider text NOT NULL,
+    event_id text NOT NULL,
+    subject text NOT NULL,
+    facts jsonb NOT NULL,
+    received_at timestamp with time zone NOT NULL,
+    state text DEFAULT 'received'::text NOT NULL,
+    next_at timestamp with time zone DEFAULT now() NOT NULL,
+    decided_at timestamp with time zone,
+    note text,
+    CONSTRAINT payment_events_event_id_check CHECK (((char_length(event_id) >= 1) AND (char_length(event_id) <= 255))),
+    CONSTRAINT payment_events_note_check CHECK ((char_length(note) <= 500)),
+    CONSTRAINT payment_events_provider_check CHECK ((provider = 'stripe'::text)),
+    CONSTRAINT payment_events_state_check CHECK ((state = ANY (ARRAY['received'::text, 'applied'::text, 'ignored'::text, 'review'::text]))),
+    CONSTRAINT payment_events_subject_check CHECK (((char_length(subject) >= 1) AND (char_length(subject) <= 255)))
+);
+
+CREATE TABLE public.people (
+    id text NOT NULL,
+    kind text DEFAULT 'customer'::text NOT NULL,
+    name text NOT NULL,
+    email text NOT NULL,
+    email_verified boolean DEFAULT false NOT NULL,
+    has_totp boolean DEFAULT false NOT NULL,
+    picture text,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    CONSTRAINT people_email_check CHECK (((char_length(email) >= 3) AND (char_length(email) <= 254))),
+    CONSTRAINT people_kind_check CHECK ((kind = ANY (ARRAY['customer'::text, 'operator'::text]))),
+    CONSTRAINT people_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 100)))
+);
+
+CREATE TABLE public.personal_tokens (
+    account_id text NOT NULL,
+    id text NOT NULL COLLATE pg_catalog."C",
+    person_id text NOT NULL,
+    name text NOT NULL,
+    token_hash bytea NOT NULL,
+    rights text[] NOT NULL,
+    with_links boolean NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    last_used_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    CONSTRAINT personal_tokens_check CHECK (((expires_at > created_at) AND (expires_at <= (created_at + '90 days'::interval)))),
+    CONSTRAINT personal_tokens_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 100))),
+    CONSTRAINT personal_tokens_rights_check CHECK (((cardinality(rights) > 0) AND (rights <@ ARRAY['events:listen'::text, 'orders:prove'::text]))),
+    CONSTRAINT personal_tokens_token_hash_check CHECK ((octet_length(token_hash) = 32))
+);
+
+CREATE TABLE public.pool_links (
+    item_id text NOT NULL COLLATE pg_catalog."C",
+    id text NOT NULL COLLATE pg_catalog."C",
+    link_sealed bytea NOT NULL,
+    link_kek_id text NOT NULL,
+    link_hash bytea NOT NULL,
+    loaded_at timestamp with time zone NOT NULL,
+    set_aside_at timestamp with time zone
+)
+WITH (autovacuum_vacuum_scale_factor='0.0', autovacuum_vacuum_threshold='10000');
+
+CREATE TABLE public.refund_rule (
+    only_row boolean DEFAULT true NOT NULL,
+    cancel_after interval,
+    changed_at timestamp with time zone NOT NULL,
+    per_hour_max integer DEFAULT 100 NOT NULL,
+    window_started_at timestamp with time zone DEFAULT now() NOT NULL,
+    window_count integer DEFAULT 0 NOT NULL,
+    held_at timestamp with time zone,
+    releases integer DEFAULT 0 NOT NULL,
+    CONSTRAINT refund_rule_cancel_after_check CHECK ((cancel_after > '00:00:00'::interval)),
+    CONSTRAINT refund_rule_only_row_check CHECK (only_row),
+    CONSTRAINT refund_rule_per_hour_max_check CHECK ((per_hour_max > 0)),
+    CONSTRAINT refund_rule_window_count_check CHECK ((window_count >= 0))
+);
+
+CREATE TABLE public.restocked_items (
+    item_id text NOT NULL,
+    restocked_at timestamp with time zone NOT NULL,
+    is_source_changed boolean DEFAULT false NOT NULL
+);
+
+CREATE TABLE public.schema_functions (
+    path text NOT NULL,
+    checksum text NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE public.schema_migrations (
+    number integer NOT NULL,
+    name text NOT NULL,
+    checksum text NOT NULL,
+    compatible_with integer NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE public.seal_commitments (
+    audit_id text NOT NULL,
+    commitment bytea NOT NULL,
+    salt bytea
+);
+
+CREATE TABLE public.seal_digests (
+    no bigint NOT NULL,
+    day date NOT NULL,
+    first_segment bigint NOT NULL,
+    last_segment bigint NOT NULL,
+    segments_hash bytea NOT NULL,
+    previous_hash bytea NOT NULL,
+    hash bytea NOT NULL,
+    made_at timestamp with time zone NOT NULL,
+    CONSTRAINT seal_digests_no_check CHECK ((no > 0))
+);
+
+CREATE TABLE public.seal_progress (
+    only_row boolean DEFAULT true NOT NULL,
+    done_up_to text,
+    finished_at timestamp with time zone NOT NULL,
+    CONSTRAINT seal_progress_only_row_check CHECK (only_row)
+);
+
+CREATE TABLE public.seal_segments (
+    id bigint NOT NULL,
+    chain text NOT NULL,
+    kind text NOT NULL,
+    no bigint NOT NULL,
+    first_seq bigint,
+    last_seq bigint,
+    row_ids text[],
+    row_count bigint NOT NULL,
+    marks bytea NOT NULL,
+    previous_hash bytea NOT NULL,
+    rows_hash bytea NOT NULL,
+    hash bytea NOT NULL,
+    sealed_at timestamp with time zone NOT NULL,
+    CONSTRAINT seal_segments_check CHECK (((kind = 'transfers'::text) = ((first_seq IS NOT NULL) AND (last_seq IS NOT NULL)))),
+    CONSTRAINT seal_segments_check1 CHECK (((kind = 'audit'::text) = (row_ids IS NOT NULL))),
+    CONSTRAINT seal_segments_id_check CHECK ((id > 0)),
+    CONSTRAINT seal_segments_kind_check CHECK ((kind = ANY (ARRAY['transfers'::text, 'audit'::text]))),
+    CONSTRAINT seal_segments_no_check CHECK ((no > 0)),
+    CONSTRAINT seal_segments_row_count_check CHECK ((row_count > 0))
+);
+
+CREATE TABLE public.seal_waiting (
+    audit_id text NOT NULL
+);
+
+CREATE TABLE public.sessions (
+    token_hash bytea NOT NULL,
+    id text NOT NULL,
+    person_id text NOT NULL,
+    account_id text,
+    created_at timestamp with time zone NOT NULL,
+    last_seen_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    stepped_up_at timestamp with time zone,
+    address text NOT NULL,
+    user_agent text NOT NULL,
+    CONSTRAINT sessions_token_hash_check CHECK ((octet_length(token_hash) = 32))
+);
+
+CREATE TABLE public.sign_in_attempts (
+    name_hash bytea NOT NULL,
+    window_started_at timestamp with time zone NOT NULL,
+    hits integer NOT NULL
+);
+
+CREATE UNLOGGED TABLE public.spent_nonces (
+    account_id text NOT NULL,
+    key_id text NOT NULL,
+    nonce text NOT NULL,
+    signed_at bigint NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0.0', autovacuum_vacuum_threshold='10000', autovacuum_vacuum_cost_delay='0');
+
+CREATE TABLE public.store_position (
+    only_row boolean DEFAULT true NOT NULL,
+    "position" bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT store_position_only_row_check CHECK (only_row)
+);
+
+CREATE TABLE public.store_state (
+    only_row boolean DEFAULT true NOT NULL,
+    is_open boolean NOT NULL,
+    reason text,
+    changed_at timestamp with time zone NOT NULL,
+    CONSTRAINT store_state_only_row_check CHECK (only_row),
+    CONSTRAINT store_state_reason_check CHECK ((char_length(reason) <= 200))
+);
+
+CREATE TABLE public.store_windows (
+    id text NOT NULL COLLATE pg_catalog."C",
+    closes_at timestamp with time zone NOT NULL,
+    opens_at timestamp with time zone NOT NULL,
+    reason text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    cancelled_at timestamp with time zone,
+    CONSTRAINT store_windows_check CHECK ((closes_at < opens_at)),
+    CONSTRAINT store_windows_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 200)))
+);
+
+CREATE TABLE public.supplier_requests (
+    account_id text NOT NULL,
+    order_id text NOT NULL COLLATE pg_catalog."C",
+    line smallint NOT NULL,
+    supplier text NOT NULL,
+    round smallint DEFAULT 1 NOT NULL,
+    sku text NOT NULL,
+    qty smallint NOT NULL,
+    stage text DEFAULT 'requested'::text NOT NULL,
+    attempts integer NOT NULL,
+    failures integer DEFAULT 0 NOT NULL,
+    error text,
+    unit_cost_cents bigint,
+    said_cents bigint,
+    cost_cents bigint,
+    links smallint,
+    first_at timestamp with time zone NOT NULL,
+    last_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone,
+    written_off_at timestamp with time zone,
+    fencing_token integer DEFAULT 0 NOT NULL,
+    CONSTRAINT supplier_requests_error_check CHECK ((char_length(error) <= 200)),
+    CONSTRAINT supplier_requests_qty_check CHECK (((qty >= 1) AND (qty <= 10)))
+);
+
+CREATE TABLE public.supplier_spending (
+    supplier text NOT NULL COLLATE pg_catalog."C",
+    minute timestamp with time zone NOT NULL,
+    cents bigint NOT NULL,
+    CONSTRAINT supplier_spending_cents_check CHECK ((cents >= 0))
+);
+
+CREATE TABLE public.supplier_transfers (
+    supplier text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL,
+    reference text NOT NULL COLLATE pg_catalog."C",
+    debit text NOT NULL,
+    credit text NOT NULL,
+    amount_cents bigint NOT NULL,
+    note text,
+    booked_at timestamp with time zone NOT NULL,
+    CONSTRAINT supplier_transfers_amount_cents_check CHECK ((amount_cents > 0)),
+    CONSTRAINT supplier_transfers_check CHECK (
+CASE kind
+    WHEN 'cost'::text THEN ((debit = 'house:goods'::text) AND (credit = 'supplier'::text))
+    WHEN 'payment'::text THEN ((debit = 'supplier'::text) AND (credit = 'house:cash'::text))
+    ELSE NULL::boolean
+END),
+    CONSTRAINT supplier_transfers_credit_check CHECK ((credit = ANY (ARRAY['supplier'::text, 'house:cash'::text]))),
+    CONSTRAINT supplier_transfers_debit_check CHECK ((debit = ANY (ARRAY['house:goods'::text, 'supplier'::text]))),
+    CONSTRAINT supplier_transfers_kind_check CHECK ((kind = ANY (ARRAY['cost'::text, 'payment'::text]))),
+    CONSTRAINT supplier_transfers_note_check CHECK ((char_length(note) <= 500)),
+    CONSTRAINT supplier_transfers_reference_check CHECK (((char_length(reference) >= 1) AND (char_length(reference) <= 200)))
+);
+
+CREATE TABLE public.suppliers (
+    name text NOT NULL COLLATE pg_catalog."C",
+    url text NOT NULL,
+    secret_sealed bytea NOT NULL,
+    secret_kek_id text NOT NULL,
+    timeout_ms integer NOT NULL,
+    is_paused boolean DEFAULT false NOT NULL,
+    hourly_limit_cents bigint,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT suppliers_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9-]{0,39}$'::text)),
+    CONSTRAINT suppliers_timeout_ms_check CHECK (((timeout_ms >= 100) AND (timeout_ms <= 60000))),
+    CONSTRAINT suppliers_url_check CHECK ((char_length(url) <= 2000))
+);
+
+CREATE TABLE public.top_up_reversals (
+    account_id text NOT NULL,
+    id text NOT NULL,
+    top_up_id text NOT NULL,
+    kind text NOT NULL,
+    provider_reference text NOT NULL,
+    amount_cents bigint NOT NULL,
+    taken_cents bigint NOT NULL,
+    owed_cents bigint NOT NULL,
+    written_off_cents bigint DEFAULT 0 NOT NULL,
+    returned_at timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT top_up_reversals_amount_cents_check CHECK ((amount_cents > 0)),
+    CONSTRAINT top_up_reversals_check CHECK ((((taken_cents + owed_cents) + written_off_cents) = amount_cents)),
+    CONSTRAINT top_up_reversals_check1 CHECK (((returned_at IS NULL) OR (owed_cents = 0))),
+    CONSTRAINT top_up_reversals_kind_check CHECK ((kind = ANY (ARRAY['refund'::text, 'dispute'::text]))),
+    CONSTRAINT top_up_reversals_owed_cents_check CHECK ((owed_cents >= 0)),
+    CONSTRAINT top_up_reversals_taken_cents_check CHECK ((taken_cents >= 0)),
+    CONSTRAINT top_up_reversals_written_off_cents_check CHECK ((written_off_cents >= 0))
+);
+
+CREATE TABLE public.top_ups (
+    account_id text NOT NULL,
+    id text NOT NULL,
+    provider text NOT NULL,
+    amount_cents bigint NOT NULL,
+    state text DEFAULT 'pending'::text NOT NULL,
+    reference text NOT NULL,
+    provider_session text,
+    provider_payment text,
+    created_by text NOT NULL,
+    created_by_name text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    decided_at timestamp with time zone,
+    credited_cents bigint,
+    credited_transfer_id text,
+    note text,
+    checked_at timestamp with time zone,
+    CONSTRAINT top_ups_amount_cents_check CHECK ((amount_cents > 0)),
+    CONSTRAINT top_ups_check CHECK (((state = 'credited'::text) = (credited_transfer_id IS NOT NULL))),
+    CONSTRAINT top_ups_check1 CHECK (((credited_cents IS NULL) = (credited_transfer_id IS NULL))),
+    CONSTRAINT top_ups_check2 CHECK (((provider = 'stripe'::text) = (provider_session IS NOT NULL))),
+    CONSTRAINT top_ups_credited_cents_check CHECK ((credited_cents > 0)),
+    CONSTRAINT top_ups_note_check CHECK ((char_length(note) <= 500)),
+    CONSTRAINT top_ups_provider_check CHECK ((provider = ANY (ARRAY['bank'::text, 'stripe'::text]))),
+    CONSTRAINT top_ups_reference_check CHECK ((reference ~ '^RF[0-9]{2}[0-9A-Z]{1,21}$'::text)),
+    CONSTRAINT top_ups_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'credited'::text, 'review'::text, 'failed'::text, 'expired'::text, 'rejected'::text])))
+);
+
+CREATE TABLE public.transfers (
+    account_id text NOT NULL,
+    seq bigint NOT NULL,
+    id text NOT NULL,
+    kind text NOT NULL,
+    debit text NOT NULL,
+    credit text NOT NULL,
+    amount_cents bigint NOT NULL,
+    balance_after_cents bigint NOT NULL,
+    order_id text,
+    reference text,
+    note text,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT transfers_amount_cents_check CHECK ((amount_cents >= 0)),
+    CONSTRAINT transfers_balance_after_cents_check CHECK ((balance_after_cents >= 0)),
+    CONSTRAINT transfers_check CHECK (((debit <> credit) AND (('customer'::text = debit) OR ('customer'::text = credit)))),
+    CONSTRAINT transfers_check1 CHECK (((kind = ANY (ARRAY['order'::text, 'refund'::text])) = (order_id IS NOT NULL))),
+    CONSTRAINT transfers_check2 CHECK (
+CASE kind
+    WHEN 'funding'::text THEN (debit = 'house:cash'::text)
+    WHEN 'adjustment'::text THEN (('house:adjustments'::text = debit) OR ('house:adjustments'::text = credit))
+    WHEN 'order'::text THEN (credit = 'house:sales'::text)
+    WHEN 'refund'::text THEN (debit = 'house:sales'::text)
+    ELSE NULL::boolean
+END),
+    CONSTRAINT transfers_credit_check CHECK ((credit = ANY (ARRAY['customer'::text, 'house:cash'::text, 'house:sales'::text, 'house:adjustments'::text]))),
+    CONSTRAINT transfers_debit_check CHECK ((debit = ANY (ARRAY['customer'::text, 'house:cash'::text, 'house:sales'::text, 'house:adjustments'::text]))),
+    CONSTRAINT transfers_kind_check CHECK ((kind = ANY (ARRAY['funding'::text, 'adjustment'::text, 'order'::text, 'refund'::text]))),
+    CONSTRAINT transfers_note_check CHECK ((char_length(note) <= 500)),
+    CONSTRAINT transfers_reference_check CHECK (((char_length(reference) >= 1) AND (char_length(reference) <= 200))),
+    CONSTRAINT transfers_seq_check CHECK ((seq > 0))
+)
+WITH (autovacuum_vacuum_insert_scale_factor='0.02', autovacuum_analyze_scale_factor='0.02');
+
+CREATE TABLE public.used_codes (
+    person_id text NOT NULL,
+    code_hash bytea NOT NULL,
+    expires_at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.verifications (
+    id text NOT NULL,
+    identifier text NOT NULL,
+    value text NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.verify_runs (
+    id text NOT NULL COLLATE pg_catalog."C",
+    finished_at timestamp with time zone NOT NULL,
+    rules integer NOT NULL,
+    violated integer NOT NULL,
+    CONSTRAINT verify_runs_check CHECK (((violated >= 0) AND (violated <= rules))),
+    CONSTRAINT verify_runs_rules_check CHECK ((rules > 0))
+);
+
+CREATE TABLE public.waiting_lines (
+    account_id text NOT NULL,
+    order_id text NOT NULL COLLATE pg_catalog."C",
+    line integer NOT NULL,
+    item_id text NOT NULL,
+    missing integer NOT NULL,
+    CONSTRAINT waiting_lines_missing_check CHECK ((missing > 0))
+)
+WITH (autovacuum_vacuum_scale_factor='0.0', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0');
+
+CREATE TABLE public.webhook_endpoints (
+    account_id text NOT NULL,
+    id text NOT NULL COLLATE pg_catalog."C",
+    url text NOT NULL,
+    set_by text NOT NULL,
+    set_by_name text,
+    created_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone,
+    last_delivered_at timestamp with time zone,
+    last_failure_at timestamp with time zone,
+    last_error text,
+    alerted_percent smallint DEFAULT 0 NOT NULL,
+    CONSTRAINT webhook_endpoints_last_error_check CHECK ((char_length(last_error) <= 50)),
+    CONSTRAINT webhook_endpoints_url_check CHECK ((char_length(url) <= 2048))
+);
+
+CREATE TABLE public.webhook_secrets (
+    account_id text NOT NULL,
+    id text NOT NULL COLLATE pg_catalog."C",
+    secret_sealed bytea NOT NULL,
+    secret_kek_id text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    ends_at timestamp with time zone
+);
+
+CREATE TABLE public.witnessed_nonces (
+    account_id text NOT NULL,
+    key_id text NOT NULL,
+    nonce text NOT NULL,
+    signed_at bigint NOT NULL
+);
+
+CREATE TABLE public.witnessed_refusals (
+    account_id text NOT NULL,
+    is_order boolean NOT NULL,
+    refused_to bigint NOT NULL
+);
+
+CREATE TABLE public.worker_heartbeats (
+    id text NOT NULL COLLATE pg_catalog."C",
+    started_at timestamp with time zone NOT NULL,
+    seen_at timestamp with time zone NOT NULL,
+    stopped_at timestamp with time zone
+);
+
+CREATE UNLOGGED TABLE public.write_probe (
+    filler text NOT NULL
+);
+ALTER TABLE ONLY public.write_probe ALTER COLUMN filler SET STORAGE PLAIN;
+
+ALTER TABLE ONLY public.access_changes
+    ADD CONSTRAINT access_changes_pkey PRIMARY KEY (account_id);
+
+ALTER TABLE ONLY public.account_days
+    ADD CONSTRAINT account_days_pkey PRIMARY KEY (account_id, day);
+
+ALTER TABLE ONLY public.account_days_progress
+    ADD CONSTRAINT account_days_progress_pkey PRIMARY KEY (only_row);
+
+ALTER TABLE ONLY public.accounts
+    ADD CONSTRAINT accounts_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.admission_in_use
+    ADD CONSTRAINT admission_in_use_pkey PRIMARY KEY (kind);
+
+ALTER TABLE ONLY public.admission_memory
+    ADD CONSTRAINT admission_memory_pkey PRIMARY KEY (only_row);
+
+ALTER TABLE ONLY public.admission_windows
+    ADD CONSTRAINT admission_windows_pkey PRIMARY KEY (account_id);
+
+ALTER TABLE ONLY public.api_keys
+    ADD CONSTRAINT api_keys_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.audit_log
+    ADD CONSTRAINT audit_log_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.authenticator_apps
+    ADD CONSTRAINT authenticator_apps_person_id_key UNIQUE (person_id);
+
+ALTER TABLE ONLY public.authenticator_apps
+    ADD CONSTRAINT authenticator_apps_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.balance_alerts
+    ADD CONSTRAINT balance_alerts_pkey PRIMARY KEY (account_id);
+
+ALTER TABLE ONLY public.balances
+    ADD CONSTRAINT balances_pkey PRIMARY KEY (account_id);
+
+ALTER TABLE ONLY public.catalogue_announcement
+    ADD CONSTRAINT catalogue_announcement_pkey PRIMARY KEY (only_row);
+
+ALTER TABLE ONLY public.catalogue_state
+    ADD CONSTRAINT catalogue_state_pkey PRIMARY KEY (only_row);
+
+ALTER TABLE ONLY public.credentials
+    ADD CONSTRAINT credentials_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.credentials
+    ADD CONSTRAINT credentials_provider_subject_key UNIQUE (provider, subject);
+
+ALTER TABLE ONLY public.database_identity
+    ADD CONSTRAINT database_identity_pkey PRIMARY KEY (only_row);
+
+ALTER TABLE ONLY public.deliveries
+    ADD CONSTRAINT deliveries_pkey PRIMARY KEY (account_id, event_id, endpoint_id);
+
+ALTER TABLE ONLY public.delivery_attempts
+    ADD CONSTRAINT delivery_attempts_pkey PRIMARY KEY (account_id, event_id, endpoint_id, round, n);
+
+ALTER TABLE ONLY public.encryption_key_checks
+    ADD CONSTRAINT encryption_key_checks_pkey PRIMARY KEY (kek_id);
+
+ALTER TABLE ONLY public.event_retention
+    ADD CONSTRAINT event_retention_pkey PRIMARY KEY (only_row);
+
+ALTER TABLE ONLY public.events
+    ADD CONSTRAINT events_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.evidence_retention
+    ADD CONSTRAINT evidence_retention_pkey PRIMARY KEY (only_row);
+
+ALTER TABLE ONLY public.funding_references
+    ADD CONSTRAINT funding_references_pkey PRIMARY KEY (reference);
+
+ALTER TABLE ONLY public.invitations
+    ADD CONSTRAINT invitations_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.item_supply
+    ADD CONSTRAINT item_supply_pkey PRIMARY KEY (item_id);
+
+ALTER TABLE ONLY public.items
+    ADD CONSTRAINT items_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.jobs
+    ADD CONSTRAINT jobs_pkey PRIMARY KEY (account_id, queue, subject);
+
+ALTER TABLE ONLY public.journal_comparisons
+    ADD CONSTRAINT journal_comparisons_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.key_last_uses
+    ADD CONSTRAINT key_last_uses_pkey PRIMARY KEY (account_id, key_id);
+
+ALTER TABLE ONLY public.key_usage
+    ADD CONSTRAINT key_usage_pkey PRIMARY KEY (account_id, key_id, hour);
+
+ALTER TABLE ONLY public.link_fingerprints
+    ADD CONSTRAINT link_fingerprints_pkey PRIMARY KEY (hash);
+
+ALTER TABLE ONLY public.link_reads
+    ADD CONSTRAINT link_reads_pkey PRIMARY KEY (account_id, order_id, request_id);
+
+ALTER TABLE ONLY public.link_retention
+    ADD CONSTRAINT link_retention_pkey PRIMARY KEY (only_row);
+
+ALTER TABLE ONLY public.links_kept_longer
+    ADD CONSTRAINT links_kept_longer_pkey PRIMARY KEY (account_id, order_id);
+
+ALTER TABLE ONLY public.lost_links
+    ADD CONSTRAINT lost_links_pkey PRIMARY KEY (hash);
+
+ALTER TABLE ONLY public.memberships
+    ADD CONSTRAINT memberships_pkey PRIMARY KEY (account_id, person_id);
+
+ALTER TABLE ONLY public.notices
+    ADD CONSTRAINT notices_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.operator_invitations
+    ADD CONSTRAINT operator_invitations_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.operator_invitations
+    ADD CONSTRAINT operator_invitations_token_hash_key UNIQUE (token_hash);
+
+ALTER TABLE ONLY public.operator_tokens
+    ADD CONSTRAINT operator_tokens_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.order_attempts
+    ADD CONSTRAINT order_attempts_pkey PRIMARY KEY (account_id, idempotency_key, request_id);
+
+ALTER TABLE ONLY public.order_backlog
+    ADD CONSTRAINT order_backlog_pkey PRIMARY KEY (is_single);
+
+ALTER TABLE ONLY public.order_lines
+    ADD CONSTRAINT order_lines_pkey PRIMARY KEY (account_id, order_id, n);
+
+ALTER TABLE ONLY public.order_links
+    ADD CONSTRAINT order_links_link_hash_key UNIQUE (link_hash);
+
+ALTER TABLE ONLY public.order_links
+    ADD CONSTRAINT order_links_pkey PRIMARY KEY (account_id, order_id, line, unit);
+
+ALTER TABLE ONLY public.orders
+    ADD CONSTRAINT orders_account_id_idempotency_key_key UNIQUE (account_id, idempotency_key);
+
+ALTER TABLE ONLY public.orders
+    ADD CONSTRAINT orders_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.outgoing_mail
+    ADD CONSTRAINT outgoing_mail_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.own_keys
+    ADD CONSTRAINT own_keys_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY public.passkeys
+    ADD CONSTRAINT passkeys_credential_id_key UNIQUE (credential_id);
+
+ALTER TABLE ONLY public.passkeys
+    ADD CONSTRAINT passkeys_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.payment_events
+    ADD CONSTRAINT payment_events_pkey PRIMARY KEY (provider, event_id);
+
+ALTER TABLE ONLY public.people
+    ADD CONSTRAINT people_email_key UNIQUE (email);
+
+ALTER TABLE ONLY public.people
+    ADD CONSTRAINT people_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.personal_tokens
+    ADD CONSTRAINT personal_tokens_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.pool_links
+    ADD CONSTRAINT pool_links_link_hash_key UNIQUE (link_hash);
+
+ALTER TABLE ONLY public.pool_links
+    ADD CONSTRAINT pool_links_pkey PRIMARY KEY (item_id, id);
+
+ALTER TABLE ONLY public.refund_rule
+    ADD CONSTRAINT refund_rule_pkey PRIMARY KEY (only_row);
+
+ALTER TABLE ONLY public.restocked_items
+    ADD CONSTRAINT restocked_items_pkey PRIMARY KEY (item_id);
+
+ALTER TABLE ONLY public.schema_functions
+    ADD CONSTRAINT schema_functions_pkey PRIMARY KEY (path);
+
+ALTER TABLE ONLY public.schema_migrations
+    ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (number);
+
+ALTER TABLE ONLY public.seal_commitments
+    ADD CONSTRAINT seal_commitments_pkey PRIMARY KEY (audit_id);
+
+ALTER TABLE ONLY public.seal_digests
+    ADD CONSTRAINT seal_digests_day_key UNIQUE (day);
+
+ALTER TABLE ONLY public.seal_digests
+    ADD CONSTRAINT seal_digests_pkey PRIMARY KEY (no);
+
+ALTER TABLE ONLY public.seal_progress
+    ADD CONSTRAINT seal_progress_pkey PRIMARY KEY (only_row);
+
+ALTER TABLE ONLY public.seal_segments
+    ADD CONSTRAINT seal_segments_chain_kind_no_key UNIQUE (chain, kind, no);
+
+ALTER TABLE ONLY public.seal_segments
+    ADD CONSTRAINT seal_segments_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.seal_waiting
+    ADD CONSTRAINT seal_waiting_pkey PRIMARY KEY (audit_id);
+
+ALTER TABLE ONLY public.sessions
+    ADD CONSTRAINT sessions_id_key UNIQUE (id);
+
+ALTER TABLE ONLY public.sessions
+    ADD CONSTRAINT sessions_pkey PRIMARY KEY (token_hash);
+
+ALTER TABLE ONLY public.sign_in_attempts
+    ADD CONSTRAINT sign_in_attempts_pkey PRIMARY KEY (name_hash);
+
+ALTER TABLE ONLY public.spent_nonces
+    ADD CONSTRAINT spent_nonces_pkey PRIMARY KEY (account_id, key_id, nonce);
+
+ALTER TABLE ONLY public.store_position
+    ADD CONSTRAINT store_position_pkey PRIMARY KEY (only_row);
+
+ALTER TABLE ONLY public.store_state
+    ADD CONSTRAINT store_state_pkey PRIMARY KEY (only_row);
+
+ALTER TABLE ONLY public.store_windows
+    ADD CONSTRAINT store_windows_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.supplier_requests
+    ADD CONSTRAINT supplier_requests_pkey PRIMARY KEY (account_id, order_id, line, supplier, round);
+
+ALTER TABLE ONLY public.supplier_spending
+    ADD CONSTRAINT supplier_spending_pkey PRIMARY KEY (supplier, minute);
+
+ALTER TABLE ONLY public.supplier_transfers
+    ADD CONSTRAINT supplier_transfers_pkey PRIMARY KEY (supplier, kind, reference);
+
+ALTER TABLE ONLY public.suppliers
+    ADD CONSTRAINT suppliers_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY public.top_up_reversals
+    ADD CONSTRAINT top_up_reversals_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.top_ups
+    ADD CONSTRAINT top_ups_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.transfers
+    ADD CONSTRAINT transfers_pkey PRIMARY KEY (account_id, seq);
+
+ALTER TABLE ONLY public.used_codes
+    ADD CONSTRAINT used_codes_pkey PRIMARY KEY (person_id, code_hash);
+
+ALTER TABLE ONLY public.verifications
+    ADD CONSTRAINT verifications_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.verify_runs
+    ADD CONSTRAINT verify_runs_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.waiting_lines
+    ADD CONSTRAINT waiting_lines_pkey PRIMARY KEY (account_id, order_id, line);
+
+ALTER TABLE ONLY public.webhook_endpoints
+    ADD CONSTRAINT webhook_endpoints_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.webhook_secrets
+    ADD CONSTRAINT webhook_secrets_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.witnessed_nonces
+    ADD CONSTRAINT witnessed_nonces_pkey PRIMARY KEY (account_id, key_id, nonce);
+
+ALTER TABLE ONLY public.witnessed_refusals
+    ADD CONSTRAINT witnessed_refusals_pkey PRIMARY KEY (account_id, is_order);
+
+ALTER TABLE ONLY public.worker_heartbeats
+    ADD CONSTRAINT worker_heartbeats_pkey PRIMARY KEY (id);
+
+CREATE INDEX access_changes_changed_at ON public.access_changes USING btree (changed_at);
+
+CREATE INDEX access_changes_changed_in ON public.access_changes USING btree (changed_in);
+
+CREATE INDEX api_keys_id ON public.api_keys USING btree (id);
+
+CREATE INDEX api_keys_kek ON public.api_keys USING btree (secret_kek_id);
+
+CREATE INDEX audit_log_account ON public.audit_log USING btree (account_id, id);
+
+CREATE INDEX audit_log_target ON public.audit_log USING btree (target, id);
+
+CREATE INDEX credentials_person ON public.credentials USING btree (person_id);
+
+CREATE INDEX deliveries_due ON public.deliveries USING btree (account_id, endpoint_id, next_at, event_id) WHERE (state = 'pending'::text);
+
+CREATE INDEX deliveries_failed ON public.deliveries USING btree (account_id, endpoint_id) WHERE (state = 'failed'::text);
+
+CREATE INDEX deliveries_not_accepted ON public.deliveries USING btree (account_id, state, event_id) WHERE (state = ANY (ARRAY['failed'::text, 'cancelled'::text]));
+
+CREATE INDEX delivery_attempts_kek ON public.delivery_attempts USING btree (answer_kek_id) WHERE (answer_kek_id IS NOT NULL);
+
+CREATE INDEX delivery_attempts_recent ON public.delivery_attempts USING btree (account_id, endpoint_id, finished_at);
+
+CREATE INDEX events_by_rare_type ON public.events USING btree (account_id, type, id) WHERE (type <> ALL (ARRAY['order.accepted'::text, 'order.delivered'::text]));
+
+CREATE INDEX events_created ON public.events USING btree (created_at);
+
+CREATE INDEX events_kek ON public.events USING btree (body_kek_id) WHERE (body_kek_id IS NOT NULL);
+
+CREATE UNIQUE INDEX events_order_once ON public.events USING btree (account_id, order_id, type) WHERE (order_id IS NOT NULL);
+
+CREATE INDEX invitations_email ON public.invitations USING btree (email) WHERE ((accepted_at IS NULL) AND (withdrawn_at IS NULL));
+
+CREATE UNIQUE INDEX invitations_open ON public.invitations USING btree (account_id, email) WHERE ((accepted_at IS NULL) AND (withdrawn_at IS NULL));
+
+CREATE UNIQUE INDEX items_revision ON public.items USING btree (revision, id);
+
+CREATE INDEX jobs_due_by_lane ON public.jobs USING btree (queue, is_failing, is_backlog, run_at);
+
+CREATE INDEX key_usage_hour ON public.key_usage USING btree (hour);
+
+CREATE INDEX link_reads_at ON public.link_reads USING btree (at);
+
+CREATE INDEX links_kept_longer_due ON public.links_kept_longer USING btree (look_at);
+
+CREATE INDEX memberships_person ON public.memberships USING btree (person_id);
+
+CREATE UNIQUE INDEX operator_tokens_hash ON public.operator_tokens USING btree (token_hash);
+
+CREATE INDEX order_attempts_at ON public.order_attempts USING btree (at);
+
+CREATE INDEX order_links_kek ON public.order_links USING btree (link_kek_id);
+
+CREATE INDEX orders_awaiting ON public.orders USING btree (created_at, account_id, id) WHERE (status = 'paid'::text);
+
+CREATE INDEX orders_by_time ON public.orders USING btree (created_at);
+
+CREATE INDEX orders_not_delivered ON public.orders USING btree (account_id, status, id) WHERE (status <> 'delivered'::text);
+
+CREATE INDEX outgoing_mail_created ON public.outgoing_mail USING btree (created_at);
+
+CREATE INDEX outgoing_mail_due ON public.outgoing_mail USING btree (next_at) WHERE ((sent_at IS NULL) AND (failed_at IS NULL));
+
+CREATE INDEX outgoing_mail_kek ON public.outgoing_mail USING btree (body_kek_id);
+
+CREATE INDEX passkeys_person ON public.passkeys USING btree (person_id);
+
+CREATE INDEX payment_events_due ON public.payment_events USING btree (next_at) WHERE (state = 'received'::text);
+
+CREATE INDEX payment_events_subject ON public.payment_events USING btree (subject);
+
+CREATE INDEX personal_tokens_hash ON public.personal_tokens USING btree (token_hash);
+
+CREATE INDEX pool_links_kek ON public.pool_links USING btree (link_kek_id);
+
+CREATE INDEX sessions_expires ON public.sessions USING btree (expires_at);
+
+CREATE INDEX sessions_person ON public.sessions USING btree (person_id);
+
+CREATE INDEX sign_in_attempts_started ON public.sign_in_attempts USING btree (window_started_at);
+
+CREATE INDEX spent_nonces_signed_at ON public.spent_nonces USING btree (signed_at);
+
+CREATE INDEX store_windows_ahead ON public.store_windows USING btree (opens_at) WHERE (cancelled_at IS NULL);
+
+CREATE INDEX supplier_requests_by_supplier ON public.supplier_requests USING btree (supplier, COALESCE(ended_at, first_at));
+
+CREATE INDEX supplier_requests_open ON public.supplier_requests USING btree (last_at) WHERE (ended_at IS NULL);
+
+CREATE INDEX supplier_transfers_booked ON public.supplier_transfers USING btree (supplier, booked_at);
+
+CREATE UNIQUE INDEX top_up_reversals_once ON public.top_up_reversals USING btree (account_id, provider_reference);
+
+CREATE INDEX top_up_reversals_owed ON public.top_up_reversals USING btree (account_id) WHERE (owed_cents > 0);
+
+CREATE INDEX top_ups_open ON public.top_ups USING btree (created_at) WHERE (state = ANY (ARRAY['pending'::text, 'review'::text]));
+
+CREATE INDEX top_ups_payment ON public.top_ups USING btree (provider_payment) WHERE (provider_payment IS NOT NULL);
+
+CREATE UNIQUE INDEX top_ups_reference ON public.top_ups USING btree (reference);
+
+CREATE UNIQUE INDEX top_ups_transfer_once ON public.top_ups USING btree (account_id, credited_transfer_id) WHERE (credited_transfer_id IS NOT NULL);
+
+CREATE UNIQUE INDEX transfers_order_once ON public.transfers USING btree (account_id, order_id, kind) WHERE (order_id IS NOT NULL);
+
+CREATE UNIQUE INDEX transfers_reference_once ON public.transfers USING btree (account_id, kind, reference) WHERE (reference IS NOT NULL);
+
+CREATE INDEX transfers_without_orders ON public.transfers USING btree (account_id, kind, seq) WHERE (kind <> 'order'::text);
+
+CREATE INDEX used_codes_expires ON public.used_codes USING btree (expires_at);
+
+CREATE INDEX verifications_expires ON public.verifications USING btree (expires_at);
+
+CREATE INDEX verifications_identifier ON public.verifications USING btree (identifier);
+
+CREATE INDEX waiting_lines_item ON public.waiting_lines USING btree (item_id, order_id, account_id, line);
+
+CREATE UNIQUE INDEX webhook_endpoints_live ON public.webhook_endpoints USING btree (account_id) WHERE (ended_at IS NULL);
+
+CREATE UNIQUE INDEX webhook_secrets_current ON public.webhook_secrets USING btree (account_id) WHERE (ends_at IS NULL);
+
+CREATE INDEX witnessed_nonces_signed_at ON public.witnessed_nonces USING btree (signed_at);
+
+CREATE INDEX witnessed_refusals_refused_to ON public.witnessed_refusals USING btree (refused_to);
+
+CREATE TRIGGER accounts_access_version_changed AFTER UPDATE OF access_version ON public.accounts FOR EACH ROW WHEN ((new.access_version <> old.access_version)) EXECUTE FUNCTION public.note_access_change();
+
+CREATE TRIGGER accounts_stay_closed BEFORE UPDATE ON public.accounts FOR EACH ROW WHEN ((old.closed_at IS NOT NULL)) EXECUTE FUNCTION public.stay_closed();
+
+CREATE TRIGGER api_keys_of_open_accounts BEFORE INSERT ON public.api_keys FOR EACH ROW EXECUTE FUNCTION public.refuse_if_closed();
+
+CREATE TRIGGER api_keys_stay_as_made BEFORE UPDATE ON public.api_keys FOR EACH ROW WHEN (((new.scopes IS DISTINCT FROM old.scopes) OR (new.account_id <> old.account_id) OR (new.id <> old.id) OR ((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at)))) EXECUTE FUNCTION public.keep_key_as_made();
+
+CREATE TRIGGER audit_log_await_seal AFTER INSERT ON public.audit_log FOR EACH ROW EXECUTE FUNCTION public.await_seal();
+
+CREATE TRIGGER invitations_of_open_accounts BEFORE INSERT ON public.invitations FOR EACH ROW EXECUTE FUNCTION public.refuse_if_closed();
+
+CREATE TRIGGER jobs_taken_only_if_confirmed BEFORE UPDATE ON public.jobs FOR EACH ROW WHEN ((new.attempts > old.attempts)) EXECUTE FUNCTION public.skip_if_unconfirmed();
+
+CREATE TRIGGER memberships_of_open_accounts BEFORE INSERT ON public.memberships FOR EACH ROW EXECUTE FUNCTION public.refuse_if_closed();
+
+CREATE TRIGGER orders_delivered_only_if_journalled BEFORE UPDATE ON public.orders FOR EACH ROW WHEN (((old.status = 'paid'::text) AND (new.status = 'delivered'::text))) EXECUTE FUNCTION public.refuse_unless_journalled();
+
+CREATE TRIGGER orders_end_only_if_confirmed BEFORE UPDATE ON public.orders FOR EACH ROW WHEN (((old.status = 'paid'::text) AND (new.status <> 'paid'::text))) EXECUTE FUNCTION public.refuse_if_unconfirmed();
+
+CREATE TRIGGER orders_stay_ended BEFORE UPDATE ON public.orders FOR EACH ROW WHEN (((new.total_cents <> old.total_cents) OR (new.account_id <> old.account_id) OR (new.id <> old.id) OR ((old.status <> 'paid'::text) AND ((((new.status IS DISTINCT FROM old.status) OR (new.delivered_at IS DISTINCT FROM old.delivered_at)) OR (new.cancelled_at IS DISTINCT FROM old.cancelled_at)) OR (new.cancel_reason IS DISTINCT FROM old.cancel_reason))))) EXECUTE FUNCTION public.keep_order_ended();
+
+CREATE TRIGGER personal_tokens_of_open_accounts BEFORE INSERT ON public.personal_tokens FOR EACH ROW EXECUTE FUNCTION public.refuse_if_closed();
+
+CREATE TRIGGER seal_commitments_keep BEFORE UPDATE ON public.seal_commitments FOR EACH ROW EXECUTE FUNCTION public.keep_commitment();
+
+CREATE TRIGGER seal_commitments_stay BEFORE DELETE OR TRUNCATE ON public.seal_commitments FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_changes();
+
+CREATE TRIGGER seal_digests_stay BEFORE DELETE OR UPDATE OR TRUNCATE ON public.seal_digests FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_changes();
+
+CREATE TRIGGER seal_segments_stay BEFORE DELETE OR UPDATE OR TRUNCATE ON public.seal_segments FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_changes();
+
+CREATE TRIGGER supplier_requests_advance BEFORE INSERT OR UPDATE ON public.supplier_requests FOR EACH ROW EXECUTE FUNCTION public.advance_supplier_request();
+
+CREATE TRIGGER supplier_requests_book_cost AFTER UPDATE ON public.supplier_requests FOR EACH ROW WHEN (((old.stage <> new.stage) AND (new.stage = ANY (ARRAY['fulfilled'::text, 'collected'::text])) AND (new.cost_cents > 0))) EXECUTE FUNCTION public.book_supplier_cost();
+
+CREATE TRIGGER suppliers_asked_only_if_confirmed BEFORE INSERT OR UPDATE ON public.supplier_requests FOR EACH ROW WHEN ((new.stage = ANY (ARRAY['requested'::text, 'accepted'::text, 'unknown'::text]))) EXECUTE FUNCTION public.refuse_if_unconfirmed();
+
+CREATE TRIGGER top_ups_of_open_accounts BEFORE INSERT ON public.top_ups FOR EACH ROW EXECUTE FUNCTION public.refuse_if_closed();
+
+CREATE TRIGGER top_ups_stay_decided BEFORE UPDATE ON public.top_ups FOR EACH ROW WHEN ((((((((new.account_id IS DISTINCT FROM old.account_id) OR (new.id IS DISTINCT FROM old.id)) OR (new.provider IS DISTINCT FROM old.provider)) OR (new.amount_cents IS DISTINCT FROM old.amount_cents)) OR (new.reference IS DISTINCT FROM old.reference)) OR (new.provider_session IS DISTINCT FROM old.provider_session)) OR ((old.state = ANY (ARRAY['credited'::text, 'rejected'::text])) AND (((((new.state IS DISTINCT FROM old.state) OR (new.decided_at IS DISTINCT FROM old.decided_at)) OR (new.provider_payment IS DISTINCT FROM old.provider_payment)) OR (new.credited_cents IS DISTINCT FROM old.credited_cents)) OR (new.credited_transfer_id IS DISTINCT FROM old.credited_transfer_id))) OR ((new.state <> old.state) AND ((((((((((((old.state <> 'pending'::text) OR (new.state <> 'credited'::text)) AND ((old.state <> 'pending'::text) OR (new.state <> 'review'::text))) AND ((old.state <> 'pending'::text) OR (new.state <> 'failed'::text))) AND ((old.state <> 'pending'::text) OR (new.state <> 'expired'::text))) AND ((old.state <> 'pending'::text) OR (new.state <> 'rejected'::text))) AND ((old.state <> 'failed'::text) OR (new.state <> 'credited'::text))) AND ((old.state <> 'failed'::text) OR (new.state <> 'review'::text))) AND ((old.state <> 'expired'::text) OR (new.state <> 'credited'::text))) AND ((old.state <> 'expired'::text) OR (new.state <> 'review'::text))) AND ((old.state <> 'review'::text) OR (new.state <> 'credited'::text))) AND ((old.state <> 'review'::text) OR (new.state <> 'rejected'::text)))))) EXECUTE FUNCTION public.keep_top_up_decided();
+
+CREATE TRIGGER webhook_endpoints_of_open_accounts BEFORE INSERT ON public.webhook_endpoints FOR EACH ROW EXECUTE FUNCTION public.refuse_if_closed();
+
+ALTER TABLE ONLY public.access_changes
+    ADD CONSTRAINT access_changes_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.account_days
+    ADD CONSTRAINT account_days_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.api_keys
+    ADD CONSTRAINT api_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.authenticator_apps
+    ADD CONSTRAINT authenticator_apps_person_id_fkey FOREIGN KEY (person_id) REFERENCES public.people(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.balance_alerts
+    ADD CONSTRAINT balance_alerts_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.balances
+    ADD CONSTRAINT balances_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.credentials
+    ADD CONSTRAINT credentials_person_id_fkey FOREIGN KEY (person_id) REFERENCES public.people(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.deliveries
+    ADD CONSTRAINT deliveries_account_id_endpoint_id_fkey FOREIGN KEY (account_id, endpoint_id) REFERENCES public.webhook_endpoints(account_id, id);
+
+ALTER TABLE ONLY public.deliveries
+    ADD CONSTRAINT deliveries_account_id_event_id_fkey FOREIGN KEY (account_id, event_id) REFERENCES public.events(account_id, id);
+
+ALTER TABLE ONLY public.delivery_attempts
+    ADD CONSTRAINT delivery_attempts_account_id_event_id_endpoint_id_fkey FOREIGN KEY (account_id, event_id, endpoint_id) REFERENCES public.deliveries(account_id, event_id, endpoint_id);
+
+ALTER TABLE ONLY public.events
+    ADD CONSTRAINT events_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.funding_references
+    ADD CONSTRAINT funding_references_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.invitations
+    ADD CONSTRAINT invitations_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.invitations
+    ADD CONSTRAINT invitations_inviter_id_fkey FOREIGN KEY (inviter_id) REFERENCES public.people(id) ON DELETE SET NULL;
+
+ALTER TABLE ONLY public.item_supply
+    ADD CONSTRAINT item_supply_fallback_fkey FOREIGN KEY (fallback) REFERENCES public.suppliers(name);
+
+ALTER TABLE ONLY public.item_supply
+    ADD CONSTRAINT item_supply_supplier_fkey FOREIGN KEY (supplier) REFERENCES public.suppliers(name);
+
+ALTER TABLE ONLY public.jobs
+    ADD CONSTRAINT jobs_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.links_kept_longer
+    ADD CONSTRAINT links_kept_longer_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.memberships
+    ADD CONSTRAINT memberships_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.memberships
+    ADD CONSTRAINT memberships_person_id_fkey FOREIGN KEY (person_id) REFERENCES public.people(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.notices
+    ADD CONSTRAINT notices_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.order_lines
+    ADD CONSTRAINT order_lines_account_id_order_id_fkey FOREIGN KEY (account_id, order_id) REFERENCES public.orders(account_id, id);
+
+ALTER TABLE ONLY public.order_links
+    ADD CONSTRAINT order_links_account_id_order_id_line_fkey FOREIGN KEY (account_id, order_id, line) REFERENCES public.order_lines(account_id, order_id, n);
+
+ALTER TABLE ONLY public.order_links
+    ADD CONSTRAINT order_links_link_hash_fkey FOREIGN KEY (link_hash) REFERENCES public.link_fingerprints(hash);
+
+ALTER TABLE ONLY public.orders
+    ADD CONSTRAINT orders_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.passkeys
+    ADD CONSTRAINT passkeys_person_id_fkey FOREIGN KEY (person_id) REFERENCES public.people(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.personal_tokens
+    ADD CONSTRAINT personal_tokens_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.pool_links
+    ADD CONSTRAINT pool_links_link_hash_fkey FOREIGN KEY (link_hash) REFERENCES public.link_fingerprints(hash);
+
+ALTER TABLE ONLY public.sessions
+    ADD CONSTRAINT sessions_person_id_fkey FOREIGN KEY (person_id) REFERENCES public.people(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.supplier_requests
+    ADD CONSTRAINT supplier_requests_account_id_order_id_line_fkey FOREIGN KEY (account_id, order_id, line) REFERENCES public.order_lines(account_id, order_id, n);
+
+ALTER TABLE ONLY public.top_up_reversals
+    ADD CONSTRAINT top_up_reversals_account_id_top_up_id_fkey FOREIGN KEY (account_id, top_up_id) REFERENCES public.top_ups(account_id, id);
+
+ALTER TABLE ONLY public.top_ups
+    ADD CONSTRAINT top_ups_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.transfers
+    ADD CONSTRAINT transfers_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.used_codes
+    ADD CONSTRAINT used_codes_person_id_fkey FOREIGN KEY (person_id) REFERENCES public.people(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.waiting_lines
+    ADD CONSTRAINT waiting_lines_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.webhook_endpoints
+    ADD CONSTRAINT webhook_endpoints_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.webhook_secrets
+    ADD CONSTRAINT webhook_secrets_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE public.access_changes ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.account_days ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.accounts ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY adds_deliveries_only ON public.jobs AS RESTRICTIVE FOR INSERT TO shopwire_api_rights WITH CHECK ((queue = 'deliver'::text));
+
+CREATE POLICY all_accounts ON public.access_changes TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+CREATE POLICY all_accounts ON public.account_days TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+CREATE POLICY all_accounts ON public.accounts TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+CREATE POLICY all_accounts ON public.api_keys TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+CREATE POLICY all_accounts ON public.audit_log TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+CREATE POLICY all_accounts ON public.balance_alerts TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+CREATE POLICY all_accounts ON public.balances TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+CREATE POLICY all_accounts ON public.deliveries TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+CREATE POLICY all_accounts ON public.delivery_attempts TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+CREATE POLICY all_accounts ON public.events TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+CREATE POLICY all_accounts ON public.invitations TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+CREATE POLICY all_accounts ON public.jobs TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+CREATE POLICY all_accounts ON public.key_last_uses TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+CREATE POLICY all_accounts ON public.key_usage TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+CREATE POLICY all_accounts ON public.link_reads TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+CREATE POLICY all_accounts ON public.links_kept_longer TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+CREATE POLICY all_accounts ON public.memberships TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+CREATE POLICY all_accounts ON public.notices TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+CREATE POLICY all_accounts ON public.order_attempts TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+CREATE POLICY all_accounts ON public.order_lines TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+CREATE POLICY all_accounts ON public.order_links TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+CREATE POLICY all_accounts ON public.orders TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+CREATE POLICY all_accounts ON public.outgoing_mail TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+CREATE POLICY all_accounts ON public.personal_tokens TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+CREATE POLICY all_accounts ON public.top_up_reversals TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+CREATE POLICY all_accounts ON public.top_ups TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+CREATE POLICY all_accounts ON public.transfers TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+CREATE POLICY all_accounts ON public.waiting_lines TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+CREATE POLICY all_accounts ON public.webhook_endpoints TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+CREATE POLICY all_accounts ON public.webhook_secrets TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+CREATE POLICY all_keys ON public.own_keys TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+ALTER TABLE public.api_keys ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.audit_log ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.balance_alerts ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.balances ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY changes_deliveries_only ON public.jobs AS RESTRICTIVE FOR UPDATE TO shopwire_api_rights USING ((queue = 'deliver'::text));
+
+ALTER TABLE public.deliveries ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY deliveries_only ON public.jobs AS RESTRICTIVE TO shopwire_dashboard USING ((queue = 'deliver'::text));
+
+ALTER TABLE public.delivery_attempts ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.events ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.invitations ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.jobs ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.key_last_uses ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.key_usage ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY keys_of_dashboard ON public.own_keys TO shopwire_dashboard USING ((name ~~ 'dashboard%'::text));
+
+ALTER TABLE public.link_reads ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.links_kept_longer ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.memberships ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.notices ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.order_attempts ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.order_lines ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.order_links ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.orders ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.outgoing_mail ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY own_account ON public.access_changes TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.account_days TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.accounts TO shopwire_dashboard USING ((id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.api_keys TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.audit_log TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.balance_alerts TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.balances TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.deliveries TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.delivery_attempts TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.events TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.invitations TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.jobs TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.key_last_uses TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.key_usage TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.link_reads TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.memberships TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.notices TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.order_attempts TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.order_lines TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.order_links TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.orders TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.outgoing_mail FOR INSERT TO shopwire_dashboard WITH CHECK (((account_id IS NULL) OR (account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))));
+
+CREATE POLICY own_account ON public.personal_tokens TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.top_up_reversals TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.top_ups TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.transfers TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.webhook_endpoints TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON public.webhook_secrets TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+ALTER TABLE public.own_keys ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.personal_tokens ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY removes_deliveries_only ON public.jobs AS RESTRICTIVE FOR DELETE TO shopwire_api_rights USING ((queue = 'deliver'::text));
+
+CREATE POLICY removes_old_only ON public.access_changes AS RESTRICTIVE FOR DELETE TO shopwire_api_rights USING ((changed_at < (clock_timestamp() - '00:30:00'::interval)));
+
+CREATE POLICY tests_only ON public.events AS RESTRICTIVE FOR INSERT TO shopwire_api_rights WITH CHECK ((type = 'test'::text));
+
+ALTER TABLE public.top_up_reversals ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.top_ups ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.transfers ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.waiting_lines ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.webhook_endpoints ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.webhook_secrets ENABLE ROW LEVEL SECURITY;
+
+GRANT USAGE ON SCHEMA public TO shopwire_maintenance;
+GRANT USAGE ON SCHEMA public TO shopwire_functions;
+GRANT USAGE ON SCHEMA public TO shopwire_api_rights;
+GRANT USAGE ON SCHEMA public TO shopwire_app;
+GRANT USAGE ON SCHEMA public TO shopwire_dashboard;
+GRANT USAGE ON SCHEMA public TO shopwire_operator_rights;
+GRANT USAGE ON SCHEMA public TO shopwire_readonly_rights;
+GRANT USAGE ON SCHEMA public TO shopwire_worker_rights;
+
+REVOKE ALL ON FUNCTION public.account_versions(p_account_ids text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.account_versions(p_account_ids text[]) TO shopwire_dashboard;
+
+REVOKE ALL ON FUNCTION public.accounts_of_person(p_person_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.accounts_of_person(p_person_id text) TO shopwire_app;
+GRANT ALL ON FUNCTION public.accounts_of_person(p_person_id text) TO shopwire_dashboard;
+GRANT ALL ON FUNCTION public.accounts_of_person(p_person_id text) TO shopwire_operator_rights;
+
+REVOKE ALL ON FUNCTION public.adjust_account(p_account_id text, p_transfer_id text, p_change_cents bigint, p_reference text, p_note text, p_created_at timestamp with time zone, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.adjust_account(p_account_id text, p_transfer_id text, p_change_cents bigint, p_reference text, p_note text, p_created_at timestamp with time zone, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_app;
+GRANT ALL ON FUNCTION public.adjust_account(p_account_id text, p_transfer_id text, p_change_cents bigint, p_reference text, p_note text, p_created_at timestamp with time zone, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_operator_rights;
+
+REVOKE ALL ON FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) TO shopwire_api_rights;
+GRANT ALL ON FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) TO shopwire_app;
+GRANT ALL ON FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) TO shopwire_operator_rights;
+
+REVOKE ALL ON FUNCTION public.admit_many(p_may_wait boolean, p_account_ids text[], p_key_ids text[], p_nonces text[], p_signed_ats bigint[], p_access_versions bigint[], p_are_orders boolean[], p_requests_max integer, p_orders_max integer, OUT verdicts text[], OUT requests_used integer[], OUT requests_oldest_ms integer[], OUT orders_used integer[], OUT orders_oldest_ms integer[], OUT wait_ms integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.admit_many(p_may_wait boolean, p_account_ids text[], p_key_ids text[], p_nonces text[], p_signed_ats bigint[], p_access_versions bigint[], p_are_orders boolean[], p_requests_max integer, p_orders_max integer, OUT verdicts text[], OUT requests_used integer[], OUT requests_oldest_ms integer[], OUT orders_used integer[], OUT orders_oldest_ms integer[], OUT wait_ms integer[]) TO shopwire_api_rights;
+GRANT ALL ON FUNCTION public.admit_many(p_may_wait boolean, p_account_ids text[], p_key_ids text[], p_nonces text[], p_signed_ats bigint[], p_access_versions bigint[], p_are_orders boolean[], p_requests_max integer, p_orders_max integer, OUT verdicts text[], OUT requests_used integer[], OUT requests_oldest_ms integer[], OUT orders_used integer[], OUT orders_oldest_ms integer[], OUT wait_ms integer[]) TO shopwire_app;
+
+REVOKE ALL ON FUNCTION public.advance_supplier_request() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION public.audit_details_kept(p_details jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.audit_details_kept(p_details jsonb) TO shopwire_app;
+GRANT ALL ON FUNCTION public.audit_details_kept(p_details jsonb) TO shopwire_maintenance;
+GRANT ALL ON FUNCTION public.audit_details_kept(p_details jsonb) TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION public.audit_details_kept(p_details jsonb) TO shopwire_worker_rights;
+
+REVOKE ALL ON FUNCTION public.await_seal() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION public.book_supplier_cost() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION public.book_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_payment text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION public.collect_owed(p_account_id text, p_reversal_id text, p_transfer_id text, p_note text, p_at timestamp with time zone, OUT collected_cents bigint, OUT balance_after_cents bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.collect_owed(p_account_id text, p_reversal_id text, p_transfer_id text, p_note text, p_at timestamp with time zone, OUT collected_cents bigint, OUT balance_after_cents bigint) TO shopwire_app;
+GRANT ALL ON FUNCTION public.collect_owed(p_account_id text, p_reversal_id text, p_transfer_id text, p_note text, p_at timestamp with time zone, OUT collected_cents bigint, OUT balance_after_cents bigint) TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION public.collect_owed(p_account_id text, p_reversal_id text, p_transfer_id text, p_note text, p_at timestamp with time zone, OUT collected_cents bigint, OUT balance_after_cents bigint) TO shopwire_worker_rights;
+
+REVOKE ALL ON FUNCTION public.confirm_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.confirm_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_app;
+GRANT ALL ON FUNCTION public.confirm_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_operator_rights;
+
+REVOKE ALL ON FUNCTION public.credit_paid_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_payment text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.credit_paid_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_payment text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_app;
+GRANT ALL ON FUNCTION public.credit_paid_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_payment text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_worker_rights;
+
+REVOKE ALL ON FUNCTION public.database_is_confirmed() FROM PUBLIC;
+GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_api_rights;
+GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_app;
+GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_dashboard;
+GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_functions;
+GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_worker_rights;
+
+REVOKE ALL ON FUNCTION public.database_start() FROM PUBLIC;
+GRANT ALL ON FUNCTION public.database_start() TO shopwire_api_rights;
+GRANT ALL ON FUNCTION public.database_start() TO shopwire_app;
+GRANT ALL ON FUNCTION public.database_start() TO shopwire_dashboard;
+GRANT ALL ON FUNCTION public.database_start() TO shopwire_functions;
+GRANT ALL ON FUNCTION public.database_start() TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION public.database_start() TO shopwire_worker_rights;
+
+REVOKE ALL ON FUNCTION public.delete_old_evidence(p_before timestamp with time zone, p_chunk integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.delete_old_evidence(p_before timestamp with time zone, p_chunk integer) TO shopwire_app;
+GRANT ALL ON FUNCTION public.delete_old_evidence(p_before timestamp with time zone, p_chunk integer) TO shopwire_worker_rights;
+
+REVOKE ALL ON FUNCTION public.erase_account(p_account_id text, p_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.erase_account(p_account_id text, p_at timestamp with time zone) TO shopwire_app;
+GRANT ALL ON FUNCTION public.erase_account(p_account_id text, p_at timestamp with time zone) TO shopwire_operator_rights;
+
+REVOKE ALL ON FUNCTION public.erase_account_rows(p_account_id text, p_after text, p_chunk integer, OUT last_id text, OUT rows integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.erase_account_rows(p_account_id text, p_after text, p_chunk integer, OUT last_id text, OUT rows integer) TO shopwire_app;
+GRANT ALL ON FUNCTION public.erase_account_rows(p_account_id text, p_after text, p_chunk integer, OUT last_id text, OUT rows integer) TO shopwire_operator_rights;
+
+REVOKE ALL ON FUNCTION public.find_personal_tokens(p_hashes bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.find_personal_tokens(p_hashes bytea[]) TO shopwire_dashboard;
+
+REVOKE ALL ON FUNCTION public.forget_old_refusals(p_account_id text, p_order_id text, p_line integer, p_kept integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.forget_old_refusals(p_account_id text, p_order_id text, p_line integer, p_kept integer) TO shopwire_app;
+GRANT ALL ON FUNCTION public.forget_old_refusals(p_account_id text, p_order_id text, p_line integer, p_kept integer) TO shopwire_worker_rights;
+
+REVOKE ALL ON FUNCTION public.fund_account(p_account_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_is_another_payment boolean, p_created_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.fund_account(p_account_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_is_another_payment boolean, p_created_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_app;
+GRANT ALL ON FUNCTION public.fund_account(p_account_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_is_another_payment boolean, p_created_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_operator_rights;
+
+REVOKE ALL ON FUNCTION public.keep_commitment() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION public.keep_key_as_made() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION public.keep_order_ended() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION public.keep_top_up_decided() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION public.lock_balance(p_account_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.lock_balance(p_account_id text) TO shopwire_app;
+GRANT ALL ON FUNCTION public.lock_balance(p_account_id text) TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION public.lock_balance(p_account_id text) TO shopwire_worker_rights;
+
+REVOKE ALL ON FUNCTION public.move_balance(p_account_id text, p_transfer_id text, p_kind text, p_debit text, p_credit text, p_amount_cents bigint, p_order_id text, p_reference text, p_note text, p_created_at timestamp with time zone, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION public.note_access_change() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION public.oldest_snapshot() FROM PUBLIC;
+GRANT ALL ON FUNCTION public.oldest_snapshot() TO shopwire_app;
+GRANT ALL ON FUNCTION public.oldest_snapshot() TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION public.oldest_snapshot() TO shopwire_worker_rights;
+
+REVOKE ALL ON FUNCTION public.open_invitations_for(p_email text, p_now timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.open_invitations_for(p_email text, p_now timestamp with time zone) TO shopwire_app;
+GRANT ALL ON FUNCTION public.open_invitations_for(p_email text, p_now timestamp with time zone) TO shopwire_dashboard;
+GRANT ALL ON FUNCTION public.open_invitations_for(p_email text, p_now timestamp with time zone) TO shopwire_operator_rights;
+
+REVOKE ALL ON FUNCTION public.pay_supplier(p_supplier text, p_reference text, p_amount_cents bigint, p_note text, p_booked_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.pay_supplier(p_supplier text, p_reference text, p_amount_cents bigint, p_note text, p_booked_at timestamp with time zone) TO shopwire_app;
+GRANT ALL ON FUNCTION public.pay_supplier(p_supplier text, p_reference text, p_amount_cents bigint, p_note text, p_booked_at timestamp with time zone) TO shopwire_operator_rights;
+
+REVOKE ALL ON FUNCTION public.place_orders(p_may_wait boolean, p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_line_counts integer[], p_item_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.place_orders(p_may_wait boolean, p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_line_counts integer[], p_item_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) TO shopwire_api_rights;
+GRANT ALL ON FUNCTION public.place_orders(p_may_wait boolean, p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_line_counts integer[], p_item_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) TO shopwire_app;
+GRANT ALL ON FUNCTION public.place_orders(p_may_wait boolean, p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_line_counts integer[], p_item_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) TO shopwire_operator_rights;
+
+REVOKE ALL ON FUNCTION public.present_timeline() FROM PUBLIC;
+GRANT ALL ON FUNCTION public.present_timeline() TO shopwire_api_rights;
+GRANT ALL ON FUNCTION public.present_timeline() TO shopwire_app;
+GRANT ALL ON FUNCTION public.present_timeline() TO shopwire_dashboard;
+GRANT ALL ON FUNCTION public.present_timeline() TO shopwire_functions;
+GRANT ALL ON FUNCTION public.present_timeline() TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION public.present_timeline() TO shopwire_worker_rights;
+
+REVOKE ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) TO shopwire_api_rights;
+GRANT ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) TO shopwire_app;
+GRANT ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) TO shopwire_dashboard;
+GRANT ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) TO shopwire_functions;
+GRANT ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) TO shopwire_operator_rights;
+
+REVOKE ALL ON FUNCTION public.probe_writes() FROM PUBLIC;
+GRANT ALL ON FUNCTION public.probe_writes() TO shopwire_api_rights;
+GRANT ALL ON FUNCTION public.probe_writes() TO shopwire_app;
+GRANT ALL ON FUNCTION public.probe_writes() TO shopwire_dashboard;
+GRANT ALL ON FUNCTION public.probe_writes() TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION public.probe_writes() TO shopwire_worker_rights;
+
+REVOKE ALL ON FUNCTION public.purge_nonces(p_signed_to bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.purge_nonces(p_signed_to bigint) TO shopwire_api_rights;
+GRANT ALL ON FUNCTION public.purge_nonces(p_signed_to bigint) TO shopwire_app;
+
+REVOKE ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_api_rights;
+GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_app;
+GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_dashboard;
+GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_functions;
+GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_worker_rights;
+
+REVOKE ALL ON FUNCTION public.refund_order(p_account_id text, p_order_id text, p_transfer_id text, p_created_at timestamp with time zone, OUT seq bigint, OUT amount_cents bigint, OUT balance_after_cents bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.refund_order(p_account_id text, p_order_id text, p_transfer_id text, p_created_at timestamp with time zone, OUT seq bigint, OUT amount_cents bigint, OUT balance_after_cents bigint) TO shopwire_app;
+GRANT ALL ON FUNCTION public.refund_order(p_account_id text, p_order_id text, p_transfer_id text, p_created_at timestamp with time zone, OUT seq bigint, OUT amount_cents bigint, OUT balance_after_cents bigint) TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION public.refund_order(p_account_id text, p_order_id text, p_transfer_id text, p_created_at timestamp with time zone, OUT seq bigint, OUT amount_cents bigint, OUT balance_after_cents bigint) TO shopwire_worker_rights;
+
+REVOKE ALL ON FUNCTION public.refuse_changes() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION public.refuse_if_closed() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION public.refuse_if_unconfirmed() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION public.refuse_unless_journalled() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION public.replication_standbys() FROM PUBLIC;
+GRANT ALL ON FUNCTION public.replication_standbys() TO shopwire_app;
+GRANT ALL ON FUNCTION public.replication_standbys() TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION public.replication_standbys() TO shopwire_worker_rights;
+
+REVOKE ALL ON FUNCTION public.return_dispute(p_account_id text, p_top_up_id text, p_dispute text, p_transfer_id text, p_at timestamp with time zone, OUT returned_cents bigint, OUT is_new boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.return_dispute(p_account_id text, p_top_up_id text, p_dispute text, p_transfer_id text, p_at timestamp with time zone, OUT returned_cents bigint, OUT is_new boolean) TO shopwire_app;
+GRANT ALL ON FUNCTION public.return_dispute(p_account_id text, p_top_up_id text, p_dispute text, p_transfer_id text, p_at timestamp with time zone, OUT returned_cents bigint, OUT is_new boolean) TO shopwire_worker_rights;
+
+REVOKE ALL ON FUNCTION public.skip_if_unconfirmed() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION public.stay_closed() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION public.still_members(p_person_ids text[], p_account_ids text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.still_members(p_person_ids text[], p_account_ids text[]) TO shopwire_dashboard;
+
+REVOKE ALL ON FUNCTION public.store_is_open() FROM PUBLIC;
+GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_api_rights;
+GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_app;
+GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_dashboard;
+GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_functions;
+GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_worker_rights;
+
+REVOKE ALL ON FUNCTION public.take_back_top_up(p_account_id text, p_top_up_id text, p_reversal_id text, p_transfer_id text, p_kind text, p_provider_reference text, p_reported_cents bigint, p_at timestamp with time zone, OUT amount_cents bigint, OUT taken_cents bigint, OUT owed_cents bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.take_back_top_up(p_account_id text, p_top_up_id text, p_reversal_id text, p_transfer_id text, p_kind text, p_provider_reference text, p_reported_cents bigint, p_at timestamp with time zone, OUT amount_cents bigint, OUT taken_cents bigint, OUT owed_cents bigint) TO shopwire_app;
+GRANT ALL ON FUNCTION public.take_back_top_up(p_account_id text, p_top_up_id text, p_reversal_id text, p_transfer_id text, p_kind text, p_provider_reference text, p_reported_cents bigint, p_at timestamp with time zone, OUT amount_cents bigint, OUT taken_cents bigint, OUT owed_cents bigint) TO shopwire_worker_rights;
+
+REVOKE ALL ON FUNCTION public.witness_nonce(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_is_order boolean, OUT is_new boolean, OUT refused_to bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.witness_nonce(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_is_order boolean, OUT is_new boolean, OUT refused_to bigint) TO shopwire_api_rights;
+GRANT ALL ON FUNCTION public.witness_nonce(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_is_order boolean, OUT is_new boolean, OUT refused_to bigint) TO shopwire_app;
+
+REVOKE ALL ON FUNCTION public.witness_refusal(p_account_id text, p_is_order boolean, p_signed_at bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.witness_refusal(p_account_id text, p_is_order boolean, p_signed_at bigint) TO shopwire_api_rights;
+GRANT ALL ON FUNCTION public.witness_refusal(p_account_id text, p_is_order boolean, p_signed_at bigint) TO shopwire_app;
+
+REVOKE ALL ON FUNCTION public.write_audit_row(p_id text, p_at timestamp with time zone, p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.write_audit_row(p_id text, p_at timestamp with time zone, p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) TO shopwire_app;
+GRANT ALL ON FUNCTION public.write_audit_row(p_id text, p_at timestamp with time zone, p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) TO shopwire_dashboard;
+GRANT ALL ON FUNCTION public.write_audit_row(p_id text, p_at timestamp with time zone, p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION public.write_audit_row(p_id text, p_at timestamp with time zone, p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) TO shopwire_worker_rights;
+
+REVOKE ALL ON FUNCTION public.write_off_owed(p_account_id text, p_reversal_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.write_off_owed(p_account_id text, p_reversal_id text) TO shopwire_app;
+GRANT ALL ON FUNCTION public.write_off_owed(p_account_id text, p_reversal_id text) TO shopwire_operator_rights;
+
+GRANT SELECT,DELETE ON TABLE public.access_changes TO shopwire_api_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.access_changes TO shopwire_app;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.access_changes TO shopwire_dashboard;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.access_changes TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.access_changes TO shopwire_readonly_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.access_changes TO shopwire_worker_rights;
+
+GRANT SELECT,INSERT ON TABLE public.account_days TO shopwire_app;
+GRANT SELECT ON TABLE public.account_days TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.account_days TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.account_days TO shopwire_readonly_rights;
+GRANT SELECT,INSERT ON TABLE public.account_days TO shopwire_worker_rights;
+
+GRANT SELECT,UPDATE ON TABLE public.account_days_progress TO shopwire_app;
+GRANT SELECT ON TABLE public.account_days_progress TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.account_days_progress TO shopwire_readonly_rights;
+GRANT SELECT,UPDATE ON TABLE public.account_days_progress TO shopwire_worker_rights;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.accounts TO shopwire_app;
+GRANT SELECT ON TABLE public.accounts TO shopwire_dashboard;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.accounts TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.accounts TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE public.accounts TO shopwire_worker_rights;
+
+GRANT SELECT(id),UPDATE(id) ON TABLE public.accounts TO shopwire_api_rights;
+GRANT SELECT(id),UPDATE(id) ON TABLE public.accounts TO shopwire_functions;
+GRANT SELECT(id) ON TABLE public.accounts TO shopwire_maintenance;
+
+GRANT SELECT(name) ON TABLE public.accounts TO shopwire_api_rights;
+GRANT UPDATE(name) ON TABLE public.accounts TO shopwire_dashboard;
+GRANT SELECT(name) ON TABLE public.accounts TO shopwire_functions;
+GRANT UPDATE(name) ON TABLE public.accounts TO shopwire_maintenance;
+
+GRANT SELECT(status) ON TABLE public.accounts TO shopwire_api_rights;
+GRANT UPDATE(status) ON TABLE public.accounts TO shopwire_worker_rights;
+
+GRANT SELECT(access_version) ON TABLE public.accounts TO shopwire_api_rights;
+GRANT UPDATE(access_version) ON TABLE public.accounts TO shopwire_dashboard;
+GRANT SELECT(access_version) ON TABLE public.accounts TO shopwire_functions;
+GRANT UPDATE(access_version) ON TABLE public.accounts TO shopwire_worker_rights;
+
+GRANT SELECT(closed_at) ON TABLE public.accounts TO shopwire_functions;
+GRANT SELECT(closed_at) ON TABLE public.accounts TO shopwire_maintenance;
+
+GRANT SELECT(closed_people),UPDATE(closed_people) ON TABLE public.accounts TO shopwire_maintenance;
+
+GRANT SELECT(erased_at),UPDATE(erased_at) ON TABLE public.accounts TO shopwire_maintenance;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.admission_in_use TO shopwire_api_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.admission_in_use TO shopwire_app;
+GRANT SELECT ON TABLE public.admission_in_use TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.admission_in_use TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.admission_in_use TO shopwire_readonly_rights;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.admission_memory TO shopwire_api_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.admission_memory TO shopwire_app;
+GRANT SELECT ON TABLE public.admission_memory TO shopwire_readonly_rights;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.admission_windows TO shopwire_api_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.admission_windows TO shopwire_app;
+GRANT SELECT ON TABLE public.admission_windows TO shopwire_readonly_rights;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.api_keys TO shopwire_app;
+GRANT INSERT ON TABLE public.api_keys TO shopwire_dashboard;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.api_keys TO shopwire_operator_rights;
+
+GRANT SELECT(account_id) ON TABLE public.api_keys TO shopwire_api_rights;
+GRANT SELECT(account_id) ON TABLE public.api_keys TO shopwire_dashboard;
+GRANT SELECT(account_id) ON TABLE public.api_keys TO shopwire_functions;
+GRANT SELECT(account_id) ON TABLE public.api_keys TO shopwire_maintenance;
+GRANT SELECT(account_id) ON TABLE public.api_keys TO shopwire_readonly_rights;
+GRANT SELECT(account_id) ON TABLE public.api_keys TO shopwire_worker_rights;
+
+GRANT SELECT(id) ON TABLE public.api_keys TO shopwire_api_rights;
+GRANT SELECT(id) ON TABLE public.api_keys TO shopwire_dashboard;
+GRANT SELECT(id) ON TABLE public.api_keys TO shopwire_functions;
+GRANT SELECT(id) ON TABLE public.api_keys TO shopwire_readonly_rights;
+GRANT SELECT(id) ON TABLE public.api_keys TO shopwire_worker_rights;
+
+GRANT SELECT(name),UPDATE(name) ON TABLE public.api_keys TO shopwire_dashboard;
+GRANT SELECT(name) ON TABLE public.api_keys TO shopwire_functions;
+GRANT UPDATE(name) ON TABLE public.api_keys TO shopwire_maintenance;
+GRANT SELECT(name) ON TABLE public.api_keys TO shopwire_readonly_rights;
+
+GRANT SELECT(scopes) ON TABLE public.api_keys TO shopwire_api_rights;
+GRANT SELECT(scopes) ON TABLE public.api_keys TO shopwire_dashboard;
+GRANT SELECT(scopes) ON TABLE public.api_keys TO shopwire_readonly_rights;
+
+GRANT SELECT(secret_sealed) ON TABLE public.api_keys TO shopwire_api_rights;
+
+GRANT SELECT(secret_kek_id) ON TABLE public.api_keys TO shopwire_api_rights;
+GRANT SELECT(secret_kek_id) ON TABLE public.api_keys TO shopwire_readonly_rights;
+GRANT SELECT(secret_kek_id) ON TABLE public.api_keys TO shopwire_worker_rights;
+
+GRANT SELECT(created_at) ON TABLE public.api_keys TO shopwire_dashboard;
+GRANT SELECT(created_at) ON TABLE public.api_keys TO shopwire_readonly_rights;
+
+GRANT SELECT(created_by) ON TABLE public.api_keys TO shopwire_dashboard;
+GRANT SELECT(created_by) ON TABLE public.api_keys TO shopwire_readonly_rights;
+
+GRANT SELECT(created_by_name) ON TABLE public.api_keys TO shopwire_dashboard;
+GRANT SELECT(created_by_name),UPDATE(created_by_name) ON TABLE public.api_keys TO shopwire_maintenance;
+GRANT SELECT(created_by_name) ON TABLE public.api_keys TO shopwire_readonly_rights;
+
+GRANT SELECT(rotated_from) ON TABLE public.api_keys TO shopwire_dashboard;
+GRANT SELECT(rotated_from) ON TABLE public.api_keys TO shopwire_readonly_rights;
+
+GRANT SELECT(revoked_at) ON TABLE public.api_keys TO shopwire_api_rights;
+GRANT SELECT(revoked_at),UPDATE(revoked_at) ON TABLE public.api_keys TO shopwire_dashboard;
+GRANT SELECT(revoked_at) ON TABLE public.api_keys TO shopwire_functions;
+GRANT SELECT(revoked_at) ON TABLE public.api_keys TO shopwire_readonly_rights;
+
+GRANT SELECT,INSERT ON TABLE public.audit_log TO shopwire_app;
+GRANT SELECT ON TABLE public.audit_log TO shopwire_dashboard;
+GRANT INSERT ON TABLE public.audit_log TO shopwire_functions;
+GRANT SELECT ON TABLE public.audit_log TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.audit_log TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE public.audit_log TO shopwire_worker_rights;
+
+GRANT SELECT(id) ON TABLE public.audit_log TO shopwire_functions;
+GRANT SELECT(id) ON TABLE public.audit_log TO shopwire_maintenance;
+
+GRANT SELECT(actor) ON TABLE public.audit_log TO shopwire_maintenance;
+
+GRANT SELECT(target) ON TABLE public.audit_log TO shopwire_maintenance;
+
+GRANT SELECT(account_id) ON TABLE public.audit_log TO shopwire_functions;
+GRANT SELECT(account_id) ON TABLE public.audit_log TO shopwire_maintenance;
+
+GRANT UPDATE(address) ON TABLE public.audit_log TO shopwire_maintenance;
+
+GRANT SELECT(details),UPDATE(details) ON TABLE public.audit_log TO shopwire_maintenance;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.authenticator_apps TO shopwire_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.authenticator_apps TO shopwire_dashboard;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.authenticator_apps TO shopwire_operator_rights;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.balance_alerts TO shopwire_app;
+GRANT SELECT ON TABLE public.balance_alerts TO shopwire_dashboard;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.balance_alerts TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.balance_alerts TO shopwire_readonly_rights;
+GRANT SELECT,UPDATE ON TABLE public.balance_alerts TO shopwire_worker_rights;
+
+GRANT INSERT(account_id) ON TABLE public.balance_alerts TO shopwire_dashboard;
+GRANT SELECT(account_id) ON TABLE public.balance_alerts TO shopwire_maintenance;
+
+GRANT INSERT(threshold_cents),UPDATE(threshold_cents) ON TABLE public.balance_alerts TO shopwire_dashboard;
+GRANT UPDATE(threshold_cents) ON TABLE public.balance_alerts TO shopwire_maintenance;
+
+GRANT INSERT(person_ids),UPDATE(person_ids) ON TABLE public.balance_alerts TO shopwire_dashboard;
+GRANT UPDATE(person_ids) ON TABLE public.balance_alerts TO shopwire_maintenance;
+
+GRANT INSERT(emails),UPDATE(emails) ON TABLE public.balance_alerts TO shopwire_dashboard;
+GRANT UPDATE(emails) ON TABLE public.balance_alerts TO shopwire_maintenance;
+
+GRANT INSERT(updated_at),UPDATE(updated_at) ON TABLE public.balance_alerts TO shopwire_dashboard;
+
+GRANT SELECT ON TABLE public.balances TO shopwire_api_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.balances TO shopwire_app;
+GRANT SELECT ON TABLE public.balances TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.balances TO shopwire_functions;
+GRANT SELECT ON TABLE public.balances TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.balances TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE public.balances TO shopwire_worker_rights;
+
+GRANT INSERT(account_id) ON TABLE public.balances TO shopwire_operator_rights;
+
+GRANT UPDATE(balance_cents) ON TABLE public.balances TO shopwire_functions;
+
+GRANT UPDATE(transfer_count) ON TABLE public.balances TO shopwire_functions;
+
+GRANT UPDATE(order_count) ON TABLE public.balances TO shopwire_functions;
+
+GRANT SELECT,UPDATE ON TABLE public.catalogue_announcement TO shopwire_app;
+GRANT SELECT ON TABLE public.catalogue_announcement TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.catalogue_announcement TO shopwire_readonly_rights;
+GRANT SELECT,UPDATE ON TABLE public.catalogue_announcement TO shopwire_worker_rights;
+
+GRANT SELECT ON TABLE public.catalogue_state TO shopwire_api_rights;
+GRANT SELECT,UPDATE ON TABLE public.catalogue_state TO shopwire_app;
+GRANT SELECT ON TABLE public.catalogue_state TO shopwire_dashboard;
+GRANT SELECT,UPDATE ON TABLE public.catalogue_state TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.catalogue_state TO shopwire_readonly_rights;
+GRANT SELECT,UPDATE ON TABLE public.catalogue_state TO shopwire_worker_rights;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.credentials TO shopwire_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.credentials TO shopwire_dashboard;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.credentials TO shopwire_operator_rights;
+
+GRANT SELECT ON TABLE public.database_identity TO shopwire_api_rights;
+GRANT SELECT,UPDATE ON TABLE public.database_identity TO shopwire_app;
+GRANT SELECT ON TABLE public.database_identity TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.database_identity TO shopwire_functions;
+GRANT SELECT,UPDATE ON TABLE public.database_identity TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.database_identity TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE public.database_identity TO shopwire_worker_rights;
+
+GRANT UPDATE(behind_since) ON TABLE public.database_identity TO shopwire_worker_rights;
+
+GRANT UPDATE(behind_why) ON TABLE public.database_identity TO shopwire_worker_rights;
+
+GRANT UPDATE(journal_id) ON TABLE public.database_identity TO shopwire_worker_rights;
+
+GRANT UPDATE(compared_start) ON TABLE public.database_identity TO shopwire_worker_rights;
+
+GRANT SELECT ON TABLE public.deliveries TO shopwire_api_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.deliveries TO shopwire_app;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.deliveries TO shopwire_dashboard;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.deliveries TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.deliveries TO shopwire_readonly_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.deliveries TO shopwire_worker_rights;
+
+GRANT INSERT(account_id) ON TABLE public.deliveries TO shopwire_api_rights;
+GRANT INSERT(account_id) ON TABLE public.deliveries TO shopwire_functions;
+
+GRANT INSERT(endpoint_id) ON TABLE public.deliveries TO shopwire_api_rights;
+GRANT INSERT(endpoint_id) ON TABLE public.deliveries TO shopwire_functions;
+
+GRANT INSERT(event_id) ON TABLE public.deliveries TO shopwire_api_rights;
+GRANT INSERT(event_id) ON TABLE public.deliveries TO shopwire_functions;
+
+GRANT UPDATE(state) ON TABLE public.deliveries TO shopwire_api_rights;
+
+GRANT INSERT(created_at) ON TABLE public.deliveries TO shopwire_api_rights;
+GRANT INSERT(created_at) ON TABLE public.deliveries TO shopwire_functions;
+
+GRANT INSERT(next_at) ON TABLE public.deliveries TO shopwire_api_rights;
+GRANT INSERT(next_at) ON TABLE public.deliveries TO shopwire_functions;
+
+GRANT UPDATE(done_at) ON TABLE public.deliveries TO shopwire_api_rights;
+
+GRANT SELECT,INSERT,DELETE ON TABLE public.delivery_attempts TO shopwire_app;
+GRANT SELECT ON TABLE public.delivery_attempts TO shopwire_maintenance;
+GRANT SELECT,INSERT,DELETE ON TABLE public.delivery_attempts TO shopwire_operator_rights;
+GRANT SELECT,INSERT,DELETE ON TABLE public.delivery_attempts TO shopwire_worker_rights;
+
+GRANT SELECT(account_id) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(account_id) ON TABLE public.delivery_attempts TO shopwire_functions;
+GRANT SELECT(account_id) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT SELECT(endpoint_id) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(endpoint_id) ON TABLE public.delivery_attempts TO shopwire_functions;
+GRANT SELECT(endpoint_id) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT SELECT(event_id) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(event_id) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT SELECT(round) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(round) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT SELECT(n) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(n) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT SELECT(started_at) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(started_at) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT SELECT(finished_at) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(finished_at) ON TABLE public.delivery_attempts TO shopwire_functions;
+GRANT SELECT(finished_at) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT SELECT(status) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(status) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT SELECT(error) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(error) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT UPDATE(remote_address) ON TABLE public.delivery_attempts TO shopwire_maintenance;
+GRANT SELECT(remote_address) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT SELECT(signed_s) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(signed_s) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT SELECT(signatures) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(signatures) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT SELECT(connect_ms) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(connect_ms) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT SELECT(send_ms) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(send_ms) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT SELECT(wait_ms) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(wait_ms) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT UPDATE(answer_sealed) ON TABLE public.delivery_attempts TO shopwire_app;
+GRANT SELECT(answer_sealed) ON TABLE public.delivery_attempts TO shopwire_dashboard;
+GRANT UPDATE(answer_sealed) ON TABLE public.delivery_attempts TO shopwire_maintenance;
+GRANT UPDATE(answer_sealed) ON TABLE public.delivery_attempts TO shopwire_operator_rights;
+
+GRANT SELECT(answer_kek_id) ON TABLE public.delivery_attempts TO shopwire_api_rights;
+GRANT UPDATE(answer_kek_id) ON TABLE public.delivery_attempts TO shopwire_app;
+GRANT UPDATE(answer_kek_id) ON TABLE public.delivery_attempts TO shopwire_maintenance;
+GRANT UPDATE(answer_kek_id) ON TABLE public.delivery_attempts TO shopwire_operator_rights;
+GRANT SELECT(answer_kek_id) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT SELECT,INSERT ON TABLE public.encryption_key_checks TO shopwire_api_rights;
+GRANT SELECT,INSERT ON TABLE public.encryption_key_checks TO shopwire_app;
+GRANT SELECT ON TABLE public.encryption_key_checks TO shopwire_dashboard;
+GRANT SELECT,INSERT ON TABLE public.encryption_key_checks TO shopwire_operator_rights;
+GRANT SELECT,INSERT ON TABLE public.encryption_key_checks TO shopwire_worker_rights;
+
+GRANT SELECT(kek_id) ON TABLE public.encryption_key_checks TO shopwire_readonly_rights;
+
+GRANT SELECT(created_at) ON TABLE public.encryption_key_checks TO shopwire_readonly_rights;
+
+GRANT SELECT,UPDATE ON TABLE public.event_retention TO shopwire_app;
+GRANT SELECT ON TABLE public.event_retention TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.event_retention TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.event_retention TO shopwire_readonly_rights;
+GRANT SELECT,UPDATE ON TABLE public.event_retention TO shopwire_worker_rights;
+
+GRANT SELECT,INSERT,DELETE ON TABLE public.events TO shopwire_app;
+GRANT SELECT,INSERT ON TABLE public.events TO shopwire_dashboard;
+GRANT SELECT,INSERT,DELETE ON TABLE public.events TO shopwire_operator_rights;
+GRANT SELECT,INSERT,DELETE ON TABLE public.events TO shopwire_worker_rights;
+
+GRANT SELECT(account_id),INSERT(account_id) ON TABLE public.events TO shopwire_api_rights;
+GRANT UPDATE(account_id) ON TABLE public.events TO shopwire_dashboard;
+GRANT SELECT(account_id),INSERT(account_id) ON TABLE public.events TO shopwire_functions;
+GRANT SELECT(account_id) ON TABLE public.events TO shopwire_readonly_rights;
+
+GRANT SELECT(id),INSERT(id) ON TABLE public.events TO shopwire_api_rights;
+GRANT SELECT(id),INSERT(id) ON TABLE public.events TO shopwire_functions;
+GRANT SELECT(id) ON TABLE public.events TO shopwire_readonly_rights;
+
+GRANT SELECT(type),INSERT(type) ON TABLE public.events TO shopwire_api_rights;
+GRANT INSERT(type) ON TABLE public.events TO shopwire_functions;
+GRANT SELECT(type) ON TABLE public.events TO shopwire_readonly_rights;
+
+GRANT INSERT(order_id) ON TABLE public.events TO shopwire_api_rights;
+GRANT INSERT(order_id) ON TABLE public.events TO shopwire_functions;
+GRANT SELECT(order_id) ON TABLE public.events TO shopwire_readonly_rights;
+
+GRANT INSERT(revision) ON TABLE public.events TO shopwire_api_rights;
+GRANT INSERT(revision) ON TABLE public.events TO shopwire_functions;
+GRANT SELECT(revision) ON TABLE public.events TO shopwire_readonly_rights;
+
+GRANT INSERT(created_at) ON TABLE public.events TO shopwire_api_rights;
+GRANT INSERT(created_at) ON TABLE public.events TO shopwire_functions;
+GRANT SELECT(created_at) ON TABLE public.events TO shopwire_readonly_rights;
+
+GRANT UPDATE(body_sealed) ON TABLE public.events TO shopwire_app;
+GRANT UPDATE(body_sealed) ON TABLE public.events TO shopwire_operator_rights;
+GRANT UPDATE(body_sealed) ON TABLE public.events TO shopwire_worker_rights;
+
+GRANT SELECT(body_kek_id) ON TABLE public.events TO shopwire_api_rights;
+GRANT UPDATE(body_kek_id) ON TABLE public.events TO shopwire_app;
+GRANT UPDATE(body_kek_id) ON TABLE public.events TO shopwire_operator_rights;
+GRANT SELECT(body_kek_id) ON TABLE public.events TO shopwire_readonly_rights;
+GRANT UPDATE(body_kek_id) ON TABLE public.events TO shopwire_worker_rights;
+
+GRANT SELECT ON TABLE public.evidence_retention TO shopwire_app;
+GRANT SELECT ON TABLE public.evidence_retention TO shopwire_dashboard;
+GRANT SELECT,UPDATE ON TABLE public.evidence_retention TO shopwire_maintenance;
+GRANT SELECT ON TABLE public.evidence_retention TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.evidence_retention TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE public.evidence_retention TO shopwire_worker_rights;
+
+GRANT SELECT,INSERT ON TABLE public.funding_references TO shopwire_app;
+GRANT SELECT,INSERT ON TABLE public.funding_references TO shopwire_functions;
+GRANT SELECT ON TABLE public.funding_references TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.funding_references TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE public.funding_references TO shopwire_worker_rights;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.invitations TO shopwire_app;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.invitations TO shopwire_dashboard;
+GRANT DELETE ON TABLE public.invitations TO shopwire_maintenance;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.invitations TO shopwire_operator_rights;
+
+GRANT SELECT(account_id) ON TABLE public.invitations TO shopwire_functions;
+GRANT SELECT(account_id) ON TABLE public.invitations TO shopwire_maintenance;
+GRANT SELECT(account_id) ON TABLE public.invitations TO shopwire_readonly_rights;
+
+GRANT SELECT(id) ON TABLE public.invitations TO shopwire_functions;
+GRANT SELECT(id) ON TABLE public.invitations TO shopwire_readonly_rights;
+
+GRANT SELECT(email) ON TABLE public.invitations TO shopwire_functions;
+GRANT SELECT(email) ON TABLE public.invitations TO shopwire_maintenance;
+GRANT SELECT(email) ON TABLE public.invitations TO shopwire_readonly_rights;
+
+GRANT SELECT(role) ON TABLE public.invitations TO shopwire_readonly_rights;
+
+GRANT SELECT(inviter_id) ON TABLE public.invitations TO shopwire_readonly_rights;
+
+GRANT SELECT(is_mailed_only) ON TABLE public.invitations TO shopwire_readonly_rights;
+
+GRANT SELECT(created_at) ON TABLE public.invitations TO shopwire_readonly_rights;
+
+GRANT SELECT(expires_at) ON TABLE public.invitations TO shopwire_functions;
+GRANT SELECT(expires_at) ON TABLE public.invitations TO shopwire_maintenance;
+GRANT SELECT(expires_at) ON TABLE public.invitations TO shopwire_readonly_rights;
+
+GRANT SELECT(accepted_at) ON TABLE public.invitations TO shopwire_functions;
+GRANT SELECT(accepted_at) ON TABLE public.invitations TO shopwire_maintenance;
+GRANT SELECT(accepted_at) ON TABLE public.invitations TO shopwire_readonly_rights;
+
+GRANT SELECT(withdrawn_at) ON TABLE public.invitations TO shopwire_functions;
+GRANT SELECT(withdrawn_at) ON TABLE public.invitations TO shopwire_maintenance;
+GRANT SELECT(withdrawn_at) ON TABLE public.invitations TO shopwire_readonly_rights;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.item_supply TO shopwire_app;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.item_supply TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.item_supply TO shopwire_readonly_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.item_supply TO shopwire_worker_rights;
+
+GRANT SELECT ON TABLE public.items TO shopwire_api_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.items TO shopwire_app;
+GRANT SELECT ON TABLE public.items TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.items TO shopwire_functions;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.items TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.items TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE public.items TO shopwire_worker_rights;
+
+GRANT UPDATE(has_supply) ON TABLE public.items TO shopwire_worker_rights;
+
+GRANT UPDATE(revision) ON TABLE public.items TO shopwire_worker_rights;
+
+GRANT SELECT,DELETE ON TABLE public.jobs TO shopwire_api_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.jobs TO shopwire_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.jobs TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.jobs TO shopwire_functions;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.jobs TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.jobs TO shopwire_readonly_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.jobs TO shopwire_worker_rights;
+
+GRANT INSERT(account_id) ON TABLE public.jobs TO shopwire_api_rights;
+GRANT INSERT(account_id) ON TABLE public.jobs TO shopwire_functions;
+
+GRANT INSERT(queue) ON TABLE public.jobs TO shopwire_api_rights;
+GRANT INSERT(queue) ON TABLE public.jobs TO shopwire_functions;
+
+GRANT INSERT(subject) ON TABLE public.jobs TO shopwire_api_rights;
+GRANT INSERT(subject) ON TABLE public.jobs TO shopwire_functions;
+
+GRANT INSERT(run_at),UPDATE(run_at) ON TABLE public.jobs TO shopwire_api_rights;
+GRANT INSERT(run_at),UPDATE(run_at) ON TABLE public.jobs TO shopwire_functions;
+
+GRANT UPDATE(is_woken) ON TABLE public.jobs TO shopwire_api_rights;
+GRANT UPDATE(is_woken) ON TABLE public.jobs TO shopwire_functions;
+
+GRANT UPDATE(is_backlog) ON TABLE public.jobs TO shopwire_api_rights;
+GRANT UPDATE(is_backlog) ON TABLE public.jobs TO shopwire_functions;
+
+GRANT INSERT(created_at) ON TABLE public.jobs TO shopwire_api_rights;
+GRANT INSERT(created_at) ON TABLE public.jobs TO shopwire_functions;
+
+GRANT SELECT,INSERT ON TABLE public.journal_comparisons TO shopwire_app;
+GRANT SELECT,INSERT ON TABLE public.journal_comparisons TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.journal_comparisons TO shopwire_readonly_rights;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.key_last_uses TO shopwire_api_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.key_last_uses TO shopwire_app;
+GRANT SELECT ON TABLE public.key_last_uses TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.key_last_uses TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.key_last_uses TO shopwire_readonly_rights;
+
+GRANT SELECT(account_id) ON TABLE public.key_last_uses TO shopwire_maintenance;
+
+GRANT UPDATE(last_address) ON TABLE public.key_last_uses TO shopwire_maintenance;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.key_usage TO shopwire_api_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.key_usage TO shopwire_app;
+GRANT SELECT ON TABLE public.key_usage TO shopwire_dashboard;
+GRANT SELECT,DELETE ON TABLE public.key_usage TO shopwire_maintenance;
+GRANT SELECT ON TABLE public.key_usage TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.key_usage TO shopwire_readonly_rights;
+GRANT SELECT,DELETE ON TABLE public.key_usage TO shopwire_worker_rights;
+
+GRANT UPDATE(hour) ON TABLE public.key_usage TO shopwire_worker_rights;
+
+GRANT SELECT,INSERT ON TABLE public.link_fingerprints TO shopwire_app;
+GRANT SELECT,INSERT ON TABLE public.link_fingerprints TO shopwire_operator_rights;
+GRANT SELECT,INSERT ON TABLE public.link_fingerprints TO shopwire_worker_rights;
+
+GRANT SELECT(seen_at) ON TABLE public.link_fingerprints TO shopwire_readonly_rights;
+
+GRANT SELECT(made_by) ON TABLE public.link_fingerprints TO shopwire_readonly_rights;
+
+GRANT INSERT ON TABLE public.link_reads TO shopwire_api_rights;
+GRANT SELECT,INSERT ON TABLE public.link_reads TO shopwire_app;
+GRANT SELECT ON TABLE public.link_reads TO shopwire_dashboard;
+GRANT SELECT,DELETE ON TABLE public.link_reads TO shopwire_maintenance;
+GRANT SELECT ON TABLE public.link_reads TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.link_reads TO shopwire_readonly_rights;
+
+GRANT SELECT,UPDATE ON TABLE public.link_retention TO shopwire_app;
+GRANT SELECT ON TABLE public.link_retention TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.link_retention TO shopwire_readonly_rights;
+GRANT SELECT,UPDATE ON TABLE public.link_retention TO shopwire_worker_rights;
+
+GRANT SELECT,INSERT,DELETE ON TABLE public.links_kept_longer TO shopwire_app;
+GRANT SELECT ON TABLE public.links_kept_longer TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.links_kept_longer TO shopwire_readonly_rights;
+GRANT SELECT,INSERT,DELETE ON TABLE public.links_kept_longer TO shopwire_worker_rights;
+
+GRANT SELECT,INSERT ON TABLE public.lost_links TO shopwire_app;
+GRANT SELECT,INSERT ON TABLE public.lost_links TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.lost_links TO shopwire_worker_rights;
+
+GRANT SELECT(account_id) ON TABLE public.lost_links TO shopwire_readonly_rights;
+
+GRANT SELECT(order_id) ON TABLE public.lost_links TO shopwire_readonly_rights;
+
+GRANT SELECT(sold_at) ON TABLE public.lost_links TO shopwire_readonly_rights;
+
+GRANT SELECT(found_at) ON TABLE public.lost_links TO shopwire_readonly_rights;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memberships TO shopwire_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memberships TO shopwire_dashboard;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memberships TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.memberships TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE public.memberships TO shopwire_worker_rights;
+
+GRANT SELECT(account_id) ON TABLE public.memberships TO shopwire_functions;
+
+GRANT SELECT(person_id) ON TABLE public.memberships TO shopwire_functions;
+GRANT SELECT(person_id) ON TABLE public.memberships TO shopwire_maintenance;
+
+GRANT SELECT(role) ON TABLE public.memberships TO shopwire_functions;
+
+GRANT SELECT,INSERT ON TABLE public.notices TO shopwire_app;
+GRANT SELECT ON TABLE public.notices TO shopwire_dashboard;
+GRANT SELECT,INSERT ON TABLE public.notices TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.notices TO shopwire_readonly_rights;
+GRANT SELECT,INSERT ON TABLE public.notices TO shopwire_worker_rights;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.operator_invitations TO shopwire_app;
+GRANT SELECT,UPDATE ON TABLE public.operator_invitations TO shopwire_dashboard;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.operator_invitations TO shopwire_operator_rights;
+
+GRANT SELECT(id) ON TABLE public.operator_invitations TO shopwire_readonly_rights;
+
+GRANT SELECT(email) ON TABLE public.operator_invitations TO shopwire_readonly_rights;
+
+GRANT SELECT(name) ON TABLE public.operator_invitations TO shopwire_readonly_rights;
+
+GRANT SELECT(created_at) ON TABLE public.operator_invitations TO shopwire_readonly_rights;
+
+GRANT SELECT(expires_at) ON TABLE public.operator_invitations TO shopwire_readonly_rights;
+
+GRANT SELECT(accepted_at) ON TABLE public.operator_invitations TO shopwire_readonly_rights;
+
+GRANT SELECT,INSERT ON TABLE public.operator_tokens TO shopwire_app;
+GRANT SELECT,INSERT ON TABLE public.operator_tokens TO shopwire_operator_rights;
+
+GRANT SELECT(id) ON TABLE public.operator_tokens TO shopwire_readonly_rights;
+
+GRANT SELECT(email) ON TABLE public.operator_tokens TO shopwire_readonly_rights;
+
+GRANT SELECT(added_by) ON TABLE public.operator_tokens TO shopwire_readonly_rights;
+
+GRANT SELECT(created_at) ON TABLE public.operator_tokens TO shopwire_readonly_rights;
+
+GRANT SELECT(expires_at) ON TABLE public.operator_tokens TO shopwire_readonly_rights;
+
+GRANT UPDATE(revoked_at) ON TABLE public.operator_tokens TO shopwire_app;
+GRANT UPDATE(revoked_at) ON TABLE public.operator_tokens TO shopwire_operator_rights;
+GRANT SELECT(revoked_at) ON TABLE public.operator_tokens TO shopwire_readonly_rights;
+
+GRANT INSERT ON TABLE public.order_attempts TO shopwire_api_rights;
+GRANT SELECT,INSERT ON TABLE public.order_attempts TO shopwire_app;
+GRANT SELECT ON TABLE public.order_attempts TO shopwire_dashboard;
+GRANT SELECT,DELETE ON TABLE public.order_attempts TO shopwire_maintenance;
+GRANT SELECT ON TABLE public.order_attempts TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.order_attempts TO shopwire_readonly_rights;
+
+GRANT SELECT ON TABLE public.order_backlog TO shopwire_api_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.order_backlog TO shopwire_app;
+GRANT SELECT ON TABLE public.order_backlog TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.order_backlog TO shopwire_readonly_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.order_backlog TO shopwire_worker_rights;
+
+GRANT SELECT ON TABLE public.order_lines TO shopwire_api_rights;
+GRANT SELECT,INSERT ON TABLE public.order_lines TO shopwire_app;
+GRANT SELECT ON TABLE public.order_lines TO shopwire_dashboard;
+GRANT INSERT ON TABLE public.order_lines TO shopwire_functions;
+GRANT SELECT ON TABLE public.order_lines TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.order_lines TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE public.order_lines TO shopwire_worker_rights;
+
+GRANT SELECT,INSERT,DELETE ON TABLE public.order_links TO shopwire_app;
+GRANT SELECT ON TABLE public.order_links TO shopwire_dashboard;
+GRANT SELECT,INSERT,DELETE ON TABLE public.order_links TO shopwire_operator_rights;
+GRANT SELECT,INSERT,DELETE ON TABLE public.order_links TO shopwire_worker_rights;
+
+GRANT SELECT(account_id) ON TABLE public.order_links TO shopwire_api_rights;
+GRANT SELECT(account_id) ON TABLE public.order_links TO shopwire_readonly_rights;
+
+GRANT SELECT(order_id) ON TABLE public.order_links TO shopwire_api_rights;
+GRANT SELECT(order_id) ON TABLE public.order_links TO shopwire_readonly_rights;
+
+GRANT SELECT(line) ON TABLE public.order_links TO shopwire_api_rights;
+GRANT SELECT(line) ON TABLE public.order_links TO shopwire_readonly_rights;
+
+GRANT SELECT(unit) ON TABLE public.order_links TO shopwire_api_rights;
+GRANT SELECT(unit) ON TABLE public.order_links TO shopwire_readonly_rights;
+
+GRANT SELECT(link_sealed) ON TABLE public.order_links TO shopwire_api_rights;
+GRANT UPDATE(link_sealed) ON TABLE public.order_links TO shopwire_app;
+GRANT UPDATE(link_sealed) ON TABLE public.order_links TO shopwire_operator_rights;
+GRANT UPDATE(link_sealed) ON TABLE public.order_links TO shopwire_worker_rights;
+
+GRANT SELECT(link_kek_id) ON TABLE public.order_links TO shopwire_api_rights;
+GRANT UPDATE(link_kek_id) ON TABLE public.order_links TO shopwire_app;
+GRANT UPDATE(link_kek_id) ON TABLE public.order_links TO shopwire_operator_rights;
+GRANT SELECT(link_kek_id) ON TABLE public.order_links TO shopwire_readonly_rights;
+GRANT UPDATE(link_kek_id) ON TABLE public.order_links TO shopwire_worker_rights;
+
+GRANT SELECT(source) ON TABLE public.order_links TO shopwire_readonly_rights;
+
+GRANT SELECT(obtained_at) ON TABLE public.order_links TO shopwire_readonly_rights;
+
+GRANT SELECT(erased_at) ON TABLE public.order_links TO shopwire_api_rights;
+GRANT UPDATE(erased_at) ON TABLE public.order_links TO shopwire_app;
+GRANT UPDATE(erased_at) ON TABLE public.order_links TO shopwire_operator_rights;
+GRANT SELECT(erased_at) ON TABLE public.order_links TO shopwire_readonly_rights;
+GRANT UPDATE(erased_at) ON TABLE public.order_links TO shopwire_worker_rights;
+
+GRANT SELECT,INSERT ON TABLE public.orders TO shopwire_app;
+GRANT SELECT ON TABLE public.orders TO shopwire_dashboard;
+GRANT SELECT,INSERT ON TABLE public.orders TO shopwire_functions;
+GRANT SELECT ON TABLE public.orders TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.orders TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE public.orders TO shopwire_worker_rights;
+
+GRANT SELECT(account_id) ON TABLE public.orders TO shopwire_api_rights;
+GRANT SELECT(account_id) ON TABLE public.orders TO shopwire_maintenance;
+
+GRANT SELECT(id) ON TABLE public.orders TO shopwire_api_rights;
+GRANT SELECT(id) ON TABLE public.orders TO shopwire_maintenance;
+
+GRANT SELECT(status) ON TABLE public.orders TO shopwire_api_rights;
+GRANT UPDATE(status) ON TABLE public.orders TO shopwire_app;
+GRANT UPDATE(status) ON TABLE public.orders TO shopwire_operator_rights;
+GRANT UPDATE(status) ON TABLE public.orders TO shopwire_worker_rights;
+
+GRANT SELECT(total_cents) ON TABLE public.orders TO shopwire_api_rights;
+
+GRANT SELECT(client_address),UPDATE(client_address) ON TABLE public.orders TO shopwire_maintenance;
+
+GRANT SELECT(created_at) ON TABLE public.orders TO shopwire_api_rights;
+
+GRANT SELECT(delivered_at) ON TABLE public.orders TO shopwire_api_rights;
+GRANT UPDATE(delivered_at) ON TABLE public.orders TO shopwire_app;
+GRANT UPDATE(delivered_at) ON TABLE public.orders TO shopwire_operator_rights;
+GRANT UPDATE(delivered_at) ON TABLE public.orders TO shopwire_worker_rights;
+
+GRANT SELECT(cancelled_at) ON TABLE public.orders TO shopwire_api_rights;
+GRANT UPDATE(cancelled_at) ON TABLE public.orders TO shopwire_app;
+GRANT UPDATE(cancelled_at) ON TABLE public.orders TO shopwire_operator_rights;
+GRANT UPDATE(cancelled_at) ON TABLE public.orders TO shopwire_worker_rights;
+
+GRANT SELECT(cancel_reason) ON TABLE public.orders TO shopwire_api_rights;
+GRANT UPDATE(cancel_reason) ON TABLE public.orders TO shopwire_app;
+GRANT UPDATE(cancel_reason) ON TABLE public.orders TO shopwire_operator_rights;
+GRANT UPDATE(cancel_reason) ON TABLE public.orders TO shopwire_worker_rights;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.outgoing_mail TO shopwire_app;
+GRANT DELETE ON TABLE public.outgoing_mail TO shopwire_maintenance;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.outgoing_mail TO shopwire_operator_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.outgoing_mail TO shopwire_worker_rights;
+
+GRANT INSERT(id) ON TABLE public.outgoing_mail TO shopwire_dashboard;
+GRANT SELECT(id) ON TABLE public.outgoing_mail TO shopwire_readonly_rights;
+
+GRANT INSERT(account_id) ON TABLE public.outgoing_mail TO shopwire_dashboard;
+GRANT SELECT(account_id) ON TABLE public.outgoing_mail TO shopwire_maintenance;
+GRANT SELECT(account_id) ON TABLE public.outgoing_mail TO shopwire_readonly_rights;
+
+GRANT INSERT(to_address) ON TABLE public.outgoing_mail TO shopwire_dashboard;
+GRANT SELECT(to_address) ON TABLE public.outgoing_mail TO shopwire_maintenance;
+GRANT SELECT(to_address) ON TABLE public.outgoing_mail TO shopwire_readonly_rights;
+
+GRANT INSERT(subject) ON TABLE public.outgoing_mail TO shopwire_dashboard;
+GRANT SELECT(subject) ON TABLE public.outgoing_mail TO shopwire_readonly_rights;
+
+GRANT INSERT(body_sealed) ON TABLE public.outgoing_mail TO shopwire_dashboard;
+
+GRANT SELECT(body_kek_id) ON TABLE public.outgoing_mail TO shopwire_api_rights;
+GRANT INSERT(body_kek_id) ON TABLE public.outgoing_mail TO shopwire_dashboard;
+GRANT SELECT(body_kek_id) ON TABLE public.outgoing_mail TO shopwire_readonly_rights;
+
+GRANT INSERT(created_at) ON TABLE public.outgoing_mail TO shopwire_dashboard;
+GRANT SELECT(created_at) ON TABLE public.outgoing_mail TO shopwire_readonly_rights;
+
+GRANT SELECT(attempts) ON TABLE public.outgoing_mail TO shopwire_readonly_rights;
+
+GRANT INSERT(next_at) ON TABLE public.outgoing_mail TO shopwire_dashboard;
+GRANT SELECT(next_at) ON TABLE public.outgoing_mail TO shopwire_readonly_rights;
+
+GRANT SELECT(sent_at) ON TABLE public.outgoing_mail TO shopwire_readonly_rights;
+
+GRANT SELECT(failed_at) ON TABLE public.outgoing_mail TO shopwire_readonly_rights;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.own_keys TO shopwire_app;
+GRANT SELECT,INSERT ON TABLE public.own_keys TO shopwire_dashboard;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.own_keys TO shopwire_operator_rights;
+GRANT SELECT,INSERT ON TABLE public.own_keys TO shopwire_worker_rights;
+
+GRANT SELECT(key_kek_id) ON TABLE public.own_keys TO shopwire_api_rights;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.passkeys TO shopwire_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.passkeys TO shopwire_dashboard;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.passkeys TO shopwire_operator_rights;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.payment_events TO shopwire_app;
+GRANT SELECT ON TABLE public.payment_events TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.payment_events TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE public.payment_events TO shopwire_worker_rights;
+
+GRANT INSERT(provider) ON TABLE public.payment_events TO shopwire_dashboard;
+
+GRANT INSERT(event_id) ON TABLE public.payment_events TO shopwire_dashboard;
+
+GRANT INSERT(subject) ON TABLE public.payment_events TO shopwire_dashboard;
+
+GRANT INSERT(facts) ON TABLE public.payment_events TO shopwire_dashboard;
+
+GRANT INSERT(received_at) ON TABLE public.payment_events TO shopwire_dashboard;
+
+GRANT UPDATE(state) ON TABLE public.payment_events TO shopwire_operator_rights;
+GRANT UPDATE(state) ON TABLE public.payment_events TO shopwire_worker_rights;
+
+GRANT UPDATE(next_at) ON TABLE public.payment_events TO shopwire_operator_rights;
+GRANT UPDATE(next_at) ON TABLE public.payment_events TO shopwire_worker_rights;
+
+GRANT UPDATE(decided_at) ON TABLE public.payment_events TO shopwire_operator_rights;
+GRANT UPDATE(decided_at) ON TABLE public.payment_events TO shopwire_worker_rights;
+
+GRANT UPDATE(note) ON TABLE public.payment_events TO shopwire_operator_rights;
+GRANT UPDATE(note) ON TABLE public.payment_events TO shopwire_worker_rights;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.people TO shopwire_app;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.people TO shopwire_dashboard;
+GRANT DELETE ON TABLE public.people TO shopwire_maintenance;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.people TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.people TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE public.people TO shopwire_worker_rights;
+
+GRANT SELECT(id) ON TABLE public.people TO shopwire_maintenance;
+
+GRANT SELECT(kind) ON TABLE public.people TO shopwire_maintenance;
+
+GRANT SELECT(email) ON TABLE public.people TO shopwire_maintenance;
+
+GRANT SELECT ON TABLE public.personal_tokens TO shopwire_app;
+GRANT INSERT ON TABLE public.personal_tokens TO shopwire_dashboard;
+GRANT DELETE ON TABLE public.personal_tokens TO shopwire_maintenance;
+GRANT SELECT ON TABLE public.personal_tokens TO shopwire_operator_rights;
+
+GRANT SELECT(account_id) ON TABLE public.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(account_id) ON TABLE public.personal_tokens TO shopwire_functions;
+GRANT SELECT(account_id) ON TABLE public.personal_tokens TO shopwire_maintenance;
+GRANT SELECT(account_id) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
+
+GRANT SELECT(id) ON TABLE public.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(id) ON TABLE public.personal_tokens TO shopwire_functions;
+GRANT SELECT(id) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
+
+GRANT SELECT(person_id) ON TABLE public.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(person_id) ON TABLE public.personal_tokens TO shopwire_functions;
+GRANT SELECT(person_id) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
+
+GRANT SELECT(name) ON TABLE public.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(name) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
+
+GRANT SELECT(token_hash) ON TABLE public.personal_tokens TO shopwire_functions;
+
+GRANT SELECT(rights) ON TABLE public.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(rights) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
+
+GRANT SELECT(with_links) ON TABLE public.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(with_links) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
+
+GRANT SELECT(created_at) ON TABLE public.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(created_at) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
+
+GRANT SELECT(expires_at) ON TABLE public.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(expires_at) ON TABLE public.personal_tokens TO shopwire_functions;
+GRANT SELECT(expires_at) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
+
+GRANT SELECT(last_used_at),UPDATE(last_used_at) ON TABLE public.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(last_used_at) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
+
+GRANT UPDATE(revoked_at) ON TABLE public.personal_tokens TO shopwire_app;
+GRANT SELECT(revoked_at),UPDATE(revoked_at) ON TABLE public.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(revoked_at) ON TABLE public.personal_tokens TO shopwire_functions;
+GRANT UPDATE(revoked_at) ON TABLE public.personal_tokens TO shopwire_operator_rights;
+GRANT SELECT(revoked_at) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
+
+GRANT SELECT,INSERT,DELETE ON TABLE public.pool_links TO shopwire_app;
+GRANT SELECT,INSERT,DELETE ON TABLE public.pool_links TO shopwire_operator_rights;
+GRANT SELECT,INSERT,DELETE ON TABLE public.pool_links TO shopwire_worker_rights;
+
+GRANT SELECT(item_id) ON TABLE public.pool_links TO shopwire_readonly_rights;
+
+GRANT SELECT(id) ON TABLE public.pool_links TO shopwire_readonly_rights;
+
+GRANT UPDATE(link_sealed) ON TABLE public.pool_links TO shopwire_app;
+GRANT UPDATE(link_sealed) ON TABLE public.pool_links TO shopwire_operator_rights;
+GRANT UPDATE(link_sealed) ON TABLE public.pool_links TO shopwire_worker_rights;
+
+GRANT SELECT(link_kek_id) ON TABLE public.pool_links TO shopwire_api_rights;
+GRANT UPDATE(link_kek_id) ON TABLE public.pool_links TO shopwire_app;
+GRANT UPDATE(link_kek_id) ON TABLE public.pool_links TO shopwire_operator_rights;
+GRANT SELECT(link_kek_id) ON TABLE public.pool_links TO shopwire_readonly_rights;
+GRANT UPDATE(link_kek_id) ON TABLE public.pool_links TO shopwire_worker_rights;
+
+GRANT SELECT(loaded_at) ON TABLE public.pool_links TO shopwire_readonly_rights;
+
+GRANT UPDATE(set_aside_at) ON TABLE public.pool_links TO shopwire_app;
+GRANT UPDATE(set_aside_at) ON TABLE public.pool_links TO shopwire_operator_rights;
+GRANT SELECT(set_aside_at) ON TABLE public.pool_links TO shopwire_readonly_rights;
+GRANT UPDATE(set_aside_at) ON TABLE public.pool_links TO shopwire_worker_rights;
+
+GRANT SELECT,UPDATE ON TABLE public.refund_rule TO shopwire_app;
+GRANT SELECT,UPDATE ON TABLE public.refund_rule TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.refund_rule TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE public.refund_rule TO shopwire_worker_rights;
+
+GRANT UPDATE(window_started_at) ON TABLE public.refund_rule TO shopwire_worker_rights;
+
+GRANT UPDATE(window_count) ON TABLE public.refund_rule TO shopwire_worker_rights;
+
+GRANT UPDATE(held_at) ON TABLE public.refund_rule TO shopwire_worker_rights;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.restocked_items TO shopwire_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.restocked_items TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.restocked_items TO shopwire_readonly_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.restocked_items TO shopwire_worker_rights;
+
+GRANT SELECT ON TABLE public.schema_functions TO shopwire_api_rights;
+GRANT SELECT ON TABLE public.schema_functions TO shopwire_app;
+GRANT SELECT ON TABLE public.schema_functions TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.schema_functions TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.schema_functions TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE public.schema_functions TO shopwire_worker_rights;
+
+GRANT SELECT ON TABLE public.schema_migrations TO shopwire_api_rights;
+GRANT SELECT ON TABLE public.schema_migrations TO shopwire_app;
+GRANT SELECT ON TABLE public.schema_migrations TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.schema_migrations TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.schema_migrations TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE public.schema_migrations TO shopwire_worker_rights;
+
+GRANT SELECT,INSERT ON TABLE public.seal_commitments TO shopwire_app;
+GRANT SELECT ON TABLE public.seal_commitments TO shopwire_operator_rights;
+GRANT SELECT,INSERT ON TABLE public.seal_commitments TO shopwire_worker_rights;
+
+GRANT SELECT(audit_id) ON TABLE public.seal_commitments TO shopwire_maintenance;
+
+GRANT SELECT(salt),UPDATE(salt) ON TABLE public.seal_commitments TO shopwire_maintenance;
+
+GRANT SELECT,INSERT ON TABLE public.seal_digests TO shopwire_app;
+GRANT SELECT ON TABLE public.seal_digests TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.seal_digests TO shopwire_readonly_rights;
+GRANT SELECT,INSERT ON TABLE public.seal_digests TO shopwire_worker_rights;
+
+GRANT SELECT,UPDATE ON TABLE public.seal_progress TO shopwire_app;
+GRANT SELECT ON TABLE public.seal_progress TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.seal_progress TO shopwire_readonly_rights;
+GRANT SELECT,UPDATE ON TABLE public.seal_progress TO shopwire_worker_rights;
+
+GRANT SELECT(only_row),UPDATE(only_row) ON TABLE public.seal_progress TO shopwire_maintenance;
+
+GRANT SELECT,INSERT ON TABLE public.seal_segments TO shopwire_app;
+GRANT SELECT ON TABLE public.seal_segments TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.seal_segments TO shopwire_readonly_rights;
+GRANT SELECT,INSERT ON TABLE public.seal_segments TO shopwire_worker_rights;
+
+GRANT SELECT,DELETE ON TABLE public.seal_waiting TO shopwire_app;
+GRANT INSERT ON TABLE public.seal_waiting TO shopwire_functions;
+GRANT SELECT ON TABLE public.seal_waiting TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.seal_waiting TO shopwire_readonly_rights;
+GRANT SELECT,DELETE ON TABLE public.seal_waiting TO shopwire_worker_rights;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sessions TO shopwire_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sessions TO shopwire_dashboard;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sessions TO shopwire_operator_rights;
+GRANT DELETE ON TABLE public.sessions TO shopwire_worker_rights;
+
+GRANT SELECT(account_id),UPDATE(account_id) ON TABLE public.sessions TO shopwire_maintenance;
+
+GRANT SELECT(expires_at) ON TABLE public.sessions TO shopwire_worker_rights;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sign_in_attempts TO shopwire_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sign_in_attempts TO shopwire_dashboard;
+GRANT DELETE ON TABLE public.sign_in_attempts TO shopwire_worker_rights;
+
+GRANT SELECT(window_started_at) ON TABLE public.sign_in_attempts TO shopwire_worker_rights;
+
+GRANT SELECT,INSERT,DELETE ON TABLE public.spent_nonces TO shopwire_api_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.spent_nonces TO shopwire_app;
+
+GRANT SELECT ON TABLE public.store_position TO shopwire_api_rights;
+GRANT SELECT,UPDATE ON TABLE public.store_position TO shopwire_app;
+GRANT SELECT,UPDATE ON TABLE public.store_position TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.store_position TO shopwire_readonly_rights;
+GRANT SELECT,UPDATE ON TABLE public.store_position TO shopwire_worker_rights;
+
+GRANT SELECT ON TABLE public.store_state TO shopwire_api_rights;
+GRANT SELECT,UPDATE ON TABLE public.store_state TO shopwire_app;
+GRANT SELECT ON TABLE public.store_state TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.store_state TO shopwire_functions;
+GRANT SELECT,UPDATE ON TABLE public.store_state TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.store_state TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE public.store_state TO shopwire_worker_rights;
+
+GRANT SELECT ON TABLE public.store_windows TO shopwire_api_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.store_windows TO shopwire_app;
+GRANT SELECT ON TABLE public.store_windows TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.store_windows TO shopwire_functions;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.store_windows TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.store_windows TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE public.store_windows TO shopwire_worker_rights;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.supplier_requests TO shopwire_app;
+GRANT SELECT,DELETE ON TABLE public.supplier_requests TO shopwire_maintenance;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.supplier_requests TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.supplier_requests TO shopwire_readonly_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.supplier_requests TO shopwire_worker_rights;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.supplier_spending TO shopwire_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.supplier_spending TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.supplier_spending TO shopwire_readonly_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.supplier_spending TO shopwire_worker_rights;
+
+GRANT SELECT,INSERT ON TABLE public.supplier_transfers TO shopwire_app;
+GRANT SELECT,INSERT ON TABLE public.supplier_transfers TO shopwire_functions;
+GRANT SELECT ON TABLE public.supplier_transfers TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.supplier_transfers TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE public.supplier_transfers TO shopwire_worker_rights;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.suppliers TO shopwire_app;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.suppliers TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.suppliers TO shopwire_worker_rights;
+
+GRANT SELECT(name) ON TABLE public.suppliers TO shopwire_readonly_rights;
+GRANT UPDATE(name) ON TABLE public.suppliers TO shopwire_worker_rights;
+
+GRANT SELECT(url) ON TABLE public.suppliers TO shopwire_readonly_rights;
+
+GRANT SELECT(secret_kek_id) ON TABLE public.suppliers TO shopwire_api_rights;
+GRANT SELECT(secret_kek_id) ON TABLE public.suppliers TO shopwire_readonly_rights;
+
+GRANT SELECT(timeout_ms) ON TABLE public.suppliers TO shopwire_readonly_rights;
+
+GRANT SELECT(is_paused) ON TABLE public.suppliers TO shopwire_readonly_rights;
+
+GRANT SELECT(hourly_limit_cents) ON TABLE public.suppliers TO shopwire_readonly_rights;
+
+GRANT SELECT(created_at) ON TABLE public.suppliers TO shopwire_readonly_rights;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.top_up_reversals TO shopwire_app;
+GRANT SELECT ON TABLE public.top_up_reversals TO shopwire_dashboard;
+GRANT SELECT,INSERT ON TABLE public.top_up_reversals TO shopwire_functions;
+GRANT SELECT ON TABLE public.top_up_reversals TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.top_up_reversals TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE public.top_up_reversals TO shopwire_worker_rights;
+
+GRANT UPDATE(taken_cents) ON TABLE public.top_up_reversals TO shopwire_functions;
+
+GRANT UPDATE(owed_cents) ON TABLE public.top_up_reversals TO shopwire_functions;
+
+GRANT UPDATE(written_off_cents) ON TABLE public.top_up_reversals TO shopwire_functions;
+
+GRANT UPDATE(returned_at) ON TABLE public.top_up_reversals TO shopwire_functions;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.top_ups TO shopwire_app;
+GRANT SELECT ON TABLE public.top_ups TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.top_ups TO shopwire_functions;
+GRANT SELECT ON TABLE public.top_ups TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.top_ups TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE public.top_ups TO shopwire_worker_rights;
+
+GRANT INSERT(account_id) ON TABLE public.top_ups TO shopwire_dashboard;
+GRANT SELECT(account_id) ON TABLE public.top_ups TO shopwire_maintenance;
+
+GRANT INSERT(id) ON TABLE public.top_ups TO shopwire_dashboard;
+
+GRANT INSERT(provider) ON TABLE public.top_ups TO shopwire_dashboard;
+
+GRANT INSERT(amount_cents) ON TABLE public.top_ups TO shopwire_dashboard;
+
+GRANT UPDATE(state) ON TABLE public.top_ups TO shopwire_functions;
+GRANT UPDATE(state) ON TABLE public.top_ups TO shopwire_operator_rights;
+GRANT UPDATE(state) ON TABLE public.top_ups TO shopwire_worker_rights;
+
+GRANT INSERT(reference) ON TABLE public.top_ups TO shopwire_dashboard;
+
+GRANT INSERT(provider_session) ON TABLE public.top_ups TO shopwire_dashboard;
+
+GRANT UPDATE(provider_payment) ON TABLE public.top_ups TO shopwire_functions;
+GRANT UPDATE(provider_payment) ON TABLE public.top_ups TO shopwire_operator_rights;
+GRANT UPDATE(provider_payment) ON TABLE public.top_ups TO shopwire_worker_rights;
+
+GRANT INSERT(created_by) ON TABLE public.top_ups TO shopwire_dashboard;
+
+GRANT INSERT(created_by_name) ON TABLE public.top_ups TO shopwire_dashboard;
+GRANT UPDATE(created_by_name) ON TABLE public.top_ups TO shopwire_maintenance;
+
+GRANT INSERT(created_at) ON TABLE public.top_ups TO shopwire_dashboard;
+
+GRANT UPDATE(decided_at) ON TABLE public.top_ups TO shopwire_functions;
+GRANT UPDATE(decided_at) ON TABLE public.top_ups TO shopwire_operator_rights;
+GRANT UPDATE(decided_at) ON TABLE public.top_ups TO shopwire_worker_rights;
+
+GRANT UPDATE(credited_cents) ON TABLE public.top_ups TO shopwire_functions;
+
+GRANT UPDATE(credited_transfer_id) ON TABLE public.top_ups TO shopwire_functions;
+
+GRANT UPDATE(note) ON TABLE public.top_ups TO shopwire_functions;
+GRANT SELECT(note),UPDATE(note) ON TABLE public.top_ups TO shopwire_maintenance;
+GRANT UPDATE(note) ON TABLE public.top_ups TO shopwire_operator_rights;
+GRANT UPDATE(note) ON TABLE public.top_ups TO shopwire_worker_rights;
+
+GRANT UPDATE(checked_at) ON TABLE public.top_ups TO shopwire_operator_rights;
+GRANT UPDATE(checked_at) ON TABLE public.top_ups TO shopwire_worker_rights;
+
+GRANT SELECT,INSERT ON TABLE public.transfers TO shopwire_app;
+GRANT SELECT ON TABLE public.transfers TO shopwire_dashboard;
+GRANT SELECT,INSERT ON TABLE public.transfers TO shopwire_functions;
+GRANT SELECT ON TABLE public.transfers TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.transfers TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE public.transfers TO shopwire_worker_rights;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.used_codes TO shopwire_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.used_codes TO shopwire_dashboard;
+GRANT DELETE ON TABLE public.used_codes TO shopwire_worker_rights;
+
+GRANT SELECT(expires_at) ON TABLE public.used_codes TO shopwire_worker_rights;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.verifications TO shopwire_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.verifications TO shopwire_dashboard;
+GRANT DELETE ON TABLE public.verifications TO shopwire_maintenance;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.verifications TO shopwire_operator_rights;
+GRANT DELETE ON TABLE public.verifications TO shopwire_worker_rights;
+
+GRANT SELECT(value) ON TABLE public.verifications TO shopwire_maintenance;
+
+GRANT SELECT(expires_at) ON TABLE public.verifications TO shopwire_worker_rights;
+
+GRANT SELECT,INSERT ON TABLE public.verify_runs TO shopwire_app;
+GRANT SELECT,INSERT ON TABLE public.verify_runs TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.verify_runs TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE public.verify_runs TO shopwire_worker_rights;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.waiting_lines TO shopwire_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.waiting_lines TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.waiting_lines TO shopwire_readonly_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.waiting_lines TO shopwire_worker_rights;
+
+GRANT SELECT ON TABLE public.webhook_endpoints TO shopwire_api_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_endpoints TO shopwire_app;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_endpoints TO shopwire_dashboard;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_endpoints TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.webhook_endpoints TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE public.webhook_endpoints TO shopwire_worker_rights;
+
+GRANT INSERT(account_id) ON TABLE public.webhook_endpoints TO shopwire_api_rights;
+GRANT SELECT(account_id) ON TABLE public.webhook_endpoints TO shopwire_functions;
+GRANT SELECT(account_id) ON TABLE public.webhook_endpoints TO shopwire_maintenance;
+
+GRANT INSERT(id) ON TABLE public.webhook_endpoints TO shopwire_api_rights;
+GRANT SELECT(id),UPDATE(id) ON TABLE public.webhook_endpoints TO shopwire_functions;
+
+GRANT INSERT(url) ON TABLE public.webhook_endpoints TO shopwire_api_rights;
+GRANT SELECT(url) ON TABLE public.webhook_endpoints TO shopwire_functions;
+GRANT UPDATE(url) ON TABLE public.webhook_endpoints TO shopwire_maintenance;
+
+GRANT INSERT(set_by) ON TABLE public.webhook_endpoints TO shopwire_api_rights;
+
+GRANT INSERT(set_by_name) ON TABLE public.webhook_endpoints TO shopwire_api_rights;
+GRANT SELECT(set_by_name),UPDATE(set_by_name) ON TABLE public.webhook_endpoints TO shopwire_maintenance;
+
+GRANT INSERT(created_at) ON TABLE public.webhook_endpoints TO shopwire_api_rights;
+
+GRANT UPDATE(ended_at) ON TABLE public.webhook_endpoints TO shopwire_api_rights;
+GRANT SELECT(ended_at) ON TABLE public.webhook_endpoints TO shopwire_functions;
+
+GRANT UPDATE(last_delivered_at) ON TABLE public.webhook_endpoints TO shopwire_worker_rights;
+
+GRANT SELECT(last_failure_at) ON TABLE public.webhook_endpoints TO shopwire_functions;
+GRANT UPDATE(last_failure_at) ON TABLE public.webhook_endpoints TO shopwire_worker_rights;
+
+GRANT SELECT(last_error) ON TABLE public.webhook_endpoints TO shopwire_functions;
+GRANT UPDATE(last_error) ON TABLE public.webhook_endpoints TO shopwire_worker_rights;
+
+GRANT SELECT(alerted_percent) ON TABLE public.webhook_endpoints TO shopwire_functions;
+GRANT UPDATE(alerted_percent) ON TABLE public.webhook_endpoints TO shopwire_worker_rights;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_secrets TO shopwire_app;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_secrets TO shopwire_dashboard;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_secrets TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.webhook_secrets TO shopwire_worker_rights;
+
+GRANT SELECT(account_id),INSERT(account_id) ON TABLE public.webhook_secrets TO shopwire_api_rights;
+GRANT SELECT(account_id) ON TABLE public.webhook_secrets TO shopwire_functions;
+GRANT SELECT(account_id) ON TABLE public.webhook_secrets TO shopwire_readonly_rights;
+
+GRANT INSERT(id) ON TABLE public.webhook_secrets TO shopwire_api_rights;
+GRANT SELECT(id) ON TABLE public.webhook_secrets TO shopwire_functions;
+GRANT SELECT(id) ON TABLE public.webhook_secrets TO shopwire_readonly_rights;
+
+GRANT INSERT(secret_sealed) ON TABLE public.webhook_secrets TO shopwire_api_rights;
+
+GRANT SELECT(secret_kek_id),INSERT(secret_kek_id) ON TABLE public.webhook_secrets TO shopwire_api_rights;
+GRANT SELECT(secret_kek_id) ON TABLE public.webhook_secrets TO shopwire_readonly_rights;
+
+GRANT INSERT(created_at) ON TABLE public.webhook_secrets TO shopwire_api_rights;
+GRANT SELECT(created_at) ON TABLE public.webhook_secrets TO shopwire_readonly_rights;
+
+GRANT SELECT(ends_at),UPDATE(ends_at) ON TABLE public.webhook_secrets TO shopwire_api_rights;
+GRANT SELECT(ends_at) ON TABLE public.webhook_secrets TO shopwire_functions;
+GRANT SELECT(ends_at) ON TABLE public.webhook_secrets TO shopwire_readonly_rights;
+
+GRANT SELECT,INSERT,DELETE ON TABLE public.witnessed_nonces TO shopwire_api_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.witnessed_nonces TO shopwire_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.witnessed_refusals TO shopwire_api_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.witnessed_refusals TO shopwire_app;
+GRANT SELECT ON TABLE public.witnessed_refusals TO shopwire_readonly_rights;
+
+GRANT SELECT ON TABLE public.worker_heartbeats TO shopwire_api_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.worker_heartbeats TO shopwire_app;
+GRANT SELECT ON TABLE public.worker_heartbeats TO shopwire_dashboard;
+GRANT SELECT ON TABLE public.worker_heartbeats TO shopwire_operator_rights;
+GRANT SELECT ON TABLE public.worker_heartbeats TO shopwire_readonly_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.worker_heartbeats TO shopwire_worker_rights;
+
+GRANT INSERT,TRUNCATE ON TABLE public.write_probe TO shopwire_maintenance;

@@ -1,0 +1,146 @@
+-- Platform: the audit log, keys, the identity of the database, and outgoing mail. `jobs`, which belong to accounts, are in 0003.
+--
+-- The owner of the database runs migrations. Each process works as a member of one role, and may do only what service/schema/rights says;
+-- those grants are applied after the tables and the functions. Row-level security narrows them: in every table of accounts the
+-- dashboard's role sees the rows of the account that its transaction names in `shopwire.account_id`, and without a name none. The other
+-- roles see all accounts.
+
+-- What people did. Kept for ever; rows are written by functions/platform/write_audit_row.sql alone.
+create table audit_log (
+  id text primary key,
+  at timestamptz not null,
+  actor text not null,
+  action text not null,
+  target text not null,
+  -- Null: for operators only.
+  account_id text,
+  -- Where it was done from, for actions of people in the dashboard.
+  address text,
+  request_id text collate "C",
+  details jsonb not null
+);
+
+create index audit_log_target on audit_log (target, id);
+-- For an account's own audit log, newest first. Most rows of a busy store belong to an account.
+create index audit_log_account on audit_log (account_id, id);
+
+alter table audit_log enable row level security;
+create policy all_accounts on audit_log
+  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+     shopwire_maintenance
+  using (true);
+create policy own_account on audit_log to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
+
+-- The service's own keys, such as the one that fingerprints links. They must stay the same through every change of the
+-- configuration, so they are stored here, encrypted like every other secret.
+create table own_keys (
+  name text primary key,
+  key_sealed bytea not null,
+  key_kek_id text not null
+);
+
+-- The dashboard has a key of its own and no business with the others.
+alter table own_keys enable row level security;
+create policy all_keys on own_keys
+  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+     shopwire_maintenance
+  using (true);
+create policy keys_of_dashboard on own_keys to shopwire_dashboard using (name like 'dashboard%');
+
+-- A known text encrypted under each key-encryption key that this database was ever used with. A process whose key of that id does
+-- not decrypt it has another key under the same id, and must not encrypt anything with it. Nobody may update or delete: the first value is
+-- the one that counts.
+create table encryption_key_checks (
+  kek_id text collate "C" primary key,
+  check_sealed bytea not null,
+  created_at timestamptz not null default now()
+);
+
+-- Which database server this store last ran on, as confirmed by an operator. A copy restored elsewhere has another system
+-- identifier; one recovered to a point in time, or a promoted standby, has another timeline. Such a copy may lack orders that were
+-- already delivered, so it delivers, sends and buys nothing until an operator has confirmed it. One row. See docs/decisions/0020 and 0035.
+create table database_identity (
+  only_row boolean primary key default true check (only_row),
+  system_identifier text not null,
+  timeline bigint not null,
+  -- Raised each time an operator opens the store on another database, or on an earlier state of this one.
+  generation bigint not null default 1,
+  confirmed_at timestamptz not null,
+  confirmed_by text not null,
+  -- Not null: this database was found behind what the journal has seen, at this time, and nobody has opened the store since.
+  behind_since timestamptz,
+  behind_why text,
+  -- The journal of sold links that workers write; null: none.
+  journal_id text,
+  -- The start of the server (functions/platform/database_start.sql) for which a worker has compared this database with the journal. After
+  -- every start somebody has to: a snapshot that is started without recovery has the identity of the original.
+  compared_start text
+);
+
+-- The timeline is the first part of the name of a WAL file; see functions/platform/present_timeline.sql.
+insert into database_identity (system_identifier, timeline, confirmed_at, confirmed_by)
+select system_identifier::text, ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint, now(), 'migration'
+  from pg_control_system();
+
+-- Advanced about once a second by workers, and written outside the database after that. Not in database_identity: every order reads that
+-- row, and a long-held snapshot keeps all old versions of this one.
+create table store_position (
+  only_row boolean primary key default true check (only_row),
+  position bigint not null,
+  at timestamptz not null
+);
+
+insert into store_position (position, at) values (0, now());
+
+-- Written to only after the database was seen to fail at writing, to find out whether it can take new pages again. Unlogged and
+-- never committed: it needs no WAL, which is often on the same full disk, and its space is free again at once. Only
+-- functions/platform/probe_writes.sql touches it.
+create unlogged table write_probe (
+  filler text not null
+);
+-- Not compressed: a page full of one letter would shrink to a few bytes and prove nothing.
+alter table write_probe alter column filler set storage plain;
+
+-- Every worker writes here every few seconds, so that API processes can expose how many are alive: the metrics of a worker that was
+-- killed are gone with it.
+create table worker_heartbeats (
+  id text collate "C" primary key,
+  started_at timestamptz not null,
+  seen_at timestamptz not null,
+  -- It was asked to stop. One that was killed has no time here, and an old seen_at.
+  stopped_at timestamptz
+);
+
+-- Mail waiting to be sent, written in the transaction of what it reports. Bodies are sealed: some hold a one-time link. They are
+-- erased when the mail was handed over or given up.
+create table outgoing_mail (
+  id text primary key,
+  -- The account it is about; null for mail about a person.
+  account_id text,
+  to_address text not null check (char_length(to_address) between 3 and 254),
+  subject text not null check (char_length(subject) between 1 and 200),
+  body_sealed bytea,
+  body_kek_id text,
+  created_at timestamptz not null,
+  attempts integer not null default 0,
+  -- When to try next. A sender moves it on before it tries, so that another one takes over if it dies.
+  next_at timestamptz not null,
+  sent_at timestamptz,
+  failed_at timestamptz,
+  check ((body_sealed is null) = (body_kek_id is null))
+);
+
+create index outgoing_mail_due on outgoing_mail (next_at) where sent_at is null and failed_at is null;
+-- For removing what was sent or given up long ago.
+create index outgoing_mail_created on outgoing_mail (created_at);
+-- Rewrapping finds the rows that are still encrypted under an old key.
+create index outgoing_mail_kek on outgoing_mail (body_kek_id);
+
+alter table outgoing_mail enable row level security;
+create policy all_accounts on outgoing_mail
+  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+     shopwire_maintenance
+  using (true);
+-- The dashboard queues mail about the account its transaction is in, or about a person. For inserting alone: no policy lets it see a row.
+create policy own_account on outgoing_mail for insert to shopwire_dashboard
+  with check (account_id is null or account_id = nullif(current_setting('shopwire.account_id', true), ''));

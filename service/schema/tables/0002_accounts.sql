@@ -1,0 +1,55 @@
+-- Accounts: who buys, and the API keys they sign with.
+
+create table accounts (
+  id text primary key,
+  name text not null check (char_length(name) between 1 and 100),
+  status text not null default 'active' check (status in ('active', 'suspended')),
+  -- Grows by one whenever the account or one of its keys changes what it may do. A process that has a key cached compares this
+  -- number on every request, so a revocation holds on the very next one.
+  access_version bigint not null default 1,
+  created_at timestamptz not null,
+  -- Final: functions/access/stay_closed.sql. A closed account is suspended too. See docs/decisions/0036.
+  closed_at timestamptz,
+  -- Ids of those who belonged to it then. Whoever belongs to no other account is erased with it.
+  closed_people text[],
+  erased_at timestamptz
+);
+
+alter table accounts enable row level security;
+create policy all_accounts on accounts
+  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+     shopwire_maintenance
+  using (true);
+create policy own_account on accounts to shopwire_dashboard using (id = nullif(current_setting('shopwire.account_id', true), ''));
+
+create table api_keys (
+  account_id text not null references accounts (id),
+  id text not null,
+  name text not null check (char_length(name) between 1 and 100),
+  scopes text[] not null check (
+    cardinality(scopes) > 0
+    and scopes <@ array['account:read', 'catalogue:read', 'orders:read', 'orders:write', 'webhooks:read', 'webhooks:write']
+  ),
+  secret_sealed bytea not null,
+  secret_kek_id text not null,
+  created_at timestamptz not null,
+  -- Null when an operator made it. The name is the one at that time, so that a key still says who made it when they have left.
+  created_by text,
+  created_by_name text,
+  rotated_from text,
+  revoked_at timestamptz,
+  primary key (account_id, id)
+);
+
+-- A request carries only the key id. Not unique: a unique index without the account in front cannot be kept once accounts are
+-- spread over several databases, and 130 random bits do not repeat.
+create index api_keys_id on api_keys (id);
+-- Rewrapping finds the rows that are still encrypted under an old key.
+create index api_keys_kek on api_keys (secret_kek_id);
+
+alter table api_keys enable row level security;
+create policy all_accounts on api_keys
+  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+     shopwire_maintenance
+  using (true);
+create policy own_account on api_keys to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));

@@ -1,0 +1,117 @@
+-- Supply: where links come from, those that are not sold yet, and what suppliers are owed. `supplier_requests`, which refers to orders, is
+-- in 0010. See docs/decisions/0011 and 0033.
+
+create table suppliers (
+  name text collate "C" primary key check (name ~ '^[a-z0-9][a-z0-9-]{0,39}$'),
+  url text not null check (char_length(url) <= 2000),
+  secret_sealed bytea not null,
+  secret_kek_id text not null,
+  timeout_ms integer not null check (timeout_ms between 100 and 60000),
+  is_paused boolean not null default false,
+  -- What requests of any hour may cost together; null: no limit.
+  hourly_limit_cents bigint,
+  created_at timestamptz not null
+);
+
+-- Where the links of an item come from. An item without a row is delivered by hand.
+create table item_supply (
+  item_id text collate "C" primary key,
+  source text not null check (source in ('pool', 'supplier', 'hand')),
+  supplier text references suppliers (name),
+  -- Asked when the first supplier has nothing or does not answer.
+  fallback text references suppliers (name),
+  -- The suppliers' name for the item; its id when null.
+  sku text check (char_length(sku) between 1 and 200),
+  -- What one link of the item costs, at the supplier and at the fallback; null: not known.
+  cost_cents bigint,
+  fallback_cost_cents bigint,
+  -- The worker warns when fewer links than this are left in the pool.
+  warn_below integer not null default 0 check (warn_below >= 0),
+  -- Links in the pool, counted under the lock of this row, which everyone who adds or takes one holds.
+  pool_left integer not null default 0 check (pool_left >= 0),
+  -- The first link of the pool that may be left: everything before it was taken. Taking the next link then reads nothing that was taken
+  -- earlier, which a long-held snapshot keeps in the index. Empty: look from the beginning.
+  pool_from text collate "C" not null default '',
+  check ((source = 'supplier') = (supplier is not null)),
+  check (fallback is null or (supplier is not null and fallback <> supplier))
+);
+
+-- Every link this store has ever held, as a keyed hash, for ever: none is taken in twice, even after the link itself is gone.
+create table link_fingerprints (
+  hash bytea primary key,
+  seen_at timestamptz not null,
+  -- Supplier and request id, with a slash between, of the request that brought the link; null: it came otherwise.
+  made_by text
+)
+-- Never updated, as transfers.
+with (autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
+
+-- Links that are not sold yet. Selling one moves it to the order, in one transaction.
+create table pool_links (
+  item_id text collate "C" not null,
+  id text collate "C" not null,
+  link_sealed bytea not null,
+  link_kek_id text not null,
+  link_hash bytea not null unique references link_fingerprints (hash),
+  loaded_at timestamptz not null,
+  -- Not null: it could not be decrypted when it was to be sold. Such a link is not sold and not counted in pool_left, and is kept
+  -- so that the cause can be found.
+  set_aside_at timestamptz,
+  primary key (item_id, id)
+)
+-- Every link that is loaded is deleted when it is sold: after 200,000 sales of a pool of 200,000 all its rows are dead. By number, because
+-- the table may be empty and large at once.
+with (autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 10000);
+
+create index pool_links_kek on pool_links (link_kek_id);
+
+-- Items that got links, or another source, since their waiting orders were last woken.
+create table restocked_items (
+  item_id text primary key,
+  restocked_at timestamptz not null,
+  -- All orders that wait for it are woken, not only as many as there are links.
+  is_source_changed boolean not null default false
+);
+
+-- Expected cost of the requests that were made in each minute, for suppliers with a limit. Changed only under the lock of the supplier's
+-- row, except that a refusal gives back.
+create table supplier_spending (
+  supplier text collate "C" not null,
+  minute timestamptz not null,
+  cents bigint not null check (cents >= 0),
+  primary key (supplier, minute)
+);
+
+-- What suppliers are owed: house accounts, double entry like `transfers`, without a row that orders would have to lock. The reference of
+-- a cost is the id of its request, that of a payment is the operator's, so neither can be booked twice. Append only.
+create table supplier_transfers (
+  supplier text collate "C" not null,
+  kind text not null check (kind in ('cost', 'payment')),
+  reference text collate "C" not null check (char_length(reference) between 1 and 200),
+  debit text not null check (debit in ('house:goods', 'supplier')),
+  credit text not null check (credit in ('supplier', 'house:cash')),
+  amount_cents bigint not null check (amount_cents > 0),
+  note text check (char_length(note) <= 500),
+  booked_at timestamptz not null,
+  primary key (supplier, kind, reference),
+  check (
+    case kind
+      when 'cost' then debit = 'house:goods' and credit = 'supplier'
+      when 'payment' then debit = 'supplier' and credit = 'house:cash'
+    end
+  )
+);
+
+create index supplier_transfers_booked on supplier_transfers (supplier, booked_at);
+
+-- Links that the journal of sold links has for orders whose delivery this database does not have, by their fingerprints. They belong to that
+-- order for ever: no other order gets them, and in a pool they are set aside. Null: the journal names several orders. Nobody may update or
+-- delete. See docs/decisions/0035.
+create table lost_links (
+  hash bytea primary key,
+  account_id text,
+  order_id text collate "C",
+  sold_at timestamptz not null,
+  found_at timestamptz not null,
+  check ((account_id is null) = (order_id is null))
+);

@@ -1,0 +1,158 @@
+-- Sessions: people who sign in to the dashboard, how they prove who they are, and what they may do in which account.
+-- Nothing here can be used as it is stored: passwords are hashed by argon2id, session ids and mailed tokens by SHA-256, the secrets
+-- of authenticator apps and the recovery codes are encrypted.
+
+create table people (
+  id text primary key,
+  -- Operators run the store. They belong to no account and sign in by passkey alone.
+  kind text not null default 'customer' check (kind in ('customer', 'operator')),
+  name text not null check (char_length(name) between 1 and 100),
+  -- Lower case.
+  email text not null unique check (char_length(email) between 3 and 254),
+  email_verified boolean not null default false,
+  -- An authenticator app is confirmed.
+  has_totp boolean not null default false,
+  picture text,
+  created_at timestamptz not null,
+  updated_at timestamptz not null
+);
+
+-- One row per way to prove an identity that is not a passkey: the password, or the subject at a company's OpenID Connect issuer.
+create table credentials (
+  id text primary key,
+  person_id text not null references people (id) on delete cascade,
+  provider text not null,
+  subject text not null,
+  password_hash text,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  unique (provider, subject)
+);
+create index credentials_person on credentials (person_id);
+
+create table authenticator_apps (
+  id text primary key,
+  person_id text not null unique references people (id) on delete cascade,
+  secret_encrypted text not null,
+  recovery_codes_encrypted text not null,
+  is_confirmed boolean not null default false,
+  failed_count integer not null default 0,
+  locked_until timestamptz
+);
+
+create table passkeys (
+  id text primary key,
+  person_id text not null references people (id) on delete cascade,
+  name text,
+  credential_id text not null unique,
+  public_key text not null,
+  counter bigint not null,
+  device_type text not null,
+  is_synced boolean not null,
+  transports text,
+  aaguid text,
+  created_at timestamptz not null,
+  last_used_at timestamptz
+);
+create index passkeys_person on passkeys (person_id);
+
+-- What waits for its second half: a challenge, a second factor after a password, a mailed token. Identifiers are hashed.
+create table verifications (
+  id text primary key,
+  identifier text not null,
+  value text not null,
+  expires_at timestamptz not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null
+);
+create index verifications_identifier on verifications (identifier);
+create index verifications_expires on verifications (expires_at);
+
+create table sessions (
+  token_hash bytea primary key check (octet_length(token_hash) = 32),
+  -- Names the session in lists, logs and the audit log; of no use as a cookie.
+  id text not null unique,
+  person_id text not null references people (id) on delete cascade,
+  -- The account it acts in. Whether the person may is asked from memberships on every request.
+  account_id text,
+  created_at timestamptz not null,
+  last_seen_at timestamptz not null,
+  expires_at timestamptz not null,
+  -- When a second factor was given in this session.
+  stepped_up_at timestamptz,
+  address text not null,
+  user_agent text not null
+);
+create index sessions_person on sessions (person_id);
+create index sessions_expires on sessions (expires_at);
+
+-- A code of an authenticator app counts once: it is written here before it is checked.
+create table used_codes (
+  person_id text not null references people (id) on delete cascade,
+  code_hash bytea not null,
+  expires_at timestamptz not null,
+  primary key (person_id, code_hash)
+);
+create index used_codes_expires on used_codes (expires_at);
+
+-- Failed attempts to sign in, per address and per person asked for. Names are hashed.
+create table sign_in_attempts (
+  name_hash bytea primary key,
+  window_started_at timestamptz not null,
+  hits integer not null
+);
+create index sign_in_attempts_started on sign_in_attempts (window_started_at);
+
+create table memberships (
+  account_id text not null references accounts (id),
+  person_id text not null references people (id) on delete cascade,
+  role text not null check (role in ('owner', 'developer', 'finance', 'viewer')),
+  created_at timestamptz not null,
+  primary key (account_id, person_id)
+);
+create index memberships_person on memberships (person_id);
+
+alter table memberships enable row level security;
+create policy all_accounts on memberships
+  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+     shopwire_maintenance
+  using (true);
+create policy own_account on memberships to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
+
+create table invitations (
+  account_id text not null references accounts (id),
+  id text not null,
+  email text not null check (char_length(email) between 3 and 254),
+  role text not null check (role in ('owner', 'developer', 'finance', 'viewer')),
+  token_hash bytea not null,
+  -- Null: an operator invited.
+  inviter_id text references people (id) on delete set null,
+  -- Nobody but the owner of the mailbox saw the link, so accepting it verifies the address.
+  is_mailed_only boolean not null,
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  accepted_at timestamptz,
+  withdrawn_at timestamptz,
+  primary key (account_id, id)
+);
+-- An address has one open invitation to an account.
+create unique index invitations_open on invitations (account_id, email) where accepted_at is null and withdrawn_at is null;
+create index invitations_email on invitations (email) where accepted_at is null and withdrawn_at is null;
+
+alter table invitations enable row level security;
+create policy all_accounts on invitations
+  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+     shopwire_maintenance
+  using (true);
+create policy own_account on invitations to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
+
+-- An operator's first sign-in, at which they set up a passkey.
+create table operator_invitations (
+  id text primary key,
+  email text not null check (char_length(email) between 3 and 254),
+  name text not null check (char_length(name) between 1 and 100),
+  token_hash bytea not null unique,
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  accepted_at timestamptz
+);

@@ -1,0 +1,30 @@
+-- Dashboard: personal access tokens, which a person's command line shows instead of signing in, with two narrow rights. They cannot spend.
+
+create table personal_tokens (
+  account_id text not null references accounts (id),
+  id text collate "C" not null,
+  person_id text not null,
+  name text not null check (char_length(name) between 1 and 100),
+  -- SHA-256 of the token. It has 256 random bits, so a slow hash would add nothing.
+  token_hash bytea not null check (octet_length(token_hash) = 32),
+  rights text[] not null check (cardinality(rights) > 0 and rights <@ array['events:listen', 'orders:prove']),
+  -- Whether events carry gift links.
+  with_links boolean not null,
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  last_used_at timestamptz,
+  revoked_at timestamptz,
+  primary key (account_id, id),
+  check (expires_at > created_at and expires_at <= created_at + interval '90 days')
+);
+
+-- A request carries the token alone. Not unique, like the index on key ids: 256 random bits do not repeat.
+create index personal_tokens_hash on personal_tokens (token_hash);
+
+-- The dashboard does not read token_hash: functions/dashboard/find_personal_tokens.sql compares it.
+alter table personal_tokens enable row level security;
+create policy all_accounts on personal_tokens
+  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+     shopwire_maintenance
+  using (true);
+create policy own_account on personal_tokens to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));

@@ -1,0 +1,118 @@
+-- Operations: operator tokens, checks of the data, comparisons with the journal, and the chains of hashes that make changes evident.
+
+-- Who acts when shopwire-admin changes something. Without a reference to people: it has to work on the day on which those tables are damaged.
+-- A token is never renewed or given to somebody else, and one that was revoked stays revoked: the rights leave only the revocation.
+create table operator_tokens (
+  id text collate "C" primary key,
+  email text not null check (char_length(email) between 3 and 254),
+  -- SHA-256 of the token. It has 256 random bits, so a slow hash would add nothing.
+  token_hash bytea not null check (octet_length(token_hash) = 32),
+  -- The actor of the audit log who added it.
+  added_by text not null,
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  revoked_at timestamptz,
+  check (expires_at > created_at and expires_at <= created_at + interval '366 days')
+);
+
+create unique index operator_tokens_hash on operator_tokens (token_hash);
+
+-- What `shopwire-admin verify` found, run by run: workers expose the age and the result of the last one as metrics. Only runs over all
+-- rules are recorded.
+create table verify_runs (
+  id text collate "C" primary key,
+  finished_at timestamptz not null,
+  rules integer not null check (rules > 0),
+  violated integer not null check (violated between 0 and rules)
+);
+
+-- Comparisons with the journal that were applied. The store is opened only after one in its present generation and on its present server.
+create table journal_comparisons (
+  id text collate "C" primary key,
+  at timestamptz not null,
+  actor text not null,
+  generation bigint not null,
+  -- As an operator sees it: system identifier and timeline.
+  identity text not null,
+  journal_id text not null,
+  -- Read from here on.
+  read_from timestamptz not null,
+  -- How many links the journal had from there on. More when the store is opened: something still sells.
+  links bigint not null,
+  -- How far the store had come according to the journal. Further when the store is opened: another database of it is in use.
+  outside_generation bigint,
+  outside_position bigint,
+  -- False: the journal begins later than the time that may be missing.
+  is_complete boolean not null
+);
+
+-- Transfers and audit rows are chained by hash, per account, some time after they were written, and all chains go into one digest a day
+-- that can be published: whoever changes, removes or inserts a row afterwards is found out (docs/tamper-evidence.md). Placing an order
+-- writes nothing of it.
+
+-- Rows that were sealed together, in order. Never changed: functions/platform/refuse_changes.sql.
+create table seal_segments (
+  -- Without gaps, in the order of sealing.
+  id bigint primary key check (id > 0),
+  -- The account; `store` for audit rows without one.
+  chain text not null,
+  kind text not null check (kind in ('transfers', 'audit')),
+  -- Without gaps in its chain.
+  no bigint not null check (no > 0),
+  -- Of transfers.
+  first_seq bigint,
+  last_seq bigint,
+  -- Of audit rows, in the order of the chain. Their ids alone do not give it: a row may be committed after one with a later id was sealed.
+  row_ids text[],
+  row_count bigint not null check (row_count > 0),
+  -- The first eight bytes of each row's hash, to tell which row was altered.
+  marks bytea not null,
+  -- Of the segment before it in the chain; zeros for the first.
+  previous_hash bytea not null,
+  -- Over the rows, each with the hash up to the row before it.
+  rows_hash bytea not null,
+  -- Over all of the above.
+  hash bytea not null,
+  sealed_at timestamptz not null,
+  unique (chain, kind, no),
+  check ((kind = 'transfers') = (first_seq is not null and last_seq is not null)),
+  check ((kind = 'audit') = (row_ids is not null))
+);
+
+-- One a day. Never changed.
+create table seal_digests (
+  no bigint primary key check (no > 0),
+  day date not null unique,
+  -- The segments sealed since the digest before it; none when the last is smaller than the first.
+  first_segment bigint not null,
+  last_segment bigint not null,
+  segments_hash bytea not null,
+  previous_hash bytea not null,
+  hash bytea not null,
+  made_at timestamptz not null
+);
+
+-- What accounts erase removes from an audit row, as a hash with a salt, so that the chain covers it too. Erasing removes the salt; the rest
+-- never changes: functions/platform/keep_commitment.sql.
+create table seal_commitments (
+  audit_id text primary key,
+  commitment bytea not null,
+  salt bytea
+);
+
+-- Audit rows that are not sealed yet, each written with its row: functions/platform/await_seal.sql.
+create table seal_waiting (
+  audit_id text primary key
+);
+
+-- How far the worker that seals has come. Its lock keeps a second one away, and erasing waits for it.
+create table seal_progress (
+  only_row boolean primary key default true check (only_row),
+  -- The last account of the round under way that is done; null between rounds.
+  done_up_to text,
+  -- When the last round ended that sealed everything there was.
+  finished_at timestamptz not null
+);
+
+-- The first round is due at once.
+insert into seal_progress (finished_at) values (now() - interval '1 hour');
