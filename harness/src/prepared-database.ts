@@ -17,13 +17,7 @@ import { ownerSettings, settingsFor } from './settings.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../../', import.meta.url))
 /** All that a prepared database can depend on, beside the version of PostgreSQL. */
-const MADE_FROM = [
-  'service/migrations',
-  'service/functions',
-  'service/src/platform',
-  'engines/src',
-  'harness/src',
-]
+const MADE_FROM = ['service/schema', 'service/src/platform', 'engines/src', 'harness/src']
 const NAME = 'shopwire'
 const URLS = 'database.json'
 
