@@ -184,7 +184,7 @@ test('the audit log lists actor, action and target, newest first', async () => {
 test('the audit log names the actor from --actor, else from SHOPWIRE_ACTOR', async () => {
   const actorOf = async (settings: Settings, ...args: string[]) => {
     const ended = await runProgram('admin', ['accounts', 'create', 'Actor', '--json', ...args], {
-      ...system.settings,
+      ...system.settingsOf('operator'),
       ...settings,
     })
     expect(ended.code, ended.stderr).toBe(0)
@@ -199,7 +199,11 @@ test('the audit log names the actor from --actor, else from SHOPWIRE_ACTOR', asy
 test.runIf(process.getuid?.() === 0)(
   'in production nobody changes anything without an operator token, whatever user of the machine; the first token is for whoever comes first',
   async () => {
-    const production = { ...system.settings, SHOPWIRE_ENV: 'production', NODE_COMPILE_CACHE: '' }
+    const production = {
+      ...system.settingsOf('operator'),
+      SHOPWIRE_ENV: 'production',
+      NODE_COMPILE_CACHE: '',
+    }
     const run = (uid: number, settings: Settings, ...args: string[]) =>
       runProgram('admin', args, { ...production, ...settings }, { uid })
     const before = await auditRows()
@@ -287,7 +291,7 @@ test('an unreachable database exits with 7', async () => {
 
 test('an invalid configuration exits with 2; a database at another schema version exits with 3 and names the command that fixes it', async () => {
   expect(await runProgram('admin', ['accounts', 'list'], { SHOPWIRE_TYPO: '1' })).toMatchObject({ code: 2 })
-  const elsewhere = new URL(system.database.appUrl)
+  const elsewhere = new URL(system.database.processUrls.operator)
   elsewhere.pathname = '/postgres'
   const settings = { ...system.settings, SHOPWIRE_DATABASE_URL: elsewhere.href }
   const empty = await runProgram('admin', ['accounts', 'list'], settings)

@@ -84,7 +84,7 @@ test('a backup that cannot be restored is noticed: damaged file, missing WAL fil
   onTestFinished(() => system.stop())
   const { account_id } = await system.createAccount({ balanceCents: 1_000 })
   const status = () =>
-    runProgram('admin', ['--json', 'backup', 'status'], { ...system.settings, ...rig.settings })
+    runProgram('admin', ['--json', 'backup', 'status'], { ...system.settingsOf('operator'), ...rig.settings })
   expect(await status()).toMatchObject({ code: 1, stderr: expect.stringContaining('no record of a backup') })
   expectOk(await rig.init(postgres))
   expectOk(await rig.run('diff'))

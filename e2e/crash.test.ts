@@ -10,15 +10,16 @@ import { startSystem } from '@shopwire/harness'
 import { expect, test } from 'vitest'
 
 const SOON_MS = 60_000
+const ANY_PORT = { SHOPWIRE_PORT: '0', SHOPWIRE_HEALTH_PORT: '0' }
 const LAUNCHER = fileURLToPath(new URL('../deploy/image/shopwire', import.meta.url))
 const PROGRAMS = String(process.env.SHOPWIRE_PROGRAMS)
 
 test.runIf(process.platform === 'linux')(
   'threat 63: a crash of the installed program leaves no core dump and a signal opens no debugger, where a plain Node does both (on Linux: /proc shows it)',
   async ({ annotate, onTestFinished }) => {
-    const { settings, database, stop } = await startSystem({ admission: 'postgres', apis: 0 })
-    onTestFinished(stop)
-    const password = new URL(database.appUrl).password
+    const system = await startSystem({ admission: 'postgres', apis: 0 })
+    onTestFinished(() => system.stop())
+    const password = new URL(system.database.processUrls.api).password
     const pattern = (await readFile('/proc/sys/kernel/core_pattern', 'utf8')).trim()
     const place = await mkdtemp(join(tmpdir(), 'shopwire-crash-'))
     onTestFinished(() => rm(place, { recursive: true, force: true }))
@@ -32,7 +33,7 @@ test.runIf(process.platform === 'linux')(
       const cwd = await mkdtemp(join(place, 'cwd-'))
       const child = spawn('sh', ['-c', `ulimit -c unlimited; exec ${command}`], {
         cwd,
-        env: { PATH: process.env.PATH, ...settings, SHOPWIRE_PORT: '0', SHOPWIRE_HEALTH_PORT: '0' },
+        env: { PATH: process.env.PATH, ...system.settingsOf('api'), ...ANY_PORT },
       })
       let said = ''
       for (const stream of [child.stdout, child.stderr])

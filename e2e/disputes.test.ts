@@ -119,7 +119,7 @@ let key: Key
 beforeAll(async () => {
   receiver = await startHostedReceiver()
   system = await startSystem({ admission: 'postgres', settings: receiver.settings })
-  shell = await openConsole({ ...system.settings, ...ownerSettings(system.database) }, FILES)
+  shell = await openConsole({ ...system.settingsOf('operator'), ...ownerSettings(system.database) }, FILES)
   await shell.run('shopwire-admin catalogue import catalogue.csv --yes')
   await shell.run(`shopwire-admin pool load ${RING} ring-links.txt`)
   account_id = (await system.admin('accounts', 'create', 'Acme Bots')).id
@@ -150,7 +150,7 @@ test('a double charge and a missing link are answered with the commands of docs/
   // Both orders are delivered; the receiver refuses an event of the first one, once. The caller reads its link.
   const refused = new Set([order.id])
   receiver.refuse(({ event, data }) => event === 'order.delivered' && refused.delete(data.order.id))
-  worker = await startWorker(system.settings)
+  worker = await startWorker(system.settingsOf('worker'))
   await untilCounted(`deliveries d join delivery_attempts a using (account_id, event_id, endpoint_id)`, 4)
   const read = await send('GET', `/v1/orders/${order.id}`)
   expect(read.body.links).toHaveLength(1)

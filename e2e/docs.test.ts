@@ -80,7 +80,7 @@ describe('examples work against a running store', () => {
     folder = await mkdtemp(join(tmpdir(), 'shopwire-docs-'))
     system = await startSystem({ admission: 'postgres' })
     env = await openDemoShop(system, folder)
-    worker = await startWorker(system.settings)
+    worker = await startWorker(system.settingsOf('worker'))
     for (const { marks, code } of blocks)
       if (marks.file) await writeFile(join(folder, marks.file), `${code}\n`)
   }, START_MS_MAX)

@@ -29,7 +29,7 @@ test.each(['api', 'worker'] as const)(
   async (name) => {
     const wrong = newEncryptionKey('e2e')
     const ended = await runProgram(name, [], {
-      ...system.settings,
+      ...system.settingsOf(name),
       ...ANY_PORT,
       SHOPWIRE_ENCRYPTION_KEYS: wrong,
     })
@@ -48,7 +48,7 @@ test('keys create is refused and creates no key when a known key id has another 
   const before = await keyCount()
   const wrong = newEncryptionKey('e2e')
   const admin = (...args: string[]) =>
-    runProgram('admin', args, { ...system.settings, SHOPWIRE_ENCRYPTION_KEYS: wrong })
+    runProgram('admin', args, { ...system.settingsOf('operator'), SHOPWIRE_ENCRYPTION_KEYS: wrong })
   const refused = await admin('keys', 'create', account_id, '--name', 'dead', '--scopes', 'all')
   expect(refused).toMatchObject({
     code: 1,
@@ -70,12 +70,12 @@ test('re-encrypt continues past values that cannot be decrypted, names their row
   // Sealed under a key that was taken out of the configuration too early.
   const gone = newEncryptionKey('gone')
   const current = system.settings.SHOPWIRE_ENCRYPTION_KEYS
-  const withGone = { ...system.settings, SHOPWIRE_ENCRYPTION_KEYS: `${gone},${current}` }
+  const withGone = { ...system.settingsOf('operator'), SHOPWIRE_ENCRYPTION_KEYS: `${gone},${current}` }
   const supplier = ['suppliers', 'create', 'acme', 'https://acme.example/links']
   expect((await runProgram('admin', supplier, withGone)).code).toBe(0)
 
   const next = newEncryptionKey('next')
-  const rotated = { ...system.settings, SHOPWIRE_ENCRYPTION_KEYS: `${next},${current}` }
+  const rotated = { ...system.settingsOf('operator'), SHOPWIRE_ENCRYPTION_KEYS: `${next},${current}` }
   const ended = await runProgram('admin', ['encryption', 're-encrypt', '--json'], rotated)
   expect(ended.code).toBe(1)
   expect(ended.stderr).toContain(
@@ -125,14 +125,14 @@ test('with a key of AWS KMS every program asks KMS at its start and never again;
   })
 
   kms.misbehave({ error: 'AccessDeniedException' })
-  const refused = await runProgram('worker', [], { ...cloud.settings, ...ANY_PORT })
+  const refused = await runProgram('worker', [], { ...cloud.settingsOf('worker'), ...ANY_PORT })
   expect(refused).toMatchObject({
     code: 2,
     stdout: expect.stringContaining('Allow kms:Decrypt on arn:aws:kms:'),
   })
   await kms.close()
   expect((await exchange(cloud.ports[0] ?? 0, sign(key, 'GET', '/v1/ping').bytes)).status).toBe(200)
-  const unreachable = await runProgram('api', [], { ...cloud.settings, ...ANY_PORT })
+  const unreachable = await runProgram('api', [], { ...cloud.settingsOf('api'), ...ANY_PORT })
   expect(unreachable).toMatchObject({ code: 1, stdout: expect.stringContaining('(ECONNREFUSED, Decrypt)') })
   expect(unreachable.stdout).not.toContain('"ready"')
   const printed = [refused, unreachable, await cloud.runAdmin('config')].map((p) => p.stdout + p.stderr)

@@ -1,6 +1,13 @@
 import { fileURLToPath } from 'node:url'
 import { provisionDatabase, startPostgres } from '@shopwire/engines'
-import { ownerSettings, START_MS_MAX, settingsFor, startWorker, type WorkerProcess } from '@shopwire/harness'
+import {
+  loginSettings,
+  ownerSettings,
+  START_MS_MAX,
+  sharedSettings,
+  startWorker,
+  type WorkerProcess,
+} from '@shopwire/harness'
 import { test } from 'vitest'
 import { expectPage, openConsole, playPage, type Step } from './support/console-page.ts'
 
@@ -89,11 +96,12 @@ test('docs/first-day.md shows exactly what its commands print', { timeout: START
   let worker: WorkerProcess | undefined
   try {
     const database = await provisionDatabase(postgres, 'shopwire')
-    const settings = { ...settingsFor(database), ...ownerSettings(database) }
-    const shell = await openConsole(settings, FILES)
+    const settings = sharedSettings()
+    const operator = { ...settings, ...loginSettings(database, 'operator'), ...ownerSettings(database) }
+    const shell = await openConsole(operator, FILES)
     // The worker begins where the page first waits for it.
     const onFirstWait = async () => {
-      worker = await startWorker(settings)
+      worker = await startWorker({ ...settings, ...loginSettings(database, 'worker') })
     }
     const page = await playPage(shell, STEPS, { onFirstWait })
     await shell.close()

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { until } from '@shopwire/engines'
+import { changeUrls, until } from '@shopwire/engines'
 import {
   limitless,
   newEncryptionKey,
@@ -215,7 +215,7 @@ test('clock-wrong: /status and doctor name the clock, and are content when it is
   const file = join(journal, 'clock')
   await writeFile(file, String(SHIFT_MS))
   const shifted = { TEST_CLOCK_FILE: file, NODE_OPTIONS: `--import=${SHIFTED_CLOCK}` }
-  const api = await startApi({ ...system.settings, ...shifted })
+  const api = await startApi({ ...system.settingsOf('api'), ...shifted })
   onTestFinished(() => void api.kill('SIGKILL'))
   const page = await open('clock-wrong', { STATUS: `${api.url}/v1/status`, ...shifted })
   await until(
@@ -285,8 +285,7 @@ test('database-lost: doctor names it, a dump is restored on another server, noth
   expect(await (await open('database-lost', {})).run('first')).toMatch(/FAILED +PostgreSQL answers/)
 
   await machine.run('restore-a-dump', 'server', variables)
-  const url = machine.moved(system.settings.SHOPWIRE_DATABASE_URL ?? '')
-  system.settings = { ...system.settings, SHOPWIRE_DATABASE_URL: url }
+  system.database = changeUrls(system.database, machine.moved)
   const api = await system.startApi()
   // At first the nonces are missing, which are in no dump, and it asks for a new signature.
   await until(
@@ -314,7 +313,7 @@ async function open(
   variables: Readonly<Record<string, string>>,
   files: Readonly<Record<string, readonly string[]>> = {},
 ) {
-  const shell: Console = await openConsole({ ...system.settings, ...variables }, files)
+  const shell: Console = await openConsole({ ...system.settingsOf('operator'), ...variables }, files)
   onTestFinished(() => shell.close())
   const run = async (script: string) => {
     const printed = await shell.run(`set -euo pipefail\n${script}\necho every command ended well`)

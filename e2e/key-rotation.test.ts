@@ -66,7 +66,7 @@ test('threat 65: a new encryption key under load, one process after the other, v
   })
 
   await rollOver(system, worker, `${next},${old}`)
-  const killed = spawnProgram('admin', ['encryption', 're-encrypt'], operatorSettings(system))
+  const killed = spawnProgram('admin', ['encryption', 're-encrypt'], system.settingsOf('operator'))
   const printed = capture(killed, 'stderr')
   await until(
     async () => printed().includes('pool_links: '),
@@ -91,11 +91,6 @@ test('threat 65: a new encryption key under load, one process after the other, v
   for (const each of system.ports)
     expect((await exchange(each, sign(buyer.key, 'GET', '/v1/ping').bytes)).status).toBe(200)
   expect((await system.admin('verify')).violations ?? []).toEqual([])
-})
-
-const operatorSettings = (system: System) => ({
-  ...system.settings,
-  SHOPWIRE_DATABASE_URL: system.database.processUrls.operator,
 })
 
 /** As an operator would: one process at a time, each asked to stop in good order. */

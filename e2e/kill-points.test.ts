@@ -67,7 +67,7 @@ async function killApis(context: TestContext, how: Trap['how'], batching: 'off' 
     (KILLS * IN_FLIGHT) / buyerCount,
   )
   const buyerOf = (n: number) => buyers[n % buyerCount] as Buyer
-  const survivor = await startApi(system.settings)
+  const survivor = await startApi(system.settingsOf('api'))
   const victims = keepReserve(WARM, KILLS, () => startVictim(system, { SHOPWIRE_BATCHING: batching }), end)
   context.onTestFinished(async () => {
     await victims.close()
@@ -101,9 +101,13 @@ interface Victim {
   readonly proxy: PostgresProxy
 }
 
-async function startVictim({ settings, postgres, database }: System, own: Settings = {}): Promise<Victim> {
-  const proxy = await startPostgresProxy(postgres)
-  const api = await startApi({ ...settings, ...own, SHOPWIRE_DATABASE_URL: proxy.url(database.appUrl) })
+async function startVictim(system: System, own: Settings = {}): Promise<Victim> {
+  const proxy = await startPostgresProxy(system.postgres)
+  const api = await startApi({
+    ...system.settingsOf('api'),
+    ...own,
+    SHOPWIRE_DATABASE_URL: proxy.url(system.database.processUrls.api),
+  })
   return { api, proxy }
 }
 

@@ -196,7 +196,7 @@ test('a port in use or not allowed exits with 1, with a message that names the s
     ['api', 'SHOPWIRE_HOST', '192.0.2.1', 'This machine has no address 192.0.2.1.'],
   ] as const) {
     const { code, stdout, stderr } = await runProgram(name, [], {
-      ...system.settings,
+      ...system.settingsOf(name),
       ...free,
       [setting]: value,
     })

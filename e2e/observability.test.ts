@@ -33,7 +33,7 @@ let worker: WorkerProcess
 beforeAll(async () => {
   system = await startSystem({ admission: 'postgres', settings: limitless })
   shop = await openShop(system)
-  worker = await startWorker(system.settings)
+  worker = await startWorker(system.settingsOf('worker'))
 }, START_MS_MAX)
 afterAll(async () => {
   if (worker?.pid() !== undefined) await worker.kill('SIGKILL')
@@ -111,7 +111,7 @@ test.concurrent('a clock that is ten minutes off shows at its process and in its
   const file = join(folder, 'shift-ms')
   await writeFile(file, '0')
   const api = await startApi({
-    ...system.settings,
+    ...system.settingsOf('api'),
     NODE_OPTIONS: `--import ${SHIFTED_CLOCK}`,
     TEST_CLOCK_FILE: file,
   })

@@ -187,7 +187,7 @@ interface Race {
 /** So that they really race, the orders stay locked until all commands wait for them. */
 async function raceToTheEnd(ids: readonly string[], group: number): Promise<Race[]> {
   const patient = createOperator(() => ({
-    ...system.settings,
+    ...system.settingsOf('operator'),
     ...ownerSettings(system.database),
     SHOPWIRE_DATABASE_LOCK_MS: '60000',
     SHOPWIRE_DATABASE_STATEMENT_MS: '60000',

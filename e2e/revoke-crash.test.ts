@@ -48,7 +48,7 @@ async function killOnce(): Promise<number[]> {
 
   const silent = await startSilentRedis()
   const command = spawnProgram('admin', ['keys', 'revoke', key.id], {
-    ...system.settings,
+    ...system.settingsOf('operator'),
     SHOPWIRE_REDIS_URLS: `redis://127.0.0.1:${silent.port}`,
     SHOPWIRE_REDIS_TIMEOUT_MS: '60000',
   })

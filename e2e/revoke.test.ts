@@ -87,7 +87,7 @@ describe.each(kindsInThisForm)('with admission in %s', (admission) => {
       expect((await call()).map(({ status }) => status)).toEqual([200, 200])
 
       system.redis?.pause()
-      const impatient = { ...system.settings, SHOPWIRE_REDIS_TIMEOUT_MS: '500' }
+      const impatient = { ...system.settingsOf('operator'), SHOPWIRE_REDIS_TIMEOUT_MS: '500' }
       const unheard = await runProgram('admin', ['keys', 'revoke', key.id], impatient)
       system.redis?.resume()
       expect(unheard.code).toBe(7)

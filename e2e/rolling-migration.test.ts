@@ -95,7 +95,7 @@ const TITLE = `the next release adds columns and indexes to orders and transfers
 test(TITLE, { timeout: IS_LONG ? 30 * MINUTE_MS : 4 * MINUTE_MS }, async ({ annotate }) => {
   const reader = await openSession(system.superuserUrl)
   await reader.run('begin; select count(*) from orders; select count(*) from transfers;')
-  const worker = await keep(startWorker(system.settings))
+  const worker = await keep(startWorker(system.settingsOf('worker')))
   const selling = await startSteadySales({
     buyers,
     item: (n) => (n % POOLED_SHARE === 0 ? pooled : byHand),
@@ -111,7 +111,7 @@ test(TITLE, { timeout: IS_LONG ? 30 * MINUTE_MS : 4 * MINUTE_MS }, async ({ anno
   await soldAtLeast(ORDERS_PER_S)
 
   // A program of the next release cannot run yet, and says what to do.
-  const anyPort = { ...system.settings, SHOPWIRE_HEALTH_PORT: '0' }
+  const anyPort = { ...system.settingsOf('worker'), SHOPWIRE_HEALTH_PORT: '0' }
   const early = await runProgram('worker', [], anyPort, { release: next.folder })
   expect({ code: early.code, stdout: early.stdout }).toEqual({
     code: 3,
@@ -136,8 +136,9 @@ test(TITLE, { timeout: IS_LONG ? 30 * MINUTE_MS : 4 * MINUTE_MS }, async ({ anno
 
   // Roll forward: the next release starts beside this one, then this one stops.
   const apis: ApiProcess[] = []
-  for (const _ of system.apis) apis.push(await keep(startApi(system.settings, { release: next.folder })))
-  const nextWorker = await keep(startWorker(system.settings, { release: next.folder }))
+  for (const _ of system.apis)
+    apis.push(await keep(startApi(system.settingsOf('api'), { release: next.folder })))
+  const nextWorker = await keep(startWorker(system.settingsOf('worker'), { release: next.folder }))
   await switchOver(selling, { from: [...system.apis, worker], to: apis.map(({ port }) => port) })
   const soldByNextFrom = selling.sales.length
   await sleep(ALONE_MS)

@@ -90,13 +90,10 @@ afterAll(async () => {
 
 /** As /etc/shopwire has them. */
 async function writeSettings(): Promise<void> {
-  const {
-    SHOPWIRE_DATABASE_URL: database_url = '',
-    SHOPWIRE_ENCRYPTION_KEYS: encryption_keys = '',
-    ...others
-  } = system.settings
+  const { SHOPWIRE_ENCRYPTION_KEYS: encryption_keys = '', ...others } = system.settings
+  const { ownerUrl: owner_url, processUrls } = system.database
   await mkdir(at('settings/secrets'), { recursive: true })
-  const secrets = { operator_url: database_url, encryption_keys, owner_url: system.database.ownerUrl }
+  const secrets = { operator_url: processUrls.operator, encryption_keys, owner_url }
   for (const [name, value] of Object.entries(secrets)) await writeFile(at(`settings/secrets/${name}`), value)
   const lines = Object.entries(others).map(([name, value]) => `${name}='${value}'\n`)
   await writeFile(at('settings/shopwire.env'), lines.join(''))
@@ -106,19 +103,19 @@ async function writeSettings(): Promise<void> {
 async function startProcesses(): Promise<void> {
   const apiPorts = [await freePair(), await freePair()]
   const workers = (await freePorts(2)).map((port) => port - 9_100)
-  const onPort = (healthPort: number, more: Settings = {}) => ({
-    ...system.settings,
+  const onPort = (role: Unit['role'], healthPort: number, more: Settings = {}) => ({
+    ...system.settingsOf(role),
     SHOPWIRE_HEALTH_PORT: String(healthPort),
     ...more,
   })
   const units = new Map<string, Unit>([
     ...apiPorts.map((port): [string, Unit] => [
       `shopwire-api@${port}.service`,
-      { role: 'api', settings: onPort(port + 1, { SHOPWIRE_PORT: String(port) }) },
+      { role: 'api', settings: onPort('api', port + 1, { SHOPWIRE_PORT: String(port) }) },
     ]),
     ...workers.map((n): [string, Unit] => [
       `shopwire-worker@${n}.service`,
-      { role: 'worker', settings: onPort(9_100 + n) },
+      { role: 'worker', settings: onPort('worker', 9_100 + n) },
     ]),
   ])
   manager = await startServiceManager(at('current/usr/local/bin/shopwire'), at('bin'), units)

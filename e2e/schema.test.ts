@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { type Postgres, type ProvisionedDatabase, provisionDatabase, startPostgres } from '@shopwire/engines'
-import { type Ended, ownerSettings, psql, runProgram, settingsFor } from '@shopwire/harness'
+import { type Ended, loginSettings, ownerSettings, psql, runProgram, sharedSettings } from '@shopwire/harness'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 let postgres: Postgres
@@ -21,7 +21,8 @@ test('an API process exits with 3 on a database that was not migrated, and names
 
 test('the admin command refuses a database of another version with the words of the API and exits with 3', async () => {
   const database = await provisionDatabase(postgres, 'admin_version')
-  const admin = (...args: string[]) => runProgram('admin', args, settingsFor(database))
+  const settings = { ...sharedSettings(), ...loginSettings(database, 'operator') }
+  const admin = (...args: string[]) => runProgram('admin', args, settings)
   const refused = async (words: string) => {
     const all = [['accounts', 'list'], ['accounts', 'create', 'A'], ['verify'], ['encryption', 'status']]
     for (const { code, stdout, stderr } of await Promise.all(all.map((args) => admin(...args)))) {
@@ -60,7 +61,10 @@ test('migrate needs only the database URL of the owner', async () => {
     ['migrate', []],
     ['admin', ['migrate']],
   ] as const) {
-    const { code, stderr } = await runProgram(name, args, settingsFor(database))
+    const { code, stderr } = await runProgram(name, args, {
+      ...sharedSettings(),
+      ...loginSettings(database, 'operator'),
+    })
     expect(code).toBe(2)
     expect(stderr).toContain('SHOPWIRE_DATABASE_OWNER_URL is required to migrate')
     expect(stderr).toContain('1 problem(s)')
@@ -106,11 +110,12 @@ test('a database whose history was rewritten is refused', async () => {
 })
 
 function runApi(database: ProvisionedDatabase): Promise<Ended> {
-  return runProgram('api', [], settingsFor(database, { SHOPWIRE_PORT: '0', SHOPWIRE_HEALTH_PORT: '0' }))
+  const anyPort = { SHOPWIRE_PORT: '0', SHOPWIRE_HEALTH_PORT: '0' }
+  return runProgram('api', [], { ...sharedSettings(), ...loginSettings(database, 'api'), ...anyPort })
 }
 
 function migrate(database: ProvisionedDatabase): Promise<Ended> {
-  return runProgram('migrate', [], { ...settingsFor(database), ...ownerSettings(database) })
+  return runProgram('migrate', [], { ...sharedSettings(), ...ownerSettings(database) })
 }
 
 async function migrationFiles(): Promise<string[]> {

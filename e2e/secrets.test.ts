@@ -108,8 +108,8 @@ beforeAll(async () => {
       NODE_EXTRA_CA_CERTS: receiver.authority,
     },
   })
-  const { ownerUrl, appUrl, dashboardUrl, processUrls } = system.database
-  for (const url of [ownerUrl, appUrl, dashboardUrl, ...Object.values(processUrls)])
+  const { ownerUrl, processUrls } = system.database
+  for (const url of [ownerUrl, ...Object.values(processUrls)])
     canaries.plant('password of PostgreSQL', new URL(url).password)
   await system.query('create extension pg_stat_statements')
   // The logins were made with their passwords in a statement, which an operator does by \\password.
@@ -117,11 +117,10 @@ beforeAll(async () => {
   await system.query("alter system set log_statement = 'all'")
   await system.query('select pg_reload_conf()')
 
-  const settingsOf = async (url: string) => secretsInFiles({ ...system.settings, SHOPWIRE_DATABASE_URL: url })
   ;[api, worker, dashboard] = await Promise.all([
-    startApi(await settingsOf(processUrls.api)),
-    startWorker(await settingsOf(processUrls.worker)),
-    startDashboard(await settingsOf(appUrl)),
+    startApi(await secretsInFiles(system.settingsOf('api'))),
+    startWorker(await secretsInFiles(system.settingsOf('worker'))),
+    startDashboard(await secretsInFiles(system.settingsOf('dashboard'))),
   ])
   for (const one of [api, worker, dashboard]) system.owns(one)
 
@@ -227,7 +226,7 @@ test('people are invited, sign in and fail to: no answer repeats a token, a pass
   )
   const added = await system.admin('operators', 'add', 'op@shop.test')
   const asOperator = {
-    ...system.settings,
+    ...system.settingsOf('operator'),
     SHOPWIRE_OPERATOR_TOKEN: canaries.plant('operator token', added.token),
   }
   for (const command of [
@@ -406,7 +405,7 @@ async function runBroken(): Promise<string> {
   const redisUrl = settings.SHOPWIRE_REDIS_URLS ?? ''
   const misspelt = {
     SHOPWIRE_DATABASE_URL: database.processUrls.api.replace('postgres:', 'mysql:'),
-    SHOPWIRE_DASHBOARD_DATABASE_URL: database.dashboardUrl.replace('postgres:', 'mysql:'),
+    SHOPWIRE_DASHBOARD_DATABASE_URL: database.processUrls.dashboard.replace('postgres:', 'mysql:'),
     SHOPWIRE_REDIS_URLS: redisUrl.replace('redis:', 'http:'),
     SHOPWIRE_ENCRYPTION_KEYS: `${encryptionKeys[0]}AA`,
     SHOPWIRE_SMTP_URL: `mail://someone:${passwords.smtp}@127.0.0.1:9`,
@@ -422,10 +421,10 @@ async function runBroken(): Promise<string> {
     runProgram('admin', ['accounts', 'list'], { ...settings, SHOPWIRE_DATABASE_URL: elsewhere }),
     runProgram('admin', ['accounts', 'list'], {
       ...settings,
-      SHOPWIRE_DATABASE_URL: database.processUrls.operator.replace('_login:', '_nobody:'),
+      SHOPWIRE_DATABASE_URL: database.processUrls.operator.replace('_operator:', '_nobody:'),
     }),
     runProgram('admin', ['doctor'], {
-      ...settings,
+      ...system.settingsOf('operator'),
       SHOPWIRE_REDIS_URLS: redisUrl.replace('redis://:', 'redis://:wrong'),
     }),
   ])

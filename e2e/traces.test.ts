@@ -62,7 +62,7 @@ beforeAll(async () => {
     },
   })
   api = system.apis[0] as ApiProcess
-  worker = await startWorker(system.settings)
+  worker = await startWorker(system.settingsOf('worker'))
   await system.importItems([pooled, made])
   await system.loadPool(pooled.id, links)
   await system.admin('suppliers', 'create', 'maker', supplier.url)
@@ -194,7 +194,7 @@ test('what a caller without a valid signature sends does not get into a trace', 
 test('a collector that fails or hangs costs one log line, delays nobody, and a process stops in time beside it', async () => {
   const failing = await startCollector()
   failing.answers((response) => void response.writeHead(400).end('{}'))
-  const beside = await startApi({ ...system.settings, OTEL_EXPORTER_OTLP_ENDPOINT: failing.url })
+  const beside = await startApi({ ...system.settingsOf('api'), OTEL_EXPORTER_OTLP_ENDPOINT: failing.url })
   const buyer = await openBuyer()
   const read = async () => {
     const startedMs = performance.now()
@@ -232,7 +232,7 @@ test('a collector that fails or hangs costs one log line, delays nobody, and a p
 })
 
 test('without a collector nothing of OpenTelemetry is loaded, nothing is sent, and log lines have no trace id', async () => {
-  const { OTEL_EXPORTER_OTLP_ENDPOINT: _, ...without } = system.settings
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: _, ...without } = system.settingsOf('api')
   const connections = collector.connections()
   const one = await startApi(without)
   const { headers } = await call(one, await openBuyer(), 'GET', '/v1/balance')

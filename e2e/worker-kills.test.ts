@@ -56,7 +56,7 @@ test(`a worker killed while it delivers from a pool, ${KILLS} times: every order
     await Promise.all(dying)
     const killedAt = Date.now()
     // Only now: it must not have taken the orders before their victims did.
-    const rescuer = await startWorker(system.settings)
+    const rescuer = await startWorker(system.settingsOf('worker'))
     delays.push(...(await deliveredAfter(system, buyer, orders, killedAt)))
     expect(await rescuer.kill('SIGTERM')).toBe(0)
   }
@@ -90,7 +90,7 @@ test(`a worker killed while its supplier answers, ${KILLS} times: the next worke
     supplier.hang(false)
     await Promise.all(victims.map(({ worker }) => worker.kill('SIGKILL')))
     const killedAt = Date.now()
-    const rescuer = await startWorker(system.settings)
+    const rescuer = await startWorker(system.settingsOf('worker'))
     delays.push(...(await deliveredAfter(system, buyer, orders, killedAt)))
     expect(await rescuer.kill('SIGTERM')).toBe(0)
   }
@@ -127,12 +127,11 @@ interface Victim {
 
 /** Takes one order at a time, so that each victim has exactly one claimed. */
 async function startVictim({ onTestFinished }: TestContext, system: System): Promise<Victim> {
-  const { settings, postgres, database } = system
-  const proxy = await startPostgresProxy(postgres)
+  const proxy = await startPostgresProxy(system.postgres)
   onTestFinished(() => proxy.close())
   const worker = await startWorker({
-    ...settings,
-    SHOPWIRE_DATABASE_URL: proxy.url(database.appUrl),
+    ...system.settingsOf('worker'),
+    SHOPWIRE_DATABASE_URL: proxy.url(system.database.processUrls.worker),
     SHOPWIRE_WORKER_ORDERS: '1',
     SHOPWIRE_DATABASE_CONNECTIONS: '3',
   })

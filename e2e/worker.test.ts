@@ -150,10 +150,10 @@ async function openStore({ onTestFinished }: TestContext) {
 
 async function startWorkerFor(
   { onTestFinished }: TestContext,
-  { settings }: System,
+  system: System,
   changed = {},
 ): Promise<WorkerProcess> {
-  const worker = await startWorker({ ...settings, ...changed })
+  const worker = await startWorker({ ...system.settingsOf('worker'), ...changed })
   onTestFinished(async () => {
     const crash = worker.crash()
     if (worker.pid() !== undefined) await worker.kill('SIGKILL')

@@ -2,7 +2,14 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { findNpm, type Postgres, provisionDatabase, startPostgres, startRedis } from '@shopwire/engines'
+import {
+  findNpm,
+  type Postgres,
+  type ProvisionedDatabase,
+  provisionDatabase,
+  startPostgres,
+  startRedis,
+} from '@shopwire/engines'
 import { type DevAccess, openDevAccess } from '@shopwire/service/dev-access'
 import type { DemoHistory } from './demo/history.ts'
 import { LANTERN } from './demo/lantern-games.ts'
@@ -86,7 +93,7 @@ async function start() {
   })
   running.push({ name: 'mail inbox', stop: () => mail.close() })
   running.push({ name: 'webhook inbox', stop: () => webhooks.close() })
-  const { env, processUrls } = await settings(postgres, ports, { redisUrl: redis?.url, smtpUrl: mail.url })
+  const { env, database } = await settings(postgres, ports, { redisUrl: redis?.url, smtpUrl: mail.url })
   await files.writeSettings(env)
   await step(
     'Schema',
@@ -97,7 +104,7 @@ async function start() {
     ? undefined
     : await step(
         'Demo',
-        () => openDemo(env, webhooks.urls),
+        () => openDemo(env, database, webhooks.urls),
         (made) => made.accounts.join(', '),
       )
   const key = history && (await demoKey(env, files, LANTERN.name))
@@ -109,14 +116,15 @@ async function start() {
   )
 
   // Before the worker: events that are waiting arrive at once.
-  const opened = openDevAccess({ ...process.env, ...env })
+  const opened = openDevAccess({ ...process.env, ...env }, database.processUrls.worker)
   access = opened
   running.push({ name: 'connections', stop: () => opened.close() })
-  // Each with a login of its own, as in production. The demo and the commands use the one that may do what all of them may.
-  const api = startProgram('api', { ...env, SHOPWIRE_DATABASE_URL: processUrls.api }, say)
+  // Each with a login of its own, as in production; what is in the file is the operator's.
+  const { api: apiUrl, worker: workerUrl } = database.processUrls
+  const api = startProgram('api', { ...env, SHOPWIRE_DATABASE_URL: apiUrl }, say)
   const worker = startProgram(
     'worker',
-    { ...workerSettings(env, ports, webhooks.settings), SHOPWIRE_DATABASE_URL: processUrls.worker },
+    { ...workerSettings(env, ports, webhooks.settings), SHOPWIRE_DATABASE_URL: workerUrl },
     say,
   )
   const dashboard = startProgram('dashboard', { ...env, SHOPWIRE_HEALTH_PORT: String(ports.web) }, say)
@@ -171,7 +179,7 @@ async function settings(
   ports: Ports,
   { redisUrl, smtpUrl }: { redisUrl: string | undefined; smtpUrl: string },
 ) {
-  const { ownerUrl, appUrl, dashboardUrl, processUrls } = await provisionDatabase(postgres, 'shopwire')
+  const database = await provisionDatabase(postgres, 'shopwire')
   const env = {
     SHOPWIRE_ENV: 'development',
     SHOPWIRE_HOST: '127.0.0.1',
@@ -179,13 +187,13 @@ async function settings(
     SHOPWIRE_API_URL: `http://127.0.0.1:${ports.api}/v1`,
     SHOPWIRE_HEALTH_HOST: '127.0.0.1',
     SHOPWIRE_HEALTH_PORT: String(ports.health),
-    SHOPWIRE_DATABASE_URL: appUrl,
-    SHOPWIRE_DATABASE_OWNER_URL: ownerUrl,
+    SHOPWIRE_DATABASE_URL: database.processUrls.operator,
+    SHOPWIRE_DATABASE_OWNER_URL: database.ownerUrl,
     SHOPWIRE_DASHBOARD_HOST: '127.0.0.1',
     SHOPWIRE_DASHBOARD_PORT: String(ports.dashboard),
     // Browsers treat this name as secure without TLS, and cookies of the dashboard need that.
     SHOPWIRE_DASHBOARD_ORIGIN: `http://localhost:${ports.dashboard}`,
-    SHOPWIRE_DASHBOARD_DATABASE_URL: dashboardUrl,
+    SHOPWIRE_DASHBOARD_DATABASE_URL: database.processUrls.dashboard,
     SHOPWIRE_ENCRYPTION_KEYS: DEVELOPMENT_KEY,
     SHOPWIRE_SMTP_URL: smtpUrl,
     SHOPWIRE_MAIL_FROM: 'Shopwire <store@shopwire.localhost>',
@@ -194,7 +202,7 @@ async function settings(
     ...(isPortalBuilt() && { SHOPWIRE_DOCS_FOLDER: PORTAL }),
     ...(redisUrl && { SHOPWIRE_ADMISSION: 'redis', SHOPWIRE_REDIS_URLS: redisUrl }),
   }
-  return { env, processUrls }
+  return { env, database }
 }
 
 function workerSettings(env: Settings, ports: Ports, inbox: Settings): Settings {
@@ -202,7 +210,11 @@ function workerSettings(env: Settings, ports: Ports, inbox: Settings): Settings 
 }
 
 /** Made once, at the first start. */
-async function openDemo(env: Settings, urls: { lantern: string; kestrel: string }): Promise<DemoHistory> {
+async function openDemo(
+  env: Settings,
+  database: ProvisionedDatabase,
+  urls: { lantern: string; kestrel: string },
+): Promise<DemoHistory> {
   const known = await files.readHistory()
   if (known !== undefined && known !== 'unfinished') {
     refillPools(env)
@@ -214,7 +226,7 @@ async function openDemo(env: Settings, urls: { lantern: string; kestrel: string 
       `${files.postgres} holds a store that was made without the demo. Start over with "npm run dev -- --reset", or choose another folder with --data.`,
     )
   await files.writeHistory('unfinished')
-  const made = await makeDemo(env, urls, say)
+  const made = await makeDemo(env, database, urls, say)
   await files.writeHistory(made)
   return made
 }

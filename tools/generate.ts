@@ -61,8 +61,8 @@ for (const { path, make } of OUTPUTS) {
 async function dumpSchema(): Promise<string> {
   const postgres = await startPostgres()
   try {
-    const { ownerUrl, appUrl } = await provisionDatabase(postgres, 'shopwire')
-    const env = { ...process.env, ...minimalSettings(ownerUrl, appUrl) }
+    const { ownerUrl } = await provisionDatabase(postgres, 'shopwire')
+    const env = { ...process.env, SHOPWIRE_ENV: 'development', SHOPWIRE_DATABASE_OWNER_URL: ownerUrl }
     execFileSync(process.execPath, ['service/bin/migrate.ts'], {
       env,
       stdio: ['ignore', 'ignore', 'inherit'],
@@ -85,15 +85,6 @@ function tidy(dump: string): string {
     .join('\n')
     .replace(/\n{3,}/g, '\n\n')
     .trim()}\n`
-}
-
-function minimalSettings(ownerUrl: string, appUrl: string): Record<string, string> {
-  return {
-    SHOPWIRE_ENV: 'development',
-    SHOPWIRE_DATABASE_OWNER_URL: ownerUrl,
-    SHOPWIRE_DATABASE_URL: appUrl,
-    SHOPWIRE_ENCRYPTION_KEYS: `generate:${Buffer.alloc(32, 7).toString('base64')}`,
-  }
 }
 
 function webVariables(): string {

@@ -43,7 +43,7 @@ test.skipIf(!hasNft)(
       () => 'the module does not even get out without rules',
     )
 
-    nft(rulesFor(new URL(rig.system.settings.SHOPWIRE_DATABASE_URL ?? '')))
+    nft(rulesFor(new URL(rig.system.database.processUrls.api)))
     onTestFinished(() => nft('delete table inet shopwire_api'))
     await until(
       () => said('ECONNREFUSED') > 0,

@@ -73,7 +73,7 @@ test(`threat 58: with a worker killed every two seconds during ${FLOOD.events} e
       subscribe(`flood-${n}.example.net`, { port: 2000 + n }),
     ),
   )
-  const second = await startWorker(rig.system.settings)
+  const second = await startWorker(rig.system.settingsOf('worker'))
   const untilMs = performance.now() + FLOOD.seconds * 1000
   const perTurn = Math.ceil((FLOOD.events / FLOOD.seconds) * TURN_S)
   let sent = 0
@@ -132,7 +132,7 @@ describe('threat 59: a worker that resumes after its lease expired', () => {
     process.kill(rig.worker.pid() as number, 'SIGSTOP')
     // Answers are on their way to it while it cannot read them.
     asleep.resolve()
-    const other = await startWorker(rig.system.settings)
+    const other = await startWorker(rig.system.settingsOf('worker'))
     onTestFinished(async () => void (await other.kill('SIGTERM')))
     const recorded = [`${first}|delivered|1|1|`, `${second}|pending|1|1|http_500`].sort().join('\n')
     const states = () => attemptsOf(rig, account_id, { withIds: true })
@@ -168,10 +168,13 @@ async function killWhenItRecords(
   { receiver, sendTest }: Subscription,
   events: number,
 ) {
-  const { settings, postgres, database } = rig.system
+  const { system } = rig
   await rig.worker.kill('SIGTERM')
-  const proxy = await startPostgresProxy(postgres)
-  const victim = await startWorker({ ...settings, SHOPWIRE_DATABASE_URL: proxy.url(database.appUrl) })
+  const proxy = await startPostgresProxy(system.postgres)
+  const victim = await startWorker({
+    ...system.settingsOf('worker'),
+    SHOPWIRE_DATABASE_URL: proxy.url(system.database.processUrls.worker),
+  })
   const caught = proxy.trap({ how, count: 1, isMeant: recordsAttempt })
   for (let n = 0; n < events; n += 1) await sendTest()
   await caught

@@ -16,7 +16,7 @@ test('with an egress proxy events arrive, and the proxy is asked only for addres
   const proxy = await startProxy()
   onTestFinished(() => proxy.close())
   await rig.worker.kill('SIGTERM')
-  const behind = await startWorker({ ...rig.system.settings, SHOPWIRE_EGRESS_PROXY: proxy.url })
+  const behind = await startWorker({ ...rig.system.settingsOf('worker'), SHOPWIRE_EGRESS_PROXY: proxy.url })
   onTestFinished(async () => {
     await behind.kill('SIGTERM')
     await rig.worker.start()
@@ -61,7 +61,7 @@ test('with an egress proxy events arrive, and the proxy is asked only for addres
 test('with an egress proxy suppliers are called through it too', async ({ rig, onTestFinished }) => {
   const [proxy, supplier] = await Promise.all([startProxy(), startSupplier()])
   await rig.worker.kill('SIGTERM')
-  const behind = await startWorker({ ...rig.system.settings, SHOPWIRE_EGRESS_PROXY: proxy.url })
+  const behind = await startWorker({ ...rig.system.settingsOf('worker'), SHOPWIRE_EGRESS_PROXY: proxy.url })
   onTestFinished(async () => {
     await rig.system.admin('supply', 'set', ITEM, '--source', 'hand')
     await behind.kill('SIGTERM')

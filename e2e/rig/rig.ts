@@ -115,7 +115,7 @@ async function openRig() {
   const journal = new Journal({ requestsMax: LIMITLESS, ordersMax: LIMITLESS })
   const settings = { NODE_EXTRA_CA_CERTS: authority.file, ...limitless }
   const system = await startSystem({ admission: 'postgres', settings })
-  const worker = await startWorker(system.settings)
+  const worker = await startWorker(system.settingsOf('worker'))
   await stockShelf(system)
   const customers: Customer[] = []
   const rig: Rig = {

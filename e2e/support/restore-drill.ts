@@ -2,10 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePorts, type Postgres, until } from '@shopwire/engines'
+import { changeUrls, freePorts, type Postgres, type ProcessName, until } from '@shopwire/engines'
 import {
   capture,
   limitless,
+  loginSettings,
   runProgram,
   type Settings,
   type Supplier,
@@ -164,7 +165,6 @@ async function readAll(port: number, buyers: readonly Buyer[], wanted: readonly 
 /** The same store on another server. */
 export interface RestoredStore {
   readonly port: number
-  readonly settings: Settings
   readonly worker: Unready
   admin(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }>
   buy(count: number, item?: string): Promise<string[]>
@@ -173,15 +173,14 @@ export interface RestoredStore {
 
 export async function startRestored(store: DrillStore, machine: Machine): Promise<RestoredStore> {
   const { system, buyers, pooled } = store
-  const url = machine.moved(system.settings.SHOPWIRE_DATABASE_URL ?? '')
-  const settings = { ...system.settings, SHOPWIRE_DATABASE_URL: url }
-  const api = await startApi(settings)
+  const database = changeUrls(system.database, machine.moved)
+  const settingsOf = (process: ProcessName) => ({ ...system.settings, ...loginSettings(database, process) })
+  const api = await startApi(settingsOf('api'))
   onTestFinished(() => void (api.pid() !== undefined && api.kill('SIGKILL')))
   return {
     port: api.port,
-    settings,
-    worker: await startUnreadyWorker(settings),
-    admin: (...args) => runProgram('admin', args, settings),
+    worker: await startUnreadyWorker(settingsOf('worker')),
+    admin: (...args) => runProgram('admin', args, settingsOf('operator')),
     buy: (count, item = pooled) => buyInTurn(api.port, buyers, count, item),
     handOut: (order_ids) => readAll(api.port, buyers, order_ids),
   }

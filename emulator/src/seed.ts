@@ -22,16 +22,19 @@ export const KEY: Key = {
   secret: 'sk_emulator-play-money-everyone-knows-this-one',
 }
 
+export interface SeedDeps {
+  /** With the login of operators. */
+  readonly db: Db
+  readonly owner: Db
+  readonly keyring: Keyring
+  readonly operator: Operator
+}
+
 /**
  * Fills a new database with the account, its key and balance, and the catalogue. Does nothing in a kept database that
  * is complete.
  */
-export async function seed(
-  db: Db,
-  keyring: Keyring,
-  operator: Operator,
-  balanceCents: number,
-): Promise<void> {
+export async function seed({ db, owner, keyring, operator }: SeedDeps, balanceCents: number): Promise<void> {
   const isSeeded = await db.maybeOne(sql`select id from accounts where id = ${ACCOUNT_ID}`)
   if (isSeeded) {
     // Orders delayed in the last run are scheduled again.
@@ -46,7 +49,7 @@ export async function seed(
   if (!isKnown) await operator.createSupplier({ name: SUPPLIER, url, timeout_ms: 1_000, allowHttp: false })
   for (const id of items.keys()) await operator.chooseSource(id, { supplier: SUPPLIER })
   // The initial catalogue is not announced as a change.
-  await db.run(sql`
+  await owner.run(sql`
     update catalogue_announcement
        set revision = (select revision from catalogue_state)`)
   // Created last and atomically: if the account exists, everything else does. A start may be interrupted.

@@ -23,7 +23,7 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     onProgress('opening the store')
     let control: Control | undefined
     const store = await openStore({
-      appUrl: database.appUrl,
+      database,
       host,
       port,
       balanceCents,

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { ProvisionedDatabase } from '@shopwire/engines'
 import {
   type Api,
   type Config,
@@ -33,7 +34,7 @@ import { createTime, type Time } from './time.ts'
 import { checkUrl, looseRoutes } from './webhook-urls.ts'
 
 export interface StoreOptions {
-  readonly appUrl: string
+  readonly database: ProvisionedDatabase
   readonly host: string
   readonly port: number
   readonly balanceCents: number
@@ -47,6 +48,7 @@ export interface StoreOptions {
 
 /** The store in this process: the service's API and worker with fault injection. */
 export interface Store {
+  /** With the login of operators, for what the control interface reads and does. */
   readonly db: Db
   readonly keyring: Keyring
   readonly operator: Operator
@@ -62,13 +64,24 @@ export interface Store {
 }
 
 const SHUTDOWN_MS = 4_000
+/** Each part has connections of its own, with its login. Together they are fewer than database.ts allows. */
+const CONNECTIONS = { api: 20, worker: 20, operator: 6, owner: 2 }
 
 export async function openStore(options: StoreOptions): Promise<Store> {
   const config = configOf(options)
   // Standard output is for the ready line.
   const log = createLog(config.SHOPWIRE_LOG_LEVEL, { write: (line) => void process.stderr.write(line) })
   const metrics = createMetrics(VERSION)
-  const db = openDatabaseFrom(config, 'shopwire-emulator', log)
+  const connect = (part: keyof typeof CONNECTIONS) => {
+    const { ownerUrl, processUrls } = options.database
+    const url = part === 'owner' ? ownerUrl : processUrls[part]
+    const own = { SHOPWIRE_DATABASE_URL: url, SHOPWIRE_DATABASE_CONNECTIONS: CONNECTIONS[part] }
+    return openDatabaseFrom({ ...config, ...own }, 'shopwire-emulator', log)
+  }
+  const databases = { api: connect('api'), worker: connect('worker'), operator: connect('operator') }
+  // For what no process of a store does: skipping time, and seeding.
+  const owner = connect('owner')
+  const { operator: db } = databases
   const keyring = openKeyringFrom(config)
   const journal = createJournal()
   const pauses = createPauses()
@@ -88,9 +101,9 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     },
     'emulator',
   )
-  const time = createTime(db, () => operator)
+  const time = createTime(owner, () => operator)
   const state = createStoreState(operator, () => faults.isArmedForAll('store_closed'))
-  await seed(db, keyring, operator, options.balanceCents)
+  await seed({ db, owner, keyring, operator }, options.balanceCents)
   await state.sync()
   const keys = await openKeys(db, keyring)
   keys.add(ACCOUNT_ID, KEY)
@@ -112,27 +125,34 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       if (status === 201) void tellOrder((JSON.parse(answer) as { id: string }).id).catch(() => {})
     },
   })
-  const deps = { log, metrics, db }
   const limits = { requestsMax: options.requestsPerMinute, ordersMax: options.ordersPerMinute }
-  api = await createApi(config, deps, {
-    routes: looseRoutes,
-    checkUrl,
-    interference: createInterference({ db, exchanges, faults, pauses, operator: () => operator }),
-    admission: (real) => interferingAdmission(real, exchanges, limits),
-    around: (serve) => options.intercept(exchanges.around(serve)),
-  })
-  const worker = createWorker(config, deps, {
-    openClient: createLines({ journal, faults, pauses }),
-    obtain: endlessSupply,
-    fulfil: (real) =>
-      interferingFulfilment(real, {
-        faults,
-        afterMs: options.fulfilAfterMs,
-        skippedSinceMs: time.skippedSinceMs,
-        operator: () => operator,
-        onOrder: (_account_id, order_id) => tellOrder(order_id),
-      }),
-  })
+  api = await createApi(
+    config,
+    { log, metrics, db: databases.api },
+    {
+      routes: looseRoutes,
+      checkUrl,
+      interference: createInterference({ db, exchanges, faults, pauses, operator: () => operator }),
+      admission: (real) => interferingAdmission(real, exchanges, limits),
+      around: (serve) => options.intercept(exchanges.around(serve)),
+    },
+  )
+  const worker = createWorker(
+    config,
+    { log, metrics, db: databases.worker },
+    {
+      openClient: createLines({ journal, faults, pauses }),
+      obtain: endlessSupply,
+      fulfil: (real) =>
+        interferingFulfilment(real, {
+          faults,
+          afterMs: options.fulfilAfterMs,
+          skippedSinceMs: time.skippedSinceMs,
+          operator: () => operator,
+          onOrder: (_account_id, order_id) => tellOrder(order_id),
+        }),
+    },
+  )
   const open = api
   return {
     db,
@@ -148,13 +168,13 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       const atOnce = (_part: string, work: () => Promise<void>) => work()
       await open.open(atOnce)
       await worker.open(atOnce)
-      await untilMemoryIsWhole(db)
+      await untilMemoryIsWhole(databases.api)
       return open.listen()
     },
     async stop() {
       pauses.end()
       for (const step of [...open.stops, ...worker.stops]) await step.run()
-      await db.close()
+      await Promise.all([owner, ...Object.values(databases)].map((one) => one.close()))
     },
   }
 }
@@ -178,8 +198,7 @@ function configOf(options: StoreOptions): Config {
     SHOPWIRE_HOST: options.host,
     SHOPWIRE_PORT: String(options.port),
     SHOPWIRE_LOG_LEVEL: options.logLevel,
-    SHOPWIRE_DATABASE_URL: options.appUrl,
-    SHOPWIRE_DATABASE_CONNECTIONS: '20',
+    SHOPWIRE_DATABASE_URL: options.database.processUrls.api,
     SHOPWIRE_DATABASE_CONNECT_MS: '10000',
     SHOPWIRE_ENCRYPTION_KEYS: DEVELOPMENT_ENCRYPTION_KEY,
     SHOPWIRE_REQUESTS_PER_MINUTE: String(options.requestsPerMinute),

@@ -20,10 +20,12 @@ test('an interrupted first start is completed by the next one', async () => {
   const config = loadConfig({
     SHOPWIRE_ENV: 'development',
     SHOPWIRE_CELL: CELL,
-    SHOPWIRE_DATABASE_URL: database.appUrl,
+    SHOPWIRE_DATABASE_URL: database.processUrls.operator,
     SHOPWIRE_ENCRYPTION_KEYS: DEVELOPMENT_ENCRYPTION_KEY,
   })
-  const db = openDatabaseFrom(config, 'seed-test', createLog('silent', { write: () => {} }))
+  const log = createLog('silent', { write: () => {} })
+  const db = openDatabaseFrom(config, 'seed-test', log)
+  const owner = openDatabaseFrom({ ...config, SHOPWIRE_DATABASE_URL: database.ownerUrl }, 'seed-test', log)
   try {
     const keyring = openKeyringFrom(config)
     const clock = { nowMs: () => Date.now() }
@@ -33,9 +35,9 @@ test('an interrupted first start is completed by the next one', async () => {
     const operator = createOperator({ db, keyring, clock, cell: CELL, admission }, 'emulator')
     for (const action of ['importCatalogue', 'createSupplier', 'chooseSource'] as const) {
       const cut = { ...operator, [action]: () => Promise.reject(new Error(`cut short at ${action}`)) }
-      await expect(seed(db, keyring, cut, 100)).rejects.toThrow(action)
+      await expect(seed({ db, owner, keyring, operator: cut }, 100)).rejects.toThrow(action)
     }
-    await seed(db, keyring, operator, 100)
+    await seed({ db, owner, keyring, operator }, 100)
     const { items, supplied } = await db.one<{ items: number; supplied: number }>(sql`
       select count(*)::integer as items, count(item_supply.supplier)::integer as supplied
         from items
@@ -43,7 +45,7 @@ test('an interrupted first start is completed by the next one', async () => {
     expect(items).toBeGreaterThan(5)
     expect(supplied).toBe(items)
   } finally {
-    await db.close()
+    await Promise.all([db.close(), owner.close()])
     await database.stop()
   }
 })

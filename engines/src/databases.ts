@@ -6,67 +6,99 @@ import { promisify } from 'node:util'
 import { findPostgres } from './binaries.ts'
 import type { Postgres } from './postgres.ts'
 
-/** Processes whose logins have the rights of `shopwire_<process>_rights`; see service/schema/rights. */
-const PROCESSES = ['api', 'worker', 'operator', 'readonly'] as const
+/** Each process signs in with a login of its own, which has one role's rights; see service/schema/rights. */
+const LOGINS = {
+  api: { login: 'shopwire_api', role: 'shopwire_api_rights' },
+  worker: { login: 'shopwire_worker', role: 'shopwire_worker_rights' },
+  operator: { login: 'shopwire_operator', role: 'shopwire_operator_rights' },
+  dashboard: { login: 'shopwire_web', role: 'shopwire_dashboard' },
+  readonly: { login: 'shopwire_readonly', role: 'shopwire_readonly_rights' },
+} as const
+export type ProcessName = keyof typeof LOGINS
+const processNames = Object.keys(LOGINS) as readonly ProcessName[]
 
-/** A database with the roles of a Shopwire installation: one owns the tables, and each process has its own. */
+const OWNER = 'shopwire_owner'
+
+/** A database with the logins of a Shopwire installation: one owns the tables, and each process has its own. */
 export interface ProvisionedDatabase {
   readonly ownerUrl: string
-  /** With the rights of API, worker and operator together, as installations had it before each process got its own role. */
-  readonly appUrl: string
-  readonly dashboardUrl: string
-  readonly processUrls: Readonly<Record<(typeof PROCESSES)[number], string>>
+  readonly processUrls: Readonly<Record<ProcessName, string>>
 }
 
 /** Does what an operator does once on a new server. It is idempotent. */
 export async function provisionDatabase(postgres: Postgres, name: string): Promise<ProvisionedDatabase> {
-  const owner = { role: 'shopwire_owner', password: passwordOf(postgres, 'owner') }
-  const dashboard = { role: 'shopwire_web', password: passwordOf(postgres, 'dashboard') }
-  const app = { role: 'shopwire_api', password: passwordOf(postgres, 'app') }
-  const processes = PROCESSES.map((process) => ({
-    process,
-    role: `shopwire_${process}_login`,
-    rights: `shopwire_${process}_rights`,
-    password: passwordOf(postgres, process),
-  }))
+  const { roles, grants, ...database } = describeInstallation(postgres, name)
   await runSql(
     postgres,
     'postgres',
-    `
-    select 'create role shopwire_app nologin' where to_regrole('shopwire_app') is null \\gexec
-    select 'create role shopwire_dashboard nologin' where to_regrole('shopwire_dashboard') is null \\gexec
-    select 'create role ${owner.role} login' where to_regrole('${owner.role}') is null \\gexec
-    grant pg_read_all_stats to ${owner.role};
-    select 'create role ${app.role} login in role shopwire_app' where to_regrole('${app.role}') is null \\gexec
-    select 'create role ${dashboard.role} login in role shopwire_dashboard' where to_regrole('${dashboard.role}') is null \\gexec
-    select 'create role shopwire_functions nologin' where to_regrole('shopwire_functions') is null \\gexec
-    select 'create role shopwire_maintenance nologin' where to_regrole('shopwire_maintenance') is null \\gexec
-    grant pg_read_all_stats to shopwire_maintenance;
-    grant shopwire_functions, shopwire_maintenance to ${owner.role};
-    ${processes
-      .map(
-        ({ role, rights, password }) => `
-    select 'create role ${rights} nologin' where to_regrole('${rights}') is null \\gexec
-    select 'create role ${role} login in role ${rights}' where to_regrole('${role}') is null \\gexec
-    alter role ${role} password '${password}';`,
-      )
-      .join('')}
-    alter role ${owner.role} password '${owner.password}';
-    alter role ${app.role} password '${app.password}';
-    alter role ${dashboard.role} password '${dashboard.password}';
-    select 'create database ${name} owner ${owner.role}'
+    `${roles.join(';\n')};
+    select 'create database ${name} owner ${OWNER}'
      where not exists (select from pg_database where datname = '${name}') \\gexec
-    revoke all on database ${name} from public;
-    grant connect on database ${name} to shopwire_app, shopwire_dashboard, ${processes.map(({ rights }) => rights).join(', ')};`,
+    ${grants.join(';\n')};`,
   )
+  return database
+}
+
+/**
+ * What a superuser runs, for a PostgreSQL without psql: the roles, then a database of that name whose owner is shopwire_owner, then the
+ * grants. Each statement may be run again.
+ */
+export function describeInstallation(
+  postgres: Postgres,
+  name: string,
+): ProvisionedDatabase & { readonly roles: readonly string[]; readonly grants: readonly string[] } {
+  const urlOf = (login: string, process: ProcessName | 'owner') =>
+    postgres.url(login, passwordOf(postgres, process), name)
   return {
-    ownerUrl: postgres.url(owner.role, owner.password, name),
-    appUrl: postgres.url(app.role, app.password, name),
-    dashboardUrl: postgres.url(dashboard.role, dashboard.password, name),
-    processUrls: Object.fromEntries(
-      processes.map(({ process, role, password }) => [process, postgres.url(role, password, name)]),
-    ) as ProvisionedDatabase['processUrls'],
+    roles: [
+      ...['shopwire_functions', 'shopwire_maintenance', 'shopwire_app'].map((role) =>
+        createMissing(role, 'nologin'),
+      ),
+      'grant pg_read_all_stats to shopwire_maintenance',
+      createMissing(OWNER, `login password '${passwordOf(postgres, 'owner')}'`),
+      `grant pg_read_all_stats, shopwire_functions, shopwire_maintenance to ${OWNER}`,
+      ...processNames.flatMap((process) => {
+        const { login, role } = LOGINS[process]
+        const password = passwordOf(postgres, process)
+        return [
+          createMissing(role, 'nologin'),
+          createMissing(login, `login password '${password}' in role ${role}`),
+        ]
+      }),
+    ],
+    grants: databaseGrants(name),
+    ownerUrl: urlOf(OWNER, 'owner'),
+    processUrls: forEachProcess((process) => urlOf(LOGINS[process].login, process)),
   }
+}
+
+/** Every process may connect, and none may make temporary tables. A database made from a template does not have the template's. */
+export function databaseGrants(name: string): string[] {
+  const roles = Object.values(LOGINS).map(({ role }) => role)
+  return [
+    `revoke all on database ${name} from public`,
+    `grant connect on database ${name} to ${roles.join(', ')}`,
+  ]
+}
+
+function createMissing(role: string, options: string): string {
+  return `do $$ begin if to_regrole('${role}') is null then create role ${role} ${options}; end if; end $$`
+}
+
+/** The same logins on another server, or of another database. */
+export function changeUrls(
+  { ownerUrl, processUrls }: ProvisionedDatabase,
+  change: (url: string) => string,
+): ProvisionedDatabase {
+  return {
+    ownerUrl: change(ownerUrl),
+    processUrls: forEachProcess((process) => change(processUrls[process])),
+  }
+}
+
+function forEachProcess<Value>(make: (process: ProcessName) => Value): Record<ProcessName, Value> {
+  const entries = processNames.map((process) => [process, make(process)])
+  return Object.fromEntries(entries) as Record<ProcessName, Value>
 }
 
 async function runSql(postgres: Postgres, database: string, text: string): Promise<void> {
@@ -84,6 +116,6 @@ function psql(): string {
 }
 
 /** Derived, so that it is the same for the life of the server without being stored. */
-function passwordOf(postgres: Postgres, role: string): string {
-  return createHmac('sha256', new URL(postgres.superuserUrl).password).update(role).digest('hex')
+function passwordOf(postgres: Postgres, process: ProcessName | 'owner'): string {
+  return createHmac('sha256', new URL(postgres.superuserUrl).password).update(process).digest('hex')
 }

@@ -35,7 +35,14 @@ export {
   startWorker,
   type WorkerProcess,
 } from './server-process.ts'
-export { LIMITLESS, limitless, newEncryptionKey, ownerSettings, settingsFor } from './settings.ts'
+export {
+  LIMITLESS,
+  limitless,
+  loginSettings,
+  newEncryptionKey,
+  ownerSettings,
+  sharedSettings,
+} from './settings.ts'
 export {
   type Key,
   newNonce,

@@ -13,7 +13,7 @@ import {
 } from '@shopwire/engines'
 import { keptFolder } from './kept-folder.ts'
 import { runProgram } from './program.ts'
-import { ownerSettings, settingsFor } from './settings.ts'
+import { ownerSettings, sharedSettings } from './settings.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../../', import.meta.url))
 /** All that a prepared database can depend on, beside the version of PostgreSQL. */
@@ -65,7 +65,7 @@ async function make(folder: string): Promise<void> {
 /** Does on any server what an operator does: roles, database, migrations. */
 export async function migratedDatabase(postgres: Postgres, name: string): Promise<ProvisionedDatabase> {
   const database = await provisionDatabase(postgres, name)
-  const migrated = await runProgram('migrate', [], { ...settingsFor(database), ...ownerSettings(database) })
+  const migrated = await runProgram('migrate', [], { ...sharedSettings(), ...ownerSettings(database) })
   if (migrated.code !== 0) throw new Error(`the database was not migrated:\n${migrated.stderr}`)
   return database
 }

@@ -1,27 +1,27 @@
 import { randomBytes } from 'node:crypto'
-import type { ProvisionedDatabase } from '@shopwire/engines'
+import type { ProcessName, ProvisionedDatabase } from '@shopwire/engines'
 import type { Settings } from './program.ts'
 
 /** Runs a suite with another mode than the default, for example `SHOPWIRE_E2E_BATCHING=always npm run e2e`. */
 const BATCHING = process.env.SHOPWIRE_E2E_BATCHING
 
-/** What every process of one system shares. The owner's login is added only for programs that migrate. */
-export function settingsFor(
-  { appUrl, dashboardUrl }: ProvisionedDatabase,
-  overrides: Settings = {},
-): Settings {
+/** What every process of one system shares. */
+export function sharedSettings(): Settings {
   return {
     SHOPWIRE_ENV: 'development',
     SHOPWIRE_HOST: '127.0.0.1',
     SHOPWIRE_HEALTH_HOST: '127.0.0.1',
-    SHOPWIRE_DATABASE_URL: appUrl,
-    SHOPWIRE_DASHBOARD_DATABASE_URL: dashboardUrl,
     SHOPWIRE_ENCRYPTION_KEYS: newEncryptionKey('e2e'),
     SHOPWIRE_SHUTDOWN_DELAY_MS: '0',
     SHOPWIRE_LOG_LEVEL: 'info',
     ...(BATCHING !== undefined && { SHOPWIRE_BATCHING: BATCHING }),
-    ...overrides,
   }
+}
+
+/** The login of one process, which no other process gets. */
+export function loginSettings({ processUrls }: ProvisionedDatabase, process: ProcessName): Settings {
+  const name = process === 'dashboard' ? 'SHOPWIRE_DASHBOARD_DATABASE_URL' : 'SHOPWIRE_DATABASE_URL'
+  return { [name]: processUrls[process] }
 }
 
 /** For the operator's commands, which wait for a busy machine. */

@@ -1,5 +1,6 @@
 import {
   type Postgres,
+  type ProcessName,
   type ProvisionedDatabase,
   type Redis,
   type RedisCluster,
@@ -19,7 +20,7 @@ import {
   startWorker,
   type WorkerProcess,
 } from './server-process.ts'
-import { ownerSettings, settingsFor } from './settings.ts'
+import { loginSettings, ownerSettings, sharedSettings } from './settings.ts'
 import { timed } from './starts.ts'
 
 export const admissionKinds = ['postgres', 'redis', 'redis-cluster'] as const
@@ -57,13 +58,16 @@ export interface System extends Operator {
   readonly apis: readonly ApiProcess[]
   readonly ports: readonly number[]
   readonly postgres: Postgres
-  readonly database: ProvisionedDatabase
+  /** Where it is and who signs in; a database that moves is a change here and a restart. */
+  database: ProvisionedDatabase
   /** Of the system's database, for looking at it with all rights. */
   readonly superuserUrl: string
   readonly redis: Redis | undefined
   readonly cluster: RedisCluster | undefined
-  /** What all programs are started with; an operator's change is a change here and a restart. */
+  /** What all programs are started with, beside their logins; an operator's change is a change here and a restart. */
   settings: Settings
+  /** These settings and the login of one process. */
+  settingsOf(process: ProcessName): Settings
   /** One more process with these settings and the changed ones. It ends with the system at the latest. */
   startApi(changed?: Settings, options?: SpawnOptions): Promise<ApiProcess>
   startWorker(changed?: Settings, options?: SpawnOptions): Promise<WorkerProcess>
@@ -89,7 +93,7 @@ async function start(options: SystemOptions): Promise<System> {
       ? startRedisCluster({ masters: 3, replicasPerMaster: options.replicas ?? 0 })
       : undefined,
   ])
-  const { postgres, database, superuserUrl } = base
+  const { postgres, superuserUrl } = base
   const isPostgresOurs = !sharing && !options.postgres
   const urls = cluster?.urls ?? (redis && [redis.url])
   const apis: ApiProcess[] = []
@@ -98,20 +102,15 @@ async function start(options: SystemOptions): Promise<System> {
     processes.push(process)
     return process
   }
-  /** Signs in with the rights of that process alone, unless the test has chosen another login or another way to the database. */
-  const asProcess = (process: keyof typeof database.processUrls, settings: Settings): Settings =>
-    settings.SHOPWIRE_DATABASE_URL === database.appUrl
-      ? { ...settings, SHOPWIRE_DATABASE_URL: database.processUrls[process] }
-      : settings
   const system: System = {
-    ...createOperator(() => ({ ...asProcess('operator', system.settings), ...ownerSettings(database) })),
+    ...createOperator(() => ({ ...system.settingsOf('operator'), ...ownerSettings(system.database) })),
     admission,
     apis,
     get ports() {
       return apis.map(({ port }) => port)
     },
     postgres,
-    database,
+    database: base.database,
     superuserUrl,
     redis,
     cluster,
@@ -121,13 +120,13 @@ async function start(options: SystemOptions): Promise<System> {
       ...(urls && { SHOPWIRE_REDIS_URLS: urls.join(',') }),
       ...options.settings,
     },
+    settingsOf: (process) => ({ ...system.settings, ...loginSettings(system.database, process) }),
     owns,
-    startApi: async (changed, how) =>
-      owns(await startApi(asProcess('api', { ...system.settings, ...changed }), how)),
+    startApi: async (changed, how) => owns(await startApi({ ...system.settingsOf('api'), ...changed }, how)),
     startWorker: async (changed, how) =>
-      owns(await startWorker(asProcess('worker', { ...system.settings, ...changed }), how)),
+      owns(await startWorker({ ...system.settingsOf('worker'), ...changed }, how)),
     startDashboard: async (changed, how) =>
-      owns(await startDashboard({ ...system.settings, ...changed }, how)),
+      owns(await startDashboard({ ...system.settingsOf('dashboard'), ...changed }, how)),
     query: (statement) => psql(superuserUrl, statement),
     async stop() {
       await system.closeOperator()
@@ -176,7 +175,7 @@ async function startBase(options: SystemOptions) {
   const { postgres, database, name } = options.postgres
     ? await databaseOn(options.postgres, databaseName ?? 'shopwire')
     : await startPrepared(options)
-  return { postgres, database, settings: settingsFor(database), superuserUrl: superuserUrl(postgres, name) }
+  return { postgres, database, settings: sharedSettings(), superuserUrl: superuserUrl(postgres, name) }
 }
 
 async function databaseOn(postgres: Postgres, name: string) {

@@ -79,7 +79,7 @@ export async function startBenchSystem({
        from generate_series(1, ${accounts}) n`,
   )
   await owner.query('insert into balances (account_id) select id from accounts')
-  const keys = await makeKeys(owner, system.settings, scopes, Math.floor(accounts / keyCount))
+  const keys = await makeKeys(owner, system.settingsOf('operator'), scopes, Math.floor(accounts / keyCount))
   return {
     ...system,
     folder,

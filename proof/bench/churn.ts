@@ -98,14 +98,19 @@ export async function churn({ scale, orders }: BenchOptions): Promise<void> {
   }
 }
 
-async function prepare({ owner, folder, settings }: BenchSystem, { finished, orders }: Size): Promise<void> {
+async function prepare(
+  { owner, folder, settingsOf }: BenchSystem,
+  { finished, orders }: Size,
+): Promise<void> {
   const shop: ShopSize = { accounts: ACCOUNTS, orders: finished, items: ITEMS }
   await seed(owner, shop, say, { paidShare: 0, isVacuumed: false })
   const began = performance.now()
   const load = async (name: string, items: readonly string[], links: number) => {
     writeFileSync(`${folder}/${name}`, items.join('\n'))
     const args = [LOAD_POOLS, `${folder}/${name}`, String(links)]
-    await promisify(execFile)(process.execPath, args, { env: { PATH: process.env.PATH, ...settings } })
+    await promisify(execFile)(process.execPath, args, {
+      env: { PATH: process.env.PATH, ...settingsOf('operator') },
+    })
   }
   await load('pools', STREAM_ITEMS, Math.ceil(orders / POOLS) + 1)
   await load('probe-pools', PROBE_ITEMS, Math.max(500, Math.ceil(orders / 10 / PROBE_POOLS)))
@@ -138,7 +143,7 @@ async function run(
   const notifiedBefore = watch.notified()
   const notified = () => watch.notified() - notifiedBefore
   const placing = startPlacing({
-    appUrl: database.appUrl,
+    apiUrl: database.processUrls.api,
     accounts,
     items: STREAM_ITEMS,
     orders,

@@ -192,7 +192,7 @@ async function bare(
     `--file=${folder}/${name}.sql`,
     '--log',
     `--log-prefix=${folder}/bare-log`,
-    system.database.appUrl,
+    system.database.processUrls.api,
   ]
   const { result, ...used } = await counted(system, () =>
     promisify(execFile)(existsSync(own) ? own : 'pgbench', args),

@@ -147,7 +147,7 @@ async function startFloorServer(
     port,
     body,
     admission,
-    databaseUrl: system.database.appUrl,
+    databaseUrl: system.database.processUrls.api,
     connectionsMax: DATABASE_CONNECTIONS,
     redisUrl: system.redisUrl,
     admissionLua: readFileSync(ADMISSION_LUA, 'utf8'),

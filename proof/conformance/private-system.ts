@@ -43,7 +43,10 @@ export async function startPrivateSystem({ buyers }: PrivateOptions = {}): Promi
     apis: 0,
     settings: authority ? { NODE_EXTRA_CA_CERTS: authority.file } : {},
   })
-  const operator = createOperator(() => ({ ...system.settings, SHOPWIRE_REDIS_TIMEOUT_MS: PATIENT_MS }))
+  const operator = createOperator(() => ({
+    ...system.settingsOf('operator'),
+    SHOPWIRE_REDIS_TIMEOUT_MS: PATIENT_MS,
+  }))
   const furnished = await furnish(operator, buyers)
   await system.startWorker()
   const receiver =

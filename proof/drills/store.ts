@@ -11,6 +11,7 @@ import {
   findPostgres,
   findServiceUser,
   freePort,
+  type ProcessName,
   PUBLIC_ADDRESSES,
   startDnsStub,
 } from '@shopwire/engines'
@@ -18,6 +19,7 @@ import {
   type ApiProcess,
   type Key,
   limitless,
+  loginSettings,
   newItem,
   newLinks,
   ownerSettings,
@@ -94,12 +96,16 @@ export async function openStore(folder: string, defer: Defer): Promise<Store> {
     postgresDir: join(disk, 'postgres'),
   })
   defer(() => system.stop())
-  const { SHOPWIRE_ENCRYPTION_KEYS: keys = '', ...rest } = system.settings
+  const { SHOPWIRE_ENCRYPTION_KEYS: keys = '', ...settings } = system.settings
   const keysFile = join(folder, 'encryption_keys')
   const keysCopy = join(folder, 'encryption_keys.copy')
   for (const path of [keysFile, keysCopy]) await writeFile(path, keys)
-  const settings: Settings = { ...rest, SHOPWIRE_ENCRYPTION_KEYS_FILE: keysFile }
-  const worker = await startWorker(settings)
+  const settingsOf = (process: ProcessName): Settings => ({
+    ...settings,
+    ...loginSettings(system.database, process),
+    SHOPWIRE_ENCRYPTION_KEYS_FILE: keysFile,
+  })
+  const worker = await startWorker(settingsOf('worker'))
   defer(() => worker.pid() !== undefined && worker.kill('SIGKILL'))
   const clockFile = join(folder, 'shift-ms')
   const setClock = (shiftMs: number) => writeFile(clockFile, String(shiftMs))
@@ -147,7 +153,7 @@ export async function openStore(folder: string, defer: Defer): Promise<Store> {
       PATH: [bin, findPostgres(), '/usr/bin', '/bin'].join(delimiter),
       LC_ALL: 'C.UTF-8',
       TZ: 'UTC',
-      ...settings,
+      ...settingsOf('operator'),
       ...ownerSettings(system.database),
       KEYS_COPY: keysCopy,
       HEALTH: worker.healthUrl,

@@ -117,8 +117,12 @@ async function stockStore(system: System): Promise<Goods> {
   return { byHand: byHand.id, fromPool: fromPool.id }
 }
 
-async function makeAccounts({ settings }: System, count: number): Promise<Account[]> {
-  const child = spawnScript(MAKE_ACCOUNTS, [String(count), String(BALANCE_CENTS)], settings)
+async function makeAccounts(system: System, count: number): Promise<Account[]> {
+  const child = spawnScript(
+    MAKE_ACCOUNTS,
+    [String(count), String(BALANCE_CENTS)],
+    system.settingsOf('operator'),
+  )
   const [printed, errors] = [capture(child, 'stdout'), capture(child, 'stderr')]
   const [code] = (await once(child, 'close')) as [number | null]
   if (code !== 0) throw new Error(`accounts could not be made:\n${errors()}`)

@@ -49,7 +49,7 @@ export async function startSampleSystem() {
     await Promise.all([api.kill('SIGKILL'), worker.kill('SIGKILL')])
     return {
       journal,
-      settings: system.settings,
+      operatorSettings: system.settingsOf('operator'),
       /** Of this or another database on the same server, with all rights. */
       urlOf: (database = DATABASE) => superuserUrl(system.postgres, database),
       stop: system.stop,

@@ -44,7 +44,7 @@ const postgres = await startPostgres({
 const settings = { ...limitless, SHOPWIRE_JOURNAL: journal }
 const system = await startSystem({ admission: 'postgres', postgres, settings })
 const superuser = new URL(postgres.superuserUrl)
-superuser.pathname = new URL(system.settings.SHOPWIRE_DATABASE_URL ?? '').pathname
+superuser.pathname = new URL(system.database.ownerUrl).pathname
 await timed('configuration and first backup, while it is empty', async () => ok(await rig.init(postgres)))
 await timed(`${seeded} orders made`, () => seedDelivered(superuser.href, seeded))
 const item = newItem(100)
@@ -72,7 +72,7 @@ if (restored.orders !== seeded + AROUND)
   throw new Error(`${restored.orders} orders instead of ${seeded + AROUND}`)
 const port = await freePort()
 await timed('PostgreSQL starts', () => pgCtl('start', port))
-const url = new URL(system.settings.SHOPWIRE_DATABASE_URL ?? '')
+const url = new URL(system.database.processUrls.operator)
 url.port = String(port)
 const moved: Settings = { ...system.settings, SHOPWIRE_DATABASE_URL: url.href, SHOPWIRE_ACTOR: 'drill' }
 const admin = async (...args: string[]) => ok(await runProgram('admin', args, moved, { msMax: HOUR_MS }))

@@ -1,4 +1,4 @@
-import { loadConfig } from '../src/config.ts'
+import { loadDashboardConfig } from '../src/config.ts'
 import { sql } from '../src/platform/db.ts'
 import { createLog } from '../src/platform/log.ts'
 import { COOKIES, setCookie } from '../src/sessions/cookies.ts'
@@ -16,11 +16,13 @@ const HOUR_MS = 3_600_000
  * What `npm run dev` does that a real store must never offer: signing in without a password, and reading the secrets of webhooks. It
  * is in no program of the service, and refuses every environment but development.
  */
-export function openDevAccess(env: Readonly<Record<string, string | undefined>>) {
-  const config = loadConfig(env)
+export function openDevAccess(env: Readonly<Record<string, string | undefined>>, workerUrl: string) {
+  const config = loadDashboardConfig(env)
   if (config.SHOPWIRE_ENV !== 'development')
     throw new Error('This access is for SHOPWIRE_ENV=development: a real store has people who sign in.')
-  const db = openDatabaseFrom(config, 'shopwire-dev', createLog('silent'))
+  const log = createLog('silent')
+  const dashboard = openDatabaseFrom(config, 'shopwire-dev', log)
+  const worker = openDatabaseFrom({ ...config, SHOPWIRE_DATABASE_URL: workerUrl }, 'shopwire-dev', log)
   const keyring = openKeyringFrom(config)
   const limits = {
     idleMs: config.SHOPWIRE_SESSION_IDLE_MINUTES * MINUTE_MS,
@@ -29,17 +31,22 @@ export function openDevAccess(env: Readonly<Record<string, string | undefined>>)
   return {
     /** A new session of this person, as the value of Set-Cookie; undefined when there is no such person. */
     async signIn(email: string, from: { address: string; user_agent: string }): Promise<string | undefined> {
-      const person = await selectPersonByEmail(db, email)
+      const person = await selectPersonByEmail(dashboard, email)
       if (!person) return undefined
-      const [account] = await selectAccountsOf(db, person.id)
+      const [account] = await selectAccountsOf(dashboard, person.id)
       const wanted = { person_id: person.id, account_id: account?.id ?? null, ...from, isSteppedUp: true }
-      const { token } = await createSession(db, wanted, limits, Date.now())
+      const { token } = await createSession(dashboard, wanted, limits, Date.now())
       return setCookie(COOKIES.session, token, limits.absoluteMs / 1000)
     },
 
     /** Accounts whose events go to this URL, with the secrets that sign them now. */
     async receiversAt(url: string): Promise<{ name: string; secrets: string[] }[]> {
-      const rows = await db.many<{ account_id: string; name: string; id: string; secret_sealed: Buffer }>(sql`
+      const rows = await worker.many<{
+        account_id: string
+        name: string
+        id: string
+        secret_sealed: Buffer
+      }>(sql`
         select a.id as account_id, a.name, s.id, s.secret_sealed
           from webhook_endpoints e
           join accounts a on a.id = e.account_id
@@ -60,6 +67,8 @@ export function openDevAccess(env: Readonly<Record<string, string | undefined>>)
       )
     },
 
-    close: () => db.close(),
+    async close(): Promise<void> {
+      await Promise.all([dashboard.close(), worker.close()])
+    },
   }
 }

@@ -17,7 +17,7 @@ import { createFulfilment } from '../src/orders/fulfil.ts'
 import { FULFIL_QUEUE } from '../src/orders/fulfil-queue.ts'
 import { hashCart, type Outcome, placeOrder } from '../src/orders/place-order.ts'
 import { callPlaceOrder, type NewOrder } from '../src/orders/queries.ts'
-import { type Db, type Queryable, sql, type Tx } from '../src/platform/db.ts'
+import { sql } from '../src/platform/db.ts'
 import type { GuardedClient } from '../src/platform/guarded-client.ts'
 import { newId } from '../src/platform/ids.ts'
 import { createLog } from '../src/platform/log.ts'
@@ -41,7 +41,10 @@ export interface KeyCall {
 }
 
 export interface PastStoreOptions {
+  /** The operator's, with the URLs of the dashboard and of the owner. */
   readonly env: Readonly<Record<string, string | undefined>>
+  readonly apiUrl: string
+  readonly workerUrl: string
   readonly actor: string
   /** The receivers of events, in place of the network. */
   openClient(account_id: string): GuardedClient
@@ -52,9 +55,9 @@ export type PastStore = Awaited<ReturnType<typeof openPastStore>>
 
 /**
  * A store with a clock of its own, which makes the history of a development store: every step is done by the code that does it in a
- * real one, at a time in the past. Nothing of the service imports this. One caller at a time.
+ * real one, with the login of the process that does it, at a time in the past. Nothing of the service imports this. One caller at a time.
  */
-export async function openPastStore({ env, actor, openClient, random }: PastStoreOptions) {
+export async function openPastStore({ env, apiUrl, workerUrl, actor, ...world }: PastStoreOptions) {
   const config = loadConfig(env)
   if (config.SHOPWIRE_ENV !== 'development')
     throw new Error('A history is made up only with SHOPWIRE_ENV=development: a real store has its own.')
@@ -62,19 +65,23 @@ export async function openPastStore({ env, actor, openClient, random }: PastStor
   const clock = { nowMs: () => nowMs }
   const log = createLog('silent')
   const metrics = createMetrics(VERSION, ['worker', 'api'])
-  const real = openDatabaseFrom(config, 'shopwire-past', log)
-  const { db, batch } = batching(real)
+  const dashboardConfig = loadDashboardConfig(env)
+  const open = (SHOPWIRE_DATABASE_URL: string) =>
+    openDatabaseFrom({ ...config, SHOPWIRE_DATABASE_URL }, 'shopwire-past', log)
+  const api = open(apiUrl)
+  const worker = open(workerUrl)
+  const admin = open(config.SHOPWIRE_DATABASE_URL)
+  const dashboard = open(dashboardConfig.SHOPWIRE_DASHBOARD_DATABASE_URL)
   const keyring = openKeyringFrom(config)
-  await verifyKeysOf(real, keyring)
-  const vault = createLinkVault(db, keyring)
+  await verifyKeysOf(admin, keyring)
+  const vault = createLinkVault(worker, keyring)
   await vault.open()
-  const admission = await openAdmissionFrom(config, db, log)
-  const dashboard = loadDashboardConfig(env)
-  const areas = await mountAreas(dashboard, { db, clock, keyring, log })
-  const origin = dashboard.SHOPWIRE_DASHBOARD_ORIGIN
+  const admission = await openAdmissionFrom(config, admin, log)
+  const areas = await mountAreas(dashboardConfig, { db: dashboard, clock, keyring, log })
+  const origin = dashboardConfig.SHOPWIRE_DASHBOARD_ORIGIN
   const operator = createOperator(
     {
-      db,
+      db: admin,
       clock,
       keyring,
       cell: config.SHOPWIRE_CELL,
@@ -83,20 +90,20 @@ export async function openPastStore({ env, actor, openClient, random }: PastStor
     },
     actor,
   )
-  const act = createMemberAct(db, clock)
-  const evidence = createEvidenceWriter(db, { log, metrics })
-  const usage = createKeyUsage(db, { addressOf: (request) => String(request.headers['x-demo']), log })
+  const act = createMemberAct(dashboard, clock)
+  const evidence = createEvidenceWriter(api, { log, metrics })
+  const usage = createKeyUsage(api, { addressOf: (request) => String(request.headers['x-demo']), log })
   const obtain = async () => ({ kind: 'not yet', note: 'there are no suppliers here' }) as const
-  const fulfilOrder = createFulfilment({ db, vault, clock, log, metrics, obtain })
+  const fulfilOrder = createFulfilment({ db: worker, vault, clock, log, metrics, obtain })
   const deliver = createDelivery({
-    db,
+    db: worker,
     keyring,
     clock,
-    openClient: (_url, _options, { account_id }) => openClient(account_id),
+    openClient: (_url, _options, { account_id }) => world.openClient(account_id),
     log,
     metrics,
-    compose: (event) => composeEvent(db, vault, event),
-    random,
+    compose: (event) => composeEvent(worker, vault, event),
+    random: world.random,
   })
   const messageFrom = (address: string) =>
     ({ headers: { 'x-demo': address }, socket: {} }) as unknown as IncomingMessage
@@ -121,13 +128,11 @@ export async function openPastStore({ env, actor, openClient, random }: PastStor
     operator,
     handlers: areas.handlers as DashboardHandlers,
 
-    /** All of `work` is one transaction: a commit for each step would take most of the time. */
-    batch: (work: () => Promise<void>) =>
-      batch(async () => {
-        await work()
-        await evidence.flush()
-        await usage.flush()
-      }),
+    /** Writes down what API processes write together. */
+    async flush(): Promise<void> {
+      await evidence.flush()
+      await usage.flush()
+    },
 
     /** As the dashboard does it. Returns the link, which a person would find in their mail. */
     invite: (member: Member, { email, role }: { email: string; role: Role }): Promise<string> =>
@@ -164,14 +169,17 @@ export async function openPastStore({ env, actor, openClient, random }: PastStor
     },
 
     async buy({ address, ...who }: KeyCall, request: OrderRequest): Promise<Outcome | Refusal> {
-      const { access_version } = await getAccount(db, who.account_id)
+      const { access_version } = await api.one<{ access_version: number }>(sql`
+        select access_version
+          from accounts
+         where id = ${who.account_id}`)
       const [request_id, request_hash] = [newId('req', nowMs), hashCart(request.items)]
       usage.request(who, messageFrom(address), nowMs)
       const origin = { request_hash, request_id, client_address: address }
       const readmit = async (): Promise<never> => {
         throw new Error('the account changed while it was buying')
       }
-      const place = (order: NewOrder) => callPlaceOrder(db, order)
+      const place = (order: NewOrder) => callPlaceOrder(api, order)
       const outcome = await placeOrder(
         place,
         { ...who, access_version },
@@ -203,7 +211,7 @@ export async function openPastStore({ env, actor, openClient, random }: PastStor
     },
 
     orderStatus: (account_id: string, order_id: string) =>
-      db.one<{ status: OrderStatus }>(sql`
+      api.one<{ status: OrderStatus }>(sql`
         select status
           from orders
          where account_id = ${account_id}
@@ -216,7 +224,7 @@ export async function openPastStore({ env, actor, openClient, random }: PastStor
 
     /** Sends what is due of an account's events; returns when the next attempt is due, if one is. */
     async deliver(account_id: string): Promise<number | undefined> {
-      const endpoint = await db.maybeOne<{ id: string }>(sql`
+      const endpoint = await worker.maybeOne<{ id: string }>(sql`
         select e.id
           from webhook_endpoints e
          where e.account_id = ${account_id}
@@ -239,71 +247,27 @@ export async function openPastStore({ env, actor, openClient, random }: PastStor
 
     /** Writes catalogue.changed for every account with an endpoint. */
     async announceCatalogue(): Promise<void> {
-      const { revision } = await selectRevision(db)
-      await announceCatalogue(db, revision, nowMs)
+      const { revision } = await selectRevision(worker)
+      await announceCatalogue(worker, revision, nowMs)
     },
 
     /** The history begins here, so what is kept of requests and events does too. Only the owner of the schema may say so. */
     async keepRecordsSince(since: Date): Promise<void> {
-      const owner = openDatabaseFrom(
-        { ...config, SHOPWIRE_DATABASE_URL: loadSchemaUrl('migrate', env) },
-        'shopwire-past',
-        log,
-      )
+      const owner = open(loadSchemaUrl('migrate', env))
       await owner.run(sql`update evidence_retention set kept_since = ${since}`)
       await owner.run(sql`update event_retention set kept_since = ${since}`)
       await owner.close()
     },
 
     /** Mail from before this time is not sent: it reports what was long ago. */
-    dropMail: (before: Date) => db.run(sql`delete from outgoing_mail where created_at < ${before}`),
+    dropMail: (before: Date) => worker.run(sql`delete from outgoing_mail where created_at < ${before}`),
 
     async close(): Promise<void> {
       await evidence.stop()
       await usage.stop()
       await areas.close()
       await admission.close()
-      await real.close()
+      await Promise.all([api, worker, admin, dashboard].map((db) => db.close()))
     },
   }
-}
-
-/** Statements and transactions made while a batch runs belong to its transaction. */
-function batching(real: Db) {
-  let open: Tx | undefined
-  let last: Promise<unknown> = Promise.resolve()
-  /** Deliveries are made four at a time, and a connection does one thing at a time. */
-  const inTurn = (tx: Tx): Queryable => {
-    const queue = <Result>(run: () => Promise<Result>): Promise<Result> => {
-      const result = last.then(run)
-      last = result.catch(() => {})
-      return result
-    }
-    return {
-      many: (statement) => queue(() => tx.many(statement)),
-      one: (statement) => queue(() => tx.one(statement)),
-      maybeOne: (statement) => queue(() => tx.maybeOne(statement)),
-      run: (statement) => queue(() => tx.run(statement)),
-    }
-  }
-  const now = () => open ?? real
-  const db: Db = {
-    ...real,
-    many: (statement) => now().many(statement),
-    one: (statement) => now().one(statement),
-    maybeOne: (statement) => now().maybeOne(statement),
-    run: (statement) => now().run(statement),
-    commit: (statement) => (open ? open.one(statement) : real.commit(statement)),
-    transaction: (work) => (open ? work(open) : real.transaction(work)),
-  }
-  const batch = (work: () => Promise<void>) =>
-    real.transaction(async (tx) => {
-      open = { ...inTurn(tx), inTransaction: true }
-      try {
-        await work()
-      } finally {
-        open = undefined
-      }
-    })
-  return { db, batch }
 }

@@ -5,27 +5,38 @@ import { openPastStore } from '../development/past-store.ts'
 import { openTestDatabase } from '../testing/database.ts'
 
 /** Both do what no real store may: they are refused wherever SHOPWIRE_ENV is not development. */
-const settings = (SHOPWIRE_ENV: string, SHOPWIRE_DATABASE_URL: string) => ({
+const settings = (SHOPWIRE_ENV: string, url: string) => ({
   SHOPWIRE_ENV,
-  SHOPWIRE_DATABASE_URL,
+  SHOPWIRE_DATABASE_URL: url,
+  SHOPWIRE_DASHBOARD_DATABASE_URL: url,
+  SHOPWIRE_DASHBOARD_ORIGIN: 'https://dashboard.shop.test',
   SHOPWIRE_ENCRYPTION_KEYS: `a:${randomBytes(32).toString('base64')}`,
 })
 
 test('in production signing in without a password and writing a past are refused', async () => {
-  const env = settings('production', 'postgres://app:Zk3vBq8w@127.0.0.1:1/none?sslmode=verify-full')
-  expect(() => openDevAccess(env)).toThrow('for SHOPWIRE_ENV=development')
+  const url = 'postgres://app:Zk3vBq8w@127.0.0.1:1/none?sslmode=verify-full'
+  const env = settings('production', url)
+  expect(() => openDevAccess(env, url)).toThrow('for SHOPWIRE_ENV=development')
   const client = {
     post: async () => ({ error: null, status: 200, remote_address: null }),
     close: async () => {},
   }
   await expect(
-    openPastStore({ env, actor: 'test', openClient: () => client, random: () => 0 }),
+    openPastStore({
+      env,
+      apiUrl: url,
+      workerUrl: url,
+      actor: 'test',
+      openClient: () => client,
+      random: () => 0,
+    }),
   ).rejects.toThrow('only with SHOPWIRE_ENV=development')
 })
 
 test('in development nobody is signed in who does not exist, and an unknown URL has no receiver', async () => {
   const database = await openTestDatabase()
-  const access = openDevAccess(settings('development', database.appUrl))
+  const { dashboard, worker } = database.processUrls
+  const access = openDevAccess(settings('development', dashboard), worker)
   expect(
     await access.signIn('nobody@shopwire.localhost', { address: '127.0.0.1', user_agent: '' }),
   ).toBeUndefined()

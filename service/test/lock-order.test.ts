@@ -31,9 +31,9 @@ import { placeInBatches } from '../src/orders/order-batches.ts'
 import { hashCart, placeOrder } from '../src/orders/place-order.ts'
 import { createRefundRule } from '../src/orders/refund-rule.ts'
 import { markOverlooked, wakeRestocked } from '../src/orders/wake-waiting.ts'
+import { inAccount } from '../src/platform/account-scope.ts'
 import { systemClock as clock } from '../src/platform/clock.ts'
 import { nameIdentity, readDatabaseState } from '../src/platform/database-identity.ts'
-import type { Db } from '../src/platform/db.ts'
 import { type Keyring, localKeks, openKeyring } from '../src/platform/encryption.ts'
 import type { Sent } from '../src/platform/guarded-client.ts'
 import { extendLeases, failJob, postponeJob, releaseFrozenJobs, wakeJob } from '../src/platform/jobs.ts'
@@ -62,14 +62,17 @@ const DAY_MS = 86_400_000
 const LEASE_MS = 60_000
 
 test('every transaction locks rows in the documented order, and every locking statement in the sources was run', async () => {
-  const database = await openTestDatabase()
-  const { db, violations, ran } = await recordLocks(database.db)
+  const { database, violations, ran } = await recordLocks(await openTestDatabase())
+  const { api, worker } = database
   const [old, next] = [randomBytes(32), randomBytes(32)]
   const keyring = openKeyring(localKeks(new Map([['old', old]]), 'old'))
-  const vault = createLinkVault(db, keyring)
+  const vault = createLinkVault(worker, keyring)
   await vault.open()
   const operatorWith = (ring: typeof keyring) =>
-    createOperator({ db, keyring: ring, clock, cell: 'c1', admission: async () => silent }, 'test')
+    createOperator(
+      { db: database.operator, keyring: ring, clock, cell: 'c1', admission: async () => silent },
+      'test',
+    )
   const silent = { announce: async () => {} } as never
   const operator = operatorWith(keyring)
 
@@ -83,7 +86,7 @@ test('every transaction locks rows in the documented order, and every locking st
   const metrics = createMetrics('test')
   const network = { fetch: globalThis.fetch }
   const obtain = createObtainer({
-    db,
+    db: worker,
     keyring,
     clock,
     asksMax: 4,
@@ -91,33 +94,33 @@ test('every transaction locks rows in the documented order, and every locking st
     log,
     metrics,
   })
-  const fulfil = createFulfilment({ db, vault, clock, log, metrics, obtain })
+  const fulfil = createFulfilment({ db: worker, vault, clock, log, metrics, obtain })
   /** Claims every order that is due, once. */
   async function fulfilAll() {
-    while (await wakeRestocked(db));
-    const jobs = await claimFromAllLanes(db, FULFIL_QUEUE, { limit: 50, leaseMs: LEASE_MS })
-    await extendLeases(db, FULFIL_QUEUE, jobs, LEASE_MS)
+    while (await wakeRestocked(worker));
+    const jobs = await claimFromAllLanes(worker, FULFIL_QUEUE, { limit: 50, leaseMs: LEASE_MS })
+    await extendLeases(worker, FULFIL_QUEUE, jobs, LEASE_MS)
     for (const job of jobs) {
       const end = await fulfil(job)
-      if (end.kind !== 'done') await postponeJob(db, job, { note: end.note, waitMs: 0 })
+      if (end.kind !== 'done') await postponeJob(worker, job, { note: end.note, waitMs: 0 })
     }
   }
   let answer: Sent = { error: null, status: 200, remote_address: '93.184.216.34' }
   async function deliverAll(laterMs = 0) {
     const deliver = createDelivery({
-      db,
+      db: worker,
       keyring,
       clock: { nowMs: () => clock.nowMs() + laterMs },
       openClient: () => ({ post: async () => answer, close: async () => {} }),
       log,
       metrics,
-      compose: (event) => composeEvent(db, vault, event),
+      compose: (event) => composeEvent(worker, vault, event),
       random: Math.random,
     })
     await database.asOwner(`update jobs set run_at = now() where queue = '${DELIVER_QUEUE}'`)
-    for (const job of await claimFromAllLanes(db, DELIVER_QUEUE, { limit: 50, leaseMs: LEASE_MS })) {
+    for (const job of await claimFromAllLanes(worker, DELIVER_QUEUE, { limit: 50, leaseMs: LEASE_MS })) {
       const end = await deliver(job)
-      if (end.kind !== 'done') await postponeJob(db, job, end)
+      if (end.kind !== 'done') await postponeJob(worker, job, end)
     }
   }
 
@@ -168,15 +171,15 @@ test('every transaction locks rows in the documented order, and every locking st
 
   // Webhook endpoints.
   const configure = (url: string) =>
-    db.transaction((tx) => setEndpoint(tx, keyring, { account_id, url, set_by: 'test' }, clock.nowMs()))
+    api.transaction((tx) => setEndpoint(tx, keyring, { account_id, url, set_by: 'test' }, clock.nowMs()))
   await configure('https://93.184.216.34/a')
   await operator.rotateWebhookSecret(account_id)
-  await db.transaction((tx) => queueTest(tx, account_id, clock.nowMs()))
+  await api.transaction((tx) => queueTest(tx, account_id, clock.nowMs()))
   await configure('https://93.184.216.34/b')
 
   // Orders to both final states.
-  const alone = placeInBatches(db, { mode: 'off' })
-  const together = placeInBatches(db, { mode: 'always' })
+  const alone = placeInBatches(api, { mode: 'off' })
+  const together = placeInBatches(api, { mode: 'always' })
   async function buy(...items: { id: string; qty?: number }[]) {
     count += 1
     const request = { items, idempotency_key: `lock-order-${count}` }
@@ -240,21 +243,21 @@ test('every transaction locks rows in the documented order, and every locking st
   await operator.setRefundRule({ cancel_after_ms: 1, per_hour_max: 1 })
   await buy({ id: supplied })
   await sleep(10)
-  expect(await createRefundRule({ db, vault, clock, log, metrics })()).toBe(1)
+  expect(await createRefundRule({ db: worker, vault, clock, log, metrics })()).toBe(1)
   await operator.releaseRefundRule()
 
   // Deliveries of events.
   await deliverAll()
   answer = { error: 'http_500', status: 500, remote_address: '93.184.216.34' }
-  for (let n = 0; n < 10; n += 1) await db.transaction((tx) => queueTest(tx, account_id, clock.nowMs()))
+  for (let n = 0; n < 10; n += 1) await api.transaction((tx) => queueTest(tx, account_id, clock.nowMs()))
   await database.asOwner(`update deliveries set created_at = created_at - interval '2 minutes'`)
-  await db.transaction((tx) => queueTest(tx, account_id, clock.nowMs()))
+  await api.transaction((tx) => queueTest(tx, account_id, clock.nowMs()))
   await deliverAll()
   await deliverAll(2 * DAY_MS)
-  await announceCatalogue(db, 1_000, clock.nowMs())
+  await announceCatalogue(worker, 1_000, clock.nowMs())
   const now = clock.nowMs()
   await operator.recoverEvents(account_id, { from: new Date(now - DAY_MS), until: new Date(now + DAY_MS) })
-  const [event] = await database.db.many<{ id: string }>({
+  const [event] = await database.owner.many<{ id: string }>({
     name: 'one',
     text: 'select id from events',
     values: [],
@@ -262,14 +265,14 @@ test('every transaction locks rows in the documented order, and every locking st
   await operator.resendEvent(account_id, String(event?.id))
   answer = { error: null, status: 200, remote_address: '93.184.216.34' }
   await deliverAll()
-  await db.transaction((tx) => stopEndpoint(tx, account_id, clock.nowMs()))
-  expect(await closeAccountDays(db, clock.nowMs() + DAY_MS)).toBe(true)
-  while (await sealNext(db, clock.nowMs()));
-  expect(await deleteOldEvents(db, new Date(clock.nowMs() + DAY_MS))).toBeGreaterThan(10)
-  expect(await eraseOldLinks(db, new Date(clock.nowMs() + DAY_MS), clock.nowMs())).toBeGreaterThan(1)
+  await api.transaction((tx) => stopEndpoint(tx, account_id, clock.nowMs()))
+  expect(await closeAccountDays(worker, clock.nowMs() + DAY_MS)).toBe(true)
+  while (await sealNext(worker, clock.nowMs()));
+  expect(await deleteOldEvents(worker, new Date(clock.nowMs() + DAY_MS))).toBeGreaterThan(10)
+  expect(await eraseOldLinks(worker, new Date(clock.nowMs() + DAY_MS), clock.nowMs())).toBeGreaterThan(1)
 
   // Evidence.
-  const evidence = createEvidenceWriter(db, { log, metrics })
+  const evidence = createEvidenceWriter(api, { log, metrics })
   evidence.add({
     account_id,
     key_id: 'test',
@@ -283,21 +286,16 @@ test('every transaction locks rows in the documented order, and every locking st
     read: { order_id: slow, links: 2 },
   })
   await evidence.stop()
-  expect(await deleteOldEvidence(db, new Date(clock.nowMs()))).toBe(2)
+  expect(await deleteOldEvidence(worker, new Date(clock.nowMs()))).toBe(2)
 
-  await moneyInAndBack(db, database, operator, (await operator.createAccount('Payer')).id)
-  // What people do in the dashboard, with its role.
-  const inDashboard = await recordLocks(database.dashboardDb())
-  await changeKeysAndTokens(inDashboard.db, database, account_id, keyring)
-  for (const text of inDashboard.ran) ran.add(text)
-  violations.push(...inDashboard.violations)
-
-  await walkIdentity({ database, db, keyring })
+  await moneyInAndBack(database, operator, (await operator.createAccount('Payer')).id)
+  await changeKeysAndTokens(database, account_id, keyring)
+  await walkIdentity({ database, keyring })
 
   // A closed account, with its people and what it had.
   const closing = (await operator.createAccount('Closing')).id
   await operator.createKey(closing, 'closing', ['account:read'])
-  await db.transaction((tx) =>
+  await api.transaction((tx) =>
     setEndpoint(
       tx,
       keyring,
@@ -309,23 +307,23 @@ test('every transaction locks rows in the documented order, and every locking st
   await operator.eraseAccount(closing)
 
   // Keys, the clock, workers, and the database itself.
-  await recordHeartbeat(db, 'wrk_1')
-  await recordWorkerStop(db, 'wrk_1')
-  await deleteOldHeartbeats(db)
-  await releaseFrozenJobs(db, 100)
-  await markOverlooked(db)
-  await createBacklogCounter(db, () => true)()
-  await db.transaction(async (tx) => {
+  await recordHeartbeat(worker, 'wrk_1')
+  await recordWorkerStop(worker, 'wrk_1')
+  await deleteOldHeartbeats(worker)
+  await releaseFrozenJobs(worker, 100)
+  await markOverlooked(worker)
+  await createBacklogCounter(worker, () => true)()
+  await worker.transaction(async (tx) => {
     await markRestocked(tx, ['1'])
     await lockRestocked(tx, 'infinity')
     await moveBack(tx, '1')
   })
-  await wakeJob(db, account_id, DELIVER_QUEUE, 'whe_dead')
-  for (const job of await claimFromAllLanes(db, DELIVER_QUEUE, { limit: 50, leaseMs: 0 }))
-    await failJob(db, job, { waitMs: 0, note: 'test', failuresMax: 1 })
+  await wakeJob(worker, account_id, DELIVER_QUEUE, 'whe_dead')
+  for (const job of await claimFromAllLanes(worker, DELIVER_QUEUE, { limit: 50, leaseMs: 0 }))
+    await failJob(worker, job, { waitMs: 0, note: 'test', failuresMax: 1 })
   await operator.retryDeadLetters(null)
-  await verifyEncryptionKeys(db, keyring, SEALED_COLUMNS)
-  await recoverFromLoss(db, database, keyring, [first, second])
+  await verifyEncryptionKeys(database.operator, keyring, SEALED_COLUMNS)
+  await recoverFromLoss(database, keyring, [first, second])
   await operatorWith(
     openKeyring(
       localKeks(
@@ -349,19 +347,23 @@ test('every transaction locks rows in the documented order, and every locking st
  * with an order that waits.
  */
 async function recoverFromLoss(
-  db: Db,
   database: TestDatabase,
   keyring: Keyring,
   [first, second]: readonly [string, string],
 ) {
+  const { worker } = database
   const dir = await mkdtemp(join(tmpdir(), 'shopwire-locks-'))
   const journal = openJournalFolder(dir, { nowMs: clock.nowMs, onError() {} })
-  const vault = createLinkVault(db, keyring)
+  const vault = createLinkVault(worker, keyring)
   await vault.open()
-  const keep = createPositionKeeper({ db, vault, journal, log: createLog('silent'), nowMs: clock.nowMs })
+  const log = createLog('silent')
+  const keep = createPositionKeeper({ db: worker, vault, journal, log, nowMs: clock.nowMs })
   await keep()
   const admission = async () => ({ announce: async () => {} }) as never
-  const operator = createOperator({ db, keyring, clock, cell: 'c1', admission, journal }, 'test')
+  const operator = createOperator(
+    { db: database.operator, keyring, clock, cell: 'c1', admission, journal },
+    'test',
+  )
   const account = await operator.createAccount('Lost')
   await operator.fundAccount(account.id, { amount_cents: 10_000, reference: 'lost' })
   const buy = async (id: string) => {
@@ -382,17 +384,17 @@ async function recoverFromLoss(
   })
   await journal.append([sold(pooled, first, links[0]), sold(held, second, links[1])])
   await operator.loadPool(first, [links[0]])
-  await db.transaction(async (tx) => {
+  await worker.transaction(async (tx) => {
     await recordLinks(tx, [hash(links[1])], clock.nowMs())
     const place = { account_id: account.id, order_id: waiting, line: 1 }
     await keepLinks(tx, vault, place, 0, [links[1]], 'pool', clock.nowMs())
   })
   await database.asOwner('update database_identity set compared_start = null')
   await keep()
-  await markBehind(db, 'test')
+  await markBehind(worker, 'test')
   const { kept } = await operator.compareWithJournal(journal, { from: undefined, apply: true })
   expect(kept).toEqual({ recorded: 2, set_aside: 1, given_back: 2, taken_back: 1 })
-  const identity = nameIdentity((await readDatabaseState(db)).present)
+  const identity = nameIdentity((await readDatabaseState(worker)).present)
   await operator.openStore(journal, { identity, withoutJournal: false })
   await keep()
   await operator.openStore(undefined, { identity, withoutJournal: true })
@@ -401,7 +403,11 @@ async function recoverFromLoss(
 }
 
 /** Top-ups that are credited, taken back, disputed, won, owed and written off, and an alert about it. */
-async function moneyInAndBack(db: Db, database: TestDatabase, operator: Operator, account_id: string) {
+async function moneyInAndBack(
+  { worker, dashboard, asOwner }: TestDatabase,
+  operator: Operator,
+  account_id: string,
+) {
   let laterMs = 0
   const later = { nowMs: () => clock.nowMs() + laterMs }
   const notify = { treasurers: async () => {}, chosen: async () => {} }
@@ -414,8 +420,8 @@ async function moneyInAndBack(db: Db, database: TestDatabase, operator: Operator
     currency: 'usd',
     state: top_up_id === 'top_open' ? ('open' as const) : ('paid' as const),
   })
-  const worker = createPaymentWorker({
-    db,
+  const payments = createPaymentWorker({
+    db: worker,
     clock: later,
     log: createLog('silent'),
     notify,
@@ -433,22 +439,24 @@ async function moneyInAndBack(db: Db, database: TestDatabase, operator: Operator
     },
   })
   const ask = async (id: string, provider: 'bank' | 'stripe' = 'stripe') =>
-    insertTopUp(db, {
-      account_id,
-      id,
-      provider,
-      amount_cents: 500,
-      reference: newReference(),
-      provider_session: provider === 'stripe' ? `cs_${id}` : null,
-      created_by: 'per_1',
-      created_by_name: 'Ada',
-      created_at: new Date(clock.nowMs()),
-    })
+    inAccount(dashboard, account_id, (tx) =>
+      insertTopUp(tx, {
+        account_id,
+        id,
+        provider,
+        amount_cents: 500,
+        reference: newReference(),
+        provider_session: provider === 'stripe' ? `cs_${id}` : null,
+        created_by: 'per_1',
+        created_by_name: 'Ada',
+        created_at: new Date(clock.nowMs()),
+      }),
+    )
   let events = 0
   const report = async (subject: string, fact: PaymentFact) => {
     events += 1
     const received_at = new Date(clock.nowMs())
-    await insertPaymentEvent(db, {
+    await insertPaymentEvent(dashboard, {
       provider: 'stripe',
       event_id: `evt_${events}`,
       subject,
@@ -460,48 +468,49 @@ async function moneyInAndBack(db: Db, database: TestDatabase, operator: Operator
   for (const id of ['top_1', 'top_2', 'top_open', 'top_3', 'top_4']) await ask(id)
   await ask('top_bank', 'bank')
   await ask('top_no', 'bank')
-  await upsertAlert(db, {
-    account_id,
-    threshold_cents: 100,
-    person_ids: [],
-    emails: [],
-    updated_at: new Date(),
-  })
-  await checkBalances({ db, clock: later, notify })
+  await inAccount(dashboard, account_id, (tx) =>
+    upsertAlert(tx, {
+      account_id,
+      threshold_cents: 100,
+      person_ids: [],
+      emails: [],
+      updated_at: new Date(),
+    }),
+  )
+  await checkBalances({ db: worker, clock: later, notify })
   await report('pi_top_1', { kind: 'paid', ...about('top_1') })
   await report('pi_top_1', { kind: 'refunded', charge: 'ch_1', amount_cents: 100, currency: 'usd' })
   await report('cs_top_3', { kind: 'ended', ...about('top_3'), how: 'expired' })
   await report('pi_top_2', { kind: 'dispute-won', dispute: 'du_2' })
-  await worker.applyEvents()
+  await payments.applyEvents()
   await operator.adjustAccount(account_id, { change_cents: -400, reference: 'all', note: 'test' })
   await report('pi_top_2', { kind: 'paid', ...about('top_2') })
-  await database.asOwner(`update payment_events set next_at = now()`)
-  await worker.applyEvents()
+  await asOwner(`update payment_events set next_at = now()`)
+  await payments.applyEvents()
   await operator.adjustAccount(account_id, { change_cents: -400, reference: 'most', note: 'test' })
   await report('pi_top_2', { kind: 'disputed', dispute: 'du_2', amount_cents: 500, currency: 'usd' })
-  await worker.applyEvents()
+  await payments.applyEvents()
   await report('pi_top_1', { kind: 'disputed', dispute: 'du_1', amount_cents: 300, currency: 'usd' })
-  await worker.applyEvents()
+  await payments.applyEvents()
   await operator.confirmTopUp('top_bank', { amount_cents: 50, reference: 'bank' })
   await operator.rejectTopUp('top_no', 'test')
   const [owed] = await operator.listReceivables(10)
   await operator.writeOffReceivable(String(owed?.id), 'test')
   laterMs = 3_600_000
-  expect(await worker.askAboutUnheard()).toBe(1)
-  await checkBalances({ db, clock: later, notify })
+  expect(await payments.askAboutUnheard()).toBe(1)
+  await checkBalances({ db: worker, clock: later, notify })
 }
 
 async function changeKeysAndTokens(
-  db: Db,
   database: TestDatabase,
   account_id: string,
   keyring: Keyring,
 ): Promise<void> {
   const member = memberOf(account_id)
   const shared = {
-    db,
+    db: database.dashboard,
     keyring,
-    act: createMemberAct(db, clock),
+    act: createMemberAct(database.dashboard, clock),
     mailOwners: createMailOwners(keyring),
     cell: 'c1',
     apiUrl: 'https://api.shop.example/v1',
@@ -521,7 +530,7 @@ async function changeKeysAndTokens(
   await callAs(member, keys.revokeKey, { body: { id } })
   const wanted = { name: 'laptop', rights: ['orders:prove'], with_links: false, days: 1 }
   const { token, secret } = await callAs(member, tokens.createToken, { body: wanted })
-  await callerOfToken(db, secret, 'orders:prove', clock.nowMs())
+  await callerOfToken(database.dashboard, secret, 'orders:prove', clock.nowMs())
   await callAs(member, tokens.revokeToken, { body: { id: token.id } })
 }
 

@@ -41,17 +41,16 @@ test('only the configuration module reads the environment', async () => {
 
 test('no setting makes the API accept a webhook URL that is not public HTTPS', async () => {
   const database = await openTestDatabase()
-  const { db } = database
   try {
     for (const env of loosened()) {
       const config = loadConfig(env)
       const metrics = createMetrics('test')
-      const api = await createApi(config, { log: createLog('silent'), metrics, db })
+      const api = await createApi(config, { log: createLog('silent'), metrics, db: database.api })
       const port = await api.listen()
       await api.open((_part, work) => work())
       const operator = createOperator(
         {
-          db,
+          db: database.operator,
           keyring: openKeyringFrom(config),
           clock: systemClock,
           cell: 'c1',

@@ -5,10 +5,16 @@ import { createReads } from '../src/operations/reads.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import { schemaMismatch } from '../src/platform/schema-version.ts'
 import { SCHEMA } from '../src/wiring.ts'
+import type { TestDatabase } from './database.ts'
 import type { Shop } from './shop.ts'
 
+type AdministeredShop = Pick<Shop, 'operator' | 'journal'> & {
+  readonly database: Pick<TestDatabase, 'operator'>
+}
+
 /** Runs an operator's command line on this shop, inside this process. */
-export async function runAdminOn({ db, operator, journal }: Shop, ...args: string[]) {
+export async function runAdminOn({ database, operator, journal }: AdministeredShop, ...args: string[]) {
+  const { operator: db } = database
   let out = ''
   let err = ''
   const context = {

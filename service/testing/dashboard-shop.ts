@@ -21,7 +21,7 @@ const ajv = new Ajv({ strict: false })
 
 /** The areas home, orders and find as the dashboard's role, whose answers are checked against the contract. */
 export function openAreas(shop: Shop, sources: Partial<HomeSources> = {}) {
-  const db = shop.database.dashboardDb()
+  const { dashboard: db } = shop.database
   const mails: OwnerMail[] = []
   const areas = {
     ...ordersArea({
@@ -68,10 +68,10 @@ export async function textOf(content: string | Buffer | AsyncIterable<string | B
 }
 
 /** Delivers events to a receiver that answers as told. */
-export function startDeliveries({ db, keyring, vault }: Shop, answer: () => Sent) {
+export function startDeliveries({ database: { worker }, keyring, vault }: Shop, answer: () => Sent) {
   const log = createLog('silent')
   const metrics = createMetrics('test')
-  const runner = createJobRunner(db, {
+  const runner = createJobRunner(worker, {
     queue: DELIVER_QUEUE,
     subjectName: 'endpoint_id',
     concurrency: 4,
@@ -79,13 +79,13 @@ export function startDeliveries({ db, keyring, vault }: Shop, answer: () => Sent
     log,
     metrics,
     work: createDelivery({
-      db,
+      db: worker,
       keyring,
       clock: systemClock,
       openClient: () => ({ post: async () => answer(), close: async () => {} }),
       log,
       metrics,
-      compose: (event) => composeEvent(db, vault, event),
+      compose: (event) => composeEvent(worker, vault, event),
       random: Math.random,
     }),
   })

@@ -48,7 +48,7 @@ export interface SignedInBrowser {
 /** The dashboard's HTTP surface on a real port and a real database, as its own role; people and sessions are made without signing in. */
 export async function openDashboard(options: DashboardOptions) {
   const database = options.shop?.database ?? (await openTestDatabase())
-  const db = database.dashboardDb()
+  const { dashboard: db } = database
   const limits = { idleMs: 30 * 60_000, absoluteMs: 12 * 3_600_000 }
   const keyring = options.shop?.keyring ?? testKeyring()
   const sessions = await createSessions({
@@ -60,10 +60,9 @@ export async function openDashboard(options: DashboardOptions) {
     limits,
   })
   const key = await readOwnKey(db, keyring, 'dashboard')
-  const admission = createAdmission('postgres', database.db)
-  await admission.open()
+  const admission = createAdmission('postgres', database.operator)
   const operator = createOperator(
-    { db: database.db, keyring, clock: systemClock, cell: 'c1', admission: async () => admission },
+    { db: database.operator, keyring, clock: systemClock, cell: 'c1', admission: async () => admission },
     'test',
   )
   const metrics = createMetrics('test', ['dashboard'])
@@ -110,22 +109,22 @@ export async function openDashboard(options: DashboardOptions) {
       const nowMs = Date.now()
       const person_id = newId('per', nowMs)
       const now = new Date(nowMs)
-      await database.db.run(sql`
+      await database.owner.run(sql`
         insert into people (id, name, email, email_verified, created_at, updated_at)
         values (${person_id}, 'Ada', ${`${person_id}@example.com`}, true, ${now}, ${now})`)
       if (hasPassword)
         await insertCredential(
-          database.db,
+          db,
           { person_id, provider: CREDENTIAL, subject: person_id, password_hash: 'of a password' },
           nowMs,
         )
       if (account_id !== null) {
-        await database.db.run(sql`
+        await database.owner.run(sql`
           insert into memberships (account_id, person_id, role, created_at)
           values (${account_id}, ${person_id}, ${role}, ${now})`)
       }
       const { token, id } = await createSession(
-        database.db,
+        db,
         { person_id, account_id, address: '192.0.2.1', user_agent: 'test', isSteppedUp },
         limits,
         nowMs,

@@ -1,60 +1,78 @@
 import { randomBytes } from 'node:crypto'
-import type { ProvisionedDatabase } from '@shopwire/engines'
+import { changeUrls, databaseGrants, type ProvisionedDatabase } from '@shopwire/engines'
 import pg from 'pg'
 import { inject } from 'vitest'
 import { type Db, openDatabase } from '../src/platform/db.ts'
 
 export const TEMPLATE_DATABASE = 'shopwire_template'
 
-export interface TestDatabase {
-  readonly db: Db
-  readonly appUrl: string
-  readonly dashboardUrl: string
-  /** As the dashboard's role: without an account set (`inAccount`) it sees no account's rows. Opened at first use. */
-  dashboardDb(): Db
-  /** As the login of one process, with its rights alone. */
-  readonly processUrls: ProvisionedDatabase['processUrls']
-  readonly ownerUrl: string
+/** One `Db` for each process, with its login: a test calls what that process calls with the rights it has in production. */
+export interface TestDatabase extends ProvisionedDatabase {
+  readonly api: Db
+  readonly worker: Db
+  readonly operator: Db
+  /** Without an account set (`inAccount`) it sees no account's rows. */
+  readonly dashboard: Db
+  /** Owns the tables: for what a test looks at, and for states that no process makes. */
+  readonly owner: Db
   readonly superuserUrl: string
-  /** With the owner's rights, to set up states that the application role cannot. */
+  /** Several statements at once, also those that need a superuser. */
   asOwner(statement: string): Promise<void>
   close(): Promise<void>
 }
 
-/** A new, migrated, empty database, dropped on close. `db` uses the application role. */
+/** A new, migrated, empty database, dropped on close. Each login connects at its first use. */
 export async function openTestDatabase({ isEmpty = false } = {}): Promise<TestDatabase> {
-  const name = `test_${randomBytes(6).toString('hex')}`
-  await asSuperuser((client) =>
-    client.query(
-      `create database ${name} owner shopwire_owner template ${isEmpty ? 'template0' : TEMPLATE_DATABASE}`,
-    ),
-  )
-  const appUrl = withDatabase(inject('appUrl'), name)
-  const dashboardUrl = withDatabase(inject('dashboardUrl'), name)
-  const db = open(appUrl)
-  let dashboard: Db | undefined
+  const { name, drop, ...urls } = await createDatabase({ isEmpty })
+  const superuserUrl = withDatabase(inject('superuserUrl'), name)
+  const opened = new Map<string, Db>()
+  const as = (url: string): Db => {
+    const db = opened.get(url) ?? open(url)
+    opened.set(url, db)
+    return db
+  }
+  const { ownerUrl, processUrls } = urls
   return {
-    db,
-    appUrl,
-    dashboardUrl,
-    dashboardDb() {
-      dashboard ??= open(dashboardUrl)
-      return dashboard
+    get api() {
+      return as(processUrls.api)
     },
-    processUrls: Object.fromEntries(
-      Object.entries(inject('processUrls')).map(([process, url]) => [process, withDatabase(url, name)]),
-    ) as ProvisionedDatabase['processUrls'],
-    ownerUrl: withDatabase(inject('ownerUrl'), name),
-    superuserUrl: withDatabase(inject('superuserUrl'), name),
-    asOwner: (statement) =>
-      asSuperuser(
-        async (client) => void (await client.query(statement)),
-        withDatabase(inject('superuserUrl'), name),
-      ),
+    get worker() {
+      return as(processUrls.worker)
+    },
+    get operator() {
+      return as(processUrls.operator)
+    },
+    get dashboard() {
+      return as(processUrls.dashboard)
+    },
+    get owner() {
+      return as(ownerUrl)
+    },
+    ...urls,
+    superuserUrl,
+    asOwner: (statement) => asSuperuser(async (client) => void (await client.query(statement)), superuserUrl),
     async close() {
-      await Promise.all([db.close(), dashboard?.close()])
-      await asSuperuser((client) => client.query(`drop database ${name} with (force)`))
+      await Promise.all([...opened.values()].map((db) => db.close()))
+      await drop()
     },
+  }
+}
+
+/** The database alone, for tests that connect in their own way. */
+export async function createDatabase({
+  isEmpty = false,
+} = {}): Promise<ProvisionedDatabase & { readonly name: string; drop(): Promise<void> }> {
+  const name = `test_${randomBytes(6).toString('hex')}`
+  const template = isEmpty ? 'template0' : TEMPLATE_DATABASE
+  await asSuperuser(async (client) => {
+    await client.query(`create database ${name} owner shopwire_owner template ${template}`)
+    for (const grant of databaseGrants(name)) await client.query(grant)
+  })
+  return {
+    ...changeUrls(inject('database'), (url) => withDatabase(url, name)),
+    name,
+    drop: () =>
+      asSuperuser(async (client) => void (await client.query(`drop database ${name} with (force)`))),
   }
 }
 

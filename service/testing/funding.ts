@@ -21,13 +21,12 @@ export const BANK = [{ label: 'IBAN', value: 'GB33BUKB20201555555555' }]
 export type FundingShop = Awaited<ReturnType<typeof openFunding>>
 
 /**
- * Money coming in, as it is connected in production: the dashboard's handlers and the route for events as the dashboard's role, the worker
- * and the operator as the application's, and Stripe's stand-in over HTTP.
+ * Money coming in, as it is connected in production: the dashboard's handlers and the route for events, the worker and the operator, each
+ * with its login, and Stripe's stand-in over HTTP.
  */
 export async function openFunding(options: { readonly clock?: Clock } = {}) {
   const clock = options.clock ?? systemClock
   const database = await openTestDatabase()
-  const { db } = database
   const letters: { to: unknown; letter: Letter }[] = []
   const notify: Notify = {
     treasurers: async (_tx, account_id, letter) =>
@@ -36,7 +35,7 @@ export async function openFunding(options: { readonly clock?: Clock } = {}) {
   }
   const operator = createOperator(
     {
-      db,
+      db: database.operator,
       keyring: testKeyring(),
       clock,
       cell: 'c1',
@@ -48,11 +47,10 @@ export async function openFunding(options: { readonly clock?: Clock } = {}) {
   const stripe = await startStripe()
   const secrets = [stripe.secret(), 'whsec_of_next_month']
   const provider = stripeProvider({ secretKey: 'sk_test_1', apiUrl: stripe.url, origin: ORIGIN })
-  const dashboardDb = database.dashboardDb()
   const log = createLog('silent')
   const edge = createEdge(
     { log, metrics: createMetrics('test'), connectionsMax: 1_000, connectionsPerAddressMax: 1_000 },
-    [paymentsFamily({ db: dashboardDb, clock, stripe: stripeEvents(secrets) })],
+    [paymentsFamily({ db: database.dashboard, clock, stripe: stripeEvents(secrets) })],
   )
   await edge.listen({ host: '127.0.0.1', port: 0 })
   const eventsUrl = `http://127.0.0.1:${(edge.server.address() as AddressInfo).port}/payments/stripe`
@@ -64,8 +62,12 @@ export async function openFunding(options: { readonly clock?: Clock } = {}) {
     max_cents: 1_000_000_00,
     contact: 'billing@example.com',
   }
-  const area = moneyArea({ db: dashboardDb, act: createMemberAct(dashboardDb, clock), funding })
-  const worker = createPaymentWorker({ db, clock, log, provider, notify })
+  const area = moneyArea({
+    db: database.dashboard,
+    act: createMemberAct(database.dashboard, clock),
+    funding,
+  })
+  const worker = createPaymentWorker({ db: database.worker, clock, log, provider, notify })
   const account = await operator.createAccount('Acme Bots')
 
   const memberOf = (account_id = account.id, role: Member['role'] = 'owner'): Member => ({
@@ -89,7 +91,6 @@ export async function openFunding(options: { readonly clock?: Clock } = {}) {
 
   return {
     database,
-    db,
     clock,
     operator,
     stripe,

@@ -13,10 +13,8 @@ import { TEMPLATE_DATABASE } from './database.ts'
 declare module 'vitest' {
   interface ProvidedContext {
     superuserUrl: string
-    ownerUrl: string
-    appUrl: string
-    dashboardUrl: string
-    processUrls: ProvisionedDatabase['processUrls']
+    /** The template's logins. */
+    database: ProvisionedDatabase
     redisUrl: string
     redisClusterUrls: string[]
   }
@@ -29,13 +27,10 @@ export default async function setup(project: TestProject) {
     startRedis(),
     startRedisCluster({ masters: 3 }),
   ])
-  const { ownerUrl, appUrl, dashboardUrl, processUrls } = await provisionDatabase(postgres, TEMPLATE_DATABASE)
-  await migrate(ownerUrl, SCHEMA)
+  const database = await provisionDatabase(postgres, TEMPLATE_DATABASE)
+  await migrate(database.ownerUrl, SCHEMA)
   project.provide('superuserUrl', postgres.superuserUrl)
-  project.provide('ownerUrl', ownerUrl)
-  project.provide('appUrl', appUrl)
-  project.provide('dashboardUrl', dashboardUrl)
-  project.provide('processUrls', processUrls)
+  project.provide('database', database)
   project.provide('redisUrl', redis.url)
   project.provide('redisClusterUrls', cluster.urls)
   return () => Promise.all([postgres.stop(), redis.stop(), cluster.stop()])

@@ -4,7 +4,6 @@ import { createMailOwners } from '../src/dashboard/mail-owners.ts'
 import { teamArea } from '../src/dashboard/team.ts'
 import { createOperator } from '../src/operations/operator.ts'
 import { systemClock } from '../src/platform/clock.ts'
-import type { Db } from '../src/platform/db.ts'
 import type { Keyring } from '../src/platform/encryption.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createMailSender, deleteOldMail } from '../src/platform/mail.ts'
@@ -17,13 +16,13 @@ const MINUTE_MS = 60_000
 const MONTH_MS = 31 * 86_400_000
 
 /** Everything that people can do to their sign-in and their team, and operators to people, once. */
-export async function walkIdentity(on: { database: TestDatabase; db: Db; keyring: Keyring }): Promise<void> {
-  const { db, keyring } = on
+export async function walkIdentity(on: { database: TestDatabase; keyring: Keyring }): Promise<void> {
+  const { database, keyring } = on
   const identity = await openIdentity({ on })
   const account_id = await identity.newAccount('Walked')
   const operator = createOperator(
     {
-      db,
+      db: database.operator,
       keyring,
       clock: systemClock,
       cell: 'c1',
@@ -81,8 +80,8 @@ export async function walkIdentity(on: { database: TestDatabase; db: Db; keyring
     return { ...of, account_id: account.id, role: account.role, address: '203.0.113.7', request_id: 'req_1' }
   }
   const team = teamArea({
-    db,
-    act: createMemberAct(db, systemClock),
+    db: database.dashboard,
+    act: createMemberAct(database.dashboard, systemClock),
     keyring,
     mailOwners: createMailOwners(keyring),
     origin: ORIGIN,
@@ -113,7 +112,7 @@ export async function walkIdentity(on: { database: TestDatabase; db: Db; keyring
   const clock = { nowMs: () => identity.nowMs() }
   const log = createLog('silent')
   const send = createMailSender({
-    db,
+    db: database.worker,
     keyring,
     clock,
     log,
@@ -126,8 +125,8 @@ export async function walkIdentity(on: { database: TestDatabase; db: Db; keyring
   while ((await send()) > 0);
   const verification = texts.find((text) => text.includes('/verify-email#'))
   await identity.browser().call('verifyEmail', { token: tokenIn(verification ?? '') })
-  await deleteOldMail(db, identity.nowMs() + MONTH_MS)
-  await deleteExpired(db, identity.nowMs() + MONTH_MS)
+  await deleteOldMail(database.worker, identity.nowMs() + MONTH_MS)
+  await deleteExpired(database.worker, identity.nowMs() + MONTH_MS)
 }
 
 const tokenIn = (text: string) => /#(\S+)/.exec(text)?.[1] ?? ''

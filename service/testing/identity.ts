@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { BodyOf, identityRoutes, QueryOf, ReplyOf, Role } from '@shopwire/contract/dashboard'
 import { createAccount } from '../src/accounts/account.ts'
 import { systemClock } from '../src/platform/clock.ts'
-import type { Db } from '../src/platform/db.ts'
 import { type Keyring, localKeks, openKeyring } from '../src/platform/encryption.ts'
 import { createLog } from '../src/platform/log.ts'
 import type { CompanySettings } from '../src/sessions/company.ts'
@@ -56,8 +55,8 @@ export async function openIdentity(
     company?: CompanySettings
     isRealCost?: boolean
     origin?: string
-    /** A database that is open already, and the connections to use, whatever their role. */
-    on?: { database: TestDatabase; db: Db; keyring: Keyring }
+    /** A database that is open already. */
+    on?: { database: TestDatabase; keyring: Keyring }
   } = {},
 ): Promise<TestIdentity> {
   const database = options.on?.database ?? (await openTestDatabase())
@@ -72,7 +71,7 @@ export async function openIdentity(
   let aheadMs = 0
   const nowMs = () => Date.now() + aheadMs
   const sessions = await createSessions({
-    db: options.on?.db ?? database.dashboardDb(),
+    db: database.dashboard,
     keyring,
     clock: systemClock,
     log,
@@ -116,7 +115,7 @@ export async function openIdentity(
   }
 
   async function invite(account_id: string, email: string, role: Role, is_mailed_only = true) {
-    const { link } = await (options.on?.db ?? database.db).transaction((tx) =>
+    const { link } = await database.operator.transaction((tx) =>
       createInvitation(
         tx,
         { keyring, origin },
@@ -137,7 +136,7 @@ export async function openIdentity(
     },
     nowMs,
     newAccount: async (name = 'Acme') =>
-      (await database.db.transaction((tx) => createAccount(tx, name, nowMs()))).id,
+      (await database.operator.transaction((tx) => createAccount(tx, name, nowMs()))).id,
     invite,
     async newMember(account_id, role, email = `${role}-${randomBytes(4).toString('hex')}@example.com`) {
       const token = await invite(account_id, email, role)

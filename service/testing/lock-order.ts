@@ -1,4 +1,5 @@
-import { type Db, type Queryable, type Statement, statement, type Tx } from '../src/platform/db.ts'
+import { type Db, type Queryable, type Statement, sql, statement, type Tx } from '../src/platform/db.ts'
+import type { TestDatabase } from './database.ts'
 
 /**
  * The order in which transactions lock rows, table by table; ARCHITECTURE.md says why. A table that is only ever locked by single
@@ -73,8 +74,8 @@ export const LOCK_ORDER = [
 ] as const
 
 export interface LockRecorder {
-  /** Runs everything on the database given, and records locks. */
-  readonly db: Db
+  /** Runs everything on the database given, each process with its login, and records locks. */
+  readonly database: TestDatabase
   /** Locks out of order, described; a table that is not in the list counts. */
   readonly violations: string[]
   /** The text of every statement that ran. */
@@ -85,8 +86,9 @@ export interface LockRecorder {
  * Records which tables each transaction locks, in which order. A table may be locked again later only in rows that the transaction
  * already holds. What a database function locks is read from its source.
  */
-export async function recordLocks(db: Db): Promise<LockRecorder> {
-  const functions = await readFunctions(db)
+export async function recordLocks(database: TestDatabase): Promise<LockRecorder> {
+  const functions = await readFunctions(database.owner)
+  await database.asOwner(ROWS_HELD)
   const violations: string[] = []
   const ran = new Set<string>()
 
@@ -121,15 +123,23 @@ export async function recordLocks(db: Db): Promise<LockRecorder> {
     }
   }
 
+  const recorded = (db: Db): Db => ({
+    ...db,
+    ...watched(db),
+    commit: (of) => watched({ ...db, one: db.commit }).one(of),
+    transaction: (work) =>
+      db.transaction((tx) => work({ ...watched(tx, (table) => rowsHeld(tx, table)), inTransaction: true })),
+  })
+  const { api, worker, operator, dashboard } = database
   return {
     violations,
     ran,
-    db: {
-      ...db,
-      ...watched(db),
-      commit: (of) => watched({ ...db, one: db.commit }).one(of),
-      transaction: (work) =>
-        db.transaction((tx) => work({ ...watched(tx, (table) => rowsHeld(tx, table)), inTransaction: true })),
+    database: {
+      ...database,
+      api: recorded(api),
+      worker: recorded(worker),
+      operator: recorded(operator),
+      dashboard: recorded(dashboard),
     },
   }
 }
@@ -179,10 +189,17 @@ const readFunctions = async (db: Db) =>
     ).map(({ proname, prosrc }) => [proname, prosrc]),
   )
 
+/** No process may read all that it may lock. */
+const ROWS_HELD = `
+  create function rows_held(p_table text) returns bigint language plpgsql security definer as $$
+  declare
+    v_rows bigint;
+    v_mine constant xid := pg_current_xact_id()::xid;
+  begin
+    execute format('select count(*) from %I where xmin = $1 or xmax = $1', p_table) into v_rows using v_mine;
+    return v_rows;
+  end $$`
+
 async function rowsHeld(tx: Tx, table: string): Promise<number> {
-  const mine = 'pg_current_xact_id()::xid'
-  const { rows } = await tx.one<{ rows: number }>(
-    statement(`select count(*) as rows from ${table} where xmin = ${mine} or xmax = ${mine}`, []),
-  )
-  return rows
+  return (await tx.one<{ rows: number }>(sql`select rows_held(${table}) as rows`)).rows
 }

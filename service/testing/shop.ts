@@ -66,21 +66,32 @@ export interface Answered {
 
 export type Shop = Awaited<ReturnType<typeof openShop>>
 
-/** A whole shop on a real port: real database, real admission store, one account with money and a key with all scopes. */
+/**
+ * A whole shop on a real port: real database, real admission store, one account with money and a key with all scopes. API, operator and
+ * what tests start as a worker or a dashboard have the login of their process each.
+ */
 export async function openShop(options: ShopOptions = {}) {
   const database = await openTestDatabase()
-  const { db } = database
   const keyring = options.keyring ?? testKeyring()
   const clock = options.clock ?? systemClock
-  const admission = createAdmission(options.admission ?? 'postgres', db, options.limits)
+  const kind = options.admission ?? 'postgres'
+  const admission = createAdmission(kind, database.api, options.limits)
   await admission.open()
-  const catalogue = liveCatalogue(db, () => {})
+  const announcing = createAdmission(kind, database.operator, options.limits)
+  const catalogue = liveCatalogue(database.api, () => {})
   await catalogue.open()
-  const vault = createLinkVault(db, keyring)
+  const vault = createLinkVault(database.worker, keyring)
   await vault.open()
-  const parts = { db, keyring, admission, catalogue, vault, clock, options }
+  const parts = { db: database.api, keyring, admission, catalogue, vault, clock, options }
   const operator = createOperator(
-    { db, keyring, clock, cell: 'c1', admission: async () => admission, journal: options.journal },
+    {
+      db: database.operator,
+      keyring,
+      clock,
+      cell: 'c1',
+      admission: async () => announcing,
+      journal: options.journal,
+    },
     'test',
   )
   const account = await operator.createAccount('Test Shop')
@@ -93,7 +104,6 @@ export async function openShop(options: ShopOptions = {}) {
   const key = await makeKey()
   return {
     database,
-    db,
     keyring,
     operator,
     admission,
@@ -109,7 +119,7 @@ export async function openShop(options: ShopOptions = {}) {
     makeKey,
     /** A second API process of the same shop: its own caches of keys and items, its own port. */
     async secondApi() {
-      const own = liveCatalogue(db, () => {})
+      const own = liveCatalogue(database.api, () => {})
       await own.open()
       const second = await startApi({ ...parts, catalogue: own })
       return {
@@ -127,6 +137,7 @@ export async function openShop(options: ShopOptions = {}) {
       await api.close()
       catalogue.close()
       await admission.close()
+      await announcing.close()
       await database.close()
     },
   }

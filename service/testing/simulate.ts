@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { parseArgs } from 'node:util'
-import { provisionDatabase, startPostgres } from '@shopwire/engines'
+import { changeUrls, databaseGrants, provisionDatabase, startPostgres } from '@shopwire/engines'
 import pg from 'pg'
 import { migrate } from '../src/platform/migrate.ts'
 import { SCHEMA } from '../src/wiring.ts'
@@ -29,8 +29,8 @@ if (!isUsable) {
 /** On a private PostgreSQL, which is removed at the end. */
 const postgres = await startPostgres()
 try {
-  const { ownerUrl, appUrl } = await provisionDatabase(postgres, TEMPLATE)
-  await migrate(ownerUrl, SCHEMA)
+  const template = await provisionDatabase(postgres, TEMPLATE)
+  await migrate(template.ownerUrl, SCHEMA)
   const asSuperuser = async (text: string) => {
     const client = new pg.Client({ connectionString: postgres.superuserUrl })
     await client.connect()
@@ -44,9 +44,11 @@ try {
     async newDatabase() {
       const name = `schedules_${randomBytes(6).toString('hex')}`
       await asSuperuser(`create database ${name} owner shopwire_owner template ${TEMPLATE}`)
-      const url = new URL(appUrl)
-      url.pathname = `/${name}`
-      return { url: url.href, drop: () => asSuperuser(`drop database ${name} with (force)`) }
+      for (const grant of databaseGrants(name)) await asSuperuser(grant)
+      return {
+        ...changeUrls(template, (url) => url.replace(/[^/]*$/, name)),
+        drop: () => asSuperuser(`drop database ${name} with (force)`),
+      }
     },
     onProgress(done) {
       if (done % REPORT_EVERY === 0) process.stderr.write(`${done} schedules\n`)

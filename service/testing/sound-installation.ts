@@ -40,7 +40,7 @@ export async function openSoundInstallation() {
       for (const statement of statements) await client.query(statement)
     }, superuserUrl)
 
-  const { ownerUrl, appUrl, dashboardUrl, processUrls } = await provisionDatabase(postgres, 'shopwire')
+  const { ownerUrl, processUrls } = await provisionDatabase(postgres, 'shopwire')
   await migrate(ownerUrl, SCHEMA)
   await encrypt(join(postgres.dir, 'data'), certificate)
   await asRoot(`alter system set ssl = on`, `alter system set archive_command = 'true'`, ...ARCHIVE_ONE)
@@ -59,8 +59,8 @@ export async function openSoundInstallation() {
     SHOPWIRE_BACKUP_STATE: state,
     // A busy machine is not a misconfigured one.
     SHOPWIRE_DATABASE_CONNECT_MS: '30000',
-    SHOPWIRE_DATABASE_URL: appUrl,
-    SHOPWIRE_DASHBOARD_DATABASE_URL: dashboardUrl,
+    SHOPWIRE_DATABASE_URL: processUrls.operator,
+    SHOPWIRE_DASHBOARD_DATABASE_URL: processUrls.dashboard,
     SHOPWIRE_DASHBOARD_ORIGIN: 'https://dashboard.shop.test',
     SHOPWIRE_ADMISSION: 'redis',
     SHOPWIRE_REDIS_URLS: redis.url,
@@ -76,7 +76,9 @@ export async function openSoundInstallation() {
     SHOPWIRE_WORKER_ENDPOINTS: '50',
   }
   const config = loadConfig(env)
-  const db = openDatabaseFrom(config, 'test', createLog('silent'))
+  const log = createLog('silent')
+  const db = openDatabaseFrom(config, 'test', log)
+  const worker = openDatabaseFrom({ ...config, SHOPWIRE_DATABASE_URL: processUrls.worker }, 'test', log)
   await verifyKeysOf(db, openKeyringFrom(config))
   await recordVerifyRun(db, [{ rule: 'M01', what: '', violations: 0, ids: [], ms: 1 }], Date.now())
 
@@ -93,9 +95,9 @@ export async function openSoundInstallation() {
     address,
     asRoot,
     /** A worker has just reported. */
-    workerReports: () => recordHeartbeat(db, 'wrk_test'),
+    workerReports: () => recordHeartbeat(worker, 'wrk_test'),
     async close() {
-      await db.close()
+      await Promise.all([db.close(), worker.close()])
       mail.close(() => {})
       for (const server of [api, alertmanager]) server.close()
       await Promise.all([postgres.stop(), redis.stop(), authority.remove()])

@@ -29,7 +29,7 @@ export async function openTwoAccounts() {
   const shop = await openShop({ limits: { requestsMax: 1_000, ordersMax: 1_000 } })
   const receiver = await startWebhookReceiver()
   const workers = [startWorker(shop), startDeliveries(shop, receiver)]
-  await untilFollowed(shop.catalogue, await putItems(shop.db, [itemOf(ITEM)]))
+  await untilFollowed(shop.catalogue, await putItems(shop.database.operator, [itemOf(ITEM)]))
   await shop.operator.loadPool(ITEM, [LINK])
   const dashboard = await openWholeDashboard(shop)
   const one = await shop.operator.createAccount('One')

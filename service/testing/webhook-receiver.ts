@@ -75,13 +75,13 @@ export async function startWebhookReceiver() {
 
 /** The part of a worker that delivers events, inside this process. */
 export function startDeliveries(
-  { db, keyring, vault }: Shop,
+  { database: { worker }, keyring, vault }: Shop,
   { proxyUrl }: Pick<WebhookReceiver, 'proxyUrl'>,
   clock: Clock = systemClock,
 ) {
   const log = createLog('silent')
   const metrics = createMetrics('test')
-  const runner = createJobRunner(db, {
+  const runner = createJobRunner(worker, {
     queue: DELIVER_QUEUE,
     subjectName: 'endpoint_id',
     concurrency: 8,
@@ -89,11 +89,11 @@ export function startDeliveries(
     log,
     metrics,
     work: createDelivery({
-      db,
+      db: worker,
       keyring,
       clock,
       openClient: guardedClients(proxyUrl),
-      compose: (event) => composeEvent(db, vault, event),
+      compose: (event) => composeEvent(worker, vault, event),
       log,
       metrics,
       random: () => 0,

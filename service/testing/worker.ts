@@ -8,10 +8,19 @@ import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
 import { operatorFetch } from '../src/platform/operator-fetch.ts'
 import { createObtainer } from '../src/supply/obtain.ts'
+import type { TestDatabase } from './database.ts'
 import type { Shop } from './shop.ts'
 
+type WorkedShop = Pick<Shop, 'keyring' | 'vault' | 'journal'> & {
+  readonly database: Pick<TestDatabase, 'worker'>
+}
+
 /** Runs a worker inside this process. */
-export function startWorker({ db, keyring, vault, journal }: Shop, logTo?: { write(line: string): void }) {
+export function startWorker(
+  { database, keyring, vault, journal }: WorkedShop,
+  logTo?: { write(line: string): void },
+) {
+  const { worker: db } = database
   const log = logTo ? createLog('debug', logTo) : createLog('silent')
   const metrics = createMetrics('test')
   const clock = systemClock

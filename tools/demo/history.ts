@@ -10,6 +10,8 @@ import { answerOf, createStock, DAY, type DemoItem, isByHand, MINUTE, type World
 export interface HistoryOptions {
   /** The settings of the store, whose database is migrated and empty. SHOPWIRE_ENV has to be development. */
   readonly env: Readonly<Record<string, string | undefined>>
+  readonly apiUrl: string
+  readonly workerUrl: string
   /** The same seed makes the same history, but for ids and secrets. */
   readonly seed: number
   /** The present. */
@@ -35,13 +37,15 @@ const MAIL_KEPT_MS = 3 * DAY
 
 /** Months of a store that never were: three accounts, their people, orders, money and events. */
 export async function makeHistory(options: HistoryOptions): Promise<DemoHistory> {
-  const { env, seed, endMs, webhookUrls, pace = 1 } = options
+  const { env, apiUrl, workerUrl, seed, endMs, webhookUrls, pace = 1 } = options
   const file = new URL('./catalogue.json', import.meta.url)
   const items = JSON.parse(await readFile(file, 'utf8')) as DemoItem[]
   const random = createRandom(seed)
   const receivers: World['receivers'] = new Map()
   const store: PastStore = await openPastStore({
     env,
+    apiUrl,
+    workerUrl,
     actor: ACTOR,
     random: random.next,
     openClient: (account_id) => ({
@@ -71,7 +75,8 @@ export async function makeHistory(options: HistoryOptions): Promise<DemoHistory>
       agenda.at(endMs - 3 * DAY + n * 87 * MINUTE, () => addTotp(store, signedUp.get(who) as SignedUp))
     agenda.at(endMs - NEWCOMER_TOTP_MS, () => addTotp(store, signedUp.get('newcomer') as SignedUp))
     for (let dayMs = firstMs; dayMs < endMs; dayMs += DAY) {
-      await store.batch(() => runUntil(world, Math.min(dayMs + DAY, endMs)))
+      await runUntil(world, Math.min(dayMs + DAY, endMs))
+      await store.flush()
       options.onProgress?.((dayMs + DAY - firstMs) / (endMs - firstMs + DAY))
     }
     await store.dropMail(new Date(endMs - MAIL_KEPT_MS))

@@ -4,7 +4,7 @@ import { DEMO_PASSWORD } from './people.ts'
 
 /**
  * Fills an empty development store with the demo history, and prints who its people are and their password. It runs as a process of its own, with the
- * store's settings in its environment, so that tests and tools can use it like any other program.
+ * store's settings for operators and the URLs of the API and the worker in its environment, so that tests and tools can use it like any other program.
  */
 const { values } = parseArgs({
   options: {
@@ -17,6 +17,8 @@ const { values } = parseArgs({
 const startedMs = performance.now()
 const history = await makeHistory({
   env: process.env,
+  apiUrl: process.env.DEMO_API_DATABASE_URL ?? '',
+  workerUrl: process.env.DEMO_WORKER_DATABASE_URL ?? '',
   seed: Number(values.seed),
   pace: Number(values.pace),
   endMs: Date.now(),

@@ -4,7 +4,7 @@ import { chmod, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { endWithParent } from '@shopwire/engines'
+import { endWithParent, type ProvisionedDatabase } from '@shopwire/engines'
 import type { DemoHistory } from '../demo/history.ts'
 import { newLinks } from '../demo/world.ts'
 import type { Say } from './programs.ts'
@@ -95,6 +95,7 @@ export function runAdmin(env: Settings, args: readonly string[], input = ''): Re
 /** Runs tools/demo/make.ts on the empty store. */
 export async function makeDemo(
   env: Settings,
+  { processUrls }: ProvisionedDatabase,
   urls: { readonly lantern: string; readonly kestrel: string },
   say: Say,
 ): Promise<DemoHistory> {
@@ -102,7 +103,15 @@ export async function makeDemo(
   const child = spawn(
     process.execPath,
     [program, '--lantern-webhook', urls.lantern, '--kestrel-webhook', urls.kestrel],
-    { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
+    {
+      env: {
+        ...process.env,
+        ...env,
+        DEMO_API_DATABASE_URL: processUrls.api,
+        DEMO_WORKER_DATABASE_URL: processUrls.worker,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
   )
   // Ends also when this process is killed.
   void endWithParent(child, 'SIGTERM')

@@ -18,8 +18,16 @@ export interface DemoStore {
 }
 
 /** Before a worker runs: it would do what the history has yet to tell. */
-export async function makeDemoStore({ settings, database }: System): Promise<DemoStore> {
-  const env = { ...process.env, ...settings, SHOPWIRE_DATABASE_OWNER_URL: database.ownerUrl }
+export async function makeDemoStore(system: System): Promise<DemoStore> {
+  const { ownerUrl, processUrls } = system.database
+  const env = {
+    ...process.env,
+    ...system.settingsOf('operator'),
+    SHOPWIRE_DATABASE_OWNER_URL: ownerUrl,
+    SHOPWIRE_DASHBOARD_DATABASE_URL: processUrls.dashboard,
+    DEMO_API_DATABASE_URL: processUrls.api,
+    DEMO_WORKER_DATABASE_URL: processUrls.worker,
+  }
   const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, '--pace', PACE], { env })
   return JSON.parse(stdout) as DemoStore
 }

@@ -10,7 +10,7 @@ export interface Placing {
 }
 
 export interface PlacingOptions {
-  readonly appUrl: string
+  readonly apiUrl: string
   readonly accounts: readonly { readonly id: string; readonly access_version: number }[]
   readonly items: readonly string[]
   readonly orders: number
@@ -31,12 +31,12 @@ const PLACE = `
  * Places orders of one line by the service's own function, over a few connections, each item and each account in turn. It goes
  * as fast as the workers deliver.
  */
-export function startPlacing({ appUrl, accounts, items, orders, isTooFast }: PlacingOptions): Placing {
+export function startPlacing({ apiUrl, accounts, items, orders, isTooFast }: PlacingOptions): Placing {
   let begun = 0
   let placed = 0
 
   async function place() {
-    const client = new pg.Client({ connectionString: appUrl, application_name: 'bench' })
+    const client = new pg.Client({ connectionString: apiUrl, application_name: 'bench' })
     client.on('error', () => {})
     await client.connect()
     try {

@@ -19,7 +19,7 @@ export async function openOurs(postgres: Postgres): Promise<Contender> {
   const pool = new pg.Pool({ connectionString: superuserUrl, max: 2 })
   pool.on('error', () => {})
   await pool.query(DONE_TABLE)
-  await pool.query('grant insert on done to shopwire_app')
+  await pool.query('grant insert on done to shopwire_worker_rights')
   await pool.query(
     `insert into accounts (id, name, created_at)
      select ${accountIdSql('n')}, 'Bench', now() from generate_series(0, ${ACCOUNTS - 1}) n`,
@@ -28,7 +28,7 @@ export async function openOurs(postgres: Postgres): Promise<Contender> {
     name: 'ours',
     field: 'jobs',
     url: superuserUrl,
-    workerUrl: database.appUrl,
+    workerUrl: database.processUrls.worker,
     script: SCRIPT,
     hotTable: 'jobs',
     async insert(jobs) {

@@ -24,14 +24,14 @@ afterAll(() => shop.close())
 beforeEach(async () => {
   announced = []
   announcingFails = false
-  keys = createKnownKeys(shop.db, shop.keyring)
+  keys = createKnownKeys(shop.database.api, shop.keyring)
   const admission = {
     async announce(account_id: string, access_version: number) {
       if (announcingFails) throw new Error('Redis is away')
       announced.push([account_id, access_version])
     },
   } as Admission
-  changes = followAccessChanges(shop.db, { keys, admission }, () => {})
+  changes = followAccessChanges(shop.database.api, { keys, admission }, () => {})
   await changes.open()
 })
 afterEach(() => changes.close())
@@ -53,8 +53,8 @@ test('a revocation and a suspension that were not announced invalidate cached ke
   const [one, other] = [await newAccountWithKey(), await newAccountWithKey()]
   await cacheKey(one.key.id)
   await cacheKey(other.key.id)
-  await shop.db.transaction((tx) => revokeKey(tx, one.key.id, Date.now()))
-  await shop.db.transaction((tx) => setAccountStatus(tx, other.account_id, 'suspended'))
+  await shop.database.operator.transaction((tx) => revokeKey(tx, one.key.id, Date.now()))
+  await shop.database.operator.transaction((tx) => setAccountStatus(tx, other.account_id, 'suspended'))
   await expect
     .poll(() => announced)
     .toEqual([
@@ -68,7 +68,7 @@ test('a revocation and a suspension that were not announced invalidate cached ke
 test('a key that is read after the change is cached again', async () => {
   const { account_id, key } = await newAccountWithKey()
   await cacheKey(key.id)
-  await shop.db.transaction((tx) => setAccountStatus(tx, account_id, 'suspended'))
+  await shop.database.operator.transaction((tx) => setAccountStatus(tx, account_id, 'suspended'))
   await expect.poll(() => keys.cached(key.id)).toBeUndefined()
   await cacheKey(key.id)
 })
@@ -81,7 +81,7 @@ test('a change that was made early and committed late is not missed', async () =
     await client.query('update accounts set access_version = access_version + 1 where id = $1', [
       late.account_id,
     ])
-    await shop.db.transaction((tx) => setAccountStatus(tx, early.account_id, 'suspended'))
+    await shop.database.operator.transaction((tx) => setAccountStatus(tx, early.account_id, 'suspended'))
     await expect.poll(() => announced).toEqual([[early.account_id, 2]])
     expect(keys.cached(late.key.id)).toBeDefined()
     await client.query('commit')
@@ -99,7 +99,7 @@ test('a failed announcement is repeated, and cached keys are invalidated meanwhi
   announcingFails = true
   const { account_id, key } = await newAccountWithKey()
   await cacheKey(key.id)
-  await shop.db.transaction((tx) => revokeKey(tx, key.id, Date.now()))
+  await shop.database.operator.transaction((tx) => revokeKey(tx, key.id, Date.now()))
   await expect.poll(() => keys.cached(key.id)).toBeUndefined()
   expect(announced).toEqual([])
   announcingFails = false
@@ -109,20 +109,20 @@ test('a failed announcement is repeated, and cached keys are invalidated meanwhi
 test('a change that is rolled back leaves nothing, and old changes are deleted', async () => {
   const { account_id } = await newAccountWithKey()
   const rows = () =>
-    shop.db.many(sql`select access_version from access_changes where account_id = ${account_id}`)
-  const rolledBack = shop.db.transaction(async (tx) => {
+    shop.database.owner.many(sql`select access_version from access_changes where account_id = ${account_id}`)
+  const rolledBack = shop.database.operator.transaction(async (tx) => {
     await setAccountStatus(tx, account_id, 'suspended')
     throw new Error('no')
   })
   await expect(rolledBack).rejects.toThrow('no')
   expect(await rows()).toEqual([])
   for (const status of ['suspended', 'active'] as const) {
-    await shop.db.transaction((tx) => setAccountStatus(tx, account_id, status))
+    await shop.database.operator.transaction((tx) => setAccountStatus(tx, account_id, status))
   }
   expect(await rows()).toEqual([{ access_version: 3 }])
-  await purgeAccessChanges(shop.db)
+  await purgeAccessChanges(shop.database.api)
   expect(await rows()).toHaveLength(1)
   await shop.database.asOwner(`update access_changes set changed_at = now() - interval '2 hours'`)
-  await purgeAccessChanges(shop.db)
+  await purgeAccessChanges(shop.database.api)
   expect(await rows()).toEqual([])
 })

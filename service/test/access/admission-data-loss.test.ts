@@ -29,9 +29,11 @@ describe.each(['postgres', 'redis'] as const)('the admission store in %s', (kind
   let close: () => Promise<void>
   beforeAll(async () => {
     const database = await openTestDatabase()
-    const admission = createAdmission(kind, database.db)
+    const admission = createAdmission(kind, database.api)
     await admission.open()
-    const { id: account_id } = await database.db.transaction((tx) => createAccount(tx, 'Caller', Date.now()))
+    const { id: account_id } = await database.operator.transaction((tx) =>
+      createAccount(tx, 'Caller', Date.now()),
+    )
     const redis = new Redis(inject('redisUrl'))
     const slotStateKey = `shopwire:memory:{${tagsBySlot()[slotOf(account_id)]}}`
     const setMark = (field: 'lost_at' | 'purged_to', second: number) =>

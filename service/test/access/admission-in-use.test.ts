@@ -18,17 +18,20 @@ afterAll(() => shop.close())
 const announcing = (kind: 'postgres' | 'redis') => {
   announced = []
   const admission = { announce: async (account_id: string) => void announced.push(account_id) }
-  return withMismatchCheck(admission as unknown as Admission, shop.db, kind).announce('acct_x', 2)
+  return withMismatchCheck(admission as unknown as Admission, shop.database.operator, kind).announce(
+    'acct_x',
+    2,
+  )
 }
 
 test('announce succeeds when the command uses the same store as the API processes', async () => {
-  await noteAdmissionInUse(shop.db, 'redis')
+  await noteAdmissionInUse(shop.database.api, 'redis')
   await announcing('redis')
   expect(announced).toEqual(['acct_x'])
 })
 
 test('announce with another store throws AdmissionMismatchError, which names the settings to change', async () => {
-  await noteAdmissionInUse(shop.db, 'redis')
+  await noteAdmissionInUse(shop.database.api, 'redis')
   await expect(announcing('postgres')).rejects.toThrow(AdmissionMismatchError)
   await expect(announcing('postgres')).rejects.toThrow(
     /SHOPWIRE_ADMISSION=postgres, but API processes use redis\./,
@@ -36,8 +39,8 @@ test('announce with another store throws AdmissionMismatchError, which names the
 })
 
 test('API processes that have not been seen for a while are ignored', async () => {
-  await noteAdmissionInUse(shop.db, 'postgres')
-  await shop.db.run(
+  await noteAdmissionInUse(shop.database.api, 'postgres')
+  await shop.database.owner.run(
     sql`update admission_in_use set seen_at = now() - interval '6 minutes' where kind = 'redis'`,
   )
   await announcing('postgres')

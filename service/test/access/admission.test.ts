@@ -28,9 +28,9 @@ describe.each(settings)('admission in %s, batches %s', (kind, batching) => {
   beforeAll(async () => {
     database = await openTestDatabase()
     state = admissionState(kind, database)
-    admission = createAdmission(kind, database.db, {}, batching)
+    admission = createAdmission(kind, database.api, {}, batching)
     // A second client acts as a second process: no decision may depend on state of one process.
-    other = createAdmission(kind, database.db, {}, batching)
+    other = createAdmission(kind, database.api, {}, batching)
     await admission.open()
     await other.open()
   })
@@ -41,7 +41,7 @@ describe.each(settings)('admission in %s, batches %s', (kind, batching) => {
     await database.close()
   })
 
-  const newAccount = () => database.db.transaction((tx) => createAccount(tx, 'Caller', Date.now()))
+  const newAccount = () => database.operator.transaction((tx) => createAccount(tx, 'Caller', Date.now()))
   const nowS = () => Math.floor(Date.now() / 1000)
   async function newAttempt(wanted: Partial<Attempt> = {}): Promise<Attempt> {
     return {
@@ -163,10 +163,10 @@ describe.each(settings)('admission in %s, batches %s', (kind, batching) => {
 
   test('refused requests that were signed ahead add no more durable rows than the limit', async () => {
     const { account_id } = await refusedAttempts(400, { signed_at: nowS() + 40 })
-    const rows = await database.db.many(sql`
+    const rows = await database.owner.many(sql`
       select nonce from witnessed_nonces where account_id = ${account_id}`)
     expect(rows.length).toBeLessThanOrEqual(120 + 120 + IN_FLIGHT_MAX)
-    const refusals = await database.db.many(sql`
+    const refusals = await database.owner.many(sql`
       select refused_to from witnessed_refusals where account_id = ${account_id}`)
     expect(refusals).toHaveLength(1)
   })
@@ -197,7 +197,7 @@ describe.each(settings)('admission in %s, batches %s', (kind, batching) => {
     const first = await admission.admit(attempt)
     expect(first.kind).toBe('admitted')
     const epoch = first.kind === 'admitted' ? first.epoch : undefined
-    await database.db.run(sql`update accounts set access_version = 2 where id = ${attempt.account_id}`)
+    await database.owner.run(sql`update accounts set access_version = 2 where id = ${attempt.account_id}`)
     await other.announce(attempt.account_id, 2)
     const again = { account_id: attempt.account_id, epoch }
     expect((await admission.admit(await newAttempt(again))).kind).toBe('changed')
@@ -207,7 +207,7 @@ describe.each(settings)('admission in %s, batches %s', (kind, batching) => {
 
   test('a request with an outdated access version spends no nonce and is not counted', async () => {
     const attempt = await newAttempt()
-    await database.db.run(sql`update accounts set access_version = 2 where id = ${attempt.account_id}`)
+    await database.owner.run(sql`update accounts set access_version = 2 where id = ${attempt.account_id}`)
     await admission.announce(attempt.account_id, 2)
     expect((await admission.admit(attempt)).kind).toBe('changed')
     expect(await admission.admit({ ...attempt, access_version: 2 })).toMatchObject({
@@ -219,7 +219,7 @@ describe.each(settings)('admission in %s, batches %s', (kind, batching) => {
   test('a nonce signed ahead of the clock is recorded durably', async () => {
     const ahead = await newAttempt({ signed_at: nowS() + 30 })
     expect((await admission.admit(ahead)).kind).toBe('admitted')
-    const rows = await database.db.many(sql`select 1 from witnessed_nonces where nonce = ${ahead.nonce}`)
+    const rows = await database.owner.many(sql`select 1 from witnessed_nonces where nonce = ${ahead.nonce}`)
     expect(rows).toHaveLength(1)
     expect((await other.admit(ahead)).kind).toBe('replayed')
   })

@@ -22,7 +22,7 @@ afterAll(() => shop.close())
 function countingAccess() {
   const reads = { statements: 0, ids: 0, idsMost: 0, underWay: 0, underWayMost: 0 }
   const db = {
-    ...shop.db,
+    ...shop.database.api,
     async many(statement: Statement) {
       const ids = (statement.values[0] as string[]).length
       reads.statements += 1
@@ -31,7 +31,7 @@ function countingAccess() {
       reads.underWay += 1
       reads.underWayMost = Math.max(reads.underWayMost, reads.underWay)
       try {
-        return await shop.db.many(statement)
+        return await shop.database.api.many(statement)
       } finally {
         reads.underWay -= 1
       }

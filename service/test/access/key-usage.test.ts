@@ -23,14 +23,14 @@ beforeEach(() => database.asOwner('truncate key_usage, key_last_uses'))
 const usageOn = (db: Queryable, keysMax?: number) =>
   createKeyUsage(db, { addressOf, log: createLog('silent'), ...(keysMax && { keysMax }) })
 const hours = () =>
-  database.db.many<object>(sql`
+  database.owner.many<object>(sql`
     select key_id, hour, requests, orders, last_address
       from key_usage
      order by key_id, hour`)
 
 describe('the usage of keys', () => {
   test('two processes that count the same key at once add up, and the last address is the latest', async () => {
-    const processes = [usageOn(database.db), usageOn(database.db)] as const
+    const processes = [usageOn(database.api), usageOn(database.api)] as const
     for (let round = 0; round < 5; round += 1) {
       for (const [n, usage] of processes.entries()) {
         for (let times = 0; times < 10; times += 1)
@@ -51,20 +51,20 @@ describe('the usage of keys', () => {
   })
 
   test('requests before and after the full hour are counted in their own hours', async () => {
-    const usage = usageOn(database.db)
+    const usage = usageOn(database.api)
     usage.request(who, from('192.0.2.1'), NOW)
     usage.request(who, from('192.0.2.1'), NOW + HOUR_MS)
     usage.request(who, from('192.0.2.2'), NOW)
     await usage.flush()
     expect(await hours()).toMatchObject([{ requests: 2 }, { requests: 1 }])
-    const [last] = await database.db.many(sql`select last_used_at, last_address from key_last_uses`)
+    const [last] = await database.owner.many(sql`select last_used_at, last_address from key_last_uses`)
     expect(last).toEqual({ last_used_at: new Date(NOW + HOUR_MS), last_address: '192.0.2.1' })
   })
 
   test('the first quote of a key is written down, and later ones change nothing', async () => {
     const firstQuote = async () =>
-      (await database.db.one<{ at: Date | null }>(sql`select first_quote_at as at from key_last_uses`)).at
-    const [one, other] = [usageOn(database.db), usageOn(database.db)]
+      (await database.owner.one<{ at: Date | null }>(sql`select first_quote_at as at from key_last_uses`)).at
+    const [one, other] = [usageOn(database.api), usageOn(database.api)]
     one.request(who, from('192.0.2.1'), NOW + 5)
     await one.flush()
     expect(await firstQuote()).toBeNull()
@@ -76,7 +76,7 @@ describe('the usage of keys', () => {
     one.quote(who, from('192.0.2.1'), NOW + HOUR_MS)
     await one.flush()
     expect(await firstQuote()).toEqual(new Date(NOW))
-    const [last] = await database.db.many(sql`select last_used_at, last_address from key_last_uses`)
+    const [last] = await database.owner.many(sql`select last_used_at, last_address from key_last_uses`)
     expect(last).toEqual({ last_used_at: new Date(NOW + HOUR_MS), last_address: '192.0.2.1' })
   })
 
@@ -85,8 +85,8 @@ describe('the usage of keys', () => {
     const run = ((statement) =>
       isAway
         ? Promise.reject(new Unavailable('database', new Error('away')))
-        : database.db.run(statement)) as Queryable['run']
-    const usage = usageOn({ ...database.db, run })
+        : database.api.run(statement)) as Queryable['run']
+    const usage = usageOn({ ...database.api, run })
     usage.request(who, from('192.0.2.1'), NOW)
     await usage.flush()
     usage.request(who, from('192.0.2.1'), NOW)
@@ -99,28 +99,28 @@ describe('the usage of keys', () => {
   })
 
   test('keys beyond the limit are not counted, and memory stays bounded', async () => {
-    const usage = usageOn(database.db, 10)
+    const usage = usageOn(database.api, 10)
     for (let n = 0; n < 100; n += 1) usage.request({ ...who, key_id: `key_${n}` }, from('192.0.2.1'), NOW)
     await usage.flush()
     expect(await hours()).toHaveLength(10)
   })
 
   test('old hours are deleted; the last use of the key stays', async () => {
-    const usage = usageOn(database.db)
+    const usage = usageOn(database.api)
     usage.request(who, from('192.0.2.1'), NOW)
     usage.request(who, from('192.0.2.1'), NOW + 2 * HOUR_MS)
     await usage.flush()
-    expect(await deleteOldUsage(database.db, new Date(NOW + HOUR_MS))).toBe(1)
-    expect(await deleteOldUsage(database.db, new Date(NOW + 10 * HOUR_MS))).toBe(1)
+    expect(await deleteOldUsage(database.worker, new Date(NOW + HOUR_MS))).toBe(1)
+    expect(await deleteOldUsage(database.worker, new Date(NOW + 10 * HOUR_MS))).toBe(1)
     expect(await hours()).toEqual([])
-    expect(await database.db.many(sql`select key_id from key_last_uses`)).toEqual([{ key_id: 'key_1' }])
+    expect(await database.owner.many(sql`select key_id from key_last_uses`)).toEqual([{ key_id: 'key_1' }])
   })
 
   test("the dashboard's role reads its own account's usage and changes none", async () => {
-    const usage = usageOn(database.db)
+    const usage = usageOn(database.api)
     usage.request(who, from('192.0.2.1'), NOW)
     await usage.flush()
-    const dashboard = database.dashboardDb()
+    const dashboard = database.dashboard
     const seenBy = (account_id: string) =>
       dashboard.transaction(async (tx) => {
         await tx.run(sql`select set_config('shopwire.account_id', ${account_id}, true)`)

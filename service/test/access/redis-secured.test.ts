@@ -131,7 +131,7 @@ function settingsOf(kind: Kind, wanted: Wanted = {}): RedisSettings {
 const sentinelUrl = (password = SENTINEL_PASSWORD) => `rediss://:${password}@127.0.0.1:${sentinel.port}`
 
 const admissionAt = (settings: RedisSettings) =>
-  redisAdmission(database.db, {
+  redisAdmission(database.api, {
     ...settings,
     timeoutMs: 2_000,
     limits: { requestsMax: 120, ordersMax: 20 },
@@ -159,7 +159,7 @@ async function expectRefused(settings: RedisSettings, reason: RegExp): Promise<v
 }
 
 async function attempt() {
-  const { id } = await database.db.transaction((tx) => createAccount(tx, 'Caller', Date.now()))
+  const { id } = await database.operator.transaction((tx) => createAccount(tx, 'Caller', Date.now()))
   return {
     account_id: id,
     key_id: 'key_c1_0000000000000000000000000a',

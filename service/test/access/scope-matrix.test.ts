@@ -36,7 +36,7 @@ describe('64 sets of scopes against every mounted route', () => {
   let keys: TestKey[]
   beforeAll(async () => {
     shop = await openShop({ limits: { requestsMax: 1_000_000, ordersMax: 1_000_000 } })
-    await putItems(shop.db, [itemOf('12345678901234567')])
+    await putItems(shop.database.operator, [itemOf('12345678901234567')])
     keys = await Promise.all(
       subsets.map((subset) => (subset.length === 0 ? keyWithoutScopes() : shop.makeKey(subset))),
     )

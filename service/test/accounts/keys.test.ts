@@ -43,7 +43,10 @@ test('a revoked key, an unknown key and a wrong signature get the same answer', 
 
 test('a secret is stored sealed, and opens only for its own row', async () => {
   const key = await shop.makeKey()
-  const [row, other] = [await findLiveKey(shop.db, key.id), await findLiveKey(shop.db, shop.key.id)]
+  const [row, other] = [
+    await findLiveKey(shop.database.api, key.id),
+    await findLiveKey(shop.database.api, shop.key.id),
+  ]
   expect(row?.secret_sealed.includes(key.secret)).toBe(false)
   expect(row && (await openSecret(shop.keyring, row))).toBe(key.secret)
   // Threat 64: a ciphertext moved to another row does not open.
@@ -52,7 +55,7 @@ test('a secret is stored sealed, and opens only for its own row', async () => {
 })
 
 test('lists never show a secret', async () => {
-  const keys = await listKeys(shop.db, shop.account.id)
+  const keys = await listKeys(shop.database.operator, shop.account.id)
   expect(JSON.stringify(keys)).not.toMatch(/secret|sk_/)
 })
 
@@ -91,11 +94,11 @@ test('a key reads only its own account', async () => {
 })
 
 test('every action writes one audit row, and none contains a secret', async () => {
-  const before = await shop.db.one<{ n: number }>(sql`select count(*) as n from audit_log`)
+  const before = await shop.database.owner.one<{ n: number }>(sql`select count(*) as n from audit_log`)
   const account = await shop.operator.createAccount('Audited')
   const { key, secret } = await shop.operator.createKey(account.id, 'k', ['account:read'])
   await shop.operator.revokeKey(key.id)
-  const rows = await shop.db.many<{ action: string; details: object }>(sql`
+  const rows = await shop.database.owner.many<{ action: string; details: object }>(sql`
     select action, details from audit_log order by id offset ${before.n}`)
   expect(rows.map(({ action }) => action)).toEqual(['account.create', 'key.create', 'key.revoke'])
   expect(JSON.stringify(rows)).not.toContain(secret)

@@ -12,14 +12,14 @@ let endpoint: string
 const ITEM = '50000000000000008'
 beforeAll(async () => {
   shop = await openShop()
-  await untilFollowed(shop.catalogue, await putItems(shop.db, [itemOf(ITEM, {})]))
+  await untilFollowed(shop.catalogue, await putItems(shop.database.operator, [itemOf(ITEM, {})]))
   const body = JSON.stringify({ url: 'https://93.184.216.34/hook' })
   expect((await shop.call('POST', '/v1/webhook', { body })).status).toBe(200)
   const bought = await shop.call('POST', '/v1/orders', {
     body: JSON.stringify({ items: [{ id: ITEM }], idempotency_key: 'dead-letters' }),
   })
   order = bought.body.id
-  endpoint = (await shop.db.one<{ id: string }>(sql`select id from webhook_endpoints`)).id
+  endpoint = (await shop.database.owner.one<{ id: string }>(sql`select id from webhook_endpoints`)).id
 })
 afterAll(() => shop.close())
 
@@ -41,7 +41,7 @@ test('lists dead letters with the reason, and makes one or all of them due again
   expect(await dead()).toContain(endpoint)
   expect((await jobs('retry', '--all')).out).toContain('0 orders, 1 endpoints')
   expect(await dead()).toContain('There are no dead letters.')
-  const { due } = await shop.db.one<{ due: number }>(
+  const { due } = await shop.database.owner.one<{ due: number }>(
     sql`select count(*) as due from jobs where run_at <= clock_timestamp() and failures = 0`,
   )
   expect(due).toBe(2)
@@ -68,10 +68,10 @@ test('dropping an endpoint gives up what it had to send; it can be recovered', a
   await kill(DELIVER_QUEUE)
   const dropped = await jobs('drop', endpoint, '--reason', 'test')
   expect(dropped.out).toMatch(/1 events were given up.*webhooks recover/s)
-  const left = await shop.db.many(sql`select state from deliveries`)
+  const left = await shop.database.owner.many(sql`select state from deliveries`)
   expect(left).toEqual([{ state: 'failed' }])
-  expect(await shop.db.many(sql`select queue from jobs`)).toEqual([{ queue: FULFIL_QUEUE }])
-  const [audited] = await shop.db.many<{ action: string; target: string }>(
+  expect(await shop.database.owner.many(sql`select queue from jobs`)).toEqual([{ queue: FULFIL_QUEUE }])
+  const [audited] = await shop.database.owner.many<{ action: string; target: string }>(
     sql`select action, target from audit_log order by id desc limit 1`,
   )
   expect(audited).toEqual({ action: 'jobs.drop', target: endpoint })

@@ -17,13 +17,13 @@ function run(...args: string[]) {
   return runWith(ORIGIN, ...args)
 }
 function runWith(dashboardOrigin: string | undefined, ...args: string[]) {
-  const { db } = identity.database
-  const deps = { db, keyring: identity.keyring, clock: systemClock, cell: 'c1', dashboardOrigin }
+  const { database, keyring } = identity
+  const deps = { db: database.operator, keyring, clock: systemClock, cell: 'c1', dashboardOrigin }
   const operator = createOperator(
     { ...deps, admission: () => Promise.reject(new Error('not used')) },
     'cli:test',
   )
-  return runAdminOn({ db, operator } as never, ...args)
+  return runAdminOn({ database, operator, journal: undefined }, ...args)
 }
 
 test('an operator invites an owner, lists, resets factors and removes, each with a row in the audit log', async () => {
@@ -52,7 +52,7 @@ test('an operator invites an owner, lists, resets factors and removes, each with
   expect((await run('people', 'remove', account_id, 'ada@example.com', '--reason', 'left')).code).toBe(0)
   expect((await again.call('getSession')).account).toBeNull()
 
-  const rows = await identity.database.db.many<{ action: string; details: object }>(
+  const rows = await identity.database.owner.many<{ action: string; details: object }>(
     statement(`select action, details from audit_log where actor = 'cli:test' order by id`, []),
   )
   expect(rows.map(({ action }) => action)).toEqual(['people.invite', 'people.reset_factors', 'people.remove'])

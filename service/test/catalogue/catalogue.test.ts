@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => shop.close())
 
 async function put(...items: Parameters<typeof putItems>[1]) {
-  await untilFollowed(shop.catalogue, await putItems(shop.db, items))
+  await untilFollowed(shop.catalogue, await putItems(shop.database.operator, items))
 }
 const list = async (query = '') => {
   const { status, body, headers } = await shop.call('GET', `/v1/catalogue${query}`)
@@ -148,7 +148,9 @@ describe('a change', () => {
     const second = await shop.secondApi()
     const waitsMs: number[] = []
     for (let n = 0; n < 5; n += 1) {
-      const revision = await putItems(shop.db, [itemOf('77777777777777777', { price_cents: 777 + n })])
+      const revision = await putItems(shop.database.operator, [
+        itemOf('77777777777777777', { price_cents: 777 + n }),
+      ])
       const changedMs = performance.now()
       await untilFollowed(second.catalogue, revision)
       waitsMs.push(performance.now() - changedMs)

@@ -253,8 +253,8 @@ describe('an import', () => {
   const [one, two, three] = ['11111111111111111', '22222222222222222', '33333333333333333'] as const
 
   test('adds, changes, takes from sale and puts back on sale, in one revision', async () => {
-    await putItems(database.db, [itemOf(one), itemOf(two), itemOf(three, { is_for_sale: false })])
-    const { revision: before } = await selectRevision(database.db)
+    await putItems(database.operator, [itemOf(one), itemOf(two), itemOf(three, { is_for_sale: false })])
+    const { revision: before } = await selectRevision(database.owner)
     const fresh = '44444444444444444'
     const file = await fileOf([itemOf(one, { price_cents: 250, name: 'One' }), itemOf(three), itemOf(fresh)])
 
@@ -303,12 +303,12 @@ describe('an import', () => {
     const { stdout } = await admin('catalogue', 'import', file)
     expect(stdout).toMatch(/Unchanged: 2\nNothing to change; the catalogue stays at revision 2\.\n$/)
     expect(await everything()).toEqual(before)
-    expect(await selectRevision(database.db)).toMatchObject({ revision: 2 })
+    expect(await selectRevision(database.owner)).toMatchObject({ revision: 2 })
   })
 
   test('as a dry run prints the same and changes nothing, not even the revision or the audit log', async () => {
-    await putItems(database.db, [itemOf(one), itemOf(two)])
-    const [before, state] = [await everything(), await selectRevision(database.db)]
+    await putItems(database.operator, [itemOf(one), itemOf(two)])
+    const [before, state] = [await everything(), await selectRevision(database.owner)]
     const file = await fileOf([itemOf(one, { price_cents: 1 }), itemOf(three)])
     const { code, stdout } = await admin('catalogue', 'import', file, '--dry-run')
     expect(code).toBe(0)
@@ -324,12 +324,12 @@ describe('an import', () => {
       taken_from_sale: [{ id: two, is_in_file: false }],
     })
     expect(await everything()).toEqual(before)
-    expect((await selectRevision(database.db)).revision).toBe(state.revision)
+    expect((await selectRevision(database.owner)).revision).toBe(state.revision)
     expect(await lastAction()).toBe(undefined)
   })
 
   test('with --partial leaves items it does not name, and takes from sale those it says', async () => {
-    await putItems(database.db, [itemOf(one), itemOf(two)])
+    await putItems(database.operator, [itemOf(one), itemOf(two)])
     const file = await fileOf([itemOf(two, { is_for_sale: false }), itemOf(three)])
     const { json } = await admin('catalogue', 'import', file, '--partial', '--json')
     expect(json).toMatchObject({
@@ -341,15 +341,15 @@ describe('an import', () => {
   })
 
   test('does not change has_supply', async () => {
-    await putItems(database.db, [itemOf(one)])
+    await putItems(database.operator, [itemOf(one)])
     await database.asOwner(`update items set has_supply = false where id = '${one}'`)
     await admin('catalogue', 'import', await fileOf([itemOf(one, { price_cents: 5 })]))
-    expect(await selectItem(database.db, one)).toMatchObject({ price_cents: 5, has_supply: false })
+    expect(await selectItem(database.owner, one)).toMatchObject({ price_cents: 5, has_supply: false })
   })
 
   test('that would take most items from sale is refused until the operator confirms it', async () => {
     const many = Array.from({ length: 20 }, (_, n) => itemOf(`1000000000000000${n + 10}1`))
-    await putItems(database.db, many)
+    await putItems(database.operator, many)
     const before = await everything()
     const half = await fileOf(many.slice(0, 10))
     const less = await fileOf(many.slice(0, 9), 'csv')
@@ -378,7 +378,7 @@ describe('an import', () => {
 
   test('that removes a few items needs no confirmation, however small the shop', async () => {
     await putItems(
-      database.db,
+      database.operator,
       Array.from({ length: 9 }, (_, n) => itemOf(`1000000000000000${n}1`)),
     )
     expect(await admin('catalogue', 'import', await fileOf([]))).toMatchObject({ code: 0 })
@@ -386,7 +386,7 @@ describe('an import', () => {
   })
 
   test('of a file with problems changes nothing, prints all of them and exits 2', async () => {
-    await putItems(database.db, [itemOf(one)])
+    await putItems(database.operator, [itemOf(one)])
     const before = await everything()
     const file = join(folder, 'wrong.csv')
     await writeFile(
@@ -482,11 +482,11 @@ describe('export', () => {
       fc.asyncProperty(items, fc.constantFrom(...fileFormats), async (generated, format) => {
         const known = new Map(generated.map((each) => [each.id, each]))
         const options = { isPartial: false, allowRemovals: true }
-        await database.db.transaction((tx) => importCatalogue(tx, known, options, Date.now()))
+        await database.operator.transaction((tx) => importCatalogue(tx, known, options, Date.now()))
         const { stdout } = await admin('catalogue', 'export', '--format', format)
         const { items: read, format: found } = readCatalogueFile(Buffer.from(stdout))
         expect(found).toBe(format)
-        const difference = await compareCatalogue(database.db, read, options)
+        const difference = await compareCatalogue(database.operator, read, options)
         expect(difference).toMatchObject({ added: [], changed: [], taken_from_sale: [], back_on_sale: [] })
         expect(difference.unchanged).toBe((await everything()).length)
       }),
@@ -506,7 +506,7 @@ describe('export', () => {
         available_until: new Date('2026-12-31T23:59:59.123Z'),
       }),
     ]
-    await putItems(database.db, items)
+    await putItems(database.operator, items)
     const file = join(folder, `there.${format}`)
     await writeFile(file, (await admin('catalogue', 'export', '--format', format)).stdout)
     const other = await openTestDatabase()
@@ -535,7 +535,7 @@ describe('one item', () => {
   const [one, two, three] = ['11111111111111111', '22222222222222222', '33333333333333333'] as const
   const NOTHING = '99999999999999999'
   beforeEach(() =>
-    putItems(database.db, [
+    putItems(database.operator, [
       itemOf(one, { name: 'Étoile 100%', image: 'https://img.example/1.png' }),
       itemOf(two, { type: 'frame', is_for_sale: false, available_until: new Date('2020-01-01T00:00:00Z') }),
       itemOf(three),
@@ -592,7 +592,7 @@ describe('one item', () => {
     expect(stdout).toBe(
       `${one} Star: name "Étoile 100%" → "Star", price $1.00 → $1.99, available_until never → 2029-12-31T22:00:00.000Z, for_sale yes → no\nThe catalogue is at revision 3.\n`,
     )
-    expect(await selectItem(database.db, one)).toMatchObject({
+    expect(await selectItem(database.owner, one)).toMatchObject({
       ...{ name: 'Star', price_cents: 199, is_for_sale: false, image: 'https://img.example/1.png' },
       available_until: new Date('2029-12-31T22:00:00Z'),
     })
@@ -685,7 +685,7 @@ async function fileOf(items: readonly ItemFacts[], format: FileFormat = 'json'):
   return file
 }
 
-function operator(db = database.db) {
+function operator(db = database.operator) {
   return createOperator(
     {
       ...{ db, keyring: testKeyring(), clock: systemClock, cell: 'c1' },
@@ -699,7 +699,7 @@ function admin(...args: string[]) {
   return adminOn(database, ...args)
 }
 
-async function adminOn({ db }: TestDatabase, ...args: string[]) {
+async function adminOn({ operator: db }: TestDatabase, ...args: string[]) {
   let [stdout, stderr] = ['', '']
   // Only what the catalogue commands use: they must not need the rest of the context.
   const context = {
@@ -722,14 +722,14 @@ async function adminOn({ db }: TestDatabase, ...args: string[]) {
 }
 
 function everything() {
-  return database.db.many<ItemFacts & { revision: number }>(sql`
+  return database.owner.many<ItemFacts & { revision: number }>(sql`
     select id, name, type, collection, price_cents, image, is_for_sale, available_until, revision
       from items
      order by id`)
 }
 
 async function lastAction() {
-  const [row] = await database.db.many<{ action: string; target: string; details: unknown }>(sql`
+  const [row] = await database.owner.many<{ action: string; target: string; details: unknown }>(sql`
     select action, target, details
       from audit_log
      order by id desc

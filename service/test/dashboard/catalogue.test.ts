@@ -15,7 +15,7 @@ const [CHEAP, DEAR, ENDED, FRAME] = [1, 2, 3, 4].map((n) => `1000000000000000${n
 let shop: Shop
 beforeAll(async () => {
   shop = await openShop()
-  const revision = await putItems(shop.db, [
+  const revision = await putItems(shop.database.operator, [
     itemOf(CHEAP, { name: 'Spring lantern', collection: 'Spring', price_cents: 199 }),
     itemOf(DEAR, { name: 'Winter lantern', collection: 'Winter', price_cents: 4_999 }),
     itemOf(ENDED, {
@@ -37,7 +37,7 @@ beforeAll(async () => {
 afterAll(() => shop.close())
 
 function openArea() {
-  const area = catalogueArea({ db: shop.database.dashboardDb(), catalogue: shop.catalogue })
+  const area = catalogueArea({ db: shop.database.dashboard, catalogue: shop.catalogue })
   const member = memberOf(shop.account.id, { role: 'viewer' })
   return {
     list: async (query: object) => {

@@ -24,7 +24,7 @@ let receiver: WebhookReceiver
 let worker: ReturnType<typeof startDeliveries>
 beforeAll(async () => {
   shop = await openShop({ limits: { requestsMax: 1_000_000, ordersMax: 1_000_000 } })
-  await putItems(shop.db, [itemOf(ITEM)])
+  await putItems(shop.database.operator, [itemOf(ITEM)])
   receiver = await startWebhookReceiver()
   worker = startDeliveries(shop, receiver)
 })
@@ -40,7 +40,7 @@ beforeEach(() => {
 
 let count = 0
 async function openAccount({ withEndpoint = true } = {}) {
-  const db = shop.database.dashboardDb()
+  const db = shop.database.dashboard
   const account_id = (await shop.operator.createAccount('Deliveries')).id
   await shop.operator.fundAccount(account_id, { amount_cents: 100_000, reference: account_id })
   const key = await shop.makeKey(undefined, account_id)
@@ -84,7 +84,7 @@ async function openAccount({ withEndpoint = true } = {}) {
 const configure = (key: TestKey, url: string | null) =>
   shop.call('POST', '/v1/webhook', { key, body: JSON.stringify({ url }) })
 const states = async (account_id: string) => {
-  const rows = await shop.db.many<{ state: string; n: number }>(
+  const rows = await shop.database.owner.many<{ state: string; n: number }>(
     sql`select state, count(*) as n from deliveries where account_id = ${account_id} group by state`,
   )
   return Object.fromEntries(rows.map(({ state, n }) => [state, n])) as Record<string, number>
@@ -232,7 +232,7 @@ describe('one delivery', () => {
       expect(text).not.toContain(part)
     expect(text).not.toContain('remote_address')
     expect(text).not.toContain('127.0.0.1')
-    const { answer_sealed } = await shop.db.one<{ answer_sealed: Buffer }>(
+    const { answer_sealed } = await shop.database.owner.one<{ answer_sealed: Buffer }>(
       sql`select answer_sealed from delivery_attempts where account_id = ${account_id} and answer_sealed is not null`,
     )
     expect(answer_sealed.includes('cannot store')).toBe(false)
@@ -290,7 +290,7 @@ describe('one delivery', () => {
       [2, 1],
       [1, 1],
     ])
-    const audit = await shop.db.many(
+    const audit = await shop.database.owner.many(
       sql`select action, target from audit_log where account_id = ${account_id}`,
     )
     expect(audit).toEqual([{ action: 'webhook.resend', target: id }])
@@ -354,7 +354,7 @@ describe('recovering a period', () => {
     const key = await shop.makeKey(undefined, account_id)
     await configure(key, `${receiver.url}/many`)
     await recover()
-    const [spread] = await shop.db.many<{ seconds: number }>(sql`
+    const [spread] = await shop.database.owner.many<{ seconds: number }>(sql`
       select extract(epoch from max(next_at) - min(created_at))::float8 as seconds
         from deliveries
        where account_id = ${account_id}

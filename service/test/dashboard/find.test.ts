@@ -12,7 +12,7 @@ let worker: ReturnType<typeof startWorker>
 beforeAll(async () => {
   shop = await openShop({ limits: { requestsMax: 100_000, ordersMax: 100_000 } })
   worker = startWorker(shop)
-  await putItems(shop.db, [itemOf(item)])
+  await putItems(shop.database.operator, [itemOf(item)])
   await shop.operator.loadPool(
     item,
     Array.from({ length: 40 }, (_, n) => `https://gift.example/find-${n}`),
@@ -37,13 +37,13 @@ test('finds every kind of id, names it and says where it is shown; nothing of an
   const refused = await buy(shop, key, [{ id: item, qty: 10 }, { id: '99999999999999999' }], 'cart:4712')
   expect(refused.status).toBe(409)
   await shop.evidence.flush()
-  const { event_id } = await shop.db.one<{ event_id: string }>(sql`
+  const { event_id } = await shop.database.owner.one<{ event_id: string }>(sql`
     select id as event_id
       from events
      where account_id = ${account_id}
        and order_id = ${order.id}
        and type = 'order.delivered'`)
-  const transfers = await shop.db.many<{ id: string; kind: string }>(sql`
+  const transfers = await shop.database.owner.many<{ id: string; kind: string }>(sql`
     select id, kind
       from transfers
      where account_id = ${account_id}

@@ -25,7 +25,7 @@ beforeAll(async () => {
   shop = await openShop({ limits: { requestsMax: 100_000, ordersMax: 100_000 } })
   worker = startWorker(shop)
   deliveries = startDeliveries(shop, () => answer)
-  await putItems(shop.db, [
+  await putItems(shop.database.operator, [
     itemOf(ring, { name: 'Aurora Ring', price_cents: 1_000 }),
     itemOf(manual, { name: 'By hand', price_cents: 500 }),
     itemOf(leaving, {
@@ -48,7 +48,7 @@ afterAll(async () => {
 })
 
 const setUrl = (account_id: string) =>
-  shop.db.transaction((tx) =>
+  shop.database.api.transaction((tx) =>
     setEndpoint(tx, shop.keyring, { account_id, url: 'https://hook.example/', set_by: 'test' }, Date.now()),
   )
 const kindsOf = ({ attention }: { attention: readonly { kind: string }[] }) =>
@@ -306,7 +306,7 @@ describe('the checklist', () => {
     await shop.usage.flush()
     expect(await done()).toEqual(['key', 'call', 'quote'])
     // Hours are kept for some weeks only; a step that was done stays done.
-    await deleteOldUsage(shop.db, new Date(Date.now() + HOUR_MS))
+    await deleteOldUsage(shop.database.worker, new Date(Date.now() + HOUR_MS))
     expect(await done()).toEqual(['key', 'call', 'quote'])
     await setUrl(account_id)
     expect(await done()).toEqual(['key', 'call', 'quote', 'webhook'])

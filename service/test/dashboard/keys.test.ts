@@ -12,7 +12,7 @@ import { openShop, type Shop } from '../../testing/shop.ts'
 const HOUR_MS = 3_600_000
 
 function areaOf(shop: Shop, admission: Pick<Shop['admission'], 'announce'> = shop.admission) {
-  const db = shop.database.dashboardDb()
+  const db = shop.database.dashboard
   const mails: OwnerMail[] = []
   const area = keysArea({
     db,

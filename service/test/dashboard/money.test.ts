@@ -207,7 +207,8 @@ test('the place of an instant in the statement is the same however long it has g
       (_, n): Move => ({ kind: 'funding', change: 1, atMs: at + 10 + n }),
     )
     const id = await accountWith([...moves, ...more])
-    const [first] = await readPeriods(shop.db, id, [new Date(at), new Date(at + DAY_MS)])
+    const starts = [new Date(at), new Date(at + DAY_MS)]
+    const [first] = await inAccount(shop.database.dashboard, id, (tx) => readPeriods(tx, id, starts))
     return first?.from_seq
   }
   expect(await Promise.all([periods(0), periods(1), periods(6), periods(37), periods(300)])).toEqual([
@@ -228,7 +229,7 @@ test('a place in the statement is found by look-ups in the primary key, never by
   }
   const spy = { many } as unknown as Queryable
   await selectBoundaries(spy, id, [new Date(NOW_MS - 1_000_000), new Date(NOW_MS)])
-  const plan = await inAccount(shop.database.dashboardDb(), id, (tx) =>
+  const plan = await inAccount(shop.database.dashboard, id, (tx) =>
     tx.many<{ 'QUERY PLAN': string }>(statement(`explain ${sent?.text}`, sent?.values ?? [])),
   )
   const text = plan.map((row) => row['QUERY PLAN']).join('\n')
@@ -315,11 +316,7 @@ test('a month with more lines than a PDF should have adds orders up by day and s
   const { month: sums } = await ask('getBalance', id, { month: '2026-10' })
   const account = { id, name: 'Größe 日本' }
   const range = { from_seq: 1, to_seq: 121 }
-  const file = statementPdf(
-    shop.database.dashboardDb(),
-    { account, sums, range, made_at: new Date(NOW_MS) },
-    50,
-  )
+  const file = statementPdf(shop.database.dashboard, { account, sums, range, made_at: new Date(NOW_MS) }, 50)
   const pages = textOfPdf(await buffer(Readable.from(file)))
   const all = pages.join('\n')
   expect(all).toContain('Größe ??')

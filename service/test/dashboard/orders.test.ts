@@ -31,7 +31,7 @@ beforeAll(async () => {
   worker = startWorker(shop)
   deliveries = startDeliveries(shop, () => answer)
   areas = openAreas(shop)
-  await putItems(shop.db, [
+  await putItems(shop.database.operator, [
     itemOf(ring, { name: 'Aurora Ring', price_cents: 1_299, collection: 'Northern Lights' }),
     itemOf(wing, { name: '=HYPERLINK("http://evil.example","Wing")', price_cents: 699 }),
     itemOf(manual, { name: 'By hand', price_cents: 500 }),
@@ -174,19 +174,17 @@ describe('the export', () => {
   test('an idempotency key that begins like a formula is written as text', async () => {
     const { account_id, key } = await openAccount(shop)
     await buy(shop, key, [{ id: manual }], '-2.3:cmd.exe')
-    const text = await textOf(ordersCsv(shop.database.dashboardDb(), account_id, {}))
+    const text = await textOf(ordersCsv(shop.database.dashboard, account_id, {}))
     expect(text).toContain(",'-2.3:cmd.exe,")
   })
 
   test('a full file says that it is not all, and where to continue', async () => {
     const { account_id, key } = await openAccount(shop)
     for (let n = 0; n < 5; n += 1) await buy(shop, key, [{ id: manual }])
-    const lines = (await textOf(ordersCsv(shop.database.dashboardDb(), account_id, {}, 3)))
-      .trim()
-      .split('\r\n')
+    const lines = (await textOf(ordersCsv(shop.database.dashboard, account_id, {}, 3))).trim().split('\r\n')
     expect(lines).toHaveLength(1 + 3 + 1)
     const until = /created before (\S+)\.$/.exec(lines.at(-1) ?? '')?.[1]
-    const rest = await textOf(ordersCsv(shop.database.dashboardDb(), account_id, { to: until ?? '' }, 3))
+    const rest = await textOf(ordersCsv(shop.database.dashboard, account_id, { to: until ?? '' }, 3))
     expect(rest.trim().split('\r\n')).toHaveLength(1 + 2)
   })
 })
@@ -194,7 +192,7 @@ describe('the export', () => {
 describe('one order', () => {
   test('its story goes from the attempt to the debit, the delivery, the events, the reads and the reveals', async () => {
     const { account_id, key } = await openAccount(shop)
-    await shop.db.transaction((tx) =>
+    await shop.database.api.transaction((tx) =>
       setEndpoint(tx, shop.keyring, { account_id, url: 'https://hook.example/', set_by: 'test' }, Date.now()),
     )
     answer = { error: null, status: 204, remote_address: '93.184.216.34' }
@@ -342,7 +340,7 @@ describe('revealing a link', () => {
     const { links } = await delivered(shop, key, body.id)
     const before = areas.mails.length
     expect(await reveal(account_id, body.id, 2)).toEqual({ link: links[1] })
-    const rows = await shop.db.many<{ actor: string; text: string }>(sql`
+    const rows = await shop.database.owner.many<{ actor: string; text: string }>(sql`
       select actor, row_to_json(a)::text as text
         from audit_log a
        where target = ${body.id}
@@ -369,7 +367,7 @@ describe('revealing a link', () => {
     expect(await refusalOf(reveal(mine.account_id, paid.id, 1))).toBe('not_found')
     expect(await refusalOf(reveal(mine.account_id, foreign.id, 1))).toBe('not_found')
     expect(await refusalOf(reveal(theirs.account_id, foreign.id, 2))).toBe('not_found')
-    const rows = await shop.db.many(sql`
+    const rows = await shop.database.owner.many(sql`
       select id
         from audit_log
        where account_id in (${mine.account_id}, ${theirs.account_id})

@@ -41,7 +41,7 @@ let owned: { table: string; column: string }[]
 beforeAll(async () => {
   there = await openTwoAccounts()
   shop = there.shop
-  dashboard = shop.database.dashboardDb()
+  dashboard = shop.database.dashboard
   // Attempts are written some time after the answer.
   await shop.evidence.flush()
   owned = await asSuperuser(async (client) => {
@@ -275,7 +275,7 @@ test('no statement of the dashboard moves money or reads a secret', async () => 
 
 test('the dashboard starts with its own role only', async () => {
   await assertOwnRole(dashboard)
-  await expect(assertOwnRole(shop.db)).rejects.toThrow(
+  await expect(assertOwnRole(shop.database.api)).rejects.toThrow(
     /SHOPWIRE_DASHBOARD_DATABASE_URL signs in as shopwire_api/,
   )
 })
@@ -283,5 +283,5 @@ test('the dashboard starts with its own role only', async () => {
 test('the versions of accounts are numbers, and for the dashboard alone', async () => {
   const ask = sql`select v.balance from account_versions(${[shop.account.id]}) v`
   expect(await dashboard.many(ask)).toHaveLength(1)
-  expect(await codeOf(shop.db.many(ask))).toBe('42501')
+  expect(await codeOf(shop.database.api.many(ask))).toBe('42501')
 })

@@ -31,7 +31,7 @@ let linkCount = 0
 
 beforeAll(async () => {
   shop = await openShop({ limits: { requestsMax: 1_000, ordersMax: 1_000 } })
-  db = shop.database.dashboardDb()
+  db = shop.database.dashboard
   events = createTokenEvents({ db, keyring: shop.keyring, clock: systemClock, onError: () => {} })
   events.start()
   const metrics = createMetrics('test', ['dashboard'])
@@ -41,7 +41,7 @@ beforeAll(async () => {
   )
   await edge.listen({ host: '127.0.0.1', port: 0 })
   origin = `http://127.0.0.1:${(edge.server.address() as AddressInfo).port}`
-  await untilFollowed(shop.catalogue, await putItems(shop.db, [itemOf(ITEM)]))
+  await untilFollowed(shop.catalogue, await putItems(shop.database.operator, [itemOf(ITEM)]))
   worker = startWorker(shop)
   close = async () => {
     await events.stop()
@@ -168,7 +168,7 @@ describe('personal access tokens', () => {
     expect(dashboard_url).toBe('https://dashboard.example')
     expect((await ada.list()).tokens).toEqual([token])
     expect((await bob.list()).tokens).toEqual([])
-    const rows = await shop.db.many<{ dump: string }>(
+    const rows = await shop.database.owner.many<{ dump: string }>(
       sql`select to_json(t)::text as dump from outgoing_mail t`,
     )
     expect(rows.map(({ dump }) => dump).join()).toContain(`${owner.person_id}@example.com`)

@@ -36,7 +36,7 @@ beforeEach(() => {
 })
 
 async function openArea() {
-  const db = shop.database.dashboardDb()
+  const db = shop.database.dashboard
   const account_id = (await shop.operator.createAccount('Webhook')).id
   const mails: OwnerMail[] = []
   const area = webhookArea({
@@ -65,7 +65,7 @@ const refusalOf = (work: Promise<unknown>) =>
     (error: unknown) => (error instanceof Refusal ? `${error.type}: ${error.message}` : String(error)),
   )
 const auditOf = (account_id: string) =>
-  shop.db.many<{ action: string; actor: string; address: string; details: unknown }>(
+  shop.database.owner.many<{ action: string; actor: string; address: string; details: unknown }>(
     sql`select action, actor, address, details from audit_log where account_id = ${account_id} order by id`,
   )
 const verifies = ({ headers, body }: Arrival, secret: string) =>

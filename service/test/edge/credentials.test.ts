@@ -46,7 +46,7 @@ const ping = (headers: readonly [string, string][]) =>
   ask(shop.port, requestBytes('GET', '/v1/ping', headers))
 
 async function admissionRows() {
-  const rows = await shop.db.many<{ nonces: number; witnessed: number; windows: number }>(sql`
+  const rows = await shop.database.owner.many<{ nonces: number; witnessed: number; windows: number }>(sql`
     select (select count(*) from spent_nonces) as nonces,
            (select count(*) from witnessed_nonces) as witnessed,
            (select coalesce(sum(cardinality(requests) + cardinality(orders)), 0)::bigint from admission_windows) as windows`)

@@ -45,7 +45,8 @@ const length = { 'Content-Length': String(CART.length) }
 function expectNoneAdmitted() {
   let before: number
   const nonces = async () =>
-    (await shop.db.one<{ nonces: number }>(sql`select count(*) as nonces from spent_nonces`)).nonces
+    (await shop.database.owner.one<{ nonces: number }>(sql`select count(*) as nonces from spent_nonces`))
+      .nonces
   beforeAll(async () => {
     before = await nonces()
   })

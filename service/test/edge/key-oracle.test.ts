@@ -127,7 +127,7 @@ describe('threat 24: refusing an unknown key takes as much work as refusing a kn
 
   /** The real access code on a database that answers at once. */
   async function accessOver(key: TestKey): Promise<AccessDeps> {
-    const row = await findLiveKey(shop.db, key.id)
+    const row = await findLiveKey(shop.database.api, key.id)
     const db = {
       many: async ({ values: [ids] }: Statement) => ((ids as string[]).includes(key.id) ? [row] : []),
     } as unknown as Db

@@ -50,7 +50,7 @@ beforeEach(() => {
 
 /** Fills the account's window; timestamps in the future count as made now, however slow the test. */
 const useUp = (account_id: string) =>
-  shop.db.run({
+  shop.database.owner.run({
     name: 'use_up',
     text: `insert into admission_windows (account_id, requests)
            select $1, array_agg((extract(epoch from clock_timestamp()) * 1000)::bigint + 600000) from generate_series(1, $2::int)`,

@@ -38,7 +38,7 @@ async function drip(pieces: readonly (string | Uint8Array)[], everyMs: number) {
 }
 
 const admissionRows = () =>
-  shop.db.one<{ nonces: number; windows: number }>(sql`
+  shop.database.owner.one<{ nonces: number; windows: number }>(sql`
     select (select count(*) from spent_nonces) as nonces,
            (select count(*) from admission_windows) as windows`)
 

@@ -121,7 +121,7 @@ test('a planned window closes the store and opens it again', async () => {
 describe('the queue', () => {
   test('counts orders that are paid and not delivered; a due job that no worker takes is reported as degraded', async () => {
     const id = '10000000000000001'
-    await putItems(shop.db, [itemOf(id)])
+    await putItems(shop.database.operator, [itemOf(id)])
     const body = JSON.stringify({ items: [{ id, qty: 2 }], idempotency_key: 'in-the-queue' })
     const { body: order } = await shop.call('POST', '/v1/orders', { body, nowMs })
     nowMs += 1_000

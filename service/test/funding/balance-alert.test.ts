@@ -60,7 +60,7 @@ test('at or below the threshold the state is below, and at twice the threshold i
 })
 
 test('a balance that falls, moves around the threshold and recovers sends three mails, with two workers', async () => {
-  const { operator, area, call, db, clock, notify, letters } = shop
+  const { operator, area, call, clock, notify, letters } = shop
   const { id } = await operator.createAccount('Acme Bots')
   let balance = 0
   let n = 0
@@ -70,7 +70,7 @@ test('a balance that falls, moves around the threshold and recovers sends three 
     if (change_cents !== 0)
       await operator.adjustAccount(id, { change_cents, reference: `walk-${n}`, note: 'test' })
     balance = cents
-    await Promise.all([1, 2].map(() => checkBalances({ db, clock, notify })))
+    await Promise.all([1, 2].map(() => checkBalances({ db: shop.database.worker, clock, notify })))
   }
   letters.length = 0
   await setBalance(5_000)
@@ -98,14 +98,14 @@ test('a balance that falls, moves around the threshold and recovers sends three 
 })
 
 test('a new threshold is judged afresh: one mail when the balance is below it, none when it is not', async () => {
-  const { operator, area, call, db, clock, notify, letters } = shop
+  const { operator, area, call, clock, notify, letters } = shop
   const { id } = await operator.createAccount('Threshold')
   await operator.fundAccount(id, { amount_cents: 5_000, reference: 'threshold' })
   const set = async (threshold_cents: number | null) => {
     await area.setBalanceAlert(
       call({ body: { threshold_cents, people: ['per_1'], emails: [] } }, id) as never,
     )
-    await checkBalances({ db, clock, notify })
+    await checkBalances({ db: shop.database.worker, clock, notify })
   }
   letters.length = 0
   await set(6_000)
@@ -119,14 +119,14 @@ test('a new threshold is judged afresh: one mail when the balance is below it, n
 })
 
 test('the mail says how long the balance lasts at the present burn', async () => {
-  const { operator, area, call, db, clock, notify, letters } = shop
+  const { operator, area, call, clock, notify, letters } = shop
   const { id } = await operator.createAccount('Burn')
   await operator.fundAccount(id, { amount_cents: 10_000, reference: 'burn' })
   await area.setBalanceAlert(
     call({ body: { threshold_cents: 9_000, people: ['per_1'], emails: [] } }, id) as never,
   )
   letters.length = 0
-  await checkBalances({ db, clock, notify })
+  await checkBalances({ db: shop.database.worker, clock, notify })
   expect(letters[0]?.letter.text).toContain('Nothing was spent lately')
 })
 

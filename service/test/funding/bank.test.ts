@@ -107,7 +107,7 @@ test('refuses amounts outside the limits, and a provider that is not configured'
 test("the dashboard's role can neither credit a top-up nor move money nor read payment events", async () => {
   const { top_up } = await start(1_000)
   const account_id = shop.account.id
-  const dashboard = shop.database.dashboardDb()
+  const dashboard = shop.database.dashboard
   const attempt = (text: string, values: unknown[] = []) =>
     inAccount(dashboard, account_id, (tx) => tx.run(statement(text, values) as Statement))
   const forbidden = { code: '42501' }
@@ -154,7 +154,7 @@ test('another account sees none of it: its list is empty and the id is 404', asy
     next: null,
     previous: null,
   })
-  const insertElsewhere = inAccount(shop.database.dashboardDb(), other.id, (tx) =>
+  const insertElsewhere = inAccount(shop.database.dashboard, other.id, (tx) =>
     tx.run(
       statement(
         `insert into top_ups (account_id, id, provider, amount_cents, reference, created_by, created_by_name, created_at)

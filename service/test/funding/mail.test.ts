@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { checkBalances, upsertAlert } from '../../src/funding/balance-alert.ts'
 import { notifyPeople } from '../../src/operations/notify-people.ts'
 import { createOperator } from '../../src/operations/operator.ts'
+import { inAccount } from '../../src/platform/account-scope.ts'
 import { systemClock as clock } from '../../src/platform/clock.ts'
 import { sql } from '../../src/platform/db.ts'
 import { createLog } from '../../src/platform/log.ts'
@@ -20,36 +21,37 @@ afterAll(() => database.close())
 async function sendAll() {
   sent.length = 0
   const send = async (mail: (typeof sent)[number]) => void sent.push(mail)
-  const sender = createMailSender({ db: database.db, keyring, clock, log: createLog('silent'), send })
+  const sender = createMailSender({ db: database.worker, keyring, clock, log: createLog('silent'), send })
   while ((await sender()) > 0);
   return sent.map(({ to, subject }) => [to, subject]).sort()
 }
 
 async function join(account_id: string, id: string, role: string) {
   const now = new Date()
-  await database.db.run(sql`
+  await database.owner.run(sql`
     insert into people (id, name, email, created_at, updated_at)
     values (${id}, ${id}, ${`${id}@example.com`}, ${now}, ${now})
         on conflict do nothing`)
-  await database.db.run(sql`
+  await database.owner.run(sql`
     insert into memberships (account_id, person_id, role, created_at)
     values (${account_id}, ${id}, ${role}, ${now})`)
 }
 
 const operator = () =>
   createOperator(
-    { db: database.db, keyring, clock, cell: 'c1', admission: async () => ({}) as never },
+    { db: database.operator, keyring, clock, cell: 'c1', admission: async () => ({}) as never },
     'test',
   )
 
 test('the mail of an alert goes to chosen members who are still members, and to other addresses, once each', async () => {
-  const { db } = database
   const { id: account_id } = await operator().createAccount('Acme Bots')
   await join(account_id, 'olga', 'owner')
   await join(account_id, 'dev', 'developer')
   const alert = { person_ids: ['olga', 'left'], emails: ['finance@example.com', 'olga@example.com'] }
-  await upsertAlert(db, { account_id, threshold_cents: 100, ...alert, updated_at: new Date() })
-  await checkBalances({ db, clock, notify: notifyPeople(keyring, clock) })
+  await inAccount(database.dashboard, account_id, (tx) =>
+    upsertAlert(tx, { account_id, threshold_cents: 100, ...alert, updated_at: new Date() }),
+  )
+  await checkBalances({ db: database.worker, clock, notify: notifyPeople(keyring, clock) })
   const subject = 'Balance of Acme Bots is below $1.00: $0.00'
   expect(await sendAll()).toEqual([
     ['finance@example.com', subject],
@@ -59,14 +61,14 @@ test('the mail of an alert goes to chosen members who are still members, and to 
 })
 
 test('news about money taken back goes to owners and finance; nothing is sent when the transaction fails', async () => {
-  const { db } = database
+  const { worker } = database
   const { id: account_id } = await operator().createAccount('Other')
   await join(account_id, 'olga', 'owner')
   await join(account_id, 'fin', 'finance')
   await join(account_id, 'view', 'viewer')
   const notify = notifyPeople(keyring, clock)
-  await db.transaction((tx) => notify.treasurers(tx, account_id, { subject: 'News', text: 'of money' }))
-  const failed = db.transaction(async (tx) => {
+  await worker.transaction((tx) => notify.treasurers(tx, account_id, { subject: 'News', text: 'of money' }))
+  const failed = worker.transaction(async (tx) => {
     await notify.treasurers(tx, account_id, { subject: 'Never', text: 'sent' })
     throw new Error('rolled back')
   })

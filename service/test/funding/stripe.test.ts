@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   // Whatever the tests did, every rule about money holds.
-  const findings = await verifyData(shop.db, await readRules(INVARIANTS), () => {})
+  const findings = await verifyData(shop.database.operator, await readRules(INVARIANTS), () => {})
   expect(findings.filter(({ violations }) => violations > 0)).toEqual([])
   await shop.close()
 })
@@ -400,7 +400,7 @@ test('a dispute about a payment that is not ours is ignored after three days', a
   await shop.worker.applyEvents()
   await pass(4 * DAY_MS)
   await shop.worker.applyEvents()
-  const [event] = await shop.db.many<{ state: string; note: string }>({
+  const [event] = await shop.database.owner.many<{ state: string; note: string }>({
     name: 'event',
     text: `select state, note from payment_events where subject = 'pi_of_another_shop'`,
     values: [],

@@ -40,7 +40,7 @@ async function accountWith(moves: readonly Move[]): Promise<string> {
 }
 
 async function closeAll(nowMs: number) {
-  while (await closeAccountDays(shop.db, nowMs));
+  while (await closeAccountDays(shop.database.worker, nowMs));
 }
 /** As if no day had been closed. */
 const startAgain = () =>
@@ -48,7 +48,7 @@ const startAgain = () =>
     "delete from account_days; update account_days_progress set day = '2000-01-01', done_up_to = null",
   )
 const closedDays = (account_id: string) =>
-  shop.db.many<{ day: string }>(sql`
+  shop.database.owner.many<{ day: string }>(sql`
     select day::text
       from account_days
      where account_id = ${account_id}
@@ -66,7 +66,7 @@ const MOVES: readonly Move[] = [
 test('sums of closed days and of today lead from one balance to the next, before and after the worker ran', async () => {
   await startAgain()
   const account_id = await accountWith(MOVES)
-  const before = await readAccountDays(shop.db, account_id, '2026-05-01')
+  const before = await readAccountDays(shop.database.owner, account_id, '2026-05-01')
   expect(before).toMatchObject({
     isComplete: true,
     days: [
@@ -78,15 +78,15 @@ test('sums of closed days and of today lead from one balance to the next, before
   expect(before.days.map(({ closing_balance_cents }) => closing_balance_cents)).toEqual([9_700, 9_700, 9_200])
   await closeAll(NOON)
   expect(await closedDays(account_id)).toEqual([{ day: '2026-05-17' }, { day: '2026-05-19' }])
-  expect(await readAccountDays(shop.db, account_id, '2026-05-01')).toEqual(before)
-  expect(await createOrderedTotal()(shop.db, account_id)).toBe(950)
+  expect(await readAccountDays(shop.database.owner, account_id, '2026-05-01')).toEqual(before)
+  expect(await createOrderedTotal()(shop.database.owner, account_id)).toBe(950)
 })
 
 test('reads only the days asked for, and today also when no closed day is among them', async () => {
   await startAgain()
   const account_id = await accountWith(MOVES)
   await closeAll(NOON)
-  const { days } = await readAccountDays(shop.db, account_id, '2026-05-20')
+  const { days } = await readAccountDays(shop.database.owner, account_id, '2026-05-20')
   expect(days.map(({ day }) => day)).toEqual(['2026-05-20'])
 })
 
@@ -104,7 +104,7 @@ test('a transfer that comes after midnight with an earlier time belongs to the d
     ['2026-05-20', 30, 40],
   ]
   const sums = async () =>
-    (await readAccountDays(shop.db, account_id, '2026-01-01')).days.map((row) => [
+    (await readAccountDays(shop.database.owner, account_id, '2026-01-01')).days.map((row) => [
       row.day,
       row.order_cents,
       row.closing_balance_cents,
@@ -121,7 +121,7 @@ test('closes a day only ten minutes after its end, each day once, and continues 
   expect(await closedDays(account_id)).toEqual([{ day: '2026-05-17' }])
   await closeAll(Date.parse('2026-05-20T00:10:00Z'))
   expect(await closedDays(account_id)).toHaveLength(2)
-  expect(await closeAccountDays(shop.db, NOON)).toBe(false)
+  expect(await closeAccountDays(shop.database.worker, NOON)).toBe(false)
   await closeAll(NOON + DAY_MS)
   expect(await closedDays(account_id)).toHaveLength(3)
 })
@@ -138,7 +138,7 @@ test('the dashboard reads the days of its own account and no other', async () =>
   await startAgain()
   const account_id = await accountWith(MOVES)
   await closeAll(NOON)
-  const dashboard = shop.database.dashboardDb()
+  const dashboard = shop.database.dashboard
   const read = (scope: string) =>
     inAccount(dashboard, scope, (tx) => readAccountDays(tx, account_id, '2026-01-01'))
   expect((await read(account_id)).days).toHaveLength(3)
@@ -149,15 +149,16 @@ test('the total of all orders grows with each transfer that comes, and is right 
   await startAgain()
   const account_id = await accountWith(MOVES)
   const total = createOrderedTotal()
-  expect(await total(shop.db, account_id)).toBe(950)
+  expect(await total(shop.database.owner, account_id)).toBe(950)
   await closeAll(NOON)
   await shop.operator.fundAccount(account_id, { amount_cents: 1, reference: 'total' })
-  expect([await total(shop.db, account_id), await createOrderedTotal()(shop.db, account_id)]).toEqual([
-    950, 950,
-  ])
+  expect([
+    await total(shop.database.owner, account_id),
+    await createOrderedTotal()(shop.database.owner, account_id),
+  ]).toEqual([950, 950])
 })
 
 test('an order of today counts at once', async () => {
-  const { days } = await readAccountDays(shop.db, shop.account.id, dayOf(Date.now() - DAY_MS))
+  const { days } = await readAccountDays(shop.database.owner, shop.account.id, dayOf(Date.now() - DAY_MS))
   expect(days.at(-1)).toMatchObject({ topup_cents: 25_000, closing_balance_cents: 25_000 })
 })

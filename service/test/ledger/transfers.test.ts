@@ -11,21 +11,21 @@ beforeAll(async () => {
 })
 afterAll(() => database.close())
 
-const newAccount = () => database.db.transaction((tx) => createAccount(tx, 'Saver', Date.now()))
+const newAccount = () => database.operator.transaction((tx) => createAccount(tx, 'Saver', Date.now()))
 const fundOnce = (account_id: string, amount_cents: number, reference: string) =>
-  database.db.transaction((tx) => fund(tx, account_id, { amount_cents, reference }, Date.now()))
+  database.operator.transaction((tx) => fund(tx, account_id, { amount_cents, reference }, Date.now()))
 const fundAnyway = (account_id: string, amount_cents: number, reference: string) =>
-  database.db.transaction((tx) =>
+  database.operator.transaction((tx) =>
     fund(tx, account_id, { amount_cents, reference, reference_used_elsewhere: true }, Date.now()),
   )
 const adjustOnce = (account_id: string, change_cents: number, reference: string) =>
-  database.db.transaction((tx) =>
+  database.operator.transaction((tx) =>
     adjust(tx, account_id, { change_cents, reference, note: 'test' }, Date.now()),
   )
 
 /** The balance rules; the full set is in the invariants. */
 async function expectBooksToBalance() {
-  const wrong = await database.db.many(sql`
+  const wrong = await database.owner.many(sql`
     with signed as (
       select account_id, seq, balance_after_cents,
              sum(case when credit = 'customer' then amount_cents else -amount_cents end)
@@ -49,8 +49,8 @@ test('funding raises the balance and writes one transfer with the balance after 
   const { id } = await newAccount()
   await fundOnce(id, 1_000, 'a')
   await fundOnce(id, 250, 'b')
-  expect(await readBalance(database.db, id)).toBe(1_250)
-  const lines = await readStatement(database.db, id, 10)
+  expect(await readBalance(database.owner, id)).toBe(1_250)
+  const lines = await readStatement(database.operator, id, 10)
   expect(lines.map((t) => [t.seq, t.debit, t.credit, t.amount_cents, t.balance_after_cents])).toEqual([
     [2, 'house:cash', 'customer', 250, 1_250],
     [1, 'house:cash', 'customer', 1_000, 1_000],
@@ -62,7 +62,7 @@ test('the same reference twice is booked once, even when both arrive at the same
   const recorded = await Promise.all(Array.from({ length: 10 }, () => fundOnce(id, 500, 'wire-7')))
   expect(recorded.filter(({ isNew }) => isNew)).toHaveLength(1)
   expect(new Set(recorded.map(({ transfer }) => transfer.id)).size).toBe(1)
-  expect(await readBalance(database.db, id)).toBe(500)
+  expect(await readBalance(database.owner, id)).toBe(500)
 })
 
 test('the same reference with another amount is refused', async () => {
@@ -85,7 +85,7 @@ test('a reference that has credited one account is refused for another, with tra
   ]) {
     expect(refused.message).toContain(named)
   }
-  expect(await readBalance(database.db, second.id)).toBe(0)
+  expect(await readBalance(database.owner, second.id)).toBe(0)
   await adjustOnce(second.id, 500, 'wire-9')
 
   expect(await fundAnyway(second.id, 500, 'wire-9')).toMatchObject({
@@ -93,7 +93,7 @@ test('a reference that has credited one account is refused for another, with tra
     alsoBookedAs: { account_id: first.id, transfer_id: transfer.id },
   })
   expect(await fundOnce(second.id, 500, 'wire-9')).toMatchObject({ isNew: false })
-  expect(await readBalance(database.db, second.id)).toBe(1_000)
+  expect(await readBalance(database.owner, second.id)).toBe(1_000)
   await expectBooksToBalance()
 })
 
@@ -104,7 +104,7 @@ test('ten concurrent fundings of ten accounts with one reference: exactly one is
   for (const tried of tries) {
     if (tried.status === 'rejected') expect(tried.reason).toMatchObject({ type: 'idempotency_conflict' })
   }
-  const balances = await Promise.all(accounts.map(({ id }) => readBalance(database.db, id)))
+  const balances = await Promise.all(accounts.map(({ id }) => readBalance(database.owner, id)))
   expect(balances.reduce((sum, cents) => sum + cents)).toBe(500)
 })
 
@@ -113,7 +113,7 @@ test('an adjustment may take the whole balance and not a cent more', async () =>
   await fundOnce(id, 300, 'x')
   await expect(adjustOnce(id, -301, 'y')).rejects.toMatchObject({ type: 'insufficient_funds' })
   await adjustOnce(id, -300, 'z')
-  expect(await readBalance(database.db, id)).toBe(0)
+  expect(await readBalance(database.owner, id)).toBe(0)
   await expectBooksToBalance()
 })
 
@@ -124,7 +124,7 @@ test('fifty withdrawals race for the money of ten: exactly ten succeed', async (
     Array.from({ length: 50 }, (_, n) => adjustOnce(id, -100, `take-${n}`)),
   )
   expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(10)
-  expect(await readBalance(database.db, id)).toBe(0)
+  expect(await readBalance(database.owner, id)).toBe(0)
   await expectBooksToBalance()
 })
 
@@ -167,34 +167,39 @@ test('any sequence of fundings and adjustments gives the balance of the model', 
           seen.set(ref, cents)
         }
       }
-      expect(await readBalance(database.db, id)).toBe(balance)
+      expect(await readBalance(database.owner, id)).toBe(balance)
     }),
     { numRuns: 60, seed: 20_261_115 },
   )
   await expectBooksToBalance()
 })
 
-test('threat 70: the application role cannot change or delete a transfer or an audit row', async () => {
-  const { id } = await newAccount()
-  await fundOnce(id, 100, 'fixed')
-  for (const table of ['transfers', 'audit_log']) {
-    for (const statement of [`update ${table} set id = 'x'`, `delete from ${table}`, `truncate ${table}`]) {
-      await expect(database.db.run({ name: statement, text: statement, values: [] })).rejects.toMatchObject({
+test.each(['api', 'worker', 'operator', 'dashboard'] as const)(
+  'threat 70: the login of the %s cannot change or delete a transfer or an audit row',
+  async (process) => {
+    const { id } = await newAccount()
+    await fundOnce(id, 100, `fixed, ${process}`)
+    for (const table of ['transfers', 'audit_log']) {
+      for (const statement of [`update ${table} set id = 'x'`, `delete from ${table}`, `truncate ${table}`]) {
+        await expect(
+          database[process].run({ name: statement, text: statement, values: [] }),
+        ).rejects.toMatchObject({ code: '42501' })
+      }
+    }
+    for (const statement of [
+      'drop table transfers',
+      'create table mine (id int)',
+      'delete from balances',
+      'delete from accounts',
+    ]) {
+      await expect(
+        database[process].run({ name: statement, text: statement, values: [] }),
+      ).rejects.toMatchObject({
         code: '42501',
       })
     }
-  }
-  for (const statement of [
-    'drop table transfers',
-    'create table mine (id int)',
-    'delete from balances',
-    'delete from accounts',
-  ]) {
-    await expect(database.db.run({ name: statement, text: statement, values: [] })).rejects.toMatchObject({
-      code: '42501',
-    })
-  }
-})
+  },
+)
 
 test('the schema refuses a balance below zero and a transfer without two sides', async () => {
   const { id } = await newAccount()

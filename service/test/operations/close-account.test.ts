@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readRules, verifyData } from '../../src/operations/verify.ts'
+import { inAccount } from '../../src/platform/account-scope.ts'
 import { recordAction } from '../../src/platform/audit.ts'
 import { type Queryable, sql, statement } from '../../src/platform/db.ts'
 import { INVARIANTS } from '../../src/wiring.ts'
@@ -35,9 +36,9 @@ let identity: TestIdentity
 let worker: ReturnType<typeof startWorker>
 beforeAll(async () => {
   shop = await openShop({ limits: { requestsMax: 100_000, ordersMax: 100_000 } })
-  identity = await openIdentity({ on: { database: shop.database, db: shop.db, keyring: shop.keyring } })
+  identity = await openIdentity({ on: shop })
   worker = startWorker(shop)
-  await putItems(shop.db, [itemOf(ring, { price_cents: 1_000 }), itemOf(manual)])
+  await putItems(shop.database.operator, [itemOf(ring, { price_cents: 1_000 }), itemOf(manual)])
   await shop.operator.loadPool(
     ring,
     Array.from({ length: 20 }, (_, n) => `https://gift.example/closing-${n}`),
@@ -57,7 +58,7 @@ const payOut = (account_id: string, cents: number) =>
     note: 'payout',
   })
 const one = <Row extends object>(text: string, ...values: unknown[]) =>
-  shop.db.one<Row>(statement(text, values))
+  shop.database.owner.one<Row>(statement(text, values))
 const checksums = (db: Queryable) =>
   Promise.all(
     LEDGER.map(async (text) =>
@@ -75,13 +76,13 @@ const checksums = (db: Queryable) =>
 test('an account with money, orders, a debt or open requests is not closed, and the refusal says what to do', async () => {
   const { account_id, key } = await openAccount(shop, 10_000)
   const { body: order } = await buy(shop, key, [{ id: manual }])
-  await shop.db.run(sql`
+  await shop.database.owner.run(sql`
     insert into top_ups (account_id, id, provider, amount_cents, reference, created_by, created_by_name, created_at)
     values (${account_id}, 'top_1', 'bank', 5000, 'RF18TOP1', 'person_x', 'Zelda', now())`)
-  await shop.db.run(sql`
+  await shop.database.owner.run(sql`
     insert into top_up_reversals (account_id, id, top_up_id, kind, provider_reference, amount_cents, taken_cents, owed_cents, created_at)
     values (${account_id}, 'rev_1', 'top_1', 'dispute', 'dp_1', 700, 0, 700, now())`)
-  await shop.db.run(sql`
+  await shop.database.owner.run(sql`
     insert into supplier_requests (account_id, order_id, line, supplier, sku, qty, attempts, first_at, last_at)
     values (${account_id}, ${order.id}, 1, 'acme', 'x', 1, 1, now(), now())`)
   const { code, err } = await admin('accounts', 'close', account_id, '--reason', 'asked for it')
@@ -147,7 +148,9 @@ test('a closed account has no keys, people or webhook any more, takes no money a
      values ($1, 'key_x', 'x', '{account:read}', '', 'test', now())`,
     "insert into memberships (account_id, person_id, role, created_at) values ($1, 'person_x', 'owner', now())",
   ])
-    await expect(shop.db.run(statement(text, [account_id]))).rejects.toMatchObject({ code: '23514' })
+    await expect(shop.database.owner.run(statement(text, [account_id]))).rejects.toMatchObject({
+      code: '23514',
+    })
   expect((await admin('accounts', 'close', account_id, '--reason', 'x')).out).toMatch(/was closed before/)
   expect((await admin('accounts', 'show', account_id)).out).toMatch(/\nclosed, created/)
 })
@@ -174,13 +177,16 @@ test('an account that is not closed is not erased', async () => {
     type: 'conflict',
     message: expect.stringContaining(`accounts close ${account_id}`),
   })
-  await expect(shop.db.one(sql`select erase_account(${account_id}, now()) as n`)).rejects.toMatchObject({
+  await expect(
+    shop.database.operator.one(sql`select erase_account(${account_id}, now()) as n`),
+  ).rejects.toMatchObject({
     code: '23514',
   })
 })
 
 test('erasing leaves no name or address of the account in any table, and the ledger and all rules as they were', async () => {
-  const { db, operator } = shop
+  const { operator } = shop
+  const { owner } = shop.database
   const ofOthers = new Set(await rowsMatching(PERSONAL))
   const { id: account_id } = await operator.createAccount('Zelda Trading')
   const { id: other_id } = await operator.createAccount('Other')
@@ -198,11 +204,13 @@ test('erasing leaves no name or address of the account in any table, and the led
   const done = await delivered(shop, testKey, order.body.id)
   const alone = await identity.newMember(account_id, 'owner', 'zelda@zelda.example')
   const inBoth = await identity.newMember(account_id, 'developer', 'both@elsewhere.example')
-  const [person] = await db.many<{ id: string }>(
+  const [person] = await owner.many<{ id: string }>(
     sql`select id from people where email = 'both@elsewhere.example'`,
   )
-  const [gone] = await db.many<{ id: string }>(sql`select id from people where email = 'zelda@zelda.example'`)
-  await db.run(sql`
+  const [gone] = await owner.many<{ id: string }>(
+    sql`select id from people where email = 'zelda@zelda.example'`,
+  )
+  await owner.run(sql`
     insert into memberships (account_id, person_id, role, created_at)
     values (${other_id}, ${person?.id}, 'owner', now())`)
   await identity.invite(account_id, 'cousin@zelda.example', 'viewer')
@@ -211,12 +219,14 @@ test('erasing leaves no name or address of the account in any table, and the led
   await shop.evidence.stop()
   await operator.closeAccount(account_id, 'Zelda asked for it')
   const rules = await readRules(INVARIANTS)
-  const before = await checksums(db)
+  const before = await checksums(owner)
 
   const { out } = await admin('accounts', 'erase', account_id)
   expect(out).toMatch(/1 person\(s\) who belonged to no other account are gone/)
-  expect(await checksums(db)).toEqual(before)
-  expect((await verifyData(db, rules, () => {})).filter(({ violations }) => violations > 0)).toEqual([])
+  expect(await checksums(owner)).toEqual(before)
+  expect(
+    (await verifyData(shop.database.operator, rules, () => {})).filter(({ violations }) => violations > 0),
+  ).toEqual([])
   const found = (await rowsMatching(PERSONAL)).filter((row) => !ofOthers.has(row))
   // The one who belongs to another account too is still there, and what they did in this one is not.
   const own = found.filter((row) => /^(people|sessions): /.test(row) && row.includes(person?.id ?? ''))
@@ -242,60 +252,63 @@ test('erasing leaves no name or address of the account in any table, and the led
   expect(await operator.loadPool(ring, done.links)).toMatchObject({ loaded: 0 })
   expect((await admin('orders', 'show', order.body.id)).code).toBe(0)
   expect(await operator.eraseAccount(account_id)).toEqual({ people: 0 })
-  expect(await checksums(db)).toEqual(before)
+  expect(await checksums(owner)).toEqual(before)
 })
 
 /** Rows of everything about people that the steps above do not make by themselves. */
 async function plant(account_id: string, key_id: string, person_id: string) {
-  const { db } = shop
-  await db.run(sql`
+  const { owner } = shop.database
+  await owner.run(sql`
     insert into top_ups (account_id, id, provider, amount_cents, state, reference, created_by, created_by_name, created_at, decided_at, note)
     values (${account_id}, 'top_z', 'bank', 5000, 'rejected', 'RF18TOPZ', ${person_id}, 'Zelda', now(), now(), 'Zelda called')`)
-  await db.run(sql`
+  await owner.run(sql`
     insert into balance_alerts (account_id, threshold_cents, person_ids, emails, updated_at)
     values (${account_id}, 100, ${[person_id]}, ${['zelda@zelda.example']}, now())`)
   await shop.database.asOwner(`
     insert into personal_tokens (account_id, id, person_id, name, token_hash, rights, with_links, created_at, expires_at)
     values ('${account_id}', 'tok_z', '${person_id}', 'zelda laptop', sha256('z'), '{events:listen}', false, now(), now() + interval '1 day')`)
-  await db.run(sql`
+  await owner.run(sql`
     update api_keys
        set created_by = ${person_id}, created_by_name = 'Zelda'
      where id = ${key_id}`)
-  await db.run(sql`
+  await owner.run(sql`
     insert into key_usage (account_id, key_id, hour, requests, orders, last_used_at, last_address)
     values (${account_id}, ${key_id}, date_trunc('hour', now()) - interval '1 day', 1, 1, now(), '203.0.113.77')`)
-  await db.run(sql`
+  await owner.run(sql`
     insert into key_last_uses as u (account_id, key_id, last_used_at, last_address)
     values (${account_id}, ${key_id}, now(), '203.0.113.77')
         on conflict (account_id, key_id) do update
        set last_address = excluded.last_address`)
-  await db.run(sql`
+  await owner.run(sql`
     insert into order_attempts (account_id, idempotency_key, request_id, at, key_id, client_address, request_hash, status, outcome, is_sent)
     values (${account_id}, 'zeta', 'req_z', now(), ${key_id}, '203.0.113.77', sha256('z'), 402, 'insufficient_balance', true)`)
-  await db.run(sql`
+  await owner.run(sql`
     insert into link_reads (account_id, order_id, request_id, at, key_id, client_address, links, is_sent)
     select account_id, id, 'req_z', now(), ${key_id}, '203.0.113.77', 1, true
       from orders
      where account_id = ${account_id}`)
-  await db.run(sql`
+  await owner.run(sql`
     insert into delivery_attempts (account_id, endpoint_id, event_id, round, n, started_at, finished_at, status, error, remote_address,
                                    answer_sealed, answer_kek_id)
     select account_id, endpoint_id, event_id, 1, 1, now(), now(), 500, 'status', '203.0.113.77', 'zelda', 'test'
       from deliveries
      where account_id = ${account_id}`)
-  await db.run(sql`
+  await owner.run(sql`
     update deliveries
        set attempts = 1
      where account_id = ${account_id}`)
   const act = { actor: `person:${person_id}`, address: '203.0.113.77', request_id: 'req_z' }
   const details = { name: 'Zelda', before: { email: 'zelda@zelda.example' }, after: { role: 'owner' } }
-  await recordAction(db, { ...act, action: 'team.role', target: person_id, account_id, details }, Date.now())
-  await recordAction(db, { ...act, action: 'sign_in', target: person_id, details }, Date.now())
+  const { dashboard } = shop.database
+  await inAccount(dashboard, account_id, (tx) =>
+    recordAction(tx, { ...act, action: 'team.role', target: person_id, account_id, details }, Date.now()),
+  )
+  await recordAction(dashboard, { ...act, action: 'sign_in', target: person_id, details }, Date.now())
 }
 
 /** Every row of every table in which a text matches, as `table: row`. Bytes are in hex. */
 async function rowsMatching(what: RegExp): Promise<string[]> {
-  const tables = await shop.db.many<{ name: string }>(sql`
+  const tables = await shop.database.owner.many<{ name: string }>(sql`
     select relname as name
       from pg_class
      where relnamespace = 'public'::regnamespace
@@ -313,7 +326,7 @@ async function rowsMatching(what: RegExp): Promise<string[]> {
 }
 
 test('every column whose name suggests a person is classified, and no classified column is gone', async () => {
-  const columns = await shop.db.many<{ id: string; type: string }>(sql`
+  const columns = await shop.database.owner.many<{ id: string; type: string }>(sql`
     select c.relname || '.' || a.attname as id, format_type(a.atttypid, null) as type
       from pg_attribute a
       join pg_class c on c.oid = a.attrelid

@@ -187,8 +187,8 @@ const PLANTS: readonly Plant[] = [
     item: 'database-role',
     found: /is superuser/,
     fix: /in role shopwire_operator_rights/,
-    sql: ['alter role shopwire_api superuser'],
-    undo: ['alter role shopwire_api nosuperuser'],
+    sql: ['alter role shopwire_operator superuser'],
+    undo: ['alter role shopwire_operator nosuperuser'],
   },
   {
     item: 'database-role',
@@ -198,7 +198,7 @@ const PLANTS: readonly Plant[] = [
   },
   {
     item: 'dashboard-role',
-    found: /both use shopwire_api/,
+    found: /both use shopwire_operator/,
     fix: /shopwire_dashboard/,
     env: ({ env }) => ({ SHOPWIRE_DASHBOARD_DATABASE_URL: String(env.SHOPWIRE_DATABASE_URL) }),
   },
@@ -206,8 +206,8 @@ const PLANTS: readonly Plant[] = [
     item: 'synchronous-commit',
     found: /is off/,
     fix: /synchronous_commit = on/,
-    sql: ['alter role shopwire_api set synchronous_commit = off'],
-    undo: ['alter role shopwire_api reset synchronous_commit'],
+    sql: ['alter role shopwire_operator set synchronous_commit = off'],
+    undo: ['alter role shopwire_operator reset synchronous_commit'],
   },
   {
     item: 'synchronous-standby',
@@ -234,8 +234,8 @@ const PLANTS: readonly Plant[] = [
     state: 'warning',
     found: /log_statement is all/,
     fix: /log_statement = ddl/,
-    sql: ['alter role shopwire_api set log_statement = $$all$$'],
-    undo: ['alter role shopwire_api reset log_statement'],
+    sql: ['alter role shopwire_operator set log_statement = $$all$$'],
+    undo: ['alter role shopwire_operator reset log_statement'],
   },
   {
     item: 'replication-slots',
@@ -528,7 +528,7 @@ function expectNamed(results: readonly CheckResult[], { item, state = 'failed', 
   expect(result.fix).toMatch(fix)
 }
 
-test('an API whose login has the rights of all processes is a warning that says how to take them; one with its own is not', async () => {
+test('an API with the login of another process is a warning; one with its own is not', async () => {
   const signInAs = async (connectionString: string) => {
     const client = new pg.Client({ connectionString, application_name: 'shopwire-api' })
     await client.connect()
@@ -537,10 +537,12 @@ test('an API whose login has the rights of all processes is a warning that says 
   const processRoles = async () => (await examine({})).find(({ id }) => id === 'process-roles')
   await signInAs(sound.processUrls.api)
   expect(await processRoles()).toMatchObject({ state: 'ok' })
-  await signInAs(String(sound.env.SHOPWIRE_DATABASE_URL))
-  expect(await processRoles()).toMatchObject({
-    state: 'warning',
-    found: expect.stringContaining('shopwire-api signs in as shopwire_api'),
-    fix: expect.stringContaining('revoke shopwire_app from shopwire_api'),
-  })
+  for (const process of ['worker', 'operator'] as const) {
+    await signInAs(sound.processUrls[process])
+    expect(await processRoles()).toMatchObject({
+      state: 'warning',
+      found: expect.stringContaining(`shopwire-api signs in as shopwire_${process}`),
+      fix: expect.stringContaining('docs/database-roles.md'),
+    })
+  }
 })

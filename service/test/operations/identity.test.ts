@@ -31,13 +31,17 @@ const actor = async (settings: Partial<IdentitySettings>, login: typeof alice | 
   (
     await whoActs(
       { ...PRODUCTION, ...settings },
-      { login, given: undefined, emailOfToken: (token) => emailOfOperatorToken(shop.db, token, nowMs) },
+      {
+        login,
+        given: undefined,
+        emailOfToken: (token) => emailOfOperatorToken(shop.database.operator, token, nowMs),
+      },
     )
   )()
 const operatorAs = (name: string) =>
   createOperator(
     {
-      db: shop.db,
+      db: shop.database.operator,
       keyring: shop.keyring,
       clock: { nowMs: () => nowMs },
       cell: 'c1',
@@ -77,7 +81,7 @@ test('a token names its person, until it expires or is revoked; the audit log ha
   const settings = { SHOPWIRE_OPERATOR_TOKEN: token }
   expect(await actor(settings)).toBe('operator:carol@example.com')
   const created = await operatorAs(await actor(settings)).createAccount('By Carol')
-  const rows = await shop.db.many<{ actor: string; action: string }>(
+  const rows = await shop.database.owner.many<{ actor: string; action: string }>(
     sql`select actor, action from audit_log where target = any (${[id, created.id]}) order by id`,
   )
   expect(rows).toEqual([
@@ -85,10 +89,10 @@ test('a token names its person, until it expires or is revoked; the audit log ha
     { actor: 'operator:carol@example.com', action: 'account.create' },
   ])
   const everything = JSON.stringify(
-    await shop.db.many(sql`select actor, action, target, details from audit_log`),
+    await shop.database.owner.many(sql`select actor, action, target, details from audit_log`),
   )
   expect(everything).not.toContain(token)
-  expect(JSON.stringify(await listOperatorTokens(shop.db))).not.toContain(token)
+  expect(JSON.stringify(await listOperatorTokens(shop.database.operator))).not.toContain(token)
 
   nowMs += 30 * DAY_MS - 1
   expect(await actor(settings)).toBe('operator:carol@example.com')
@@ -120,7 +124,7 @@ test('two people add the first operator at the same time: one becomes it, the ot
   const first = (email: string) => add(email, { isFirst: true, by: firstActorOf(undefined, nameless) })
   const settled = await Promise.allSettled(['a@example.com', 'b@example.com'].map(first))
   expect(settled.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
-  const [row] = await listOperatorTokens(shop.db)
+  const [row] = await listOperatorTokens(shop.database.operator)
   expect(row?.added_by).toBe('cli:uid-54321 (first operator)')
   await expect(first('c@example.com')).rejects.toThrow(/has operators already/)
   nowMs += 90 * DAY_MS

@@ -16,7 +16,7 @@ test.runIf(process.env.SHOPWIRE_LONG === '1')(
   'what sealing costs orders is measured, and every order that was placed meanwhile is sealed',
   async () => {
     const shop = await openShop()
-    await putItems(shop.db, [itemOf(ITEM, { price_cents: 1 })])
+    await putItems(shop.database.operator, [itemOf(ITEM, { price_cents: 1 })])
     await shop.operator.chooseSource(ITEM, { source: 'hand' })
     const accounts: { id: string; access_version: number }[] = []
     for (let n = 0; n < BUYERS; n += 1) {
@@ -25,14 +25,14 @@ test.runIf(process.env.SHOPWIRE_LONG === '1')(
       accounts.push({ id, access_version: await versionOf(id) })
     }
     async function versionOf(id: string) {
-      const { access_version } = await shop.db.one<{ access_version: number }>({
+      const { access_version } = await shop.database.owner.one<{ access_version: number }>({
         name: 'version',
         text: 'select access_version from accounts where id = $1',
         values: [id],
       })
       return access_version
     }
-    const place = placeInBatches(shop.db, { mode: 'always' })
+    const place = placeInBatches(shop.database.api, { mode: 'always' })
     let count = 0
     let nowMs = Date.now()
     const items = [{ id: ITEM }]
@@ -54,7 +54,7 @@ test.runIf(process.env.SHOPWIRE_LONG === '1')(
     }
     async function sealAll() {
       nowMs += 3_600_000
-      while (await sealNext(shop.db, nowMs));
+      while (await sealNext(shop.database.worker, nowMs));
     }
     async function round(isSealing: boolean) {
       const beganMs = performance.now()
@@ -76,7 +76,7 @@ test.runIf(process.env.SHOPWIRE_LONG === '1')(
     const median = ((ratios[ROUNDS / 2 - 1] ?? 0) + (ratios[ROUNDS / 2] ?? 0)) / 2
     process.stdout.write(`${JSON.stringify({ orders: count, with_sealing_to_without: median, ratios })}\n`)
     await sealAll()
-    expect(await checkChains(shop.db)).toEqual({ C01: [], C02: [], C03: [] })
+    expect(await checkChains(shop.database.operator)).toEqual({ C01: [], C02: [], C03: [] })
     await shop.close()
   },
   300_000,

@@ -8,6 +8,7 @@ import { selectDigests } from '../../src/operations/seals/queries.ts'
 import { checkChains } from '../../src/operations/seals/read-chains.ts'
 import { sealNext } from '../../src/operations/seals/sealer.ts'
 import { verifyExport } from '../../src/operations/verify.ts'
+import { inAccount } from '../../src/platform/account-scope.ts'
 import { recordAction } from '../../src/platform/audit.ts'
 import {
   type Db,
@@ -63,25 +64,22 @@ async function write(account_id: string, count: number) {
       amount_cents: 1_000 + written,
       reference: `reference ${written}`,
     })
-    await recordAction(
-      shop.db,
-      {
-        actor: 'person:person_1',
-        action: 'webhook.set',
-        target: account_id,
-        account_id: written % 4 === 0 ? undefined : account_id,
-        address: '203.0.113.9',
-        request_id: `req_${written}`,
-        details: { after: { url: `https://example.com/${written}` }, order_id: `ord_${written}` },
-      } as Parameters<typeof recordAction>[1],
-      nowMs + written,
-    )
+    const action = {
+      actor: 'person:person_1',
+      action: 'webhook.set',
+      target: account_id,
+      account_id: written % 4 === 0 ? undefined : account_id,
+      address: '203.0.113.9',
+      request_id: `req_${written}`,
+      details: { after: { url: `https://example.com/${written}` }, order_id: `ord_${written}` },
+    } as Parameters<typeof recordAction>[1]
+    await inAccount(shop.database.dashboard, account_id, (tx) => recordAction(tx, action, nowMs + written))
   }
 }
 
 async function sealAll() {
   nowMs += HOUR_MS
-  while (await sealNext(shop.db, nowMs));
+  while (await sealNext(shop.database.worker, nowMs));
 }
 
 /** On the superuser's connection, so that what it changed and has not committed is seen. */
@@ -382,7 +380,7 @@ function changed(column: string, n: number): string {
 
 test('a row committed after one with a later id was sealed is sealed by the next round', async () => {
   const [account_id = ''] = accounts
-  const late = new pg.Client({ connectionString: shop.database.appUrl })
+  const late = new pg.Client({ connectionString: shop.database.ownerUrl })
   await late.connect()
   const entry = (id: string) =>
     [
@@ -392,21 +390,21 @@ test('a row committed after one with a later id was sealed is sealed by the next
     ] as [string, string[]]
   const isSealed = async (id: string) =>
     (
-      await shop.db.one<{ is_sealed: boolean }>(
+      await shop.database.owner.one<{ is_sealed: boolean }>(
         sql`select exists (select from seal_segments where ${id} = any (row_ids)) as is_sealed`,
       )
     ).is_sealed
   try {
     await late.query('begin')
     await late.query(...entry('aud_1'))
-    await shop.db.run(statement(...entry('aud_2')))
+    await shop.database.owner.run(statement(...entry('aud_2')))
     await sealAll()
     expect([await isSealed('aud_1'), await isSealed('aud_2')]).toEqual([false, true])
     await late.query('commit')
-    expect(await checkChains(shop.db)).toEqual(CLEAN)
+    expect(await checkChains(shop.database.operator)).toEqual(CLEAN)
     await sealAll()
     expect(await isSealed('aud_1')).toBe(true)
-    expect(await checkChains(shop.db)).toEqual(CLEAN)
+    expect(await checkChains(shop.database.operator)).toEqual(CLEAN)
   } finally {
     await late.end()
   }
@@ -421,8 +419,8 @@ test('while transfers are booked without a pause, every one is sealed once, in o
   while (!isDone) await sealAll()
   await booking
   await sealAll()
-  expect(await checkChains(shop.db)).toEqual(CLEAN)
-  const unsealed = await shop.db.many(sql`
+  expect(await checkChains(shop.database.operator)).toEqual(CLEAN)
+  const unsealed = await shop.database.owner.many(sql`
     select b.account_id
       from balances b
      where b.transfer_count <> (select coalesce(sum(row_count), 0)
@@ -490,7 +488,7 @@ test('an erased account leaves rows that fit, and no salt; a row that only says 
   })
   await sealAll()
   const salts = () =>
-    shop.db.one<{ salts: number }>(sql`
+    shop.database.owner.one<{ salts: number }>(sql`
       select count(c.salt) as salts
         from audit_log a
         join seal_commitments c on c.audit_id = a.id
@@ -500,8 +498,8 @@ test('an erased account leaves rows that fit, and no salt; a row that only says 
   await shop.operator.eraseAccount(id)
   expect((await salts()).salts).toBe(0)
   await sealAll()
-  expect(await checkChains(shop.db)).toEqual(CLEAN)
-  const kept = await shop.db.many<{ id: string }>(sql`
+  expect(await checkChains(shop.database.operator)).toEqual(CLEAN)
+  const kept = await shop.database.owner.many<{ id: string }>(sql`
     select id from audit_log where account_id = ${accounts[0]} and address is not null order by id limit 1`)
   const found = await afterwards(() =>
     client.query(
@@ -513,7 +511,7 @@ test('an erased account leaves rows that fit, and no salt; a row that only says 
 })
 const balanceOf = async (id: string) =>
   (
-    await shop.db.one<{ balance_cents: number }>(
+    await shop.database.owner.one<{ balance_cents: number }>(
       sql`select balance_cents from balances where account_id = ${id}`,
     )
   ).balance_cents

@@ -23,7 +23,7 @@ let shop: Shop
 beforeAll(async () => {
   shop = await openShop({ limits: { requestsMax: 100_000, ordersMax: 100_000 } })
   const revision = await putItems(
-    shop.db,
+    shop.database.operator,
     [POOLED, SUPPLIED, BY_HAND].map((id) => itemOf(id)),
   )
   await untilFollowed(shop.catalogue, revision)
@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => shop.close())
 afterEach(() => shop.database.asOwner('delete from worker_heartbeats'))
 
-function figures(db: Db = shop.db) {
+function figures(db: Db = shop.database.worker) {
   const metrics = createMetrics('test')
   const exposed = exposeStoreFigures({ db, log: createLog('silent'), metrics })
   exposed.lead(true)
@@ -74,7 +74,11 @@ test('queues, waiting orders, pools, unsettled requests and the last verify are 
     .poll(() => lines.filter(({ msg }) => msg === 'fulfilment attempt').length)
     .toBeGreaterThanOrEqual(3)
   await worker.stop()
-  await recordVerifyRun(shop.db, [{ rule: 'M01', what: '', violations: 2, ids: [], ms: 1 }], Date.now())
+  await recordVerifyRun(
+    shop.database.operator,
+    [{ rule: 'M01', what: '', violations: 2, ids: [], ms: 1 }],
+    Date.now(),
+  )
   await refresh()
   expect(await value('shopwire_orders_waiting')).toBe(2)
   expect(await value('shopwire_orders_oldest_waiting_seconds')).toBeGreaterThan(0)
@@ -148,11 +152,11 @@ test('what operators cancel or deliver by hand is counted by the leader alone, o
 test('figures that could not be read again have an age, and are gone when they are too old', async () => {
   let isGone = false
   const db = {
-    ...shop.db,
+    ...shop.database.worker,
     one: ((statement) =>
       isGone
         ? Promise.reject(new Unavailable('database', new Error('gone')))
-        : shop.db.one(statement)) as Db['one'],
+        : shop.database.worker.one(statement)) as Db['one'],
   }
   const { refresh, value } = figures(db)
   await refresh()
@@ -171,25 +175,25 @@ test('figures that could not be read again have an age, and are gone when they a
 
 test('workers are alive while they report; the one that started first leads; a stopped or silent one does not count', async () => {
   const metrics = createMetrics('test')
-  const workers = watchWorkers(shop.db, metrics)
+  const workers = watchWorkers(shop.database.api, metrics)
   const alive = async () => {
     await workers.look()
     return /^shopwire_workers_alive (\d+)$/m.exec(await metrics.registry.metrics())?.[1]
   }
   expect(await alive()).toBe('0')
   expect(workers.problem()).toBeUndefined()
-  expect(await recordHeartbeat(shop.db, 'first')).toEqual({ is_leader: true })
-  expect(await recordHeartbeat(shop.db, 'second')).toEqual({ is_leader: false })
+  expect(await recordHeartbeat(shop.database.worker, 'first')).toEqual({ is_leader: true })
+  expect(await recordHeartbeat(shop.database.worker, 'second')).toEqual({ is_leader: false })
   expect(await alive()).toBe('2')
-  await recordWorkerStop(shop.db, 'first')
-  expect(await recordHeartbeat(shop.db, 'second')).toEqual({ is_leader: true })
+  await recordWorkerStop(shop.database.worker, 'first')
+  expect(await recordHeartbeat(shop.database.worker, 'second')).toEqual({ is_leader: true })
   expect(await alive()).toBe('1')
   expect(workers.problem()).toBeUndefined()
   const age = (by: string) =>
     shop.database.asOwner(
       `update worker_heartbeats set seen_at = seen_at - interval '${by}', stopped_at = stopped_at - interval '${by}'`,
     )
-  await recordWorkerStop(shop.db, 'second')
+  await recordWorkerStop(shop.database.worker, 'second')
   expect(await alive()).toBe('0')
   // It may be starting again.
   expect(workers.problem()).toBeUndefined()
@@ -199,17 +203,17 @@ test('workers are alive while they report; the one that started first leads; a s
   await age('1 day')
   expect(await alive()).toBe('0')
   expect(workers.problem()).toBeUndefined()
-  expect(await deleteOldHeartbeats(shop.db)).toBe(2)
+  expect(await deleteOldHeartbeats(shop.database.worker)).toBe(2)
 })
 
 test('a heartbeat in the future, from before the clock of the database was set back, is no live worker and no leader', async () => {
   const metrics = createMetrics('test')
-  const workers = watchWorkers(shop.db, metrics)
-  await recordHeartbeat(shop.db, 'ahead')
+  const workers = watchWorkers(shop.database.api, metrics)
+  await recordHeartbeat(shop.database.worker, 'ahead')
   await shop.database.asOwner(
     "update worker_heartbeats set seen_at = seen_at + interval '1 h' where id = 'ahead'",
   )
-  expect(await recordHeartbeat(shop.db, 'current')).toEqual({ is_leader: true })
+  expect(await recordHeartbeat(shop.database.worker, 'current')).toEqual({ is_leader: true })
   await workers.look()
   expect(await metrics.registry.metrics()).toMatch(/^shopwire_workers_alive 1$/m)
   await shop.database.asOwner("delete from worker_heartbeats where id in ('ahead', 'current')")
@@ -227,7 +231,7 @@ test('mail that waits is seen, with the age of the oldest, until it is sent or g
   const nowMs = Date.now()
   for (const ageMs of [1_000, 3_600_000])
     await queueMail(
-      shop.db,
+      shop.database.worker,
       shop.keyring,
       { to: 'ada@example.com', subject: 'Hello', text: 'Hello' },
       nowMs - ageMs,
@@ -236,7 +240,7 @@ test('mail that waits is seen, with the age of the oldest, until it is sent or g
   expect(waiting).toBe(2)
   expect(oldest_s).toBeGreaterThanOrEqual(3_600)
   const send = createMailSender({
-    db: shop.db,
+    db: shop.database.worker,
     keyring: shop.keyring,
     clock: { nowMs: () => nowMs },
     log: createLog('silent'),

@@ -16,7 +16,7 @@ beforeAll(async () => {
   shop = await openShop()
   worker = startWorker(shop)
   folder = await mkdtemp(join(tmpdir(), 'shopwire-admin-'))
-  await putItems(shop.db, [itemOf(pooled), itemOf(byHand, { price_cents: 250 })])
+  await putItems(shop.database.operator, [itemOf(pooled), itemOf(byHand, { price_cents: 250 })])
 })
 afterAll(async () => {
   await rm(folder, { recursive: true })

@@ -22,7 +22,6 @@ const HERE = 'https://93.184.216.34/hook'
 const RUNS = process.env.SHOPWIRE_LONG ? 12_500 : 150
 
 let shop: Shop
-let db: Db
 let blocker: pg.Client
 /** Sees the others' sessions as they are now, which a session inside a transaction does not. */
 let watcher: pg.Client
@@ -36,8 +35,7 @@ const items = {
 
 beforeAll(async () => {
   shop = await openShop()
-  db = shop.db
-  await putItems(db, [
+  await putItems(shop.database.operator, [
     itemOf(items.cheap, { price_cents: 100 }),
     itemOf(items.dear, { price_cents: 90_000 }),
     itemOf(items.hidden, { is_for_sale: false }),
@@ -54,7 +52,7 @@ afterAll(async () => {
   await blocker.query('update items set has_supply = true')
   await blocker.end()
   await watcher.end()
-  const findings = await verifyData(db, await readRules(INVARIANTS), () => {})
+  const findings = await verifyData(shop.database.operator, await readRules(INVARIANTS), () => {})
   await shop.close()
   expect(findings.filter(({ violations }) => violations > 0)).toEqual([])
 })
@@ -65,8 +63,8 @@ async function newAccount({ hasEndpoint = true } = {}): Promise<string> {
   await shop.operator.fundAccount(id, { amount_cents: 100_000, reference: `opening ${id}` })
   if (hasEndpoint) {
     const endpoint = { account_id: id, url: HERE, set_by: 'test' }
-    await db.transaction((tx) => setEndpoint(tx, shop.keyring, endpoint, Date.now()))
-    await db.transaction((tx) => queueTest(tx, id, Date.now()))
+    await shop.database.api.transaction((tx) => setEndpoint(tx, shop.keyring, endpoint, Date.now()))
+    await shop.database.api.transaction((tx) => queueTest(tx, id, Date.now()))
   }
   return id
 }
@@ -75,7 +73,7 @@ async function orderOf(
   account_id: string,
   idempotency_key = randomBytes(8).toString('hex'),
 ): Promise<NewOrder> {
-  const { access_version } = await getAccount(db, account_id)
+  const { access_version } = await getAccount(shop.database.operator, account_id)
   return orderWith({ account_id, access_version, idempotency_key, cart: [{ id: items.cheap, qty: 2 }] })
 }
 
@@ -105,7 +103,7 @@ function orderWith({ account_id, access_version, idempotency_key, cart }: Cart):
 }
 
 async function ordersOf(account_id: string): Promise<number> {
-  const { count } = await db.one<{ count: number }>(
+  const { count } = await shop.database.owner.one<{ count: number }>(
     sql`select count(*) as count from orders where account_id = ${account_id}`,
   )
   return count
@@ -138,10 +136,12 @@ async function holding<Result>(statement: string, work: () => Promise<Result>): 
 test('carts of several accounts are bought together, each with its own order, debit, event and jobs', async () => {
   const accounts = await Promise.all([newAccount(), newAccount({ hasEndpoint: false }), newAccount()])
   const orders = await Promise.all(accounts.map((id) => orderOf(id)))
-  const placed = (await callPlaceOrders(db, orders)) as Placed[]
+  const placed = (await callPlaceOrders(shop.database.api, orders)) as Placed[]
   expect(placed.map(({ verdict }) => verdict)).toEqual(['bought', 'bought', 'bought'])
   expect(placed.map(({ order_id }) => order_id)).toEqual(orders.map(({ order_id }) => order_id))
-  const balances = await db.many(sql`select balance_cents from balances where account_id = any (${accounts})`)
+  const balances = await shop.database.owner.many(
+    sql`select balance_cents from balances where account_id = any (${accounts})`,
+  )
   expect(balances).toEqual(accounts.map(() => ({ balance_cents: 99_800 })))
 })
 
@@ -153,7 +153,7 @@ test.each([
   async (hasEndpoint, _why, code) => {
     const [one, other] = await Promise.all([newAccount({ hasEndpoint }), newAccount({ hasEndpoint })])
     const orders = [await orderOf(one), await orderOf(other), await orderOf(one)]
-    const error = await callPlaceOrders(db, orders).catch((thrown: unknown) => thrown)
+    const error = await callPlaceOrders(shop.database.api, orders).catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({ code })
     expect(isRolledBack(error)).toBe(true)
     expect(await Promise.all([one, other].map(ordersOf))).toEqual([0, 0])
@@ -171,7 +171,7 @@ test.each([
       string,
       ...string[],
     ]
-    const place = placeInBatches(db, { mode: 'always' })
+    const place = placeInBatches(shop.database.api, { mode: 'always' })
     let isStuckDone = false
     const waiting = await holding(held(stuck), async () => {
       const orders = await Promise.all([stuck, ...free].map((id) => orderOf(id)))
@@ -190,8 +190,8 @@ test.each([
 test('an account that does not exist is refused, whether the call may wait or not, and holds up nobody', async () => {
   const account_id = await newAccount()
   const unknown = { ...(await orderOf(account_id)), account_id: 'acc_unknown' }
-  expect((await callPlaceOrder(db, unknown)).verdict).toBe('changed')
-  expect(await callPlaceOrders(db, [unknown, await orderOf(account_id)])).toMatchObject([
+  expect((await callPlaceOrder(shop.database.api, unknown)).verdict).toBe('changed')
+  expect(await callPlaceOrders(shop.database.api, [unknown, await orderOf(account_id)])).toMatchObject([
     { verdict: 'changed' },
     { verdict: 'bought' },
   ])
@@ -199,7 +199,9 @@ test('an account that does not exist is refused, whether the call may wait or no
 
 test('a call for several accounts that may wait is refused: one of them would make the others wait', async () => {
   const orders = await Promise.all([newAccount(), newAccount()].map(async (id) => orderOf(await id)))
-  await expect(callPlaceOrders(db, orders, { mayWait: true })).rejects.toMatchObject({ code: '22023' })
+  await expect(callPlaceOrders(shop.database.api, orders, { mayWait: true })).rejects.toMatchObject({
+    code: '22023',
+  })
 })
 
 test('workers that record attempts on an endpoint hold up no order of its account', async () => {
@@ -208,15 +210,17 @@ test('workers that record attempts on an endpoint hold up no order of its accoun
   await holding(
     `select from webhook_endpoints where account_id = '${account_id}' for no key update`,
     async () => {
-      expect((await callPlaceOrder(db, order)).verdict).toBe('bought')
-      expect(await callPlaceOrders(db, [await orderOf(account_id)])).toMatchObject([{ verdict: 'bought' }])
+      expect((await callPlaceOrder(shop.database.api, order)).verdict).toBe('bought')
+      expect(await callPlaceOrders(shop.database.api, [await orderOf(account_id)])).toMatchObject([
+        { verdict: 'bought' },
+      ])
     },
   )
 })
 
 test('orders of one account never share a call, so that none of the calls fails', async () => {
   const accounts = await Promise.all([newAccount(), newAccount()])
-  const { watched, calls } = watch(db)
+  const { watched, calls } = watch(shop.database.api)
   const place = placeInBatches(watched, { mode: 'always' })
   const orders = await Promise.all([...accounts, ...accounts, ...accounts].map((id) => orderOf(id)))
   await Promise.all(orders.map(place))
@@ -235,7 +239,7 @@ test('a batch that creates jobs does not deadlock with a transaction that create
   // A deadlock would end this transaction; the other one would be tried again, and nobody would see it.
   await blocker.query(`set local deadlock_timeout = '10ms'`)
   await blocker.query(createJob(accounts[0]))
-  const placed = callPlaceOrders(db, orders)
+  const placed = callPlaceOrders(shop.database.api, orders)
   await expect
     .poll(async () => {
       const { rowCount } = await watcher.query(
@@ -252,9 +256,9 @@ test('a batch that creates jobs does not deadlock with a transaction that create
 test('one idempotency key raced through batches and alone, by two processes, buys once', async () => {
   const accounts = await Promise.all([newAccount(), newAccount(), newAccount()])
   const placers = [
-    placeInBatches(db, { mode: 'always' }),
-    placeInBatches(db),
-    placeInBatches(db, { mode: 'off' }),
+    placeInBatches(shop.database.api, { mode: 'always' }),
+    placeInBatches(shop.database.api),
+    placeInBatches(shop.database.api, { mode: 'off' }),
   ]
   for (let round = 0; round < 10; round += 1) {
     const verdicts = await Promise.all(
@@ -275,7 +279,7 @@ test('one idempotency key raced through batches and alone, by two processes, buy
 test('a batch whose session ends is unavailable to all of its callers; repeated, each key buys once', async () => {
   const accounts = await Promise.all([newAccount(), newAccount(), newAccount()])
   const orders = await Promise.all(accounts.map((id) => orderOf(id)))
-  const { watched, calls } = watch(db)
+  const { watched, calls } = watch(shop.database.api)
   const place = placeInBatches(watched, { mode: 'always' })
   const ends = await holding('lock table transfers in access exclusive mode', async () => {
     const lost = Promise.allSettled(orders.map(place))

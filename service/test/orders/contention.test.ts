@@ -57,10 +57,10 @@ describe('while a transaction holds the supply row of an item', () => {
   async function newAccount() {
     const { id } = await shop.operator.createAccount('Contended')
     await shop.operator.fundAccount(id, { amount_cents: 10_000, reference: `opening ${id}` })
-    await shop.db.transaction((tx) =>
+    await shop.database.api.transaction((tx) =>
       setEndpoint(tx, shop.keyring, { account_id: id, url: HERE, set_by: 'test' }, Date.now()),
     )
-    await shop.db.transaction((tx) => queueTest(tx, id, Date.now()))
+    await shop.database.api.transaction((tx) => queueTest(tx, id, Date.now()))
     return id
   }
   const buy = async (account_id: string, ...ids: string[]) => {
@@ -72,7 +72,7 @@ describe('while a transaction holds the supply row of an item', () => {
     return bought.kind === 'bought' ? bought.order.id : bought.order_id
   }
   const nextAttempt = async (account_id: string): Promise<Attempt> => ({
-    ...(await shop.db.one<Pick<Attempt, 'account_id' | 'endpoint_id' | 'event_id' | 'round'>>(
+    ...(await shop.database.owner.one<Pick<Attempt, 'account_id' | 'endpoint_id' | 'event_id' | 'round'>>(
       sql`select account_id, endpoint_id, event_id, round from deliveries
            where account_id = ${account_id} order by event_id limit 1`,
     )),
@@ -97,7 +97,7 @@ describe('while a transaction holds the supply row of an item', () => {
   const untilSomebodyWaits = () =>
     expect
       .poll(async () => {
-        const waiting = await shop.db.many(
+        const waiting = await shop.database.owner.many(
           sql`select from pg_stat_activity
                where datname = current_database() and wait_event_type = 'Lock' and query like '%item_supply%'`,
         )
@@ -110,13 +110,15 @@ describe('while a transaction holds the supply row of an item', () => {
     ['a delivery', (id: string) => shop.operator.retryOrder(id)],
   ])('%s waits for it; webhooks and orders of other accounts do not', async (_what, begin) => {
     const [stuck, free] = itemIds(2) as [string, string]
-    await putItems(shop.db, [itemOf(stuck), itemOf(free)])
+    await putItems(shop.database.operator, [itemOf(stuck), itemOf(free)])
     await shop.operator.loadPool(stuck, linksOf(1))
     // Attempts are recorded in the order of the accounts: one that waits for the second account would hold the first.
     const [first, second] = [await newAccount(), await newAccount()]
     const order = await buy(second, stuck)
     await expect
-      .poll(() => shop.db.many(sql`select from jobs where subject = ${order} and run_at = 'infinity'`))
+      .poll(() =>
+        shop.database.owner.many(sql`select from jobs where subject = ${order} and run_at = 'infinity'`),
+      )
       .toHaveLength(1)
     const attempts = [await nextAttempt(first), await nextAttempt(second)]
 
@@ -128,7 +130,7 @@ describe('while a transaction holds the supply row of an item', () => {
     await untilSomebodyWaits()
 
     const startedMs = performance.now()
-    const recorded = recordAttempts(shop.db, attempts)
+    const recorded = recordAttempts(shop.database.worker, attempts)
     const bought = await buy(first, free)
     expect(await recorded).toEqual([true, true])
     const tookMs = performance.now() - startedMs
@@ -144,33 +146,36 @@ test(`${STRESS_MS / 1000} s of loads, deliveries, cancellations, leases, attempt
   timeout: STRESS_MS + 60_000,
 }, async () => {
   const shop = await openShop({ limits })
-  const { name } = await shop.db.one<{ name: string }>(sql`select current_database() as name`)
+  const { name } = await shop.database.owner.one<{ name: string }>(sql`select current_database() as name`)
   // Detected at once instead of after a second: a deadlock does not slow the test down and is still counted.
   await shop.database.asOwner(`alter database ${name} set deadlock_timeout = '20ms'`)
-  const db = openDatabase(
-    {
-      url: shop.database.appUrl,
-      application_name: 'stress',
-      connectionsMax: 24,
-      connectMsMax: 10_000,
-      statementMsMax: 10_000,
-      lockMsMax: 10_000,
-      namedStatements: true,
-    },
-    () => {},
-  )
+  const open = (url: string) =>
+    openDatabase(
+      {
+        url,
+        application_name: 'stress',
+        connectionsMax: 12,
+        connectMsMax: 10_000,
+        statementMsMax: 10_000,
+        lockMsMax: 10_000,
+        namedStatements: true,
+      },
+      () => {},
+    )
+  const { processUrls, owner } = shop.database
+  const [api, worker, admin] = [open(processUrls.api), open(processUrls.worker), open(processUrls.operator)]
   const { keyring } = shop
-  const vault = createLinkVault(db, keyring)
+  const vault = createLinkVault(worker, keyring)
   await vault.open()
   const operator = createOperator(
-    { db, keyring, clock, cell: 'c1', admission: async () => shop.admission },
+    { db: admin, keyring, clock, cell: 'c1', admission: async () => shop.admission },
     'test',
   )
   const log = createLog('silent')
 
   const items = itemIds(4)
   await putItems(
-    shop.db,
+    shop.database.operator,
     items.map((id) => itemOf(id)),
   )
   const supplier = await startSupplier('acme')
@@ -193,15 +198,15 @@ test(`${STRESS_MS / 1000} s of loads, deliveries, cancellations, leases, attempt
     accounts.push(id)
   }
   const configure = (account_id: string, url: string) =>
-    db.transaction((tx) => setEndpoint(tx, keyring, { account_id, url, set_by: 'test' }, Date.now()))
+    api.transaction((tx) => setEndpoint(tx, keyring, { account_id, url, set_by: 'test' }, Date.now()))
   for (const account_id of accounts) await configure(account_id, HERE)
 
   const metrics = createMetrics('test')
-  const obtain = createObtainer({ db, keyring, clock, asksMax: 100, fetch, log, metrics })
-  const fulfil = createFulfilment({ db, vault, clock, log, metrics, obtain })
+  const obtain = createObtainer({ db: worker, keyring, clock, asksMax: 100, fetch, log, metrics })
+  const fulfil = createFulfilment({ db: worker, vault, clock, log, metrics, obtain })
   const runners = [
     ...[1, 2].map(() =>
-      createJobRunner(db, {
+      createJobRunner(worker, {
         queue: FULFIL_QUEUE,
         subjectName: 'order_id',
         metrics,
@@ -216,7 +221,7 @@ test(`${STRESS_MS / 1000} s of loads, deliveries, cancellations, leases, attempt
         },
       }),
     ),
-    createJobRunner(db, {
+    createJobRunner(worker, {
       queue: DELIVER_QUEUE,
       subjectName: 'endpoint_id',
       metrics,
@@ -225,7 +230,7 @@ test(`${STRESS_MS / 1000} s of loads, deliveries, cancellations, leases, attempt
       failingMax: 4,
       log,
       work: createDelivery({
-        db,
+        db: worker,
         keyring,
         clock,
         openClient: () => ({
@@ -234,7 +239,7 @@ test(`${STRESS_MS / 1000} s of loads, deliveries, cancellations, leases, attempt
         }),
         log,
         metrics,
-        compose: (event) => composeEvent(db, vault, event),
+        compose: (event) => composeEvent(worker, vault, event),
         random: Math.random,
       }),
     }),
@@ -259,7 +264,7 @@ test(`${STRESS_MS / 1000} s of loads, deliveries, cancellations, leases, attempt
     }
   }
   const paidOrder = () =>
-    db.maybeOne<{ id: string; units: number }>(sql`
+    owner.maybeOne<{ id: string; units: number }>(sql`
       select o.id, (select sum(qty) from order_lines l where l.account_id = o.account_id and l.order_id = o.id)
                    - (select count(*) from order_links k where k.account_id = o.account_id and k.order_id = o.id) as units
         from orders o
@@ -267,7 +272,7 @@ test(`${STRESS_MS / 1000} s of loads, deliveries, cancellations, leases, attempt
        order by random()
        limit 1`)
   const shuffled = async () =>
-    db.many<Job>(
+    owner.many<Job>(
       sql`select account_id, queue, subject, attempts, created_at, is_failing, is_backlog, failures from jobs
            where queue = ${FULFIL_QUEUE} order by random()`,
     )
@@ -283,8 +288,8 @@ test(`${STRESS_MS / 1000} s of loads, deliveries, cancellations, leases, attempt
     over('loaded', 5, () => operator.loadPool(pick(items), linksOf(2))),
     ...[1, 2].map(() =>
       over('woken', 5, async () => {
-        await wakeRestocked(db)
-        await markOverlooked(db)
+        await wakeRestocked(worker)
+        await markOverlooked(worker)
       }),
     ),
     over('cancelled', 15, async () => {
@@ -296,21 +301,21 @@ test(`${STRESS_MS / 1000} s of loads, deliveries, cancellations, leases, attempt
       if (order) await operator.deliverOrder(order.id, linksOf(order.units))
     }),
     ...[1, 2].map(() =>
-      over('kept', 2, async () => extendLeases(db, FULFIL_QUEUE, await shuffled(), 10_000)),
+      over('kept', 2, async () => extendLeases(worker, FULFIL_QUEUE, await shuffled(), 10_000)),
     ),
     over('moved', 20, () => configure(pick(accounts), `${HERE}?${number()}`)),
     over('announced', 20, async () => {
-      await db.run(sql`update catalogue_announcement set begun_at = 'epoch'`)
-      await announceCatalogue(db, number(), Date.now())
+      await owner.run(sql`update catalogue_announcement set begun_at = 'epoch'`)
+      await announceCatalogue(worker, number(), Date.now())
     }),
   ])
   await Promise.all(runners.map((runner) => runner.stop(5_000)))
   await supplier.close()
-  const delivered = await db.many(sql`select from orders where status = 'delivered'`)
-  const findings = await verifyData(db, await readRules(INVARIANTS), () => {})
+  const delivered = await owner.many(sql`select from orders where status = 'delivered'`)
+  const findings = await verifyData(admin, await readRules(INVARIANTS), () => {})
   // A connection reports its statistics when it ends.
-  await db.close()
-  const { deadlocks } = await shop.db.one<{ deadlocks: number }>(
+  await Promise.all([api, worker, admin].map((db) => db.close()))
+  const { deadlocks } = await shop.database.owner.one<{ deadlocks: number }>(
     sql`select deadlocks from pg_stat_database where datname = ${name}`,
   )
   process.stdout.write(

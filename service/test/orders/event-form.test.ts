@@ -62,7 +62,7 @@ test.each<[WebhookEventName, string | null, number | null, string]>([
 ])('the body of %s has the bytes that it always had', async (type, order_id, revision, data) => {
   const event_created_at = new Date('2026-01-02T03:04:08.009Z')
   const event = { account_id, event_id: EVENT, type, order_id, revision, event_created_at }
-  expect(JSON.stringify(await composeEvent(shop.db, shop.vault, event))).toBe(
+  expect(JSON.stringify(await composeEvent(shop.database.worker, shop.vault, event))).toBe(
     `{"id":"${EVENT}","created_at":"2026-01-02T03:04:08.009Z","event":"${type}","data":${data}}`,
   )
 })

@@ -22,7 +22,7 @@ beforeAll(async () => {
     log: { write: (line) => lines.push(line) },
   })
   worker = startWorker(shop)
-  await putItems(shop.db, [itemOf(pooled), itemOf(dear, { price_cents: 400_000 })])
+  await putItems(shop.database.operator, [itemOf(pooled), itemOf(dear, { price_cents: 400_000 })])
   await shop.operator.loadPool(
     pooled,
     Array.from({ length: 30 }, (_, n) => `${LINK}${n}`),
@@ -61,13 +61,13 @@ interface Row {
   readonly client_address: string
 }
 const attemptsOf = (account_id: string) =>
-  shop.db.many<Row & { status: number; outcome: string; is_sent: boolean; hash: string }>(sql`
+  shop.database.owner.many<Row & { status: number; outcome: string; is_sent: boolean; hash: string }>(sql`
     select request_id, key_id, client_address, status, outcome, is_sent, encode(request_hash, 'hex') as hash
       from order_attempts
      where account_id = ${account_id}
      order by request_id`)
 const readsOf = (account_id: string) =>
-  shop.db.many<Row & { order_id: string; links: number; is_sent: boolean }>(sql`
+  shop.database.owner.many<Row & { order_id: string; links: number; is_sent: boolean }>(sql`
     select request_id, key_id, client_address, order_id, links, is_sent
       from link_reads
      where account_id = ${account_id}
@@ -88,7 +88,7 @@ describe('recording', () => {
   test('the request that bought and its address are written with the order', async () => {
     const { key } = await openAccount()
     const { body, request_id } = await buy(key, freshKey())
-    const order = await shop.db.one(sql`
+    const order = await shop.database.owner.one(sql`
       select request_id, client_address, key_id
         from orders
        where id = ${body.id}`)
@@ -165,7 +165,7 @@ describe('recording', () => {
     const idempotency_key = freshKey()
     const body = JSON.stringify({ items: [{ id: pooled }], idempotency_key })
     const line = await openLine(shop.port)
-    await shop.db.transaction(async (tx) => {
+    await shop.database.owner.transaction(async (tx) => {
       await tx.run(sql`select from balances where account_id = ${account_id} for update`)
       const headers = {
         ...signedHeaders(key, 'POST', '/v1/orders', Buffer.from(body)),
@@ -185,7 +185,7 @@ describe('recording', () => {
 
   test('evidence that the database refuses is counted and logged, and no request notices', async () => {
     const { account_id, key } = await openAccount()
-    await shop.database.asOwner('revoke insert on order_attempts from shopwire_app')
+    await shop.database.asOwner('revoke insert on order_attempts from shopwire_api_rights')
     const lost = async () => (await shop.metrics.evidenceLost.get()).values[0]?.value ?? 0
     try {
       expect((await buy(key, freshKey())).status).toBe(201)
@@ -196,7 +196,7 @@ describe('recording', () => {
         })
         .toBe(1)
     } finally {
-      await shop.database.asOwner('grant insert on order_attempts to shopwire_app')
+      await shop.database.asOwner('grant insert on order_attempts to shopwire_api_rights')
     }
     expect(lines.some((line) => line.includes('evidence of requests was lost'))).toBe(true)
     expect((await buy(key, freshKey())).status).toBe(201)
@@ -204,20 +204,21 @@ describe('recording', () => {
   })
 
   test.each(['order_attempts', 'link_reads', 'evidence_retention'])(
-    'the application can neither change nor remove rows of %s',
+    'API, worker and operators can neither change nor remove rows of %s',
     async (table) => {
       for (const text of [
         `update ${table} set ${table === 'evidence_retention' ? 'kept_since' : 'at'} = now()`,
         `delete from ${table}`,
       ])
-        await expect(shop.db.run({ name: text, text, values: [] })).rejects.toThrow(/permission denied/)
+        for (const db of [shop.database.api, shop.database.worker, shop.database.operator])
+          await expect(db.run({ name: text, text, values: [] })).rejects.toThrow(/permission denied/)
     },
   )
 })
 
 /** Sessions that wait for a lock. */
 const waitingSessions = async () => {
-  const { n } = await shop.db.one<{ n: number }>(sql`
+  const { n } = await shop.database.owner.one<{ n: number }>(sql`
     select count(*) as n
       from pg_stat_activity
      where datname = current_database()
@@ -233,9 +234,11 @@ describe('retention', () => {
       insert into link_reads (account_id, order_id, request_id, at, key_id, client_address, links, is_sent)
       values ('acct_old', 'ord_old', 'req_${daysAgo}', now() - interval '${daysAgo} days', 'key', '192.0.2.1', 1, true)`)
   const left = async () => (await attemptsOf('acct_old')).map(({ request_id }) => request_id)
-  const deleteOlderThan = (days: number) => deleteOldEvidence(shop.db, new Date(Date.now() - days * DAY_MS))
+  const deleteOlderThan = (days: number) =>
+    deleteOldEvidence(shop.database.worker, new Date(Date.now() - days * DAY_MS))
   const keptSince = async () =>
-    (await shop.db.one<{ kept_since: Date }>(sql`select kept_since from evidence_retention`)).kept_since
+    (await shop.database.owner.one<{ kept_since: Date }>(sql`select kept_since from evidence_retention`))
+      .kept_since
 
   test('removes what is older than asked for, and never the last 30 days', async () => {
     for (const days of [500, 401, 399, 29]) await old(days)
@@ -416,7 +419,7 @@ describe('orders prove', () => {
     const { key } = await openAccount()
     const idempotency_key = freshKey()
     const other = '10000000000000003'
-    await putItems(shop.db, [itemOf(other)])
+    await putItems(shop.database.operator, [itemOf(other)])
     const { body } = await buy(key, idempotency_key, { id: other })
     await shop.operator.cancelOrder(body.id, 'test')
     const { code, out } = await admin('orders', 'prove', idempotency_key)
@@ -469,6 +472,7 @@ describe('orders prove', () => {
     const { key } = await openAccount()
     const idempotency_key = freshKey()
     const { body } = await buy(key, idempotency_key)
+    // First of all: a worker that has locked the order and is about to change it would wait for us, and we for it.
     await shop.database.asOwner(`
       set session_replication_role = replica;
       update orders set total_cents = 50 where id = '${body.id}'`)

@@ -25,12 +25,12 @@ beforeEach(async () => {
     append: (links) => appending(() => files.journal.append(links)),
   }
   shop = await openShop({ journal })
-  await putItems(shop.db, [itemOf(item)])
+  await putItems(shop.database.operator, [itemOf(item)])
   await shop.operator.loadPool(
     item,
     [1, 2, 3].map((n) => `https://gift.example/card-${n}?code=secret-${n}`),
   )
-  await keeperOf(shop.db, shop.vault, journal)()
+  await keeperOf(shop.database.worker, shop.vault, journal)()
 })
 afterEach(async () => {
   await shop.close()
@@ -44,7 +44,7 @@ async function buy(qty = 1): Promise<string> {
 }
 
 const statusOf = async (id: string) =>
-  (await shop.db.one<{ status: string }>(sql`select status from orders where id = ${id}`)).status
+  (await shop.database.owner.one<{ status: string }>(sql`select status from orders where id = ${id}`)).status
 
 async function entries(): Promise<JournalEntry[]> {
   const all: JournalEntry[] = []
@@ -102,7 +102,7 @@ test('a journal that cannot be written: the order waits, and is delivered when i
   expect(await statusOf(order_id)).toBe('paid')
   await expect.poll(() => statusOf(order_id), { timeout: 10_000 }).toBe('delivered')
   await worker.stop()
-  expect((await shop.db.one<{ n: number }>(sql`select count(*) as n from order_links`)).n).toBe(1)
+  expect((await shop.database.owner.one<{ n: number }>(sql`select count(*) as n from order_links`)).n).toBe(1)
 })
 
 test('a program without the journal delivers nothing in a store that keeps one, by a worker or by hand', async () => {
@@ -113,8 +113,14 @@ test('a program without the journal delivers nothing in a store that keeps one, 
   await worker.stop()
   expect(await statusOf(order_id)).toBe('paid')
 
-  const { db, keyring, admission } = shop
-  const without = { db, keyring, clock: systemClock, cell: 'c1', admission: async () => admission }
+  const { database, keyring, admission } = shop
+  const without = {
+    db: database.operator,
+    keyring,
+    clock: systemClock,
+    cell: 'c1',
+    admission: async () => admission,
+  }
   const path = join(files.dir, 'links.txt')
   await writeFile(path, 'https://gift.example/by-hand\n')
   const deliver = (journal?: Journal) =>

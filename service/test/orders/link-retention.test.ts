@@ -32,7 +32,7 @@ beforeAll(async () => {
   })
   worker = startWorker(shop)
   areas = openAreas(shop)
-  await putItems(shop.db, [itemOf(ring), itemOf(manual)])
+  await putItems(shop.database.operator, [itemOf(ring), itemOf(manual)])
   const links = Array.from({ length: 60 }, (_, n) => `${LINK}${n}`)
   await shop.operator.loadPool(ring, links)
   await shop.operator.chooseSource(manual, { source: 'hand' })
@@ -43,7 +43,7 @@ afterAll(async () => {
 })
 
 /** What the worker does every minute, so many days from now; events are kept as long as links. */
-async function dayFromNow(days: number, db: Db = shop.db) {
+async function dayFromNow(days: number, db: Db = shop.database.worker) {
   const nowMs = Date.now() + days * DAY_MS
   const before = new Date(nowMs - KEPT_DAYS * DAY_MS)
   await deleteOldEvents(db, before)
@@ -58,7 +58,9 @@ const linksOf = async (key: TestKey, id: string) =>
 const isErased = async (key: TestKey, id: string) => (await linksOf(key, id)).length === 0
 const keptLonger = async () =>
   (
-    await shop.db.many<{ order_id: string }>(sql`select order_id from links_kept_longer order by order_id`)
+    await shop.database.owner.many<{ order_id: string }>(
+      sql`select order_id from links_kept_longer order by order_id`,
+    )
   ).map(({ order_id }) => order_id)
 
 test('links are erased when their time is over and not before; fingerprints, counts and the order stay', async () => {
@@ -73,7 +75,7 @@ test('links are erased when their time is over and not before; fingerprints, cou
   const { body } = await shop.call('GET', `/v1/orders/${order.id}`, { key })
   expect(body).toEqual({ ...order, links: [] })
   expect(
-    await shop.db.one(sql`
+    await shop.database.owner.one(sql`
       select count(*) as links, count(link_sealed) as sealed, count(link_kek_id) as keks, count(f.hash) as fingerprints
         from order_links k
         join link_fingerprints f on f.hash = k.link_hash
@@ -127,7 +129,7 @@ test('the event that carries the links is still pending: they stay until it is g
   const order = await buyDelivered(key)
   await dayFromNow(3 * KEPT_DAYS)
   expect(await linksOf(key, order.id)).toEqual(order.links)
-  await shop.db.run(sql`
+  await shop.database.owner.run(sql`
     update deliveries
        set state = 'failed', attempts = 12, done_at = now()
      where account_id = ${account_id}`)
@@ -139,7 +141,7 @@ test('two workers at once, and one that is killed between two chunks: everything
   const { account_id, key } = await openAccount(shop)
   const order = await buyDelivered(key)
   // More than a chunk in one millisecond, and some later, long before everything else.
-  await shop.db.transaction(async (tx) => {
+  await shop.database.owner.transaction(async (tx) => {
     await tx.run(sql`
       update link_retention
          set looked_to = 'epoch'`)
@@ -168,20 +170,23 @@ test('two workers at once, and one that is killed between two chunks: everything
   })
   const left = async () =>
     (
-      await shop.db.one<{ links: number }>(sql`
+      await shop.database.owner.one<{ links: number }>(sql`
         select count(link_sealed) as links
           from order_links
          where order_id like 'ord_old_%'`)
     ).links
   const before = new Date()
-  const first = await eraseOldLinks(shop.db, before, Date.now())
+  const first = await eraseOldLinks(shop.database.worker, before, Date.now())
   expect(first).toBe(ERASE_CHUNK + 8)
   expect(await left()).toBe(ERASE_CHUNK - 8)
   // Killed in the middle of a chunk: the transaction ends without a commit, and the place is where it was.
-  const killed = shop.db.transaction(async (tx) => {
-    const inside = { ...shop.db, transaction: (work: (given: typeof tx) => unknown) => work(tx) } as Db
+  const killed = shop.database.worker.transaction(async (tx) => {
+    const inside = {
+      ...shop.database.worker,
+      transaction: (work: (given: typeof tx) => unknown) => work(tx),
+    } as Db
     expect(await eraseOldLinks(inside, before, Date.now())).toBeGreaterThan(0)
-    expect(await Promise.all([eraseOldLinks(shop.db, before, Date.now()), left()])).toEqual([
+    expect(await Promise.all([eraseOldLinks(shop.database.worker, before, Date.now()), left()])).toEqual([
       0,
       ERASE_CHUNK - 8,
     ])
@@ -190,7 +195,7 @@ test('two workers at once, and one that is killed between two chunks: everything
   await expect(killed).rejects.toThrow('killed')
   expect(await left()).toBe(ERASE_CHUNK - 8)
   for (let looked = 1; looked > 0; ) {
-    const both = await Promise.all([1, 2].map(() => eraseOldLinks(shop.db, before, Date.now())))
+    const both = await Promise.all([1, 2].map(() => eraseOldLinks(shop.database.worker, before, Date.now())))
     looked = Math.max(...both)
   }
   expect(await left()).toBe(0)
@@ -204,13 +209,21 @@ test('a new encryption key and the count by key leave erased links out', async (
   expect(await isErased(key, order.id)).toBe(true)
   const kept = await buyDelivered(key, 2)
   const unopened: unknown[] = []
-  const done = await reEncryptColumn(shop.db, openKeyring(localKeks(keks, 'next')), orderLinkSecrets, {
-    onUnopened: (row) => unopened.push(row),
-  })
-  const [{ links } = { links: -1 }] = await shop.db.many<{ links: number }>(sql`
+  const done = await reEncryptColumn(
+    shop.database.operator,
+    openKeyring(localKeks(keks, 'next')),
+    orderLinkSecrets,
+    {
+      onUnopened: (row) => unopened.push(row),
+    },
+  )
+  const [{ links } = { links: -1 }] = await shop.database.owner.many<{ links: number }>(sql`
     select count(link_sealed) as links
       from order_links`)
   expect([done, unopened]).toEqual([links, []])
-  expect(await countByKek(shop.db, SEALED_COLUMNS)).toContainEqual({ kek_id: 'next', secrets: links })
+  expect(await countByKek(shop.database.operator, SEALED_COLUMNS)).toContainEqual({
+    kek_id: 'next',
+    secrets: links,
+  })
   expect(await linksOf(key, kept.id)).toHaveLength(2)
 })

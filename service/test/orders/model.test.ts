@@ -59,7 +59,7 @@ async function newWorld(): Promise<{ model: Model; real: Real }> {
   const [account] = await Promise.all([
     shop.operator.createAccount(`Run ${runs}`),
     putItems(
-      shop.db,
+      shop.database.operator,
       itemIds.map((id) => itemOf(id)),
     ),
   ])
@@ -138,7 +138,7 @@ class ChangeItem implements Command {
   async run(model: Model, real: Real) {
     const item = Object.assign(model.items[this.item] as ModelItem, this.change)
     const facts = { price_cents: item.price, is_for_sale: item.isForSale }
-    await putItems(shop.db, [itemOf(real.itemIds[this.item] as string, facts)])
+    await putItems(shop.database.operator, [itemOf(real.itemIds[this.item] as string, facts)])
   }
   toString = () => `item ${this.item} becomes ${JSON.stringify(this.change)}`
 }
@@ -325,7 +325,7 @@ test(`${RUNS} sequences of actions of callers and operators end as the model say
   )
   // Otherwise a run in which nothing succeeds would pass as well.
   for (const status of ['paid', 'delivered', 'cancelled']) expect(seen.get(status)).toBeGreaterThan(RUNS / 20)
-  const { wrong } = await shop.db.one<{ wrong: number }>(sql`
+  const { wrong } = await shop.database.owner.one<{ wrong: number }>(sql`
     select count(*) as wrong
       from balances b
      where b.balance_cents <> (select coalesce(sum(case when credit = 'customer' then amount_cents else -amount_cents end), 0)

@@ -21,7 +21,7 @@ const UNKNOWN = '10000000000000099'
 let shop: Shop
 beforeAll(async () => {
   shop = await openShop({ limits: { requestsMax: 100_000, ordersMax: 100_000 } })
-  await putItems(shop.db, [
+  await putItems(shop.database.operator, [
     itemOf(dollar),
     itemOf(two, { price_cents: 200 }),
     itemOf(gone, { is_for_sale: false }),
@@ -83,7 +83,7 @@ describe('a purchase', () => {
 
   test('writes its debit, its event and its job in the same commit', async () => {
     const { body } = await buy([{ id: dollar }])
-    const rows = await shop.db.one(sql`
+    const rows = await shop.database.owner.one(sql`
       select (select count(*) from transfers where order_id = ${body.id} and kind = 'order') as debits,
              (select count(*) from events where order_id = ${body.id} and type = 'order.accepted') as events,
              (select count(*) from jobs where subject = ${body.id} and queue = 'fulfil') as jobs`)
@@ -93,7 +93,7 @@ describe('a purchase', () => {
   test('of an item that costs nothing still writes one debit', async () => {
     const { status, body } = await buy([{ id: free, qty: 10 }])
     expect([status, body.total_cents]).toEqual([201, 0])
-    const { debits } = await shop.db.one<{ debits: number }>(
+    const { debits } = await shop.database.owner.one<{ debits: number }>(
       sql`select count(*) as debits from transfers where order_id = ${body.id}`,
     )
     expect(debits).toBe(1)
@@ -101,9 +101,9 @@ describe('a purchase', () => {
 
   test('keeps its lines and prices when the catalogue changes', async () => {
     const { body } = await buy([{ id: two }])
-    await putItems(shop.db, [itemOf(two, { name: 'Renamed', price_cents: 201 })])
+    await putItems(shop.database.operator, [itemOf(two, { name: 'Renamed', price_cents: 201 })])
     expect((await shop.call('GET', `/v1/orders/${body.id}`)).body.lines).toEqual(body.lines)
-    await putItems(shop.db, [itemOf(two, { price_cents: 200 })])
+    await putItems(shop.database.operator, [itemOf(two, { price_cents: 200 })])
   })
 })
 
@@ -209,14 +209,14 @@ describe('the same key again', () => {
   test('replays after any change: store closed, price, sale, balance', async () => {
     const first = await buy([{ id: dollar, expected_price_cents: 100 }])
     await shop.operator.setStore(false, 'test')
-    await putItems(shop.db, [itemOf(dollar, { price_cents: 5, is_for_sale: false })])
+    await putItems(shop.database.operator, [itemOf(dollar, { price_cents: 5, is_for_sale: false })])
     await drain()
     const again = await buy([{ id: dollar, expected_price_cents: 100 }], {
       idempotency_key: first.idempotency_key,
     })
     expect([again.status, again.body]).toEqual([200, first.body])
     await shop.operator.setStore(true, null)
-    await putItems(shop.db, [itemOf(dollar)])
+    await putItems(shop.database.operator, [itemOf(dollar)])
     await fund(20_000)
   })
 

@@ -32,9 +32,9 @@ const restored: TestDatabase[] = []
 beforeEach(async () => {
   files = await openTestJournal()
   shop = await openShop({ journal: files.journal })
-  await putItems(shop.db, [itemOf(item), itemOf(other)])
+  await putItems(shop.database.operator, [itemOf(item), itemOf(other)])
   await shop.operator.loadPool(item, [1, 2, 3, 4, 5].map(link))
-  await keeperOf(shop.db, shop.vault, files.journal)()
+  await keeperOf(shop.database.worker, shop.vault, files.journal)()
 })
 afterEach(async () => {
   for (const database of restored.splice(0)) await database.close()
@@ -64,18 +64,18 @@ const hashOf = (n: number) => shop.vault.fingerprint(link(n)).toString('hex')
 async function deliver(on: Shop, ...order_ids: string[]) {
   const worker = startWorker(on)
   for (const id of order_ids)
-    await expect.poll(() => statusOf(on.db, id), { timeout: 10_000 }).toBe('delivered')
+    await expect.poll(() => statusOf(on.database.owner, id), { timeout: 10_000 }).toBe('delivered')
   await worker.stop()
 }
 
 /** Until the store has come further than the present position. */
-async function advance({ db, vault, journal }: Shop) {
-  const keep = keeperOf(db, vault, journal)
-  const { position } = await readDatabaseState(db)
+async function advance({ database: { worker }, vault, journal }: Shop) {
+  const keep = keeperOf(worker, vault, journal)
+  const { position } = await readDatabaseState(worker)
   await expect
     .poll(async () => {
       await keep()
-      return (await readDatabaseState(db)).position
+      return (await readDatabaseState(worker)).position
     })
     .toBeGreaterThan(position)
 }
@@ -91,13 +91,13 @@ async function restore(dump: string): Promise<Shop> {
   const restoring = run(join(findPostgres(), 'psql'), ['-qXv', 'ON_ERROR_STOP=1', database.superuserUrl])
   restoring.child.stdin?.end(dump)
   await restoring
-  const { db } = database
   const { keyring, admission } = shop
   const journal = files.another()
-  const vault = createLinkVault(db, keyring)
+  const vault = createLinkVault(database.worker, keyring)
   await vault.open()
-  const deps = { db, keyring, clock: systemClock, cell: 'c1', admission: async () => admission, journal }
-  return { ...shop, database, db, vault, journal, operator: createOperator(deps, 'test') }
+  const deps = { keyring, clock: systemClock, cell: 'c1', admission: async () => admission, journal }
+  const operator = createOperator({ db: database.operator, ...deps }, 'test')
+  return { ...shop, database, vault, journal, operator }
 }
 
 const violated = async (db: Db) =>
@@ -113,16 +113,19 @@ test('a dump restored into the same server is found behind; what was sold since 
   await shop.operator.fundAccount(lostAccount, { amount_cents: 500, reference: 'lost' })
   const lost = await buy(shop, lostAccount)
   await deliver(shop, lost)
-  expect(await hashesOf(shop.db, lost)).toEqual([hashOf(3)])
+  expect(await hashesOf(shop.database.owner, lost)).toEqual([hashOf(3)])
   await advance(shop)
 
   const copy = await restore(dump)
   const admin = (...args: string[]) => runAdminOn(copy, ...args)
   // Nobody has compared it yet, so it is closed before any worker looks at it.
-  expect(await readDatabaseState(copy.db)).toMatchObject({ is_confirmed: false, is_compared: false })
-  const keep = keeperOf(copy.db, copy.vault, copy.journal)
+  expect(await readDatabaseState(copy.database.owner)).toMatchObject({
+    is_confirmed: false,
+    is_compared: false,
+  })
+  const keep = keeperOf(copy.database.worker, copy.vault, copy.journal)
   await keep()
-  expect((await readDatabaseState(copy.db)).behind_why).toMatch(
+  expect((await readDatabaseState(copy.database.owner)).behind_why).toMatch(
     /position \d+ of generation 1 .* the journal at \d+ of 1/,
   )
   await expect(buy(copy)).rejects.toMatchObject({ type: 'store_closed' })
@@ -149,23 +152,26 @@ test('a dump restored into the same server is found behind; what was sold since 
     { order_id: lost, account_id: lostAccount, status: null, links: 1, items: [item] },
   ])
   expect((await admin('recover', 'compare', '--apply', '--json')).json().kept.recorded).toBe(0)
-  expect([await statusOf(copy.db, waiting), await statusOf(copy.db, lost)]).toEqual(['paid', undefined])
+  expect([await statusOf(copy.database.owner, waiting), await statusOf(copy.database.owner, lost)]).toEqual([
+    'paid',
+    undefined,
+  ])
   await idle.stop()
 
   expect((await admin('recover', 'open', '--identity', identity)).code).toBe(0)
   await keep()
   await deliver(copy, waiting)
   // The same link as before: its caller has it already.
-  expect(await hashesOf(copy.db, waiting)).toEqual([hashOf(2)])
+  expect(await hashesOf(copy.database.owner, waiting)).toEqual([hashOf(2)])
   const next = [await buy(copy), await buy(copy)]
   await deliver(copy, ...next)
-  const sold = (await Promise.all(next.map((id) => hashesOf(copy.db, id)))).flat()
+  const sold = (await Promise.all(next.map((id) => hashesOf(copy.database.owner, id)))).flat()
   expect(sold.sort()).toEqual([hashOf(4), hashOf(5)].sort())
 
   expect((await admin('pool', 'restore', item)).out).toContain('1 stay set aside')
   expect((await admin('pool', 'set-aside')).out).toContain(`sold to ${lost}, then lost`)
   expect(await copy.operator.loadPool(other, [link(3)])).toMatchObject({ loaded: 0, known: [1] })
-  expect(await violated(copy.db)).toEqual([])
+  expect(await violated(copy.database.operator)).toEqual([])
   const { actions } = (await admin('audit', '--target', 'database', '--json')).json()
   expect(actions.map(({ action }: { action: string }) => action)).toEqual([
     'recover.open',
@@ -174,7 +180,7 @@ test('a dump restored into the same server is found behind; what was sold since 
   ])
 
   // Threat 10: the database that was replaced is of an earlier generation, however far it comes.
-  await keeperOf(shop.db, shop.vault, files.another())()
+  await keeperOf(shop.database.worker, shop.vault, files.another())()
   await expect(buy(shop)).rejects.toMatchObject({ type: 'store_closed' })
 }, 60_000)
 
@@ -183,8 +189,8 @@ test('the same position, but an order that was delivered after it is missing: fo
   const dump = await dumpOf(shop)
   await deliver(shop, waiting)
   const copy = await restore(dump)
-  await keeperOf(copy.db, copy.vault, copy.journal)()
-  expect((await readDatabaseState(copy.db)).behind_why).toContain('1 orders that were delivered')
+  await keeperOf(copy.database.worker, copy.vault, copy.journal)()
+  expect((await readDatabaseState(copy.database.owner)).behind_why).toContain('1 orders that were delivered')
 })
 
 test('a delivery that was rolled back after it was written to the journal does not close the store', async () => {
@@ -203,8 +209,11 @@ test('a delivery that was rolled back after it was written to the journal does n
   ])
   await shop.database.asOwner('update database_identity set compared_start = null')
   await expect(buy(shop)).rejects.toMatchObject({ type: 'store_closed' })
-  await keeperOf(shop.db, shop.vault, files.journal)()
-  expect(await readDatabaseState(shop.db)).toMatchObject({ is_confirmed: true, behind_since: null })
+  await keeperOf(shop.database.worker, shop.vault, files.journal)()
+  expect(await readDatabaseState(shop.database.owner)).toMatchObject({
+    is_confirmed: true,
+    behind_since: null,
+  })
   await deliver(shop, order_id)
 })
 
@@ -214,16 +223,16 @@ test('a link that was loaded and sold in the lost time cannot be loaded again, e
   await shop.operator.deliverOrder(hand, [link(9)])
   await advance(shop)
   const copy = await restore(dump)
-  await keeperOf(copy.db, copy.vault, copy.journal)()
+  await keeperOf(copy.database.worker, copy.vault, copy.journal)()
   await copy.operator.compareWithJournal(copy.journal, { from: undefined, apply: true })
-  const { present } = await readDatabaseState(copy.db)
+  const { present } = await readDatabaseState(copy.database.owner)
   const identity = `${present.system_identifier}/${present.timeline}`
   await copy.operator.openStore(copy.journal, { identity, withoutJournal: false })
   expect(await copy.operator.loadPool(item, [link(9)])).toMatchObject({ loaded: 0, known: [1] })
   await expect(copy.operator.deliverOrder(another, [link(9)])).rejects.toThrow('held by this store before')
   await copy.operator.deliverOrder(hand, [link(9)])
-  expect(await hashesOf(copy.db, hand)).toEqual([hashOf(9)])
-  expect(await violated(copy.db)).toEqual([])
+  expect(await hashesOf(copy.database.owner, hand)).toEqual([hashOf(9)])
+  expect(await violated(copy.database.operator)).toEqual([])
 })
 
 test('an order that gets its link back and is cancelled leaves it set aside', async () => {
@@ -232,27 +241,27 @@ test('an order that gets its link back and is cancelled leaves it set aside', as
   await deliver(shop, waiting)
   await advance(shop)
   const copy = await restore(dump)
-  await keeperOf(copy.db, copy.vault, copy.journal)()
+  await keeperOf(copy.database.worker, copy.vault, copy.journal)()
   await copy.operator.compareWithJournal(copy.journal, { from: undefined, apply: true })
-  const { present } = await readDatabaseState(copy.db)
+  const { present } = await readDatabaseState(copy.database.owner)
   const identity = `${present.system_identifier}/${present.timeline}`
   await copy.operator.openStore(copy.journal, { identity, withoutJournal: false })
   await copy.operator.cancelOrder(waiting, 'test')
   expect(
-    await copy.db.many(
+    await copy.database.owner.many(
       sql`select set_aside_at is not null as aside from pool_links where link_hash = ${Buffer.from(hashOf(1), 'hex')}`,
     ),
   ).toEqual([{ aside: true }])
-  expect(await violated(copy.db)).toEqual([])
+  expect(await violated(copy.database.operator)).toEqual([])
 })
 
 test('is not opened while another database of the store still sells or advances', async () => {
   const dump = await dumpOf(shop)
   await advance(shop)
   const copy = await restore(dump)
-  await keeperOf(copy.db, copy.vault, copy.journal)()
+  await keeperOf(copy.database.worker, copy.vault, copy.journal)()
   await copy.operator.compareWithJournal(copy.journal, { from: undefined, apply: true })
-  const { present } = await readDatabaseState(copy.db)
+  const { present } = await readDatabaseState(copy.database.owner)
   const open = () =>
     copy.operator.openStore(copy.journal, {
       identity: `${present.system_identifier}/${present.timeline}`,
@@ -278,13 +287,13 @@ test('a journal that was begun after the backup does not cover what is missing, 
     await young.begin({ journal_id: 'jrn_young', kept_since: new Date(), key_check: mark?.key_check ?? '' })
     const compared = await shop.operator.compareWithJournal(young, { from: undefined, apply: true })
     expect(compared.is_complete).toBe(false)
-    const { present } = await readDatabaseState(shop.db)
+    const { present } = await readDatabaseState(shop.database.owner)
     const identity = `${present.system_identifier}/${present.timeline}`
     await expect(shop.operator.openStore(young, { identity, withoutJournal: false })).rejects.toThrow(
       'begins later',
     )
     await shop.operator.openStore(young, { identity, withoutJournal: true })
-    expect(await readDatabaseState(shop.db)).toMatchObject({
+    expect(await readDatabaseState(shop.database.owner)).toMatchObject({
       is_confirmed: true,
       journal_id: null,
       generation: 2,
@@ -296,7 +305,8 @@ test('a journal that was begun after the backup does not cover what is missing, 
 
 test('a worker does not start with an empty folder, the journal of another store or none when the store keeps one', async () => {
   const empty = await openTestJournal()
-  const start = (journal: TestJournal['journal'] | undefined) => keeperOf(shop.db, shop.vault, journal)()
+  const start = (journal: TestJournal['journal'] | undefined) =>
+    keeperOf(shop.database.worker, shop.vault, journal)()
   await expect(start(empty.journal)).rejects.toThrow(JournalMismatch)
   await expect(start(undefined)).rejects.toThrow(/keeps a journal.*SHOPWIRE_JOURNAL is not set/)
   await empty.journal.begin({ journal_id: 'jrn_other', kept_since: new Date(), key_check: '00' })
@@ -313,13 +323,13 @@ test('production without a journal: the worker warns when it starts, and works',
     ...loadConfig({
       SHOPWIRE_ENV: 'development',
       SHOPWIRE_ENCRYPTION_KEYS: DEVELOPMENT_ENCRYPTION_KEY,
-      SHOPWIRE_DATABASE_URL: plain.database.appUrl,
+      SHOPWIRE_DATABASE_URL: plain.database.processUrls.worker,
     }),
     SHOPWIRE_ENV: 'production' as const,
   }
   const log = createLog('info', { write: (line) => void lines.push(line) })
-  const { db, vault } = plain
-  const keeping = keepJournal(config, { db, vault, log, metrics: createMetrics('test') })
+  const { database, vault } = plain
+  const keeping = keepJournal(config, { db: database.worker, vault, log, metrics: createMetrics('test') })
   await keeping.open((_part, work) => work())
   await keeping.stop()
   expect(lines.join('')).toContain('this store keeps no journal of sold links')

@@ -15,7 +15,7 @@ let shop: Shop
 let placed = 0
 beforeAll(async () => {
   shop = await openShop()
-  await putItems(shop.db, [itemOf(ITEM, { price_cents: 1 })])
+  await putItems(shop.database.operator, [itemOf(ITEM, { price_cents: 1 })])
 })
 afterAll(() => shop.close())
 beforeEach(async () => {
@@ -36,17 +36,20 @@ async function overdue(count: number) {
   )
 }
 const waiting = async () =>
-  (await shop.db.one<{ count: number }>(sql`select count(*) as count from orders where status = 'paid'`))
-    .count
+  (
+    await shop.database.owner.one<{ count: number }>(
+      sql`select count(*) as count from orders where status = 'paid'`,
+    )
+  ).count
 const admin = (...args: string[]) => runAdminOn(shop, ...args)
 
 /** The rule as one worker applies it. */
 function worker({ clockMs = () => Date.now(), monotonicMs = () => performance.now() } = {}) {
   const lines: string[] = []
   const metrics = createMetrics('test')
-  const { db, vault } = shop
+  const { database, vault } = shop
   const apply = createRefundRule({
-    db,
+    db: database.worker,
     vault,
     metrics,
     monotonicMs,

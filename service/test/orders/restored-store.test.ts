@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { RETRY_AFTER_STORE_CLOSED_S } from '@shopwire/contract'
-import { findPostgres, provisionDatabase, startPostgres } from '@shopwire/engines'
+import { findPostgres, type ProvisionedDatabase, provisionDatabase, startPostgres } from '@shopwire/engines'
 import { startSupplier } from '@shopwire/harness'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createApi } from '../../src/api-program.ts'
@@ -34,7 +34,7 @@ let shop: Shop
 beforeAll(async () => {
   const config = loadConfig({ ...settings, SHOPWIRE_DATABASE_URL: 'postgres://nobody@127.0.0.1/none' })
   shop = await openShop({ keyring: openKeyringFrom(config) })
-  await putItems(shop.db, [itemOf(pooled), itemOf(supplied)])
+  await putItems(shop.database.operator, [itemOf(pooled), itemOf(supplied)])
   await shop.operator.loadPool(pooled, ['https://gift.example/1', 'https://gift.example/2'])
 })
 afterAll(() => shop.close())
@@ -42,16 +42,22 @@ afterAll(() => shop.close())
 const cart = (id: string, idempotency_key: string) => JSON.stringify({ items: [{ id }], idempotency_key })
 
 /** The whole store on another database, in this process; what it sends to callers is recorded. */
-async function openStoreOn(databaseUrl: string) {
+async function openStoreOn({ processUrls }: ProvisionedDatabase) {
   const config = loadConfig({
     ...settings,
-    SHOPWIRE_DATABASE_URL: databaseUrl,
+    SHOPWIRE_DATABASE_URL: processUrls.api,
     SHOPWIRE_HOST: '127.0.0.1',
     SHOPWIRE_PORT: '0',
   })
   const lines: string[] = []
   const log = createLog('info', { write: (line) => void lines.push(line) })
-  const db = openDatabaseFrom(config, 'test', log)
+  const open = (SHOPWIRE_DATABASE_URL: string) =>
+    openDatabaseFrom({ ...config, SHOPWIRE_DATABASE_URL }, 'test', log)
+  const database = {
+    api: open(processUrls.api),
+    worker: open(processUrls.worker),
+    operator: open(processUrls.operator),
+  }
   const metrics = createMetrics('test')
   const received: string[] = []
   const openClient: OpenGuardedClient = () => ({
@@ -61,26 +67,27 @@ async function openStoreOn(databaseUrl: string) {
     },
     close: async () => {},
   })
-  const deps = { log, metrics, db }
-  const [api, worker] = [await createApi(config, deps), createWorker(config, deps, { openClient })]
+  const api = await createApi(config, { log, metrics, db: database.api })
+  const worker = createWorker(config, { log, metrics, db: database.worker }, { openClient })
   const port = await api.listen()
   await api.open((_part, work) => work())
   await worker.open((_part, work) => work())
   const keyring = openKeyringFrom(config)
-  const operatorDeps = { db, keyring, clock: systemClock, cell: 'c1', admission: async () => api.admission }
-  const operator = createOperator(operatorDeps, 'test')
+  const operator = createOperator(
+    { db: database.operator, keyring, clock: systemClock, cell: 'c1', admission: async () => api.admission },
+    'test',
+  )
   return {
-    db,
+    database,
     port,
     metrics,
     worker,
     received,
     logged: () => lines.join(''),
-    admin: (...args: string[]) =>
-      runAdminOn({ ...operatorDeps, admission: api.admission, operator } as unknown as Shop, ...args),
+    admin: (...args: string[]) => runAdminOn({ database, operator, journal: undefined }, ...args),
     async stop() {
       for (const step of [...api.stops, ...worker.stops]) await step.run()
-      await db.close()
+      await Promise.all(Object.values(database).map((db) => db.close()))
     },
   }
 }
@@ -90,7 +97,7 @@ test('a dump restored into another server delivers, sends and sells nothing unti
   const bought = await shop.call('POST', '/v1/orders', { body: cart(pooled, 'before-the-restore') })
   expect(bought.status).toBe(201)
   const other = await startPostgres()
-  const { appUrl } = await provisionDatabase(other, 'shopwire')
+  const database = await provisionDatabase(other, 'shopwire')
   const target = other.superuserUrl.replace(/[^/]*$/, 'shopwire')
   const programs = findPostgres()
   const { stdout: dump } = await run(join(programs, 'pg_dump'), [shop.database.superuserUrl], {
@@ -100,7 +107,7 @@ test('a dump restored into another server delivers, sends and sells nothing unti
   restoring.child.stdin?.end(dump)
   await restoring
 
-  const restored = await openStoreOn(appUrl)
+  const restored = await openStoreOn(database)
   try {
     const ask = (method: string, path: string, body?: string) =>
       call(restored.port, shop.key, method, path, body === undefined ? {} : { body })
@@ -195,7 +202,7 @@ test('links of a supplier that answers after the database identity changed are n
     Promise.all(
       [order, waiting].map(
         async ({ id }) =>
-          (await readWholeOrder(shop.db, { account_id: shop.account.id, order_id: id })).status,
+          (await readWholeOrder(shop.database.api, { account_id: shop.account.id, order_id: id })).status,
       ),
     )
   const worker = startWorker(shop)
@@ -220,7 +227,7 @@ test('links of a supplier that answers after the database identity changed are n
   }
 
   async function selectNotes() {
-    const rows = await shop.db.many<{ note: string | null }>(sql`
+    const rows = await shop.database.owner.many<{ note: string | null }>(sql`
       select note
         from jobs
        where subject in (${order.id}, ${waiting.id})`)

@@ -18,7 +18,7 @@ let fulfil: ReturnType<typeof createFulfilment>
 beforeAll(async () => {
   shop = await openShop({ limits: { requestsMax: 100_000, ordersMax: 100_000 } })
   fulfil = createFulfilment({
-    db: shop.db,
+    db: shop.database.worker,
     vault: shop.vault,
     clock: systemClock,
     log: createLog('silent'),
@@ -33,7 +33,10 @@ let count = 0
 async function newItem() {
   count += 1
   const id = String(4 * 10 ** 16 + count * 8)
-  await untilFollowed(shop.catalogue, await putItems(shop.db, [itemOf(id, { price_cents: 5 })]))
+  await untilFollowed(
+    shop.catalogue,
+    await putItems(shop.database.operator, [itemOf(id, { price_cents: 5 })]),
+  )
   return id
 }
 const load = (item: string, links: number) => {
@@ -51,10 +54,10 @@ async function buy(...items: { id: string; qty?: number }[]) {
 }
 /** Does all that is due, once. */
 async function workAll(): Promise<readonly Job[]> {
-  const jobs = await claimFromAllLanes(shop.db, FULFIL_QUEUE, { limit: 1_000, leaseMs: 60_000 })
+  const jobs = await claimFromAllLanes(shop.database.worker, FULFIL_QUEUE, { limit: 1_000, leaseMs: 60_000 })
   for (const job of jobs) {
     const end = await fulfil(job)
-    if (end.kind !== 'done') await postponeJob(shop.db, job, end)
+    if (end.kind !== 'done') await postponeJob(shop.database.worker, job, end)
   }
   return jobs
 }
@@ -76,14 +79,15 @@ async function buyMany(item: string, orders: number, qty = 1) {
 }
 const due = async () =>
   (
-    await shop.db.many<{ subject: string }>(
+    await shop.database.owner.many<{ subject: string }>(
       sql`select subject from jobs where run_at <= clock_timestamp() and leased_until is null order by subject`,
     )
   ).map(({ subject }) => subject)
 const wakeAll = async () => {
-  while (await wakeRestocked(shop.db));
+  while (await wakeRestocked(shop.database.worker));
 }
-const waiting = async () => (await shop.db.one<{ n: number }>(sql`select count(*) as n from waiting_lines`)).n
+const waiting = async () =>
+  (await shop.database.owner.one<{ n: number }>(sql`select count(*) as n from waiting_lines`)).n
 
 test('new links wake as many orders as they serve, the oldest first', async () => {
   const item = await emptyItem()
@@ -114,9 +118,9 @@ test('an order that waits for two items is woken by either and registered for wh
   await wakeAll()
   expect(await due()).toEqual([id])
   await workAll()
-  expect(await shop.db.many(sql`select item_id from waiting_lines where order_id = ${id}`)).toEqual([
-    { item_id: first },
-  ])
+  expect(
+    await shop.database.owner.many(sql`select item_id from waiting_lines where order_id = ${id}`),
+  ).toEqual([{ item_id: first }])
   await load(first, 1)
   await wakeAll()
   await workAll()
@@ -125,8 +129,8 @@ test('an order that waits for two items is woken by either and registered for wh
 })
 
 test('a round takes items marked up to the microsecond of its start, and none marked after it', async () => {
-  const { now } = await readBacklogLane(shop.db, 1)
-  const take = () => shop.db.transaction((tx) => lockRestocked(tx, now))
+  const { now } = await readBacklogLane(shop.database.worker, 1)
+  const take = () => shop.database.worker.transaction((tx) => lockRestocked(tx, now))
   await shop.database.asOwner(
     `insert into restocked_items (item_id, restocked_at) values ('1', timestamptz '${now}' + interval '1 microsecond')`,
   )
@@ -171,12 +175,15 @@ test('a wake-up that comes while the order is being parked is not lost', async (
   const item = await emptyItem()
   const [id] = (await buyMany(item, 1)) as [string]
   await shop.operator.retryOrder(id)
-  const [job] = (await claimFromAllLanes(shop.db, FULFIL_QUEUE, { limit: 1, leaseMs: 60_000 })) as [Job]
+  const [job] = (await claimFromAllLanes(shop.database.worker, FULFIL_QUEUE, {
+    limit: 1,
+    leaseMs: 60_000,
+  })) as [Job]
   const end = await fulfil(job)
   expect(end.kind).toBe('parked')
   await load(item, 1)
   await wakeAll()
-  if (end.kind !== 'done') await postponeJob(shop.db, job, end)
+  if (end.kind !== 'done') await postponeJob(shop.database.worker, job, end)
   expect(await due()).toEqual([id])
 })
 
@@ -187,9 +194,9 @@ test('links that a woken order no longer needs go to the next one', async () => 
   await wakeAll()
   expect(await due()).toEqual([first])
   await shop.operator.cancelOrder(first, 'test')
-  expect(await markOverlooked(shop.db)).toBe(1)
+  expect(await markOverlooked(shop.database.worker)).toBe(1)
   await wakeAll()
   expect(await due()).toEqual([second])
   await workAll()
-  expect(await markOverlooked(shop.db)).toBe(0)
+  expect(await markOverlooked(shop.database.worker)).toBe(0)
 })

@@ -14,7 +14,7 @@ let account_id: string
 let nowMs = 0
 beforeAll(async () => {
   database = await openTestDatabase()
-  account_id = (await database.db.transaction((tx) => createAccount(tx, 'Windows', Date.now()))).id
+  account_id = (await database.operator.transaction((tx) => createAccount(tx, 'Windows', Date.now()))).id
 })
 afterAll(() => database.close())
 beforeEach(() => database.asOwner('delete from jobs'))
@@ -25,7 +25,7 @@ const add = (subject: string, runAt = 'clock_timestamp()') =>
      values ('${account_id}', '${QUEUE}', '${subject}', ${runAt}, now())`,
   )
 const subjects = (jobs: readonly Job[]) => jobs.map(({ subject }) => subject)
-const openWindow = (db: Db = database.db) => createClaimWindow(db, QUEUE, 'usual', () => nowMs)
+const openWindow = (db: Db = database.worker) => createClaimWindow(db, QUEUE, 'usual', () => nowMs)
 
 test('while a snapshot is held, a claim does not read the jobs that ended before', async () => {
   const reader = new pg.Client({ connectionString: database.superuserUrl })
@@ -40,10 +40,10 @@ test('while a snapshot is held, a claim does not read the jobs that ended before
   await database.asOwner('delete from jobs')
   const statements: { text: string; values: unknown[] }[] = []
   const watched = {
-    ...database.db,
+    ...database.worker,
     many: (statement: Statement) => {
       statements.push(statement as unknown as { text: string; values: unknown[] })
-      return database.db.many(statement)
+      return database.worker.many(statement)
     },
   } as Db
   const claim = openWindow(watched)
@@ -90,9 +90,9 @@ test('what lies before the window is found by the next look at all jobs', async 
 
 test('a job that a stopping worker gives back is due at once', async () => {
   await add('given back', "clock_timestamp() - interval '1 minute'")
-  const { jobs } = await claimJobs(database.db, QUEUE, 'usual', { limit: 1, leaseMs: 60_000 })
+  const { jobs } = await claimJobs(database.worker, QUEUE, 'usual', { limit: 1, leaseMs: 60_000 })
   const claim = openWindow()
   await claim(10)
-  await extendLeases(database.db, QUEUE, jobs, 0)
+  await extendLeases(database.worker, QUEUE, jobs, 0)
   expect(subjects(await claim(10))).toEqual(['given back'])
 })

@@ -25,10 +25,10 @@ let check: () => Promise<void>
 beforeEach(async () => {
   database = await openTestDatabase()
   await fakeClock()
-  account_id = (await database.db.transaction((tx) => createAccount(tx, 'Clocks', Date.now()))).id
+  account_id = (await database.operator.transaction((tx) => createAccount(tx, 'Clocks', Date.now()))).id
   lines = []
   passedMs = 0
-  check = watch(database.db)
+  check = watch(database.worker)
 })
 afterEach(() => database.close())
 
@@ -56,7 +56,7 @@ test('a step forward is logged and counted as a forward step', async () => {
 
 test('neither a step of one second nor a slow answer is reported as a step', async () => {
   let answersAfterMs = 0
-  const slow = { ...database.db, one: slowly(() => answersAfterMs) } as Db
+  const slow = { ...database.worker, one: slowly(() => answersAfterMs) } as Db
   const checkSlow = watch(slow)
   await checkSlow()
   await setBack(1_000)
@@ -75,22 +75,22 @@ test('one lease after a step back, jobs that were due or held by a dead worker a
   const [living] = await take()
   await wake('postponed')
   const [postponed] = await take()
-  await postponeJob(database.db, postponed as never, { waitMs: 60_000, note: 'later' })
+  await postponeJob(database.worker, postponed as never, { waitMs: 60_000, note: 'later' })
   await wake('parked')
   const [parked] = await take()
-  await postponeJob(database.db, parked as never, { note: 'needs an operator' })
+  await postponeJob(database.worker, parked as never, { note: 'needs an operator' })
   await wake('never taken')
   await check()
 
   await setBack(HOUR_MS)
   await check()
   expect(await take()).toEqual([])
-  await extendLeases(database.db, QUEUE, [living as never], LEASE_MS)
+  await extendLeases(database.worker, QUEUE, [living as never], LEASE_MS)
   await pass(LEASE_MS - 1_000)
   await check()
   expect(await take()).toEqual([])
 
-  await extendLeases(database.db, QUEUE, [living as never], LEASE_MS)
+  await extendLeases(database.worker, QUEUE, [living as never], LEASE_MS)
   await pass(1_000)
   await check()
   expect((await take()).map(({ subject }) => subject).sort()).toEqual(['never taken', 'of a dead worker'])
@@ -100,7 +100,7 @@ test('one lease after a step back, jobs that were due or held by a dead worker a
 test('a worker that starts after the step makes frozen jobs due, one lease later', async () => {
   await wake('never taken')
   await setBack(HOUR_MS)
-  const checkAnew = watch(database.db)
+  const checkAnew = watch(database.worker)
   await checkAnew()
   expect(await take()).toEqual([])
   await pass(LEASE_MS)
@@ -110,11 +110,11 @@ test('a worker that starts after the step makes frozen jobs due, one lease later
 
 test('a running worker detects the step without a restart', async () => {
   const config = loadConfig({
-    SHOPWIRE_DATABASE_URL: database.appUrl,
+    SHOPWIRE_DATABASE_URL: database.processUrls.worker,
     SHOPWIRE_ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}`,
   })
   metrics = createMetrics('test')
-  const worker = createWorker(config, { db: database.db, log: createLog('debug', logTo), metrics })
+  const worker = createWorker(config, { db: database.worker, log: createLog('debug', logTo), metrics })
   await worker.open((_part, work) => work())
   try {
     // No series before the first reading.
@@ -126,8 +126,9 @@ test('a running worker detects the step without a restart', async () => {
   }
 })
 
-const wake = (subject: string) => wakeJob(database.db, account_id, QUEUE, subject)
-const take = async () => (await claimJobs(database.db, QUEUE, 'usual', { limit: 10, leaseMs: LEASE_MS })).jobs
+const wake = (subject: string) => wakeJob(database.worker, account_id, QUEUE, subject)
+const take = async () =>
+  (await claimJobs(database.worker, QUEUE, 'usual', { limit: 10, leaseMs: LEASE_MS })).jobs
 const errors = () => lines.filter(({ level }) => level === 'error').map(({ msg }) => msg)
 const logTo = { write: (line: string) => void lines.push(JSON.parse(line)) }
 const monotonicMs = () => performance.now() + passedMs
@@ -147,7 +148,7 @@ async function metric(name: string): Promise<number> {
 const slowly =
   (afterMs: () => number): Db['one'] =>
   async (statement) => {
-    const answer = await database.db.one(statement)
+    const answer = await database.worker.one(statement)
     await pass(afterMs())
     return answer as never
   }

@@ -44,8 +44,9 @@ afterAll(() => database.close())
 /** A session with the rights of the role and no others: its own login, where it has one. */
 async function signIn(role: RoleName): Promise<pg.Client> {
   const hasLogin = role !== 'functions' && role !== 'maintenance'
-  const url = role === 'dashboard' ? database.dashboardUrl : hasLogin && database.processUrls[role]
-  const client = new pg.Client({ connectionString: url || database.superuserUrl })
+  const client = new pg.Client({
+    connectionString: hasLogin ? database.processUrls[role] : database.superuserUrl,
+  })
   await client.connect()
   if (!hasLogin) await client.query(`set role ${readRights(role).role}`)
   return client

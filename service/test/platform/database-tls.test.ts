@@ -16,7 +16,7 @@ let authority: Awaited<ReturnType<typeof createAuthority>>
 let stranger: Awaited<ReturnType<typeof createAuthority>>
 let folder: string
 let ownerUrl: string
-let appUrl: string
+let apiUrl: string
 
 beforeAll(async () => {
   ;[postgres, authority, stranger, folder] = await Promise.all([
@@ -25,7 +25,9 @@ beforeAll(async () => {
     createAuthority(),
     mkdtemp(join(tmpdir(), 'shopwire-pg-tls-')),
   ])
-  ;({ ownerUrl, appUrl } = await provisionDatabase(postgres, 'shopwire'))
+  const database = await provisionDatabase(postgres, 'shopwire')
+  ownerUrl = database.ownerUrl
+  apiUrl = database.processUrls.api
   // Whoever comes without TLS is refused, but for the superuser, who changes certificates.
   const hba = join(postgres.dir, 'data/pg_hba.conf')
   const superuser = new URL(postgres.superuserUrl).username
@@ -94,21 +96,21 @@ async function expectUntrusted(url: string, reason: RegExp): Promise<void> {
 
 test('with verify-full and the right authority the database is migrated and asked by TLS; without TLS it is refused', async () => {
   await migrate(checked(ownerUrl), SCHEMA)
-  expect(await ask(checked(appUrl))).toBe(true)
-  expect(await schemaMismatchAt(checked(appUrl), SCHEMA)).toBeUndefined()
-  expect(String(await ask(appUrl))).toMatch(/no encryption/)
+  expect(await ask(checked(apiUrl))).toBe(true)
+  expect(await schemaMismatchAt(checked(apiUrl), SCHEMA)).toBeUndefined()
+  expect(String(await ask(apiUrl))).toMatch(/no encryption/)
 }, 60_000)
 
 test('a certificate of another authority, for another name, or expired: 503 for callers, and the reason says what to do', async () => {
-  await expectUntrusted(checked(appUrl, stranger.file), /authority is not trusted.*sslrootcert/)
+  await expectUntrusted(checked(apiUrl, stranger.file), /authority is not trusted.*sslrootcert/)
   await expectUntrusted(
-    checked(appUrl.replace('127.0.0.1', 'localhost')),
+    checked(apiUrl.replace('127.0.0.1', 'localhost')),
     /ERR_TLS_CERT_ALTNAME_INVALID.*another host name/,
   )
   await serveCertificate('IP:127.0.0.1', -1)
-  await expectUntrusted(checked(appUrl), /CERT_HAS_EXPIRED.*Renew it/)
+  await expectUntrusted(checked(apiUrl), /CERT_HAS_EXPIRED.*Renew it/)
   await serveCertificate('IP:127.0.0.1')
-  expect(await ask(checked(appUrl))).toBe(true)
+  expect(await ask(checked(apiUrl))).toBe(true)
 }, 60_000)
 
 test('a server without TLS is not asked when the URL wants it', async () => {
@@ -116,7 +118,7 @@ test('a server without TLS is not asked when the URL wants it', async () => {
     await client.query('alter system set ssl = off')
     await client.query('select pg_reload_conf()')
   }, postgres.superuserUrl)
-  await expectUntrusted(checked(appUrl), /offers no TLS.*ssl = on/)
+  await expectUntrusted(checked(apiUrl), /offers no TLS.*ssl = on/)
 })
 
 test.each([

@@ -16,7 +16,7 @@ beforeAll(async () => {
   database = await openTestDatabase()
   await asSuperuser(
     (client) =>
-      client.query(`create table pairs (id int primary key, n bigint not null); grant all on pairs to shopwire_app;
+      client.query(`create table pairs (id int primary key, n bigint not null); grant all on pairs to shopwire_api_rights;
                     insert into pairs values (1, 0), (2, 0)`),
     database.superuserUrl,
   )
@@ -26,7 +26,7 @@ afterAll(() => database.close())
 const quickly = (overrides: object = {}) =>
   openDatabase(
     {
-      url: database.appUrl,
+      url: database.processUrls.api,
       application_name: 'test',
       connectionsMax: 2,
       connectMsMax: 300,
@@ -39,12 +39,12 @@ const quickly = (overrides: object = {}) =>
   )
 
 test('threat 46: 64-bit integers are returned as numbers, not as text', async () => {
-  const { n } = await database.db.one<{ n: number }>(sql`select 40::bigint as n`)
+  const { n } = await database.api.one<{ n: number }>(sql`select 40::bigint as n`)
   expect(n + 2).toBe(42)
 })
 
 test('an integer too large to be exact throws instead of being rounded', async () => {
-  await expect(database.db.one(sql`select 9007199254740993::bigint as n`)).rejects.toThrow(/out of range/)
+  await expect(database.api.one(sql`select 9007199254740993::bigint as n`)).rejects.toThrow(/out of range/)
 })
 
 test('equal statement texts get the same name', () => {
@@ -55,12 +55,12 @@ test('equal statement texts get the same name', () => {
 
 test('a transaction that throws leaves no rows', async () => {
   await expect(
-    database.db.transaction(async (tx) => {
+    database.api.transaction(async (tx) => {
       await tx.run(sql`update pairs set n = 99 where id = 1`)
       throw new Error('no')
     }),
   ).rejects.toThrow('no')
-  expect(await database.db.one(sql`select n from pairs where id = 1`)).toEqual({ n: 0 })
+  expect(await database.api.one(sql`select n from pairs where id = 1`)).toEqual({ n: 0 })
 })
 
 test('threat 15: two transactions that lock in opposite order both succeed, because the deadlock is retried', async () => {
@@ -70,7 +70,7 @@ test('threat 15: two transactions that lock in opposite order both succeed, beca
     open = resolve
   })
   const cross = (first: number, second: number) =>
-    database.db.transaction(async (tx) => {
+    database.api.transaction(async (tx) => {
       await tx.run(sql`update pairs set n = n + 1 where id = ${first}`)
       arrived += 1
       if (arrived === 2) open()
@@ -78,14 +78,14 @@ test('threat 15: two transactions that lock in opposite order both succeed, beca
       await tx.run(sql`update pairs set n = n + 1 where id = ${second}`)
     })
   await Promise.all([cross(1, 2), cross(2, 1)])
-  expect(await database.db.many(sql`select n from pairs order by id`)).toEqual([{ n: 2 }, { n: 2 }])
+  expect(await database.api.many(sql`select n from pairs order by id`)).toEqual([{ n: 2 }, { n: 2 }])
 })
 
 test('threat 13: statement timeout, lock timeout and no free connection all fail with Unavailable', async () => {
   const db = quickly()
   try {
     await expect(db.one(sql`select pg_sleep(2)`)).rejects.toBeInstanceOf(Unavailable)
-    await database.db.transaction(async (tx) => {
+    await database.api.transaction(async (tx) => {
       await tx.run(sql`update pairs set n = n where id = 1`)
       await expect(db.run(sql`update pairs set n = n where id = 1`)).rejects.toBeInstanceOf(Unavailable)
     })
@@ -104,14 +104,14 @@ test('threat 13: statement timeout, lock timeout and no free connection all fail
 test('threat 9: a commit that PostgreSQL answers with a warning fails with Unavailable (outcome unknown)', async () => {
   await database.asOwner(`create function warn() returns int language plpgsql as
     $$ begin raise warning 'canceling wait for synchronous replication'; return 1; end $$`)
-  await expect(database.db.commit(sql`select warn() as n`)).rejects.toBeInstanceOf(Unavailable)
-  expect(await database.db.commit(sql`select 1 as n`)).toEqual({ n: 1 })
+  await expect(database.api.commit(sql`select warn() as n`)).rejects.toBeInstanceOf(Unavailable)
+  expect(await database.api.commit(sql`select 1 as n`)).toEqual({ n: 1 })
 })
 
 test('a commit with a notice succeeds', async () => {
   await database.asOwner(`create function note() returns int language plpgsql as
     $$ begin raise notice 'by the way'; return 1; end $$`)
-  expect(await database.db.commit(sql`select note() as n`)).toEqual({ n: 1 })
+  expect(await database.api.commit(sql`select note() as n`)).toEqual({ n: 1 })
 })
 
 test('a commit whose wait for the standby was cancelled has an unknown outcome, on a server with German messages too', async ({
@@ -183,16 +183,16 @@ test('a server that cannot be reached fails with Unavailable', async () => {
 })
 
 test('an error in our own SQL is not reported as Unavailable', async () => {
-  await expect(database.db.one(sql`select nonsense`)).rejects.toMatchObject({ code: '42703' })
+  await expect(database.api.one(sql`select nonsense`)).rejects.toMatchObject({ code: '42703' })
 })
 
 test('an error in our own SQL inside a transaction is not reported as Unavailable', async () => {
   const mistake = Object.assign(new TypeError('not a string'), { code: 'ERR_INVALID_ARG_TYPE' })
-  await expect(database.db.transaction(() => Promise.reject(mistake))).rejects.toBe(mistake)
+  await expect(database.api.transaction(() => Promise.reject(mistake))).rejects.toBe(mistake)
 })
 
 test('a transaction that swallowed a database error does not count as committed', async () => {
-  const swallowing = database.db.transaction(async (tx) => {
+  const swallowing = database.api.transaction(async (tx) => {
     await tx.run(sql`update pairs set n = n + 1 where id = 1`)
     await tx.run(sql`select nonsense`).catch(() => {})
   })

@@ -25,17 +25,17 @@ let database: TestDatabase
 let account_id: string
 beforeAll(async () => {
   database = await openTestDatabase()
-  account_id = (await database.db.transaction((tx) => createAccount(tx, 'Jobs', Date.now()))).id
+  account_id = (await database.operator.transaction((tx) => createAccount(tx, 'Jobs', Date.now()))).id
 })
 afterAll(() => database.close())
 beforeEach(() => database.asOwner('delete from jobs'))
 
-const add = (subject: string) => wakeJob(database.db, account_id, QUEUE, subject)
+const add = (subject: string) => wakeJob(database.worker, account_id, QUEUE, subject)
 const take = async (limit = 10, leaseMs = LEASE_MS) =>
-  (await claimJobs(database.db, QUEUE, 'usual', { limit, leaseMs })).jobs
-const finish = (job: Job) => database.db.transaction((tx) => finishJob(tx, job))
+  (await claimJobs(database.worker, QUEUE, 'usual', { limit, leaseMs })).jobs
+const finish = (job: Job) => database.worker.transaction((tx) => finishJob(tx, job))
 const left = () =>
-  database.db.many<{ subject: string; note: string | null; due: boolean }>(
+  database.owner.many<{ subject: string; note: string | null; due: boolean }>(
     sql`select subject, note, run_at <= clock_timestamp() as due from jobs order by subject`,
   )
 const addMany = (count: number, isBacklog = false) =>
@@ -51,7 +51,7 @@ const analyseEmptyTable = async () => {
   await database.asOwner('analyze jobs')
 }
 const countLeases = async () => {
-  const { leases } = await database.db.one<{ leases: number }>(
+  const { leases } = await database.owner.one<{ leases: number }>(
     sql`select count(*) as leases from jobs where leased_until > clock_timestamp()`,
   )
   return leases
@@ -90,8 +90,8 @@ describe('a lease', () => {
     const slow = only(await take(10, 0))
     const quick = only(await take())
     await expect(finish(slow)).rejects.toThrow(LeaseLostError)
-    expect(await postponeJob(database.db, slow, { waitMs: 0, note: 'late' })).toBe(0)
-    expect(await extendLeases(database.db, QUEUE, [slow], 0)).toBe(0)
+    expect(await postponeJob(database.worker, slow, { waitMs: 0, note: 'late' })).toBe(0)
+    expect(await extendLeases(database.worker, QUEUE, [slow], 0)).toBe(0)
     await finish(quick)
     expect(await left()).toEqual([])
   })
@@ -99,7 +99,7 @@ describe('a lease', () => {
   test('lasts for as long as its worker extends it', async () => {
     await add('a')
     const job = only(await take(10, 0))
-    expect(await extendLeases(database.db, QUEUE, [job], LEASE_MS)).toBe(1)
+    expect(await extendLeases(database.worker, QUEUE, [job], LEASE_MS)).toBe(1)
     expect(await take()).toEqual([])
   })
 
@@ -108,15 +108,15 @@ describe('a lease', () => {
     const job = only(await take())
     await add('a')
     expect(await take()).toEqual([])
-    await postponeJob(database.db, job, { note: 'found nothing' })
+    await postponeJob(database.worker, job, { note: 'found nothing' })
     expect(only(await take()).attempts).toBe(2)
   })
 
   test('extending a lease does not undo that the job was given back', async () => {
     await add('a')
     const job = only(await take())
-    await postponeJob(database.db, job, { waitMs: 0, note: 'later' })
-    expect(await extendLeases(database.db, QUEUE, [job], LEASE_MS)).toBe(0)
+    await postponeJob(database.worker, job, { waitMs: 0, note: 'later' })
+    expect(await extendLeases(database.worker, QUEUE, [job], LEASE_MS)).toBe(0)
     expect(only(await take()).attempts).toBe(2)
   })
 
@@ -151,9 +151,9 @@ describe('a lease', () => {
 })
 
 describe('a dead letter', () => {
-  const dead = () => selectDeadLetters(database.db, 10)
+  const dead = () => selectDeadLetters(database.operator, 10)
   const failOnce = async () =>
-    failJob(database.db, only(await take()), { waitMs: 0, note: 'a bug', failuresMax: 3 })
+    failJob(database.worker, only(await take()), { waitMs: 0, note: 'a bug', failuresMax: 3 })
 
   test('is what a job becomes that failed too often in a row; it is listed with the reason and not claimed again', async () => {
     await add('a')
@@ -167,10 +167,10 @@ describe('a dead letter', () => {
   test('is due again when an operator retries it, with all its attempts', async () => {
     await add('a')
     for (let n = 0; n < 3; n += 1) await failOnce()
-    expect(await database.db.transaction((tx) => retryDeadLetters(tx, QUEUE, 'another'))).toEqual([])
-    expect(await database.db.transaction((tx) => retryDeadLetters(tx, QUEUE, null))).toHaveLength(1)
+    expect(await database.operator.transaction((tx) => retryDeadLetters(tx, QUEUE, 'another'))).toEqual([])
+    expect(await database.operator.transaction((tx) => retryDeadLetters(tx, QUEUE, null))).toHaveLength(1)
     expect(await dead()).toEqual([])
-    const [job] = (await claimJobs(database.db, QUEUE, 'backlog', { limit: 1, leaseMs: LEASE_MS })).jobs
+    const [job] = (await claimJobs(database.worker, QUEUE, 'backlog', { limit: 1, leaseMs: LEASE_MS })).jobs
     expect(job).toMatchObject({ subject: 'a', failures: 0 })
   })
 
@@ -188,10 +188,10 @@ describe('a dead letter', () => {
     await failOnce()
     const job = only(await take())
     await add('a')
-    expect(await failJob(database.db, job, { waitMs: 0, note: 'a bug', failuresMax: 3 })).toEqual({
+    expect(await failJob(database.worker, job, { waitMs: 0, note: 'a bug', failuresMax: 3 })).toEqual({
       is_dead: false,
     })
-    await postponeJob(database.db, only(await take()), { waitMs: 0, note: 'worked' })
+    await postponeJob(database.worker, only(await take()), { waitMs: 0, note: 'worked' })
     expect(only(await take()).failures).toBe(0)
   })
 })
@@ -199,7 +199,7 @@ describe('a dead letter', () => {
 describe('a runner', () => {
   const log = createLog('silent')
   const run = (work: (job: Job) => Promise<JobEnd>, concurrency = 4, backlogMax = 0) => {
-    const runner = createJobRunner(database.db, {
+    const runner = createJobRunner(database.worker, {
       queue: QUEUE,
       subjectName: 'subject',
       concurrency,

@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => database.close())
 beforeEach(() => database.asOwner('truncate encryption_key_checks, own_keys'))
 
-const verify = (keyring: Keyring) => verifyEncryptionKeys(database.db, keyring, [ownKeySecrets])
+const verify = (keyring: Keyring) => verifyEncryptionKeys(database.worker, keyring, [ownKeySecrets])
 
 test('stores a check value for every new key id and accepts the same keys afterwards', async () => {
   await verify(ring({ a: right, b: another }))
@@ -37,15 +37,15 @@ test('refuses another key under a known id, active or not, without key material 
 })
 
 test('does not store a check value for a key that opens no value already sealed under its id', async () => {
-  await readOwnKey(database.db, ring({ a: right }), 'made-before-the-upgrade')
+  await readOwnKey(database.worker, ring({ a: right }), 'made-before-the-upgrade')
   await expect(verify(ring({ a: wrong }))).rejects.toThrow(WrongEncryptionKey)
   await verify(ring({ a: right }))
 })
 
 test('one damaged value does not make the right key fail', async () => {
   const keyring = ring({ a: right })
-  await readOwnKey(database.db, keyring, 'whole')
-  await readOwnKey(database.db, keyring, 'damaged')
+  await readOwnKey(database.worker, keyring, 'whole')
+  await readOwnKey(database.worker, keyring, 'damaged')
   await database.asOwner(`update own_keys set key_sealed = set_byte(key_sealed, 40, get_byte(key_sealed, 40) # 1)
                            where name = 'damaged'`)
   await verify(keyring)

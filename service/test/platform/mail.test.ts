@@ -53,7 +53,7 @@ beforeEach(async () => {
 const mail = { to: 'ada@example.com', subject: 'Hello', text: 'Open this:\nhttps://x.test/#token-value\n' }
 const sender = (send = smtp.send as typeof smtp.send | undefined) =>
   createMailSender({
-    db: database.db,
+    db: database.worker,
     keyring,
     clock: { nowMs: () => nowMs },
     log: createLog('debug', {
@@ -64,7 +64,7 @@ const sender = (send = smtp.send as typeof smtp.send | undefined) =>
     send,
   })
 const rows = () =>
-  database.db.many<{ attempts: number; sent_at: Date | null; failed_at: Date | null; has_body: boolean }>(
+  database.owner.many<{ attempts: number; sent_at: Date | null; failed_at: Date | null; has_body: boolean }>(
     statement(
       'select attempts, sent_at, failed_at, body_sealed is not null as has_body from outgoing_mail order by id',
       [],
@@ -72,8 +72,8 @@ const rows = () =>
   )
 
 test('mail of the dashboard is sent once, in plain text, and its body erased; the dashboard cannot read any', async () => {
-  await queueMail(database.dashboardDb(), keyring, mail, nowMs)
-  await expect(database.dashboardDb().many(statement('select id from outgoing_mail', []))).rejects.toThrow(
+  await queueMail(database.dashboard, keyring, mail, nowMs)
+  await expect(database.dashboard.many(statement('select id from outgoing_mail', []))).rejects.toThrow(
     'permission denied',
   )
   const [one, two] = [sender(), sender()]
@@ -91,7 +91,7 @@ test('mail of the dashboard is sent once, in plain text, and its body erased; th
 })
 
 test('a mail of a transaction that failed is not sent', async () => {
-  await database.db
+  await database.owner
     .transaction(async (tx) => {
       await queueMail(tx, keyring, mail, nowMs)
       throw new Error('undone')
@@ -103,8 +103,8 @@ test('a mail of a transaction that failed is not sent', async () => {
 test('a passing failure is tried again later, a refused recipient is given up at once', async () => {
   refuse = (address) =>
     Object.assign(new Error('not now'), { responseCode: address.startsWith('gone') ? 550 : 451 })
-  await queueMail(database.db, keyring, mail, nowMs)
-  await queueMail(database.db, keyring, { ...mail, to: 'gone@example.com' }, nowMs)
+  await queueMail(database.worker, keyring, mail, nowMs)
+  await queueMail(database.worker, keyring, { ...mail, to: 'gone@example.com' }, nowMs)
   expect(await sender()()).toBe(2)
   expect(await rows()).toMatchObject([
     { attempts: 1, failed_at: null, has_body: true },
@@ -119,7 +119,7 @@ test('a passing failure is tried again later, a refused recipient is given up at
 
 test('after twelve attempts a mail is given up', async () => {
   refuse = () => Object.assign(new Error('never'), { responseCode: 451 })
-  await queueMail(database.db, keyring, mail, nowMs)
+  await queueMail(database.worker, keyring, mail, nowMs)
   for (let n = 0; n < 12; n += 1) {
     expect(await sender()()).toBe(1)
     nowMs += 2 * HOUR_MS
@@ -129,9 +129,9 @@ test('after twelve attempts a mail is given up', async () => {
 })
 
 test('without a mail server mail waits, and one line says so', async () => {
-  await queueMail(database.db, keyring, mail, nowMs)
+  await queueMail(database.worker, keyring, mail, nowMs)
   const send = createMailSender({
-    db: database.db,
+    db: database.worker,
     keyring,
     clock: { nowMs: () => nowMs },
     log: createLog('debug', {
@@ -148,17 +148,17 @@ test('without a mail server mail waits, and one line says so', async () => {
 })
 
 test('mail that was sent a month ago is removed, waiting mail is not', async () => {
-  await queueMail(database.db, keyring, mail, nowMs)
+  await queueMail(database.worker, keyring, mail, nowMs)
   await sender()()
-  await queueMail(database.db, keyring, mail, nowMs)
-  expect(await deleteOldMail(database.db, nowMs + 31 * 24 * HOUR_MS)).toBe(1)
+  await queueMail(database.worker, keyring, mail, nowMs)
+  expect(await deleteOldMail(database.worker, nowMs + 31 * 24 * HOUR_MS)).toBe(1)
   expect(await rows()).toHaveLength(1)
 })
 
 test('a server that offers no STARTTLS gets no mail when it has to be encrypted', async () => {
   const { port } = server.server.address() as AddressInfo
   const encrypted = smtpSender(`smtp://127.0.0.1:${port}`, 'store@example.com', { mustEncrypt: true })
-  await database.db.transaction((tx) => queueMail(tx, keyring, mail, nowMs))
+  await database.worker.transaction((tx) => queueMail(tx, keyring, mail, nowMs))
   await sender(encrypted.send)()
   encrypted.close()
   expect(received).toEqual([])

@@ -17,7 +17,7 @@ let worker: ReturnType<typeof startWorker>
 beforeAll(async () => {
   shop = await openShop()
   supplier = await startSupplier('first')
-  await putItems(shop.db, [itemOf(POOL_ITEM), itemOf(SUPPLIED_ITEM)])
+  await putItems(shop.database.operator, [itemOf(POOL_ITEM), itemOf(SUPPLIED_ITEM)])
   const { name, url } = supplier
   const { secret } = await shop.operator.createSupplier({ name, url, timeout_ms: 1_000, allowHttp: true })
   supplier.setSecret(secret)
@@ -82,7 +82,7 @@ async function fundBuyAndDeliver(tag: string) {
   await shop.operator.loadPool(POOL_ITEM, [`https://gift.example/pool/${tag}`])
   supplier.answers(() => ({ status: 202 }))
   const order_id = await buy(tag)
-  await expect.poll(async () => (await selectOpenRequests(shop.db, 10)).length).toBe(1)
+  await expect.poll(async () => (await selectOpenRequests(shop.database.operator, 10)).length).toBe(1)
   supplier.answers(undefined)
   for (const target of ['/v1/orders', '/v1/balance', '/v1/webhook']) {
     expect((await shop.call('GET', target)).status).toBe(200)

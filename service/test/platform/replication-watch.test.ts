@@ -10,7 +10,7 @@ const CONNECTED = 'shopwire_replication_connected'
 test('a slot that nobody reads is exposed as a standby that is not connected, and gone when it is dropped', async () => {
   const database = await openTestDatabase()
   const metrics = createMetrics('test')
-  const look = createReplicationWatch({ db: database.db, metrics, isLeader: () => true })
+  const look = createReplicationWatch({ db: database.worker, metrics, isLeader: () => true })
   await asSuperuser((db) => db.query("select pg_create_physical_replication_slot('watched_standby', true)"))
   try {
     await look()

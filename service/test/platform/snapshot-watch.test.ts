@@ -12,7 +12,7 @@ test('a snapshot that is held for a minute is reported with its session, again a
   let nowMs = 0
   let isLeader = true
   const look = createSnapshotWatch({
-    db: database.db,
+    db: database.worker,
     log: createLog('info', { write: (line: string) => void lines.push(JSON.parse(line)) }),
     metrics,
     isLeader: () => isLeader,

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto'
+import type { ProcessName } from '@shopwire/engines'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { insertTopUp, type TopUpState } from '../../src/funding/queries.ts'
 import { newReference } from '../../src/funding/reference.ts'
 import { readBalance } from '../../src/ledger/transfer.ts'
+import { inAccount } from '../../src/platform/account-scope.ts'
 import { sql } from '../../src/platform/db.ts'
 import { buy, openAccount } from '../../testing/dashboard-shop.ts'
-import type { TestDatabase } from '../../testing/database.ts'
 import { itemOf, putItems } from '../../testing/items.ts'
 import { openShop, type Shop, type TestKey } from '../../testing/shop.ts'
 
@@ -25,12 +26,9 @@ beforeEach(async () => {
 })
 
 /** What an intruder does who has the login of a process and the whole of its rights. */
-type Stolen = 'dashboard' | keyof TestDatabase['processUrls']
 /** Resolves with the rows of the last statement. */
-async function asIntruder(role: Stolen, ...statements: string[]): Promise<unknown[]> {
-  const { dashboardUrl, processUrls } = shop.database
-  const connectionString = role === 'dashboard' ? dashboardUrl : processUrls[role]
-  const client = new pg.Client({ connectionString })
+async function asIntruder(role: ProcessName, ...statements: string[]): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: shop.database.processUrls[role] })
   await client.connect()
   try {
     // Whatever a person could set; row-level security asks for it.
@@ -140,7 +138,10 @@ describe('threat 70: with the database role of the API in the hands of an intrud
     const DEAR = '1144058340327047002'
     let stranger: string
     beforeAll(async () => {
-      await putItems(shop.db, [itemOf(CHEAP, { price_cents: 1 }), itemOf(DEAR, { price_cents: 4_000 })])
+      await putItems(shop.database.operator, [
+        itemOf(CHEAP, { price_cents: 1 }),
+        itemOf(DEAR, { price_cents: 4_000 }),
+      ])
       stranger = (await shop.operator.createAccount('Another buyer')).id
     })
 
@@ -193,9 +194,9 @@ describe('threat 70: with the database role of the API in the hands of an intrud
       ],
       ['negative quantities', { counts: '{1}', ids: `{${DEAR}}`, qtys: '{-1}' }, '23514'],
     ])('%s: refused, nothing is charged', async (_what, forged, code) => {
-      const before = await readBalance(shop.db, shop.account.id)
+      const before = await readBalance(shop.database.owner, shop.account.id)
       await expect(asIntruder('api', place(forged))).rejects.toMatchObject({ code })
-      expect(await readBalance(shop.db, shop.account.id)).toBe(before)
+      expect(await readBalance(shop.database.owner, shop.account.id)).toBe(before)
     })
 
     test('a dear cart beside the cheap one of an unknown or a poor account pays its own price', async () => {
@@ -207,14 +208,14 @@ describe('threat 70: with the database role of the API in the hands of an intrud
         ['acc_unknown', 'changed'],
         [stranger, 'insufficient_funds'],
       ] as const) {
-        const before = await readBalance(shop.db, shop.account.id)
+        const before = await readBalance(shop.database.owner, shop.account.id)
         const accounts = [other, shop.account.id]
         const rows = await asIntruder(
           'api',
           place({ accounts, counts: '{1,1}', ids: `{${CHEAP},${DEAR}}`, qtys: '{1,1}' }),
         )
         expect(rows).toEqual([{ verdicts: [verdict, 'bought'] }])
-        expect(await readBalance(shop.db, shop.account.id)).toBe(before - 4_000)
+        expect(await readBalance(shop.database.owner, shop.account.id)).toBe(before - 4_000)
       }
     })
   })
@@ -290,7 +291,7 @@ describe('threat 70: with the database role of the worker in the hands of an int
   let account_id: string
   let buyer: TestKey
   beforeAll(async () => {
-    await putItems(shop.db, [itemOf(item, { price_cents: 700 })])
+    await putItems(shop.database.operator, [itemOf(item, { price_cents: 700 })])
     await shop.operator.chooseSource(item, { source: 'hand' })
   })
   beforeEach(async () => {
@@ -298,7 +299,7 @@ describe('threat 70: with the database role of the worker in the hands of an int
   })
 
   const order = async () => (await buy(shop, buyer, [{ id: item }])).body.id as string
-  const balance = () => readBalance(shop.db, account_id)
+  const balance = () => readBalance(shop.database.owner, account_id)
   const refund = (id: string, to = account_id) =>
     `select seq from refund_order('${to}', '${id}', 'tr_${id}', ${now})`
   const cancel = (id: string) =>
@@ -310,18 +311,20 @@ describe('threat 70: with the database role of the worker in the hands of an int
   async function topUp(provider: 'bank' | 'stripe', state: TopUpState = 'pending') {
     topUps += 1
     const id = `top_stolen_${topUps}`
-    await insertTopUp(shop.db, {
-      account_id,
-      id,
-      provider,
-      amount_cents: 500,
-      reference: newReference(),
-      provider_session: provider === 'stripe' ? `cs_${id}` : null,
-      created_by: 'per_1',
-      created_by_name: 'Ada',
-      created_at: new Date(),
-    })
-    await shop.db.run(sql`update top_ups set state = ${state} where id = ${id}`)
+    await inAccount(shop.database.dashboard, account_id, (tx) =>
+      insertTopUp(tx, {
+        account_id,
+        id,
+        provider,
+        amount_cents: 500,
+        reference: newReference(),
+        provider_session: provider === 'stripe' ? `cs_${id}` : null,
+        created_by: 'per_1',
+        created_by_name: 'Ada',
+        created_at: new Date(),
+      }),
+    )
+    await shop.database.owner.run(sql`update top_ups set state = ${state} where id = ${id}`)
     return id
   }
 
@@ -359,7 +362,7 @@ describe('threat 70: with the database role of the worker in the hands of an int
     expect(await balance()).toBe(before + 700)
     await expect(asIntruder('worker', refund(id))).rejects.toMatchObject({ code: '23505' })
     await expect(asIntruder('worker', refund(id, other))).rejects.toMatchObject(UNJUSTIFIED)
-    expect([await balance(), await readBalance(shop.db, other)]).toEqual([before + 700, 0])
+    expect([await balance(), await readBalance(shop.database.owner, other)]).toEqual([before + 700, 0])
   })
 
   test('a delivered order is not refunded, and does not become another one first', async () => {
@@ -399,7 +402,7 @@ describe('threat 70: with the database role of the worker in the hands of an int
     ['stripe', 'rejected'],
   ] as const)('a top-up (%s, %s) is for an operator to decide', async (provider, state) => {
     const id = await topUp(provider, 'pending')
-    await shop.db.run(sql`update top_ups set state = ${state} where id = ${id}`)
+    await shop.database.owner.run(sql`update top_ups set state = ${state} where id = ${id}`)
     const before = await balance()
     await expect(asIntruder('worker', credit(id, `pi_${id}`))).rejects.toMatchObject(UNJUSTIFIED)
     if (state !== 'pending')

@@ -118,7 +118,7 @@ test('the estimate is not below what the migration takes, with 100,000 rows', as
 
 test('a reader that stays open in the way of a lock: stop, with its pid and what to do', async () => {
   await add(ADDS_COLUMN)
-  const reader = await session(database.appUrl, 'begin', 'select count(*) from orders')
+  const reader = await session(database.processUrls.readonly, 'begin', 'select count(*) from orders')
   const { rows } = await reader.query('select pg_backend_pid() as pid')
   const found = await check()
   expect(found).toMatchObject({ go: false, blockers: [{ pid: rows[0].pid, tables: ['orders'] }] })
@@ -150,7 +150,7 @@ test('a transaction on another table is in the way of an index build only, and o
 
 test('transactions that end between the two looks are no reason to stop', async () => {
   await add(ADDS_COLUMN)
-  const seller = await session(database.appUrl)
+  const seller = await session(database.ownerUrl)
   let isOver = false
   const selling = (async () => {
     while (!isOver) await seller.query('begin; select count(*) from orders; commit')
@@ -224,7 +224,7 @@ test('shopwire-admin upgrade check prints the plan and exits with 0, or with 1 a
   )
   expect(go.out).toMatch(/Way back +open\n/)
   expect(go.out).toMatch(/Go\.\n$/)
-  await session(database.appUrl, 'begin', 'select count(*) from orders')
+  await session(database.processUrls.readonly, 'begin', 'select count(*) from orders')
   const stop = await runCommand('upgrade', 'check', '--watch', '1s')
   expect(stop).toMatchObject({ code: 1, err: expect.stringContaining('do not upgrade now') })
   expect(stop.out).toMatch(/STOP: Session \d+/)

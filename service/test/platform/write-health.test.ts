@@ -9,7 +9,7 @@ beforeAll(async () => {
   database = await openTestDatabase()
   db = openDatabase(
     {
-      url: database.appUrl,
+      url: database.processUrls.api,
       application_name: 'test',
       connectionsMax: 2,
       connectMsMax: 5_000,
@@ -51,10 +51,10 @@ test('while the trial write fails too, the problem stays', async () => {
 
 test('other failures do not report a write problem', async () => {
   const fresh = await openTestDatabase()
-  await expect(fresh.db.run(sql`select 1 / 0`)).rejects.toThrow()
+  await expect(fresh.api.run(sql`select 1 / 0`)).rejects.toThrow()
   await expect(
-    fresh.db.run(sql`do $$ begin raise exception using errcode = 'out_of_memory'; end $$`),
+    fresh.api.run(sql`do $$ begin raise exception using errcode = 'out_of_memory'; end $$`),
   ).rejects.toThrow()
-  expect(fresh.db.writeProblem()).toBeUndefined()
+  expect(fresh.api.writeProblem()).toBeUndefined()
   await fresh.close()
 })

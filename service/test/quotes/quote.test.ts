@@ -18,7 +18,7 @@ const UNKNOWN = '10000000000000099'
 let shop: Shop
 beforeAll(async () => {
   shop = await openShop({ limits: { requestsMax: 100_000 } })
-  await putItems(shop.db, [
+  await putItems(shop.database.operator, [
     itemOf(dollar),
     itemOf(dear, { price_cents: 250_000 }),
     itemOf(free, { price_cents: 0 }),
@@ -130,7 +130,7 @@ describe('the highest total of one order', () => {
     const items = Array.from({ length: 25 }, (_, n) =>
       itemOf(String(2 * 10 ** 16 + n * 16), { price_cents: 100_000_000 }),
     )
-    await putItems(shop.db, items)
+    await putItems(shop.database.operator, items)
     const { status, body } = await quote(...items.map(({ id }) => ({ id, qty: 10 })))
     expect([status, body.error.message]).toEqual([400, expect.stringContaining('25000000000')])
   })

@@ -28,7 +28,7 @@ const breakAudit = (isBroken: boolean) =>
 /** Everything that says who may sign in how. When a passkey was last used is no change. */
 const state = async () =>
   (
-    await identity.database.db.one<{ rows: unknown }>(
+    await identity.database.owner.one<{ rows: unknown }>(
       statement(
         `select jsonb_build_object(
            'people', (select jsonb_agg(to_jsonb(p) order by p.id) from people p),
@@ -106,7 +106,7 @@ test('a new name of a person and of a passkey, and a removed passkey, are record
   await browser.call('renamePasskey', { id, name: 'New key' })
   await browser.call('removePasskey', { id })
   await browser.call('renamePerson', { name: 'New name' })
-  const rows = await identity.database.db.many<{ action: string; details: object }>(
+  const rows = await identity.database.owner.many<{ action: string; details: object }>(
     statement(
       `select a.action, a.details from audit_log a join people p on a.actor = 'person:' || p.id
         where p.email = $1 and (a.action like '%rename' or a.action like '%remove') order by a.id`,
@@ -143,7 +143,7 @@ test('whoever began to sign in with the old password, or asked for another link,
 
 /** Of the newest mail with a link to choose a new password. */
 async function tokenOf(email: string): Promise<string> {
-  const mail = await identity.database.db.one<{ id: string; body_sealed: Buffer }>(
+  const mail = await identity.database.owner.one<{ id: string; body_sealed: Buffer }>(
     statement(
       `select id, body_sealed from outgoing_mail where to_address = $1 and subject like 'Choose%' order by id desc limit 1`,
       [email],

@@ -70,7 +70,7 @@ test('an address that the company has not verified links to nobody', async () =>
   expect(await signIn(browser)).toBe(`${ORIGIN}/sign-in?company=unknown`)
   issuer.person = { sub: 's2', email, email_verified: true, name: 'Owner' }
   expect(await signIn(browser)).toBe(`${ORIGIN}/`)
-  const links = await identity.database.db.many<{ subject: string }>(
+  const links = await identity.database.owner.many<{ subject: string }>(
     statement(`select subject from credentials where provider like 'oidc:%' and subject = 's2'`, []),
   )
   expect(links).toHaveLength(1)

@@ -95,7 +95,7 @@ test('known, unknown and operators’ addresses get the same answer', async () =
   for (const each of [email, 'nobody@example.com', 'op@example.com'])
     expect(await identity.browser('192.0.2.20').call('forgotPassword', { email: each })).toEqual({ ok: true })
   await identity.sessions.settled()
-  const mails = await identity.database.db.many<{ to_address: string }>(
+  const mails = await identity.database.owner.many<{ to_address: string }>(
     statement(`select to_address from outgoing_mail where subject like 'Choose%'`, []),
   )
   expect(mails).toEqual([{ to_address: email }])
@@ -106,7 +106,7 @@ test('known and unknown addresses take about as long, with the real cost of a pa
   try {
     const account = await real.newAccount()
     const { email } = await real.newMember(account, 'viewer')
-    const { password_hash } = await real.database.db.one<{ password_hash: string }>(
+    const { password_hash } = await real.database.owner.one<{ password_hash: string }>(
       statement('select password_hash from credentials', []),
     )
     expect(password_hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
@@ -133,7 +133,7 @@ test('a password hashed at another cost is hashed anew at the next sign-in', asy
   const { email } = await identity.newMember(account_id, 'viewer')
   const hashOf = async () =>
     (
-      await identity.database.db.one<{ password_hash: string }>(
+      await identity.database.owner.one<{ password_hash: string }>(
         statement(
           'select c.password_hash from credentials c join people p on p.id = c.person_id where p.email = $1',
           [email],

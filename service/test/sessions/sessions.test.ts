@@ -259,7 +259,7 @@ test('nothing that a browser or a mailbox holds is in the database, and nothing 
 async function resetToken(email: string): Promise<string> {
   await identity.browser(`198.51.100.${randomBytes(1)[0]}`).call('forgotPassword', { email })
   await identity.sessions.settled()
-  const mail = await identity.database.db.one<{ id: string; body_sealed: Buffer }>(
+  const mail = await identity.database.owner.one<{ id: string; body_sealed: Buffer }>(
     statement(
       `select id, body_sealed from outgoing_mail where to_address = $1 and subject like 'Choose%' order by id desc limit 1`,
       [email],
@@ -271,7 +271,7 @@ async function resetToken(email: string): Promise<string> {
 }
 
 async function everyRow(): Promise<string> {
-  const tables = await identity.database.db.many<{ name: string }>(
+  const tables = await identity.database.owner.many<{ name: string }>(
     statement(
       `select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'`,
       [],
@@ -279,7 +279,7 @@ async function everyRow(): Promise<string> {
   )
   const texts = await Promise.all(
     tables.map(async ({ name }) => {
-      const { rows } = await identity.database.db
+      const { rows } = await identity.database.owner
         .one<{ rows: string | null }>(
           statement(`select string_agg(t::text, E'\\n') as rows from ${name} t`, []),
         )

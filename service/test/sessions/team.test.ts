@@ -28,7 +28,7 @@ const left: string[] = []
 beforeAll(async () => {
   identity = await openIdentity()
   account_id = await identity.newAccount()
-  const db = identity.database.dashboardDb()
+  const db = identity.database.dashboard
   const { keyring } = identity
   const act = createMemberAct(db, systemClock)
   team = teamArea({
@@ -90,7 +90,7 @@ test('an owner invites, changes a role and removes; the removed person is out wi
     before: { role: 'developer' },
     after: { role: 'finance' },
   })
-  const mails = await identity.database.db.many<{ subject: string }>(
+  const mails = await identity.database.owner.many<{ subject: string }>(
     statement(`select subject from outgoing_mail where subject like 'Team of%'`, []),
   )
   expect(mails.length).toBeGreaterThanOrEqual(2)
@@ -169,7 +169,7 @@ test('an invitation is withdrawn, replaced and accepted once', async () => {
   )
   expect(accepted.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
   // An operator saw this link, so the address is not confirmed by it; a mail asks.
-  const asked = await identity.database.db.many<{ id: string }>(
+  const asked = await identity.database.owner.many<{ id: string }>(
     statement(
       `select id from outgoing_mail where to_address = 'twice@example.com' and subject like 'Confirm%'`,
       [],
@@ -179,7 +179,7 @@ test('an invitation is withdrawn, replaced and accepted once', async () => {
 })
 
 test('an operator comes by invitation, sets up a passkey, has no password and belongs to no account', async () => {
-  const { link } = await identity.database.db.transaction((tx) =>
+  const { link } = await identity.database.operator.transaction((tx) =>
     createOperatorInvitation(
       tx,
       { keyring: identity.keyring, origin: ORIGIN },
@@ -208,7 +208,7 @@ test('an operator comes by invitation, sets up a passkey, has no password and be
   })
 
   // Invited again, with a passkey: the link signs nobody in.
-  const invitedAgain = await identity.database.db.transaction((tx) =>
+  const invitedAgain = await identity.database.operator.transaction((tx) =>
     createOperatorInvitation(
       tx,
       { keyring: identity.keyring, origin: ORIGIN },
@@ -226,7 +226,7 @@ test('an operator comes by invitation, sets up a passkey, has no password and be
   const invited = await team.invite(await call(owner, { email: 'root@example.com', role: 'owner' }))
   expect(invited).toMatchObject({ email: 'root@example.com', role: 'owner' })
   const inviter = { id: (await memberOf(owner)).person_id, name: 'The owner' }
-  const third = await identity.database.db.transaction((tx) =>
+  const third = await identity.database.operator.transaction((tx) =>
     createInvitation(
       tx,
       { keyring: identity.keyring, origin: ORIGIN },
@@ -253,7 +253,7 @@ test('an owner renames the account: everybody sees it at once, and the log has b
   const { browser: other } = await identity.newMember(account, 'viewer')
   const versionOf = async () =>
     (
-      await identity.database.db.one<{ access_version: number }>(
+      await identity.database.owner.one<{ access_version: number }>(
         statement('select access_version from accounts where id = $1', [account]),
       )
     ).access_version

@@ -28,7 +28,7 @@ const fresh = (what: string) => {
 async function newItem(facts = {}) {
   count += 1
   const id = String(3 * 10 ** 16 + count * 8)
-  await untilFollowed(shop.catalogue, await putItems(shop.db, [itemOf(id, facts)]))
+  await untilFollowed(shop.catalogue, await putItems(shop.database.operator, [itemOf(id, facts)]))
   return id
 }
 const linksOf = (n: number) => Array.from({ length: n }, () => `https://gift.example/${fresh('link')}`)
@@ -43,25 +43,31 @@ const read = async (id: string) => (await shop.call('GET', `/v1/orders/${id}`)).
 const untilStatus = (id: string, status: string) =>
   expect.poll(async () => (await read(id)).status, { timeout: 10_000, interval: 20 }).toBe(status)
 const noteOf = async (id: string) =>
-  (await shop.db.maybeOne<{ note: string | null }>(sql`select note from jobs where subject = ${id}`))?.note
+  (
+    await shop.database.owner.maybeOne<{ note: string | null }>(
+      sql`select note from jobs where subject = ${id}`,
+    )
+  )?.note
 const untilNote = (id: string, note: RegExp) =>
   expect.poll(() => noteOf(id), { timeout: 10_000, interval: 20 }).toMatch(note)
 const balance = async () => (await shop.call('GET', '/v1/balance')).body.balance_cents as number
 const isSellable = async (id: string) => {
-  const { revision } = await shop.db.one<{ revision: number }>(sql`select revision from catalogue_state`)
+  const { revision } = await shop.database.owner.one<{ revision: number }>(
+    sql`select revision from catalogue_state`,
+  )
   await untilFollowed(shop.catalogue, revision)
   return (await shop.call('GET', `/v1/catalogue/${id}`)).body.sellable as boolean
 }
 const eventsOf = async (id: string) =>
   (
-    await shop.db.many<{ type: string }>(
+    await shop.database.owner.many<{ type: string }>(
       sql`select type from events where order_id = ${id} order by created_at, type`,
     )
   ).map(({ type }) => type)
 
 const poolLeft = async (item: string) =>
   (
-    await shop.db.one<{ left: number }>(
+    await shop.database.owner.one<{ left: number }>(
       sql`select pool_left as left from item_supply where item_id = ${item}`,
     )
   ).left
@@ -164,7 +170,7 @@ describe('from a pool', () => {
     await shop.operator.loadPool(item, [link])
     const id = await buy({ id: item })
     await untilStatus(id, 'delivered')
-    const { found } = await shop.db.one<{ found: number }>(
+    const { found } = await shop.database.owner.one<{ found: number }>(
       sql`select count(*) as found from order_links where position('http'::bytea in link_sealed) > 0`,
     )
     expect(found).toBe(0)
@@ -218,7 +224,7 @@ describe('cancelling', () => {
     await expect(shop.operator.deliverOrder(id, linksOf(5))).rejects.toThrow(
       /cancelled already; that is final/,
     )
-    const { reason } = await shop.db.one<{ reason: string }>(
+    const { reason } = await shop.database.owner.one<{ reason: string }>(
       sql`select cancel_reason as reason from orders where id = ${id}`,
     )
     expect(reason).toBe('out of stock')
@@ -242,9 +248,9 @@ describe('cancelling', () => {
     const item = await newItem()
     const id = await buy({ id: item })
     await untilNote(id, /by hand/)
-    const { db, vault, metrics } = shop
+    const { database, vault, metrics } = shop
     const applyRefundRule = createRefundRule({
-      db,
+      db: database.worker,
       vault,
       metrics,
       clock: systemClock,
@@ -369,7 +375,7 @@ describe('from a supplier', () => {
     await untilStatus(later, 'delivered')
     expect(second.sold()).toEqual([`${later}-1`])
     for (const id of ids) expect((await read(id)).status).toBe('paid')
-    const open = await shop.db.many(
+    const open = await shop.database.owner.many(
       sql`select 1 from supplier_requests where supplier = ${first.name} and ended_at is null`,
     )
     expect(open.length).toBe(3)
@@ -440,14 +446,16 @@ describe('from a supplier', () => {
     const { item, first, close } = await suppliedItem()
     const stages: string[] = []
     first.answers(async (ask) => {
-      const rows = await shop.db.many<{ stage: string }>(
+      const rows = await shop.database.owner.many<{ stage: string }>(
         sql`select stage from supplier_requests where supplier = ${first.name}`,
       )
       stages.push(...rows.map(({ stage }) => stage))
       return first.give(ask)
     })
     await untilStatus(await buy({ id: item }), 'delivered')
-    const after = await shop.db.one(sql`select stage from supplier_requests where supplier = ${first.name}`)
+    const after = await shop.database.owner.one(
+      sql`select stage from supplier_requests where supplier = ${first.name}`,
+    )
     expect([stages, after]).toEqual([['requested'], { stage: 'fulfilled' }])
     await close()
   })

@@ -42,7 +42,7 @@ async function suppliedItem(hourly_limit_cents?: number) {
     supplier.setSecret((await shop.operator.createSupplier(wanted)).secret)
   }
   const item = `5${String(next()).padStart(16, '0')}`
-  await putItems(shop.db, [itemOf(item)])
+  await putItems(shop.database.operator, [itemOf(item)])
   const costs = { cost_cents: COST, fallback_cost_cents: FALLBACK_COST }
   await shop.operator.chooseSource(item, { supplier: first.name, fallback: second.name, ...costs })
   return { item, first, second, close: () => Promise.all([first.close(), second.close()]) }
@@ -56,7 +56,7 @@ async function buy(id: string, qty = 1) {
 
 const lines: string[] = []
 const metrics = createMetrics('test')
-function newWorker(db: Db = shop.db) {
+function newWorker(db: Db = shop.database.worker) {
   const { keyring, vault } = shop
   const log = createLog('info', { write: (line) => void lines.push(line) })
   const obtain = createObtainer({ db, keyring, clock, asksMax: 4, fetch, log, metrics })
@@ -73,20 +73,20 @@ function newWorker(db: Db = shop.db) {
 }
 
 const requestsOf = (order: string) =>
-  shop.db.many(sql`
+  shop.database.owner.many(sql`
     select supplier, round, stage, links, said_cents, cost_cents
       from supplier_requests
      where order_id = ${order}
      order by round`)
 const bookedFor = (supplier: string) =>
-  shop.db.many(sql`
+  shop.database.owner.many(sql`
     select kind, reference, debit, credit, amount_cents
       from supplier_transfers
      where supplier = ${supplier}
      order by kind, reference`)
 const poolLeft = async (item: string) =>
   (
-    await shop.db.one<{ left: number }>(
+    await shop.database.owner.one<{ left: number }>(
       sql`select pool_left as left from item_supply where item_id = ${item}`,
     )
   ).left
@@ -96,13 +96,13 @@ describe('the lifecycle', () => {
 
   /** A request that was brought into this stage by allowed steps. */
   async function requestIn(order: string, round: number, stage: Stage) {
-    await shop.db.run(sql`
+    await shop.database.owner.run(sql`
       insert into supplier_requests (account_id, order_id, line, supplier, round, sku, qty, stage, attempts, first_at, last_at)
       values (${shop.account.id}, ${order}, 1, 'nobody', ${round}, 'x', 1, 'requested', 1, now(), now())`)
     if (stage !== 'requested') await moveTo(order, round, stage)
   }
   const moveTo = (order: string, round: number, stage: Stage) =>
-    shop.db.run(sql`
+    shop.database.owner.run(sql`
       update supplier_requests set stage = ${stage} where order_id = ${order} and supplier = 'nobody' and round = ${round}`)
 
   test('the database allows the transitions of the service and no others', async () => {
@@ -127,7 +127,7 @@ describe('the lifecycle', () => {
       ),
     )
     await expect(
-      shop.db.run(
+      shop.database.owner.run(
         sql`update supplier_requests set qty = 2 where order_id = ${order} and supplier = 'nobody' and round = 1`,
       ),
     ).rejects.toThrow(/cannot be changed/)
@@ -174,14 +174,14 @@ test('a worker whose lease ended before it recorded its first request makes none
   // Its first transaction looks what is missing, its second records the request.
   let transactions = 0
   const late = newWorker({
-    ...shop.db,
+    ...shop.database.worker,
     async transaction(work) {
       transactions += 1
       if (transactions === 2) {
         reached.resolve()
         await goOn.promise
       }
-      return shop.db.transaction(work)
+      return shop.database.worker.transaction(work)
     },
   })(order)
   await reached.promise
@@ -372,7 +372,7 @@ describe('the hourly limit', () => {
     expect(await work(order)).toMatchObject({ note: expect.stringMatching(/limit of 40 cents is reached/) })
     expect((await set('none')).code).toBe(0)
     expect(await work(order)).toEqual({ kind: 'done' })
-    await shop.db.run(sql`update item_supply set cost_cents = null where item_id = ${item}`)
+    await shop.database.owner.run(sql`update item_supply set cost_cents = null where item_id = ${item}`)
     const refused = await set('100')
     expect([refused.code, refused.err]).toEqual([EXIT.usage, expect.stringContaining(item)])
     await close()
@@ -423,15 +423,16 @@ test('a payment is recorded once for each reference, and the statement of a mont
   await close()
 })
 
-test('the house ledger is append-only for the application, and closed to the dashboard', async () => {
+test('the house ledger can be changed neither by operators nor by the worker, and is closed to the dashboard', async () => {
   for (const statement of [
     sql`update supplier_transfers set amount_cents = 1`,
     sql`delete from supplier_transfers`,
   ])
-    await expect(shop.db.run(statement)).rejects.toThrow(/permission denied/)
+    for (const db of [shop.database.operator, shop.database.worker])
+      await expect(db.run(statement)).rejects.toThrow(/permission denied/)
   for (const table of [
     sql`select supplier from supplier_transfers`,
     sql`select supplier from supplier_spending`,
   ])
-    await expect(shop.database.dashboardDb().many(table)).rejects.toThrow(/permission denied/)
+    await expect(shop.database.dashboard.many(table)).rejects.toThrow(/permission denied/)
 })

@@ -27,12 +27,12 @@ const silent = { onUnopened() {} }
 let shop: Shop
 const openOldShop = async () => {
   shop = await openShop({ keyring: openKeyring(localKeks(new Map([['old', old]]), 'old')) })
-  await putItems(shop.db, [itemOf(ITEM)])
+  await putItems(shop.database.operator, [itemOf(ITEM)])
 }
 afterEach(() => shop.close())
 
 const poolLinks = (keyring: Keyring) =>
-  shop.db
+  shop.database.owner
     .many<{ id: string; link_sealed: Buffer }>(
       sql`select id, link_sealed from pool_links where item_id = ${ITEM}`,
     )
@@ -59,7 +59,7 @@ test('every value gets a new data key and ciphertext under the new encryption ke
   await shop.operator.deliverOrder(bought.body.id, [link])
   await shop.operator.loadPool(ITEM, ['https://gift.example/pooled'])
   const before = await allSealed()
-  expect(await countSealed(shop.db)).toEqual([{ kek_id: 'old', secrets: 5 }])
+  expect(await countSealed(shop.database.operator)).toEqual([{ kek_id: 'old', secrets: 5 }])
 
   const keks = both()
   const dataKeys = { unwrapped: new Set<string>(), wrapped: new Set<string>() }
@@ -76,11 +76,17 @@ test('every value gets a new data key and ciphertext under the new encryption ke
     },
   })
   const operator = createOperator(
-    { db: shop.db, keyring: watched, clock: systemClock, cell: 'c1', admission: async () => shop.admission },
+    {
+      db: shop.database.operator,
+      keyring: watched,
+      clock: systemClock,
+      cell: 'c1',
+      admission: async () => shop.admission,
+    },
     'test',
   )
   expect(await operator.reEncryptSecrets(silent)).toEqual({ re_encrypted: 5, unopened: 0 })
-  expect(await countSealed(shop.db)).toEqual([{ kek_id: 'next', secrets: 5 }])
+  expect(await countSealed(shop.database.operator)).toEqual([{ kek_id: 'next', secrets: 5 }])
   expect([dataKeys.unwrapped.size, dataKeys.wrapped.size]).toEqual([5, 5])
   expect([...dataKeys.wrapped].filter((dataKey) => dataKeys.unwrapped.has(dataKey))).toEqual([])
   const after = await allSealed()
@@ -93,9 +99,12 @@ test('every value gets a new data key and ciphertext under the new encryption ke
   }
   expect(await operator.reEncryptSecrets(silent)).toEqual({ re_encrypted: 0, unopened: 0 })
 
-  const onlyNext = createLinkVault(shop.db, openKeyring(localKeks(new Map([['next', next]]), 'next')))
+  const onlyNext = createLinkVault(
+    shop.database.worker,
+    openKeyring(localKeks(new Map([['next', next]]), 'next')),
+  )
   const order = { account_id: shop.account.id, id: bought.body.id as string }
-  expect(await openLinks(shop.db, onlyNext, order)).toEqual([link])
+  expect(await openLinks(shop.database.api, onlyNext, order)).toEqual([link])
   // The fingerprints still recognise links that came in under the old key.
   expect(await operator.loadPool(ITEM, [link])).toMatchObject({ loaded: 0, known: [1] })
 })
@@ -106,7 +115,7 @@ test('a value that changes and a row that is locked meanwhile: neither is waited
   await shop.operator.loadPool(ITEM, links)
   const keyring = openKeyring(both())
   const [locked = '', changed = ''] = (
-    await shop.db.many<{ id: string }>(
+    await shop.database.owner.many<{ id: string }>(
       sql`select id from pool_links where item_id = ${ITEM} order by id limit 2`,
     )
   ).map(({ id }) => id)
@@ -115,7 +124,7 @@ test('a value that changes and a row that is locked meanwhile: neither is waited
   const held = new Promise<void>((resolve) => {
     isHeld = resolve
   })
-  const holding = shop.db.transaction(async (tx) => {
+  const holding = shop.database.operator.transaction(async (tx) => {
     await tx.one(sql`select id from pool_links where item_id = ${ITEM} and id = ${locked} for update`)
     const until = new Promise<void>((resolve) => {
       release = resolve
@@ -135,14 +144,14 @@ test('a value that changes and a row that is locked meanwhile: neither is waited
           'https://gift.example/new',
           poolLinkSecrets.bindingOf({ item_id: ITEM, id: changed }),
         )
-        await shop.db.run(sql`
+        await shop.database.owner.run(sql`
           update pool_links set link_sealed = ${bytes}, link_kek_id = 'next' where item_id = ${ITEM} and id = ${changed}`)
       }
       return keyring.open(sealed, binding)
     },
   }
   const written: number[] = []
-  const done = await reEncryptColumn(shop.db, racing, poolLinkSecrets, {
+  const done = await reEncryptColumn(shop.database.operator, racing, poolLinkSecrets, {
     ...silent,
     onProgress(_, count) {
       written.push(count)
@@ -153,7 +162,7 @@ test('a value that changes and a row that is locked meanwhile: neither is waited
   await holding
   expect(written.slice(0, 2)).toEqual([498, 598])
   expect(done).toBe(599)
-  expect(await countSealed(shop.db)).toContainEqual({ kek_id: 'next', secrets: 600 })
+  expect(await countSealed(shop.database.operator)).toContainEqual({ kek_id: 'next', secrets: 600 })
   const opened = await poolLinks(openKeyring(localKeks(new Map([['next', next]]), 'next')))
   expect(opened).toContain('https://gift.example/new')
   expect(links.filter((link) => !opened.includes(link))).toHaveLength(1)
@@ -175,15 +184,17 @@ test('interrupted after 500 of 700 values: what was done stays done, and the nex
       return keyring.seal(...args)
     },
   }
-  await expect(reEncryptColumn(shop.db, failing, poolLinkSecrets, silent)).rejects.toThrow(Unavailable)
-  expect(await countSealed(shop.db)).toContainEqual({ kek_id: 'next', secrets: 500 })
-  expect(await reEncryptColumn(shop.db, keyring, poolLinkSecrets, silent)).toBe(200)
+  await expect(reEncryptColumn(shop.database.operator, failing, poolLinkSecrets, silent)).rejects.toThrow(
+    Unavailable,
+  )
+  expect(await countSealed(shop.database.operator)).toContainEqual({ kek_id: 'next', secrets: 500 })
+  expect(await reEncryptColumn(shop.database.operator, keyring, poolLinkSecrets, silent)).toBe(200)
   expect(new Set(await poolLinks(keyring)).size).toBe(700)
 })
 
 test('every column of sealed values in the database is among those that are re-encrypted', async () => {
   await openOldShop()
-  const { columns } = await shop.db.one<{ columns: string[] }>(sql`
+  const { columns } = await shop.database.owner.one<{ columns: string[] }>(sql`
     select array_agg(table_name || '.' || column_name) as columns
       from information_schema.columns
      where table_schema = 'public'
@@ -199,7 +210,7 @@ async function allSealed() {
   const found = await Promise.all(
     SEALED_COLUMNS.map(async ({ table, keys, column, bindingOf }) => {
       const text = `select ${keys.join(', ')}, ${column}_sealed as sealed from ${table} where ${column}_sealed is not null`
-      const rows = await shop.db.many<{ sealed: Buffer }>(statement(text, []))
+      const rows = await shop.database.owner.many<{ sealed: Buffer }>(statement(text, []))
       return rows.map((row) => ({ sealed: row.sealed, binding: bindingOf({ ...row }) }))
     }),
   )

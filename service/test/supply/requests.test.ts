@@ -35,7 +35,7 @@ async function suppliedItem(timeout_ms = 5_000) {
     supplier.setSecret(secret)
   }
   const item = `4${String(next()).padStart(16, '0')}`
-  await putItems(shop.db, [itemOf(item)])
+  await putItems(shop.database.operator, [itemOf(item)])
   await shop.operator.chooseSource(item, { supplier: first.name, fallback: second.name })
   return { item, first, second, close: () => Promise.all([first.close(), second.close()]) }
 }
@@ -51,7 +51,8 @@ async function buy(id: string, qty = 1) {
 
 /** One worker process, with its own circuit breakers. */
 function newWorker() {
-  const { db, keyring, vault } = shop
+  const { database, keyring, vault } = shop
+  const { worker: db } = database
   const log = createLog('silent')
   const metrics = createMetrics('test')
   const obtain = createObtainer({ db, keyring, clock, asksMax: 4, fetch, log, metrics })
@@ -75,11 +76,12 @@ function newWorker() {
 }
 
 const requestsOf = (order: string) =>
-  shop.db.many<Pick<SupplierRequest, 'supplier' | 'stage' | 'round'>>(
+  shop.database.owner.many<Pick<SupplierRequest, 'supplier' | 'stage' | 'round'>>(
     sql`select supplier, stage, round from supplier_requests where order_id = ${order} order by round, first_at`,
   )
 const statusOf = async (order: string) =>
-  (await shop.db.one<{ status: string }>(sql`select status from orders where id = ${order}`)).status
+  (await shop.database.owner.one<{ status: string }>(sql`select status from orders where id = ${order}`))
+    .status
 
 test('a refusal that arrives after the lease was taken over changes nothing: the request stays open under the next worker', async () => {
   const { item, first, second, close } = await suppliedItem()
@@ -135,10 +137,11 @@ test('links that arrive after another worker has delivered them change nothing: 
 })
 
 const noteOf = async (order: string) =>
-  (await shop.db.maybeOne<{ note: string }>(sql`select note from jobs where subject = ${order}`))?.note
+  (await shop.database.owner.maybeOne<{ note: string }>(sql`select note from jobs where subject = ${order}`))
+    ?.note
 const poolLeft = async (item: string) =>
   (
-    await shop.db.one<{ left: number }>(
+    await shop.database.owner.one<{ left: number }>(
       sql`select pool_left as left from item_supply where item_id = ${item}`,
     )
   ).left
@@ -303,7 +306,7 @@ test('an operator gives up a request: it is listed until then, audited, and the 
   const done = await runAdminOn(shop, 'suppliers', 'give-up', order, '1')
   expect([done.code, done.out]).toEqual([0, expect.stringContaining(`Gave up ${order}-1 at "${first.name}"`)])
   expect((await runAdminOn(shop, 'suppliers', 'unsettled')).out).not.toContain(order)
-  const audited = await shop.db.many(
+  const audited = await shop.database.owner.many(
     sql`select details->'requests'->0->>'supplier' as supplier from audit_log
          where action = 'supplier.give_up' and target = ${order}`,
   )

@@ -25,7 +25,7 @@ beforeEach(async () => {
   count += 1
   item = `5${String(count).padStart(16, '0')}`
   links = Array.from({ length: 6 }, (_, n) => `https://gift.example/aside-${count}-${n}`)
-  await putItems(shop.db, [itemOf(item)])
+  await putItems(shop.database.operator, [itemOf(item)])
   await shop.operator.loadPool(item, links)
 })
 
@@ -38,13 +38,19 @@ async function buy(qty = 1) {
 const linksOf = async (order: string) =>
   (await shop.call('GET', `/v1/orders/${order}`)).body.links as string[]
 const noteOf = async (order: string) =>
-  (await shop.db.one<{ note: string | null }>(sql`select note from jobs where subject = ${order}`)).note ?? ''
+  (
+    await shop.database.owner.one<{ note: string | null }>(
+      sql`select note from jobs where subject = ${order}`,
+    )
+  ).note ?? ''
 const pool = async () => ({
   left: (
-    await shop.db.one<{ n: number }>(sql`select pool_left as n from item_supply where item_id = ${item}`)
+    await shop.database.owner.one<{ n: number }>(
+      sql`select pool_left as n from item_supply where item_id = ${item}`,
+    )
   ).n,
   aside: (
-    await shop.db.many<{ id: string }>(
+    await shop.database.owner.many<{ id: string }>(
       sql`select id from pool_links where item_id = ${item} and set_aside_at is not null`,
     )
   ).map(({ id }) => id),
@@ -57,7 +63,7 @@ const damage = (n: number) =>
       where (item_id, id) in (select item_id, id from pool_links where item_id = '${item}' order by id limit ${n})`,
   )
 const broken = async () =>
-  (await verifyData(shop.db, await readRules(INVARIANTS), () => {})).filter(
+  (await verifyData(shop.database.operator, await readRules(INVARIANTS), () => {})).filter(
     ({ violations }) => violations > 0,
   )
 

@@ -26,7 +26,7 @@ let got: { headers: Record<string, string>; body: string }[]
 let sent: Sent
 beforeAll(async () => {
   shop = await openShop({ limits: { requestsMax: 1_000_000, ordersMax: 1_000_000 } })
-  await putItems(shop.db, [itemOf(ITEM)])
+  await putItems(shop.database.operator, [itemOf(ITEM)])
 })
 afterAll(() => shop.close())
 beforeEach(async () => {
@@ -46,7 +46,7 @@ const sendTest = () => shop.call('POST', '/v1/webhook/test', { key, body: '{}' }
 async function work(laterMs = 0) {
   const nowMs = Date.now() + laterMs
   const deliver = createDelivery({
-    db: shop.db,
+    db: shop.database.worker,
     keyring: shop.keyring,
     clock: { nowMs: () => nowMs },
     openClient: () => ({
@@ -56,19 +56,19 @@ async function work(laterMs = 0) {
       },
       close: async () => {},
     }),
-    compose: (event) => composeEvent(shop.db, shop.vault, event),
+    compose: (event) => composeEvent(shop.database.worker, shop.vault, event),
     log,
     metrics: shop.metrics,
     random: () => 0,
   })
-  const jobs = await claimFromAllLanes(shop.db, DELIVER_QUEUE, { limit: 1_000, leaseMs: 0 })
+  const jobs = await claimFromAllLanes(shop.database.worker, DELIVER_QUEUE, { limit: 1_000, leaseMs: 0 })
   const mine = jobs.filter((job) => job.account_id === account_id)
   for (const job of mine) await deliver(job)
 }
 const admin = (...args: string[]) => runAdminOn(shop, 'webhooks', ...args)
 const eventIds = async () =>
   (
-    await shop.db.many<{ id: string }>(
+    await shop.database.owner.many<{ id: string }>(
       sql`select id from events where account_id = ${account_id} order by id`,
     )
   ).map(({ id }) => id)
@@ -231,23 +231,23 @@ describe('a rotated secret', () => {
 
 describe('a catalogue change', () => {
   const revision = async () =>
-    (await shop.db.one<{ revision: number }>(sql`select revision from catalogue_state`)).revision
+    (await shop.database.owner.one<{ revision: number }>(sql`select revision from catalogue_state`)).revision
   const announced = async () =>
     (
-      await shop.db.many<{ revision: number }>(
+      await shop.database.owner.many<{ revision: number }>(
         sql`select revision from events where account_id = ${account_id} and type = 'catalogue.changed' order by revision`,
       )
     ).map((row) => row.revision)
   const announce = async (nowMs: number) => {
-    while ((await announceCatalogue(shop.db, await revision(), nowMs)) === ANNOUNCE_CHUNK);
+    while ((await announceCatalogue(shop.database.worker, await revision(), nowMs)) === ANNOUNCE_CHUNK);
   }
 
   test('queues one event per endpoint for many changes, at most once a minute', async () => {
     let nowMs = Date.now() + 3_600_000
     await announce(nowMs)
     const before = (await announced()).length
-    await putItems(shop.db, [itemOf(ITEM, { price_cents: 101 })])
-    await putItems(shop.db, [itemOf(ITEM, { price_cents: 102 })])
+    await putItems(shop.database.operator, [itemOf(ITEM, { price_cents: 101 })])
+    await putItems(shop.database.operator, [itemOf(ITEM, { price_cents: 102 })])
     await announce(nowMs + 59_000)
     expect(await announced()).toHaveLength(before)
     nowMs += 60_000
@@ -267,14 +267,14 @@ describe('a catalogue change', () => {
       insert into accounts (id, name, created_at) select 'acct_many' || lpad(n::text, 5, '0'), 'x', now() from generate_series(1, 1300) n;
       insert into webhook_endpoints (account_id, id, url, set_by, created_at)
       select 'acct_many' || lpad(n::text, 5, '0'), 'whe_' || n, 'https://93.184.216.34/', 'x', now() from generate_series(1, 1300) n`)
-    await putItems(shop.db, [itemOf(ITEM, { price_cents: 103 })])
+    await putItems(shop.database.operator, [itemOf(ITEM, { price_cents: 103 })])
     await announce(Date.now() + 7_200_000)
-    const counts = await shop.db.one(sql`
+    const counts = await shop.database.owner.one(sql`
       select count(*) as events, count(distinct account_id) as accounts
         from events
        where account_id like 'acct_many%'`)
     expect(counts).toEqual({ events: 1_300, accounts: 1_300 })
-    const { jobs } = await shop.db.one<{ jobs: number }>(
+    const { jobs } = await shop.database.owner.one<{ jobs: number }>(
       sql`select count(*) as jobs from jobs where account_id like 'acct_many%' and queue = 'deliver'`,
     )
     expect(jobs).toBe(1_300)

@@ -10,15 +10,15 @@ test('a revision that a failover rolled back is not announced, so the later one 
   const database = await openTestDatabase()
   let looks = 0
   const db: Db = {
-    ...database.db,
+    ...database.worker,
     one(statement) {
       if (statement.text.includes('from catalogue_state')) looks += 1
-      return database.db.one(statement)
+      return database.worker.one(statement)
     },
   }
   const config = loadConfig({
     SHOPWIRE_ENV: 'development',
-    SHOPWIRE_DATABASE_URL: database.appUrl,
+    SHOPWIRE_DATABASE_URL: database.processUrls.worker,
     SHOPWIRE_ENCRYPTION_KEYS: DEVELOPMENT_ENCRYPTION_KEY,
   })
   const worker = createWorker(config, { log: createLog('silent'), metrics: createMetrics('test'), db })
@@ -35,7 +35,7 @@ test('a revision that a failover rolled back is not announced, so the later one 
     await database.asOwner(`update catalogue_state set revision = 95;
       update catalogue_announcement set revision = 90, begun_at = 'epoch'`)
     await nextLooks(2)
-    const announced = await database.db.one(sql`select revision from catalogue_announcement`)
+    const announced = await database.owner.one(sql`select revision from catalogue_announcement`)
     expect(announced).toEqual({ revision: 95 })
   } finally {
     for (const step of worker.stops) await step.run()

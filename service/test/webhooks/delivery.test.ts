@@ -42,7 +42,7 @@ const FAILED: Sent = { error: 'http_500', status: 500, remote_address: '93.184.2
 
 beforeAll(async () => {
   shop = await openShop({ limits: { requestsMax: 1_000_000, ordersMax: 1_000_000 } })
-  await putItems(shop.db, [itemOf(ITEM)])
+  await putItems(shop.database.operator, [itemOf(ITEM)])
 })
 afterAll(() => shop.close())
 beforeEach(async () => {
@@ -84,11 +84,11 @@ const openClient: OpenGuardedClient = (url) => ({
 })
 const work = (job: Job) =>
   createDelivery({
-    db: shop.db,
+    db: shop.database.worker,
     keyring: shop.keyring,
     clock: { nowMs: () => nowMs },
     openClient,
-    compose: (event) => composeEvent(shop.db, shop.vault, event),
+    compose: (event) => composeEvent(shop.database.worker, shop.vault, event),
     log,
     metrics: shop.metrics,
     random: () => 0,
@@ -96,7 +96,10 @@ const work = (job: Job) =>
 
 /** Claims the job of this account's endpoint for the rest of the test. */
 async function takeJob(): Promise<Job> {
-  const jobs = await claimFromAllLanes(shop.db, DELIVER_QUEUE, { limit: 1_000, leaseMs: 3_600_000 })
+  const jobs = await claimFromAllLanes(shop.database.worker, DELIVER_QUEUE, {
+    limit: 1_000,
+    leaseMs: 3_600_000,
+  })
   return jobs.find((job) => job.account_id === account_id) as Job
 }
 const isGenuine = ({ headers, body, atMs }: Got, secrets = [secret]) =>
@@ -133,7 +136,7 @@ describe('an event', () => {
 
   test('is due in the millisecond in which it was made', async () => {
     await buy()
-    const { created_at } = await shop.db.one<{ created_at: Date }>(
+    const { created_at } = await shop.database.owner.one<{ created_at: Date }>(
       sql`select created_at from events where account_id = ${account_id}`,
     )
     nowMs = created_at.getTime()
@@ -157,7 +160,7 @@ describe('an event', () => {
     const id = await buy()
     await deliver(id)
     await work(await takeJob())
-    const { readable } = await shop.db.one<{ readable: number }>(
+    const { readable } = await shop.database.owner.one<{ readable: number }>(
       sql`select count(*) as readable from events where position('http'::bytea in body_sealed) > 0`,
     )
     expect(readable).toBe(0)
@@ -168,7 +171,7 @@ describe('an event', () => {
     await buy()
     answer = async () => (got.length === 1 ? FAILED : ACCEPTED)
     await work(await takeJob())
-    const rows = await shop.db.many<{ id: string; body_sealed: Buffer }>(
+    const rows = await shop.database.owner.many<{ id: string; body_sealed: Buffer }>(
       sql`select id, body_sealed from events where account_id = ${account_id} and body_sealed is not null`,
     )
     const kept = rows.map(({ id, body_sealed }) => openBody(shop.keyring, account_id, id, body_sealed))
@@ -260,7 +263,7 @@ describe('the retry schedule', () => {
     for (let end = await work(job); end.kind === 'again'; end = await work(job)) nowMs += end.waitMs
     expect(got).toHaveLength(3)
     expect(await health()).toMatchObject({ pending: 0, failed: 0, last_error: 'http_500' })
-    const attempts = await shop.db.many(
+    const attempts = await shop.database.owner.many(
       sql`select n, status, error from delivery_attempts where account_id = ${account_id} order by n`,
     )
     expect(attempts).toEqual([
@@ -423,6 +426,8 @@ test('two workers that hold the same event record one attempt', async () => {
   }
   const job = await takeJob()
   await Promise.all([work(job), work(job)])
-  const rows = await shop.db.many(sql`select n from delivery_attempts where account_id = ${account_id}`)
+  const rows = await shop.database.owner.many(
+    sql`select n from delivery_attempts where account_id = ${account_id}`,
+  )
   expect([got.length, rows]).toEqual([2, [{ n: 1 }]])
 })

@@ -24,7 +24,7 @@ let key: TestKey
 let account_id: string
 beforeAll(async () => {
   shop = await openShop({ limits: { requestsMax: 1_000_000, ordersMax: 1_000_000 } })
-  await putItems(shop.db, [itemOf(ITEM)])
+  await putItems(shop.database.operator, [itemOf(ITEM)])
 })
 afterAll(() => shop.close())
 beforeEach(async () => {
@@ -52,7 +52,7 @@ const buy = async () => {
 }
 const states = async () =>
   (
-    await shop.db.many<{ state: string }>(
+    await shop.database.owner.many<{ state: string }>(
       sql`select state from deliveries where account_id = ${account_id} order by created_at, event_id`,
     )
   ).map(({ state }) => state)
@@ -84,7 +84,7 @@ describe('an endpoint', () => {
     expect(await states()).toEqual(['cancelled', 'cancelled'])
     await buy()
     expect((await read()).pending).toBe(1)
-    const { secrets } = await shop.db.one<{ secrets: number }>(
+    const { secrets } = await shop.database.owner.one<{ secrets: number }>(
       sql`select count(*) as secrets from webhook_secrets where account_id = ${account_id}`,
     )
     expect(secrets).toBe(1)
@@ -132,7 +132,7 @@ describe('an endpoint', () => {
     const answers = await Promise.all(Array.from({ length: 8 }, (_, n) => set(n % 2 ? HERE : THERE)))
     expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200))
     expect(answers.filter(({ body }) => 'secret' in body)).toHaveLength(1)
-    const { live } = await shop.db.one<{ live: number }>(
+    const { live } = await shop.database.owner.one<{ live: number }>(
       sql`select count(*) as live from webhook_endpoints where account_id = ${account_id} and ended_at is null`,
     )
     expect(live).toBe(1)
@@ -143,7 +143,7 @@ describe('an endpoint', () => {
     const [delivered, cancelled] = [await buy(), await buy()]
     await shop.operator.deliverOrder(delivered, [`https://gift.example/${delivered}`])
     await shop.operator.cancelOrder(cancelled, 'test')
-    const rows = await shop.db.many(
+    const rows = await shop.database.owner.many(
       sql`select e.type from deliveries d join events e on e.account_id = d.account_id and e.id = d.event_id
            where d.account_id = ${account_id} order by e.type`,
     )
@@ -178,13 +178,13 @@ describe('a test event', () => {
 
   /** Ages everything that is queued by this much time. */
   const passSeconds = (seconds: number) =>
-    shop.db.run(sql`
+    shop.database.owner.run(sql`
       update deliveries
          set created_at = created_at - ${seconds} * interval '1 s'
        where account_id = ${account_id}`)
   const states = async () =>
     (
-      await shop.db.many<{ state: string }>(sql`
+      await shop.database.owner.many<{ state: string }>(sql`
         select state from deliveries where account_id = ${account_id} order by event_id`)
     ).map(({ state }) => state)
   const sendTen = async () => {
@@ -231,7 +231,7 @@ describe('a test event', () => {
     await set(HERE)
     for (let n = 0; n < 30; n += 1) {
       expect((await send()).status).toBe(200)
-      await shop.db.run(sql`
+      await shop.database.owner.run(sql`
         update deliveries
            set state = 'delivered', attempts = 1, done_at = now()
          where account_id = ${account_id} and state = 'pending'`)

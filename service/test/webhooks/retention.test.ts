@@ -22,29 +22,33 @@ beforeEach(async () => {
 
 /** Inserts an event of this many days ago. */
 const record = (daysAgo: number) =>
-  shop.db.transaction((tx) => recordEvent(tx, { account_id, type: 'test' }, Date.now() - daysAgo * DAY_MS))
+  shop.database.worker.transaction((tx) =>
+    recordEvent(tx, { account_id, type: 'test' }, Date.now() - daysAgo * DAY_MS),
+  )
 const settle = (state: string) =>
-  shop.db.run(sql`
+  shop.database.owner.run(sql`
     update deliveries
        set state = ${state}, attempts = 1, done_at = now()
      where account_id = ${account_id}`)
 const count = () =>
-  shop.db.one<{ events: number; deliveries: number }>(sql`
+  shop.database.owner.one<{ events: number; deliveries: number }>(sql`
     select (select count(*) from events where account_id = ${account_id}) as events,
            (select count(*) from deliveries where account_id = ${account_id}) as deliveries`)
-const deleteOld = () => deleteOldEvents(shop.db, new Date(Date.now() - 90 * DAY_MS))
+const deleteOld = () => deleteOldEvents(shop.database.worker, new Date(Date.now() - 90 * DAY_MS))
 
 test('events past their retention are deleted with deliveries and attempts; newer ones stay', async () => {
   await record(91)
   await record(89)
   await settle('delivered')
-  await shop.db.run(sql`
+  await shop.database.owner.run(sql`
     insert into delivery_attempts (account_id, endpoint_id, event_id, round, n, started_at, finished_at, status)
     select account_id, endpoint_id, event_id, 1, 1, now(), now(), 200 from deliveries where account_id = ${account_id}`)
   expect(await deleteOld()).toBe(1)
   expect(await count()).toEqual({ events: 1, deliveries: 1 })
   expect(await deleteOld()).toBe(0)
-  const { kept_since } = await shop.db.one<{ kept_since: Date }>(sql`select kept_since from event_retention`)
+  const { kept_since } = await shop.database.owner.one<{ kept_since: Date }>(
+    sql`select kept_since from event_retention`,
+  )
   expect(Math.round((Date.now() - kept_since.getTime()) / DAY_MS)).toBe(90)
 })
 
@@ -57,7 +61,7 @@ test('an event with a pending delivery stays, however old', async () => {
 })
 
 test('several concurrent workers delete everything once, in chunks', async () => {
-  await shop.db.run(sql`
+  await shop.database.owner.run(sql`
     insert into events (account_id, id, type, created_at)
     select ${account_id}, 'evt_old_' || n, 'test', now() - interval '200 days' from generate_series(1, ${DELETE_CHUNK + 5}) n`)
   let removed = 0

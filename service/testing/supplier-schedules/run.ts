@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { ProvisionedDatabase } from '@shopwire/engines'
 import { createOperator } from '../../src/operations/operator.ts'
 import { readRules, verifyData } from '../../src/operations/verify.ts'
 import { type Db, openDatabase } from '../../src/platform/db.ts'
@@ -16,8 +17,8 @@ export interface ScheduleRun {
   /** Of the first schedule; each of the others has the next number. */
   readonly seed: number
   readonly lanes: number
-  /** A new, migrated, empty database: its URL for the application role. */
-  newDatabase(): Promise<{ url: string; drop(): Promise<void> }>
+  /** A new, migrated, empty database. */
+  newDatabase(): Promise<ProvisionedDatabase & { drop(): Promise<void> }>
   onProgress?(done: number): void
 }
 
@@ -37,8 +38,8 @@ export async function runSchedules(run: ScheduleRun): Promise<void> {
   let done = 0
 
   async function runBatch(from: number, until: number, checkEvery: number): Promise<void> {
-    const { url, drop } = await run.newDatabase()
-    const { lane, close } = await openLane(url)
+    const database = await run.newDatabase()
+    const { lane, close } = await openLane(database)
     try {
       for (let n = from; n < until; n += 1) {
         try {
@@ -46,14 +47,14 @@ export async function runSchedules(run: ScheduleRun): Promise<void> {
         } catch (error) {
           throw new ScheduleFailed(`seed ${run.seed + n}: ${(error as Error).message}`)
         }
-        if ((n + 1 - from) % checkEvery === 0 || n + 1 === until) await check(lane.db, n)
+        if ((n + 1 - from) % checkEvery === 0 || n + 1 === until) await check(lane.admin, n)
         if (checkEvery === 1) continue
         done += 1
         run.onProgress?.(done)
       }
     } finally {
       await close()
-      await drop()
+      await database.drop()
     }
   }
 
@@ -92,8 +93,8 @@ class RuleViolated extends Error {
 const log = createLog('silent')
 const metrics = createMetrics('test')
 
-async function openLane(url: string): Promise<{ lane: Lane; close(): Promise<void> }> {
-  const db = openDatabase(
+function open(url: string): Db {
+  return openDatabase(
     {
       url,
       application_name: 'schedules',
@@ -105,6 +106,13 @@ async function openLane(url: string): Promise<{ lane: Lane; close(): Promise<voi
     },
     () => {},
   )
+}
+
+async function openLane({
+  processUrls,
+}: ProvisionedDatabase): Promise<{ lane: Lane; close(): Promise<void> }> {
+  const worker = open(processUrls.worker)
+  const admin = open(processUrls.operator)
   const keyring = openKeyring(localKeks(new Map([['test', randomBytes(32)]]), 'test'))
   let aheadMs = 0
   const clock = {
@@ -113,21 +121,21 @@ async function openLane(url: string): Promise<{ lane: Lane; close(): Promise<voi
       aheadMs += ms
     },
   }
-  const vault = createLinkVault(db, keyring)
+  const vault = createLinkVault(worker, keyring)
   await vault.open()
   const silent = { announce: async () => {} } as never
   const operator = createOperator(
-    { db, keyring, clock, cell: 'c1', admission: async () => silent },
+    { db: admin, keyring, clock, cell: 'c1', admission: async () => silent },
     'schedules',
   )
   const { id: account_id } = await operator.createAccount('Schedules')
   await operator.fundAccount(account_id, { amount_cents: BALANCE_CENTS, reference: 'opening' })
   const suppliers = await startSimulatedSuppliers()
   return {
-    lane: { db, keyring, vault, clock, log, metrics, operator, account_id, suppliers },
+    lane: { db: worker, admin, keyring, vault, clock, log, metrics, operator, account_id, suppliers },
     async close() {
       await suppliers.close()
-      await db.close()
+      await Promise.all([worker.close(), admin.close()])
     },
   }
 }

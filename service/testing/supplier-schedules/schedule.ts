@@ -1,5 +1,5 @@
 import type { Operator } from '../../src/operations/operator.ts'
-import { sql } from '../../src/platform/db.ts'
+import { type Db, sql } from '../../src/platform/db.ts'
 import { Refusal } from '../../src/platform/trouble.ts'
 import { requestId } from '../../src/supply/obligation.ts'
 import { itemOf, putItems } from '../items.ts'
@@ -9,6 +9,8 @@ import { type Death, startSimulatedWorker, type WorkerDeps } from './worker.ts'
 
 export interface Lane extends Omit<WorkerDeps, 'clock'> {
   readonly clock: { nowMs(): number; advance(ms: number): void }
+  /** Of the operator's login; `db` is the worker's. */
+  readonly admin: Db
   readonly operator: Operator
   readonly account_id: string
   readonly suppliers: Awaited<ReturnType<typeof startSimulatedSuppliers>>
@@ -45,14 +47,14 @@ const STEPS = {
 
 /** One run of a store with two or three suppliers that do everything a supplier may do, and an operator who does too. */
 export async function runSchedule(lane: Lane, n: number, random: Random): Promise<void> {
-  const { db, operator, clock, account_id } = lane
+  const { db, admin, operator, clock, account_id } = lane
   const steps: string[] = []
   const note = (line: string) => void steps.push(line)
   const fail = (what: string) => {
     throw new ScheduleFailed(`${what}\nsteps:\n  ${steps.join('\n  ')}`)
   }
   const item = `7${String(n).padStart(16, '0')}`
-  await putItems(db, [itemOf(item)])
+  await putItems(admin, [itemOf(item)])
   const suppliers: SimulatedSupplier[] = []
   for (const letter of random.pick([
     ['a', 'b'],
@@ -129,7 +131,7 @@ export async function runSchedule(lane: Lane, n: number, random: Random): Promis
     if (what === 'cut off or reconnect') {
       const isCut = !cut.delete(supplier.name)
       if (isCut) cut.add(supplier.name)
-      await db.run(
+      await admin.run(
         sql`update suppliers set url = ${isCut ? UNREACHABLE : supplier.url} where name = ${supplier.name}`,
       )
       return
@@ -213,7 +215,7 @@ export async function runSchedule(lane: Lane, n: number, random: Random): Promis
     note('everything settles')
     for (const supplier of suppliers) {
       supplier.becomeHonest()
-      await db.run(sql`
+      await admin.run(sql`
         update suppliers set url = ${supplier.url}, hourly_limit_cents = null, is_paused = false where name = ${supplier.name}`)
     }
     const isOpen = async () => (await Promise.all(orders.map(openRequests))).some((open) => open.length > 0)

@@ -93,8 +93,8 @@ export const DATABASE_CHECKS: readonly Check[] = [
     id: 'process-roles',
     group: 'PostgreSQL',
     title: 'API and worker have database roles of their own',
-    why: "With the API's own role nobody can move money, change keys or write audit rows; with the role that all processes share, an intruder in the API can do all of it.",
-    fix: 'A login for each process, as docs/database-roles.md says; then: grant shopwire_api_rights to shopwire_api; revoke shopwire_app from shopwire_api.',
+    why: "With the API's own role nobody can move money, change keys or write audit rows; with the role of another process an intruder in the API can do what that one does.",
+    fix: 'A login for each process, as docs/database-roles.md says.',
     async examine(about) {
       const { wide_logins } = await about.database()
       if (wide_logins.length === 0) return ok('no API or worker that runs now can do more than it needs')

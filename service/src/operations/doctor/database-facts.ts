@@ -79,8 +79,8 @@ export async function readDatabaseFacts(
                       join pg_roles l on l.oid = a.usesysid
                      where a.datname = current_database()
                        and (a.application_name = 'shopwire-api'
-                              and has_table_privilege(l.oid, to_regclass('transfers'), 'insert')
-                            or a.application_name = 'shopwire-worker'
+                              and has_any_column_privilege(l.oid, to_regclass('orders'), 'update')
+                            or a.application_name in ('shopwire-api', 'shopwire-worker')
                               and has_table_privilege(l.oid, to_regclass('api_keys'), 'insert'))) s) as wide_logins,
            coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as uses_tls,
            current_setting('server_encoding') as encoding,

@@ -79,7 +79,7 @@ describe('shown exactly as given', () => {
     expect(JSON.stringify(await read('getSession', {}, theirs))).toContain(JSON.stringify(name))
 
     const id = `114405834032704700${shown.findIndex(([, one]) => one === name)}`
-    await putItems(shop.db, [itemOf(id, { name })])
+    await putItems(shop.database.operator, [itemOf(id, { name })])
     await expect.poll(async () => (await send('getItem', { id })).status, { timeout: 10_000 }).toBe(200)
     expect((await read('getItem', { id })).item.name).toBe(name)
   })
@@ -127,10 +127,9 @@ test('a mail has the headers we wrote, whatever the names in it', async () => {
     const theirs = await dashboard.signIn(account.id, 'owner', { isSteppedUp: true })
     await read('invite', { body: { email: 'new@example.com', role: 'viewer' } }, theirs)
   }
-  const { db, keyring } = shop
   const sendMail = createMailSender({
-    db,
-    keyring,
+    db: shop.database.worker,
+    keyring: shop.keyring,
     clock: systemClock,
     log: createLog('silent'),
     send: smtp.send,
@@ -166,7 +165,10 @@ test('a mail has the headers we wrote, whatever the names in it', async () => {
 
 test('no cell of an export begins as a formula, and no name starts a row', async () => {
   const name = '=cmd|calc, "x"\r\nnext,row'
-  await untilFollowed(shop.catalogue, await putItems(shop.db, [itemOf(FORMULA_ITEM, { name })]))
+  await untilFollowed(
+    shop.catalogue,
+    await putItems(shop.database.operator, [itemOf(FORMULA_ITEM, { name })]),
+  )
   await shop.operator.loadPool(FORMULA_ITEM, ['https://gift.example/claim/csv'])
   for (const reference of ['=1+1', '+1', '-1', '@SUM(1)'])
     await shop.operator.fundAccount(shop.account.id, { amount_cents: 1_000, reference, note: reference })

@@ -94,7 +94,7 @@ async function read(route: DashboardRoute, { query = {}, id = '' }: Pick<RouteEx
 
 /** What the other account has, as the database's owner sees it. A refused action leaves it as it was. */
 async function contents() {
-  const { rows } = await there.shop.db.one<{ rows: unknown }>(
+  const { rows } = await there.shop.database.owner.one<{ rows: unknown }>(
     statement(
       `select jsonb_build_object(
          'keys', (select jsonb_agg(jsonb_build_array(k.id, k.name, k.revoked_at) order by k.id) from api_keys k where k.account_id = $1),
