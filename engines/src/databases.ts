@@ -51,7 +51,8 @@ export function describeInstallation(
     postgres.url(login, passwordOf(postgres, process), name)
   return {
     roles: [
-      ...['shopwire_functions', 'shopwire_maintenance', 'shopwire_app'].map((role) =>
+      // The migrations grant rights to shopwire_app; nobody signs in with them.
+      ...['shopwire_app', 'shopwire_functions', 'shopwire_maintenance'].map((role) =>
         createMissing(role, 'nologin'),
       ),
       'grant pg_read_all_stats to shopwire_maintenance',

@@ -3102,67 +3102,67 @@ ALTER TABLE public.accounts ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY adds_deliveries_only ON public.jobs AS RESTRICTIVE FOR INSERT TO shopwire_api_rights WITH CHECK ((queue = 'deliver'::text));
 
-CREATE POLICY all_accounts ON public.access_changes TO shopwire_functions, shopwire_maintenance, shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.access_changes TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.account_days TO shopwire_functions, shopwire_maintenance, shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.account_days TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.accounts TO shopwire_functions, shopwire_maintenance, shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.accounts TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.api_keys TO shopwire_functions, shopwire_maintenance, shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.api_keys TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.audit_log TO shopwire_functions, shopwire_maintenance, shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.audit_log TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.balance_alerts TO shopwire_functions, shopwire_maintenance, shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.balance_alerts TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.balances TO shopwire_functions, shopwire_maintenance, shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.balances TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.deliveries TO shopwire_functions, shopwire_maintenance, shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.deliveries TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.delivery_attempts TO shopwire_functions, shopwire_maintenance, shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.delivery_attempts TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.events TO shopwire_functions, shopwire_maintenance, shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.events TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.invitations TO shopwire_functions, shopwire_maintenance, shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.invitations TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.jobs TO shopwire_functions, shopwire_maintenance, shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.jobs TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.key_last_uses TO shopwire_functions, shopwire_maintenance, shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.key_last_uses TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.key_usage TO shopwire_functions, shopwire_maintenance, shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.key_usage TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.link_reads TO shopwire_functions, shopwire_maintenance, shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.link_reads TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.links_kept_longer TO shopwire_functions, shopwire_maintenance, shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.links_kept_longer TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.memberships TO shopwire_functions, shopwire_maintenance, shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.memberships TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.notices TO shopwire_functions, shopwire_maintenance, shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.notices TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.order_attempts TO shopwire_functions, shopwire_maintenance, shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.order_attempts TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.order_lines TO shopwire_functions, shopwire_maintenance, shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.order_lines TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.order_links TO shopwire_functions, shopwire_maintenance, shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.order_links TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.orders TO shopwire_functions, shopwire_maintenance, shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.orders TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.outgoing_mail TO shopwire_functions, shopwire_maintenance, shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.outgoing_mail TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.personal_tokens TO shopwire_functions, shopwire_maintenance, shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.personal_tokens TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.top_up_reversals TO shopwire_functions, shopwire_maintenance, shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.top_up_reversals TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.top_ups TO shopwire_functions, shopwire_maintenance, shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.top_ups TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.transfers TO shopwire_functions, shopwire_maintenance, shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.transfers TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.waiting_lines TO shopwire_functions, shopwire_maintenance, shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.waiting_lines TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.webhook_endpoints TO shopwire_functions, shopwire_maintenance, shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.webhook_endpoints TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.webhook_secrets TO shopwire_functions, shopwire_maintenance, shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.webhook_secrets TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_keys ON public.own_keys TO shopwire_functions, shopwire_maintenance, shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_keys ON public.own_keys TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
 ALTER TABLE public.api_keys ENABLE ROW LEVEL SECURITY;
 

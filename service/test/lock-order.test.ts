@@ -403,11 +403,8 @@ async function recoverFromLoss(
 }
 
 /** Top-ups that are credited, taken back, disputed, won, owed and written off, and an alert about it. */
-async function moneyInAndBack(
-  { worker, dashboard, asOwner }: TestDatabase,
-  operator: Operator,
-  account_id: string,
-) {
+async function moneyInAndBack(database: TestDatabase, operator: Operator, account_id: string) {
+  const { worker, dashboard } = database
   let laterMs = 0
   const later = { nowMs: () => clock.nowMs() + laterMs }
   const notify = { treasurers: async () => {}, chosen: async () => {} }
@@ -485,7 +482,7 @@ async function moneyInAndBack(
   await payments.applyEvents()
   await operator.adjustAccount(account_id, { change_cents: -400, reference: 'all', note: 'test' })
   await report('pi_top_2', { kind: 'paid', ...about('top_2') })
-  await asOwner(`update payment_events set next_at = now()`)
+  await database.asOwner(`update payment_events set next_at = now()`)
   await payments.applyEvents()
   await operator.adjustAccount(account_id, { change_cents: -400, reference: 'most', note: 'test' })
   await report('pi_top_2', { kind: 'disputed', dispute: 'du_2', amount_cents: 500, currency: 'usd' })

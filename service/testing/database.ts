@@ -25,34 +25,21 @@ export interface TestDatabase extends ProvisionedDatabase {
 export async function openTestDatabase({ isEmpty = false } = {}): Promise<TestDatabase> {
   const { name, drop, ...urls } = await createDatabase({ isEmpty })
   const superuserUrl = withDatabase(inject('superuserUrl'), name)
-  const opened = new Map<string, Db>()
-  const as = (url: string): Db => {
-    const db = opened.get(url) ?? open(url)
-    opened.set(url, db)
-    return db
-  }
   const { ownerUrl, processUrls } = urls
+  const logins = {
+    api: open(processUrls.api),
+    worker: open(processUrls.worker),
+    operator: open(processUrls.operator),
+    dashboard: open(processUrls.dashboard),
+    owner: open(ownerUrl),
+  }
   return {
-    get api() {
-      return as(processUrls.api)
-    },
-    get worker() {
-      return as(processUrls.worker)
-    },
-    get operator() {
-      return as(processUrls.operator)
-    },
-    get dashboard() {
-      return as(processUrls.dashboard)
-    },
-    get owner() {
-      return as(ownerUrl)
-    },
+    ...logins,
     ...urls,
     superuserUrl,
     asOwner: (statement) => asSuperuser(async (client) => void (await client.query(statement)), superuserUrl),
     async close() {
-      await Promise.all([...opened.values()].map((db) => db.close()))
+      await Promise.all(Object.values(logins).map((db) => db.close()))
       await drop()
     },
   }
@@ -66,7 +53,8 @@ export async function createDatabase({
   const template = isEmpty ? 'template0' : TEMPLATE_DATABASE
   await asSuperuser(async (client) => {
     await client.query(`create database ${name} owner shopwire_owner template ${template}`)
-    for (const grant of databaseGrants(name)) await client.query(grant)
+    // A copy has what is in the template, and not the grants on it.
+    if (!isEmpty) for (const grant of databaseGrants(name)) await client.query(grant)
   })
   return {
     ...changeUrls(inject('database'), (url) => withDatabase(url, name)),

@@ -472,7 +472,6 @@ describe('orders prove', () => {
     const { key } = await openAccount()
     const idempotency_key = freshKey()
     const { body } = await buy(key, idempotency_key)
-    // First of all: a worker that has locked the order and is about to change it would wait for us, and we for it.
     await shop.database.asOwner(`
       set session_replication_role = replica;
       update orders set total_cents = 50 where id = '${body.id}'`)

@@ -157,6 +157,13 @@ describe('threat 70: a role can do what service/schema/rights says and nothing e
 })
 
 describe('functions', () => {
+  /** An operator might have granted it. */
+  beforeAll(() =>
+    database.asOwner(
+      `do $$ begin execute format('grant temporary on database %I to shopwire_worker_rights', current_database()); end $$`,
+    ),
+  )
+
   /** All of ours: an extension may have added others. */
   const ours = `
     select p.proname as name, p.prosecdef as definer, r.rolname as owner, r.rolcanlogin as login,
