@@ -35,6 +35,9 @@ test('the files of the image sell, deliver and serve dashboard and docs in one p
     'worker.mjs',
   ])
 
+  const help = await run(process.execPath, [join(app, 'service/dist/all.mjs'), '--help'])
+  expect(help.stdout).toContain('Whoever breaks into one part has the rights of all three')
+
   const system = await startSystem({ admission: 'postgres', apis: 0 })
   context.onTestFinished(() => system.stop())
   const [port = 0, dashboardPort = 0, healthPort = 0] = await freePorts(3)
@@ -42,6 +45,9 @@ test('the files of the image sell, deliver and serve dashboard and docs in one p
     readyUrl: `http://127.0.0.1:${healthPort}/readyz`,
     settings: {
       ...system.settings,
+      SHOPWIRE_DATABASE_URL: system.database.processUrls.api,
+      SHOPWIRE_WORKER_DATABASE_URL: system.database.processUrls.worker,
+      SHOPWIRE_DASHBOARD_DATABASE_URL: system.database.processUrls.dashboard,
       SHOPWIRE_PORT: String(port),
       SHOPWIRE_HEALTH_PORT: String(healthPort),
       SHOPWIRE_DASHBOARD_ORIGIN: `http://localhost:${dashboardPort}`,
@@ -67,6 +73,10 @@ test('the files of the image sell, deliver and serve dashboard and docs in one p
   const metrics = await (await fetch(`http://127.0.0.1:${healthPort}/metrics`)).text()
   for (const name of ['shopwire_orders_delivered_total 1', 'shopwire_ready 1'])
     expect(metrics).toContain(name)
+  const logins = await system.query(
+    `select count(distinct usename) from pg_stat_activity where application_name in ('shopwire-api', 'shopwire-worker', 'shopwire-dashboard')`,
+  )
+  expect(logins).toBe('3')
 
   expect(await store.kill('SIGTERM')).toBe(0)
   await shop.expectCleanBooks()
@@ -90,7 +100,7 @@ test('init writes random secrets into a folder that only its owner may open; a s
   const names = await readdir(join(kit.folder, 'secrets'))
   const texts = await Promise.all(names.map((name) => readFile(join(kit.folder, 'secrets', name), 'utf8')))
   const passwords = texts.filter((_, n) => names[n]?.endsWith('_password'))
-  expect(new Set(passwords).size).toBe(9)
+  expect(new Set(passwords).size).toBe(8)
   for (const password of passwords) expect(password).toMatch(/^[0-9a-f]{48}$/)
   const env = await readFile(join(kit.folder, '.env'), 'utf8')
   expect(env).toContain('SHOPWIRE_API_URL=https://api.shop.test/v1\n')
@@ -136,6 +146,18 @@ test.skipIf(!isInstalled('docker-compose'))(
       ([, port]) => port,
     )
     expect(others.sort()).toEqual(['443', '80'])
+    const secretsOf = (service: string) => {
+      const [, part = ''] = new RegExp(`^  ${service}:\\n((?: {4}.*\\n)+)`, 'm').exec(stdout) ?? []
+      return [...part.matchAll(/source: (\w+)/g)].map(([, name]) => name).sort()
+    }
+    expect(
+      Object.fromEntries(['api', 'worker', 'dashboard', 'migrate'].map((one) => [one, secretsOf(one)])),
+    ).toEqual({
+      api: ['api_url', 'encryption_keys', 'redis_url'],
+      worker: ['encryption_keys', 'redis_url', 'smtp_url', 'worker_url'],
+      dashboard: ['dashboard_url', 'encryption_keys', 'redis_url'],
+      migrate: ['owner_url'],
+    })
   },
 )
 

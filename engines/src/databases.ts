@@ -51,10 +51,7 @@ export function describeInstallation(
     postgres.url(login, passwordOf(postgres, process), name)
   return {
     roles: [
-      // The migrations grant rights to shopwire_app; nobody signs in with them.
-      ...['shopwire_app', 'shopwire_functions', 'shopwire_maintenance'].map((role) =>
-        createMissing(role, 'nologin'),
-      ),
+      ...['shopwire_functions', 'shopwire_maintenance'].map((role) => createMissing(role, 'nologin')),
       'grant pg_read_all_stats to shopwire_maintenance',
       createMissing(OWNER, `login password '${passwordOf(postgres, 'owner')}'`),
       `grant pg_read_all_stats, shopwire_functions, shopwire_maintenance to ${OWNER}`,

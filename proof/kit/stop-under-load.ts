@@ -46,8 +46,8 @@ export async function stopUnderLoad(store: Store, operator: Operator): Promise<S
     })
     accounts.push({ ...key, account_id })
   }
-  const container = await store.containerOf('shopwire')
-  const address = await store.addressOf('shopwire')
+  const container = await store.containerOf('api')
+  const address = await store.addressOf('api')
   const startedMs = performance.now()
   const buying = startBuying({
     seed: SEED,
@@ -60,11 +60,11 @@ export async function stopUnderLoad(store: Store, operator: Operator): Promise<S
     await sleep(QUIET_MS)
     say(`SIGTERM ${stop} of ${STOPS} after ${buying.count()} orders`)
     // As compose does it: SIGTERM, and SIGKILL only after the grace period of compose.yaml.
-    await store.compose('stop', 'shopwire')
+    await store.compose('stop', 'api')
     const code = await store.engine.docker('inspect', '--format', '{{.State.ExitCode}}', container)
     assert.equal(code.trim(), '0', 'the container ended by itself within its grace period')
     await store.shopwire('up')
-    assert.equal(await store.addressOf('shopwire'), address, 'the container has its address back')
+    assert.equal(await store.addressOf('api'), address, 'the container has its address back')
   }
   await sleep(QUIET_MS)
   const { orders, wrong, refused, lost, unreachable, longestMs } = await buying.stop()

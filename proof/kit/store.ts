@@ -106,7 +106,8 @@ async function trust(folder: string, authority: string): Promise<void> {
   await writeFile(
     join(folder, 'compose.override.yaml'),
     `services:
-  shopwire:
+  # Only the worker calls anybody.
+  worker:
     environment:
       NODE_EXTRA_CA_CERTS: /authority.pem
     volumes: [./authority.pem:/authority.pem:ro]

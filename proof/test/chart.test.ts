@@ -23,6 +23,7 @@ const client = await authority.issue('DNS:shopwire')
 await authority.remove()
 const EXAMPLE_SECRETS: Readonly<Record<string, string>> = {
   SHOPWIRE_DATABASE_URL: 'postgres://api:f8e1c7a2@db.example/shopwire?sslmode=verify-full',
+  SHOPWIRE_WORKER_DATABASE_URL: 'postgres://worker:7c1e3b9d@db.example/shopwire?sslmode=verify-full',
   SHOPWIRE_DATABASE_OWNER_URL: 'postgres://owner:0b7d5e9c@db.example/shopwire?sslmode=verify-full',
   SHOPWIRE_DASHBOARD_DATABASE_URL: 'postgres://web:4a6c2d8f@db.example/shopwire?sslmode=verify-full',
   SHOPWIRE_ENCRYPTION_KEYS: `k1:${Buffer.from(Array.from({ length: 32 }, (_, n) => n * 7)).toString('base64')}`,

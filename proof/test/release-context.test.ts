@@ -18,7 +18,8 @@ test('threat 63: the context of the image leaves out the settings and secrets of
     'service/.env.local',
     'deploy/compose/.env',
     'deploy/compose/settings.env',
-    'deploy/compose/secrets/database_url',
+    'deploy/compose/worker.env',
+    'deploy/compose/secrets/api_url',
     '.data/postgres/PG_VERSION',
     'sdk/node_modules/x.js',
   ]

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createApi } from '../src/api-program.ts'
-import { type DashboardConfig, describeConfig, loadDashboardConfig } from '../src/config.ts'
+import { type DashboardConfig, describeConfig, loadAllConfig, loadDashboardConfig } from '../src/config.ts'
 import { createDashboard, type Dashboard } from '../src/dashboard-program.ts'
 import { openTracing, tracingStops } from '../src/open-tracing.ts'
 import type { Db } from '../src/platform/db.ts'
@@ -20,21 +20,36 @@ import {
 import { createWorker } from '../src/worker-program.ts'
 
 /**
- * API and worker in one process, and the dashboard when it has an origin: for a small store, which then has one process to watch. They share
- * the connections and the processor, so a store with work for more than one core runs them apart.
+ * API and worker in one process, and the dashboard when it has an origin: for development and small machines. Each part signs in to the database with
+ * its own login. They share the processor, so a store with work for more than one core runs them apart.
  */
-const config = startingConfig()
+const HELP = `usage: shopwire all
+
+API and worker in one process, and the dashboard when SHOPWIRE_DASHBOARD_ORIGIN is set. Each signs in to PostgreSQL with a login of its
+own: SHOPWIRE_DATABASE_URL is the API's, SHOPWIRE_WORKER_DATABASE_URL the worker's, SHOPWIRE_DASHBOARD_DATABASE_URL the
+dashboard's.
+
+The process has all three logins in its memory. Whoever breaks into one part has the rights of all three: run api, worker and
+dashboard apart where that matters.
+`
+if (process.argv.includes('--help')) {
+  process.stdout.write(HELP)
+  process.exit(0)
+}
+const config = startingConfig(loadAllConfig)
 const dashboardConfig = config.SHOPWIRE_DASHBOARD_ORIGIN ? startingConfig(loadDashboardConfig) : undefined
 const log = createLog(config.SHOPWIRE_LOG_LEVEL)
 const tracing = await openTracing(config, 'all', log)
 const metrics = createMetrics(VERSION, dashboardConfig ? ['api', 'worker', 'dashboard'] : ['api', 'worker'])
-const db = openDatabaseFrom(config, 'shopwire-all', log, metrics)
-const api = await createApi(config, { log, metrics, db, tracing })
-const worker = createWorker(config, { log, metrics, db, tracing })
-// Its own connections: it signs in to the database as another role.
+const workerConfig = { ...config, SHOPWIRE_DATABASE_URL: config.SHOPWIRE_WORKER_DATABASE_URL }
+const apiDb = openDatabaseFrom(config, 'shopwire-api', log, metrics)
+const workerDb = openDatabaseFrom(workerConfig, 'shopwire-worker', log, metrics)
 const dashboardDb: Db | undefined =
   dashboardConfig && openDatabaseFrom(dashboardConfig, 'shopwire-dashboard', log, metrics)
-const health = openReadiness(db, metrics, () => worker.notReady())
+const api = await createApi(config, { log, metrics, db: apiDb, tracing })
+const worker = createWorker(workerConfig, { log, metrics, db: workerDb, tracing })
+const dbs = [apiDb, workerDb, ...(dashboardDb ? [dashboardDb] : [])]
+const health = openReadiness(dbs, metrics, () => worker.notReady())
 let dashboard: Dashboard | undefined
 
 onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
@@ -53,12 +68,16 @@ onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
     name: 'stop the dashboard',
     async run() {
       for (const step of dashboard?.stops ?? []) await step.run()
-      await dashboardDb?.close()
     },
   },
   ...worker.stops,
   ...tracingStops(tracing),
-  { name: 'close database', run: () => db.close() },
+  {
+    name: 'close database',
+    async run() {
+      await Promise.all(dbs.map((db) => db.close()))
+    },
+  },
   { name: 'close health', run: () => health.close() },
 ])
 
@@ -66,7 +85,7 @@ log.info({ version: VERSION, config: describeConfig(config) }, 'starting')
 const until = (part: string, work: () => Promise<void>) => untilAnswered(part, log, health.report, work)
 const health_port = await orCannotStart(log, () => health.listen(config))
 const port = await orCannotStart(log, () => api.listen())
-await untilSchemaFits(db, log, health.report)
+await untilSchemaFits(apiDb, log, health.report)
 await api.open(until)
 await worker.open(until)
 const dashboard_port = dashboardConfig && dashboardDb && (await startDashboard(dashboardConfig, dashboardDb))

@@ -21,7 +21,7 @@ const log = createLog(config.SHOPWIRE_LOG_LEVEL)
 const tracing = await openTracing(config, 'dashboard', log)
 const metrics = createMetrics(VERSION, ['dashboard'])
 const db = openDatabaseFrom(config, 'shopwire-dashboard', log, metrics)
-const health = openReadiness(db, metrics)
+const health = openReadiness([db], metrics)
 let dashboard: Dashboard | undefined
 
 onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [

@@ -1497,9 +1497,7 @@ CREATE FUNCTION public.write_audit_row(p_id text, p_at timestamp with time zone,
     SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     AS $$
 begin
-  -- shopwire_app is API, worker and operator together.
-  if not (pg_has_role(session_user, 'shopwire_app', 'member')
-          or (pg_has_role(session_user, 'shopwire_worker_rights', 'member') and p_actor like 'worker:%')
+  if not ((pg_has_role(session_user, 'shopwire_worker_rights', 'member') and p_actor like 'worker:%')
           or (pg_has_role(session_user, 'shopwire_operator_rights', 'member')
               and p_actor not like 'worker:%' and p_actor not like 'person:%')
           or (pg_has_role(session_user, 'shopwire_dashboard', 'member') and p_actor like 'person:%'
@@ -3102,67 +3100,67 @@ ALTER TABLE public.accounts ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY adds_deliveries_only ON public.jobs AS RESTRICTIVE FOR INSERT TO shopwire_api_rights WITH CHECK ((queue = 'deliver'::text));
 
-CREATE POLICY all_accounts ON public.access_changes TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.access_changes TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.account_days TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.account_days TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.accounts TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.accounts TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.api_keys TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.api_keys TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.audit_log TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.audit_log TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.balance_alerts TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.balance_alerts TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.balances TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.balances TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.deliveries TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.deliveries TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.delivery_attempts TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.delivery_attempts TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.events TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.events TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.invitations TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.invitations TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.jobs TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.jobs TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.key_last_uses TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.key_last_uses TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.key_usage TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.key_usage TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.link_reads TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.link_reads TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.links_kept_longer TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.links_kept_longer TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.memberships TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.memberships TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.notices TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.notices TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.order_attempts TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.order_attempts TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.order_lines TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.order_lines TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.order_links TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.order_links TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.orders TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.orders TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.outgoing_mail TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.outgoing_mail TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.personal_tokens TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.personal_tokens TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.top_up_reversals TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.top_up_reversals TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.top_ups TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.top_ups TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.transfers TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.transfers TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.waiting_lines TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.waiting_lines TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.webhook_endpoints TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.webhook_endpoints TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.webhook_secrets TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON public.webhook_secrets TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_keys ON public.own_keys TO shopwire_app, shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_keys ON public.own_keys TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
 ALTER TABLE public.api_keys ENABLE ROW LEVEL SECURITY;
 
@@ -3291,7 +3289,6 @@ ALTER TABLE public.webhook_secrets ENABLE ROW LEVEL SECURITY;
 GRANT USAGE ON SCHEMA public TO shopwire_maintenance;
 GRANT USAGE ON SCHEMA public TO shopwire_functions;
 GRANT USAGE ON SCHEMA public TO shopwire_api_rights;
-GRANT USAGE ON SCHEMA public TO shopwire_app;
 GRANT USAGE ON SCHEMA public TO shopwire_dashboard;
 GRANT USAGE ON SCHEMA public TO shopwire_operator_rights;
 GRANT USAGE ON SCHEMA public TO shopwire_readonly_rights;
@@ -3301,27 +3298,22 @@ REVOKE ALL ON FUNCTION public.account_versions(p_account_ids text[]) FROM PUBLIC
 GRANT ALL ON FUNCTION public.account_versions(p_account_ids text[]) TO shopwire_dashboard;
 
 REVOKE ALL ON FUNCTION public.accounts_of_person(p_person_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.accounts_of_person(p_person_id text) TO shopwire_app;
 GRANT ALL ON FUNCTION public.accounts_of_person(p_person_id text) TO shopwire_dashboard;
 GRANT ALL ON FUNCTION public.accounts_of_person(p_person_id text) TO shopwire_operator_rights;
 
 REVOKE ALL ON FUNCTION public.adjust_account(p_account_id text, p_transfer_id text, p_change_cents bigint, p_reference text, p_note text, p_created_at timestamp with time zone, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.adjust_account(p_account_id text, p_transfer_id text, p_change_cents bigint, p_reference text, p_note text, p_created_at timestamp with time zone, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_app;
 GRANT ALL ON FUNCTION public.adjust_account(p_account_id text, p_transfer_id text, p_change_cents bigint, p_reference text, p_note text, p_created_at timestamp with time zone, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_operator_rights;
 
 REVOKE ALL ON FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) TO shopwire_api_rights;
-GRANT ALL ON FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) TO shopwire_app;
 GRANT ALL ON FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) TO shopwire_operator_rights;
 
 REVOKE ALL ON FUNCTION public.admit_many(p_may_wait boolean, p_account_ids text[], p_key_ids text[], p_nonces text[], p_signed_ats bigint[], p_access_versions bigint[], p_are_orders boolean[], p_requests_max integer, p_orders_max integer, OUT verdicts text[], OUT requests_used integer[], OUT requests_oldest_ms integer[], OUT orders_used integer[], OUT orders_oldest_ms integer[], OUT wait_ms integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.admit_many(p_may_wait boolean, p_account_ids text[], p_key_ids text[], p_nonces text[], p_signed_ats bigint[], p_access_versions bigint[], p_are_orders boolean[], p_requests_max integer, p_orders_max integer, OUT verdicts text[], OUT requests_used integer[], OUT requests_oldest_ms integer[], OUT orders_used integer[], OUT orders_oldest_ms integer[], OUT wait_ms integer[]) TO shopwire_api_rights;
-GRANT ALL ON FUNCTION public.admit_many(p_may_wait boolean, p_account_ids text[], p_key_ids text[], p_nonces text[], p_signed_ats bigint[], p_access_versions bigint[], p_are_orders boolean[], p_requests_max integer, p_orders_max integer, OUT verdicts text[], OUT requests_used integer[], OUT requests_oldest_ms integer[], OUT orders_used integer[], OUT orders_oldest_ms integer[], OUT wait_ms integer[]) TO shopwire_app;
 
 REVOKE ALL ON FUNCTION public.advance_supplier_request() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.audit_details_kept(p_details jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.audit_details_kept(p_details jsonb) TO shopwire_app;
 GRANT ALL ON FUNCTION public.audit_details_kept(p_details jsonb) TO shopwire_maintenance;
 GRANT ALL ON FUNCTION public.audit_details_kept(p_details jsonb) TO shopwire_operator_rights;
 GRANT ALL ON FUNCTION public.audit_details_kept(p_details jsonb) TO shopwire_worker_rights;
@@ -3333,21 +3325,17 @@ REVOKE ALL ON FUNCTION public.book_supplier_cost() FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.book_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_payment text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.collect_owed(p_account_id text, p_reversal_id text, p_transfer_id text, p_note text, p_at timestamp with time zone, OUT collected_cents bigint, OUT balance_after_cents bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.collect_owed(p_account_id text, p_reversal_id text, p_transfer_id text, p_note text, p_at timestamp with time zone, OUT collected_cents bigint, OUT balance_after_cents bigint) TO shopwire_app;
 GRANT ALL ON FUNCTION public.collect_owed(p_account_id text, p_reversal_id text, p_transfer_id text, p_note text, p_at timestamp with time zone, OUT collected_cents bigint, OUT balance_after_cents bigint) TO shopwire_operator_rights;
 GRANT ALL ON FUNCTION public.collect_owed(p_account_id text, p_reversal_id text, p_transfer_id text, p_note text, p_at timestamp with time zone, OUT collected_cents bigint, OUT balance_after_cents bigint) TO shopwire_worker_rights;
 
 REVOKE ALL ON FUNCTION public.confirm_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.confirm_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_app;
 GRANT ALL ON FUNCTION public.confirm_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_operator_rights;
 
 REVOKE ALL ON FUNCTION public.credit_paid_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_payment text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.credit_paid_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_payment text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_app;
 GRANT ALL ON FUNCTION public.credit_paid_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_payment text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_worker_rights;
 
 REVOKE ALL ON FUNCTION public.database_is_confirmed() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_api_rights;
-GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_app;
 GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_dashboard;
 GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_functions;
 GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_operator_rights;
@@ -3355,33 +3343,27 @@ GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_worker_rights;
 
 REVOKE ALL ON FUNCTION public.database_start() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.database_start() TO shopwire_api_rights;
-GRANT ALL ON FUNCTION public.database_start() TO shopwire_app;
 GRANT ALL ON FUNCTION public.database_start() TO shopwire_dashboard;
 GRANT ALL ON FUNCTION public.database_start() TO shopwire_functions;
 GRANT ALL ON FUNCTION public.database_start() TO shopwire_operator_rights;
 GRANT ALL ON FUNCTION public.database_start() TO shopwire_worker_rights;
 
 REVOKE ALL ON FUNCTION public.delete_old_evidence(p_before timestamp with time zone, p_chunk integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.delete_old_evidence(p_before timestamp with time zone, p_chunk integer) TO shopwire_app;
 GRANT ALL ON FUNCTION public.delete_old_evidence(p_before timestamp with time zone, p_chunk integer) TO shopwire_worker_rights;
 
 REVOKE ALL ON FUNCTION public.erase_account(p_account_id text, p_at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.erase_account(p_account_id text, p_at timestamp with time zone) TO shopwire_app;
 GRANT ALL ON FUNCTION public.erase_account(p_account_id text, p_at timestamp with time zone) TO shopwire_operator_rights;
 
 REVOKE ALL ON FUNCTION public.erase_account_rows(p_account_id text, p_after text, p_chunk integer, OUT last_id text, OUT rows integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.erase_account_rows(p_account_id text, p_after text, p_chunk integer, OUT last_id text, OUT rows integer) TO shopwire_app;
 GRANT ALL ON FUNCTION public.erase_account_rows(p_account_id text, p_after text, p_chunk integer, OUT last_id text, OUT rows integer) TO shopwire_operator_rights;
 
 REVOKE ALL ON FUNCTION public.find_personal_tokens(p_hashes bytea[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.find_personal_tokens(p_hashes bytea[]) TO shopwire_dashboard;
 
 REVOKE ALL ON FUNCTION public.forget_old_refusals(p_account_id text, p_order_id text, p_line integer, p_kept integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.forget_old_refusals(p_account_id text, p_order_id text, p_line integer, p_kept integer) TO shopwire_app;
 GRANT ALL ON FUNCTION public.forget_old_refusals(p_account_id text, p_order_id text, p_line integer, p_kept integer) TO shopwire_worker_rights;
 
 REVOKE ALL ON FUNCTION public.fund_account(p_account_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_is_another_payment boolean, p_created_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.fund_account(p_account_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_is_another_payment boolean, p_created_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_app;
 GRANT ALL ON FUNCTION public.fund_account(p_account_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_is_another_payment boolean, p_created_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_operator_rights;
 
 REVOKE ALL ON FUNCTION public.keep_commitment() FROM PUBLIC;
@@ -3393,7 +3375,6 @@ REVOKE ALL ON FUNCTION public.keep_order_ended() FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.keep_top_up_decided() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.lock_balance(p_account_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.lock_balance(p_account_id text) TO shopwire_app;
 GRANT ALL ON FUNCTION public.lock_balance(p_account_id text) TO shopwire_operator_rights;
 GRANT ALL ON FUNCTION public.lock_balance(p_account_id text) TO shopwire_worker_rights;
 
@@ -3402,27 +3383,22 @@ REVOKE ALL ON FUNCTION public.move_balance(p_account_id text, p_transfer_id text
 REVOKE ALL ON FUNCTION public.note_access_change() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.oldest_snapshot() FROM PUBLIC;
-GRANT ALL ON FUNCTION public.oldest_snapshot() TO shopwire_app;
 GRANT ALL ON FUNCTION public.oldest_snapshot() TO shopwire_operator_rights;
 GRANT ALL ON FUNCTION public.oldest_snapshot() TO shopwire_worker_rights;
 
 REVOKE ALL ON FUNCTION public.open_invitations_for(p_email text, p_now timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.open_invitations_for(p_email text, p_now timestamp with time zone) TO shopwire_app;
 GRANT ALL ON FUNCTION public.open_invitations_for(p_email text, p_now timestamp with time zone) TO shopwire_dashboard;
 GRANT ALL ON FUNCTION public.open_invitations_for(p_email text, p_now timestamp with time zone) TO shopwire_operator_rights;
 
 REVOKE ALL ON FUNCTION public.pay_supplier(p_supplier text, p_reference text, p_amount_cents bigint, p_note text, p_booked_at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.pay_supplier(p_supplier text, p_reference text, p_amount_cents bigint, p_note text, p_booked_at timestamp with time zone) TO shopwire_app;
 GRANT ALL ON FUNCTION public.pay_supplier(p_supplier text, p_reference text, p_amount_cents bigint, p_note text, p_booked_at timestamp with time zone) TO shopwire_operator_rights;
 
 REVOKE ALL ON FUNCTION public.place_orders(p_may_wait boolean, p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_line_counts integer[], p_item_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.place_orders(p_may_wait boolean, p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_line_counts integer[], p_item_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) TO shopwire_api_rights;
-GRANT ALL ON FUNCTION public.place_orders(p_may_wait boolean, p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_line_counts integer[], p_item_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) TO shopwire_app;
 GRANT ALL ON FUNCTION public.place_orders(p_may_wait boolean, p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_line_counts integer[], p_item_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) TO shopwire_operator_rights;
 
 REVOKE ALL ON FUNCTION public.present_timeline() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.present_timeline() TO shopwire_api_rights;
-GRANT ALL ON FUNCTION public.present_timeline() TO shopwire_app;
 GRANT ALL ON FUNCTION public.present_timeline() TO shopwire_dashboard;
 GRANT ALL ON FUNCTION public.present_timeline() TO shopwire_functions;
 GRANT ALL ON FUNCTION public.present_timeline() TO shopwire_operator_rights;
@@ -3430,32 +3406,27 @@ GRANT ALL ON FUNCTION public.present_timeline() TO shopwire_worker_rights;
 
 REVOKE ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) TO shopwire_api_rights;
-GRANT ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) TO shopwire_app;
 GRANT ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) TO shopwire_dashboard;
 GRANT ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) TO shopwire_functions;
 GRANT ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) TO shopwire_operator_rights;
 
 REVOKE ALL ON FUNCTION public.probe_writes() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.probe_writes() TO shopwire_api_rights;
-GRANT ALL ON FUNCTION public.probe_writes() TO shopwire_app;
 GRANT ALL ON FUNCTION public.probe_writes() TO shopwire_dashboard;
 GRANT ALL ON FUNCTION public.probe_writes() TO shopwire_operator_rights;
 GRANT ALL ON FUNCTION public.probe_writes() TO shopwire_worker_rights;
 
 REVOKE ALL ON FUNCTION public.purge_nonces(p_signed_to bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.purge_nonces(p_signed_to bigint) TO shopwire_api_rights;
-GRANT ALL ON FUNCTION public.purge_nonces(p_signed_to bigint) TO shopwire_app;
 
 REVOKE ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_api_rights;
-GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_app;
 GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_dashboard;
 GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_functions;
 GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_operator_rights;
 GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_worker_rights;
 
 REVOKE ALL ON FUNCTION public.refund_order(p_account_id text, p_order_id text, p_transfer_id text, p_created_at timestamp with time zone, OUT seq bigint, OUT amount_cents bigint, OUT balance_after_cents bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.refund_order(p_account_id text, p_order_id text, p_transfer_id text, p_created_at timestamp with time zone, OUT seq bigint, OUT amount_cents bigint, OUT balance_after_cents bigint) TO shopwire_app;
 GRANT ALL ON FUNCTION public.refund_order(p_account_id text, p_order_id text, p_transfer_id text, p_created_at timestamp with time zone, OUT seq bigint, OUT amount_cents bigint, OUT balance_after_cents bigint) TO shopwire_operator_rights;
 GRANT ALL ON FUNCTION public.refund_order(p_account_id text, p_order_id text, p_transfer_id text, p_created_at timestamp with time zone, OUT seq bigint, OUT amount_cents bigint, OUT balance_after_cents bigint) TO shopwire_worker_rights;
 
@@ -3468,12 +3439,10 @@ REVOKE ALL ON FUNCTION public.refuse_if_unconfirmed() FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.refuse_unless_journalled() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.replication_standbys() FROM PUBLIC;
-GRANT ALL ON FUNCTION public.replication_standbys() TO shopwire_app;
 GRANT ALL ON FUNCTION public.replication_standbys() TO shopwire_operator_rights;
 GRANT ALL ON FUNCTION public.replication_standbys() TO shopwire_worker_rights;
 
 REVOKE ALL ON FUNCTION public.return_dispute(p_account_id text, p_top_up_id text, p_dispute text, p_transfer_id text, p_at timestamp with time zone, OUT returned_cents bigint, OUT is_new boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.return_dispute(p_account_id text, p_top_up_id text, p_dispute text, p_transfer_id text, p_at timestamp with time zone, OUT returned_cents bigint, OUT is_new boolean) TO shopwire_app;
 GRANT ALL ON FUNCTION public.return_dispute(p_account_id text, p_top_up_id text, p_dispute text, p_transfer_id text, p_at timestamp with time zone, OUT returned_cents bigint, OUT is_new boolean) TO shopwire_worker_rights;
 
 REVOKE ALL ON FUNCTION public.skip_if_unconfirmed() FROM PUBLIC;
@@ -3485,53 +3454,43 @@ GRANT ALL ON FUNCTION public.still_members(p_person_ids text[], p_account_ids te
 
 REVOKE ALL ON FUNCTION public.store_is_open() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_api_rights;
-GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_app;
 GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_dashboard;
 GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_functions;
 GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_operator_rights;
 GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_worker_rights;
 
 REVOKE ALL ON FUNCTION public.take_back_top_up(p_account_id text, p_top_up_id text, p_reversal_id text, p_transfer_id text, p_kind text, p_provider_reference text, p_reported_cents bigint, p_at timestamp with time zone, OUT amount_cents bigint, OUT taken_cents bigint, OUT owed_cents bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.take_back_top_up(p_account_id text, p_top_up_id text, p_reversal_id text, p_transfer_id text, p_kind text, p_provider_reference text, p_reported_cents bigint, p_at timestamp with time zone, OUT amount_cents bigint, OUT taken_cents bigint, OUT owed_cents bigint) TO shopwire_app;
 GRANT ALL ON FUNCTION public.take_back_top_up(p_account_id text, p_top_up_id text, p_reversal_id text, p_transfer_id text, p_kind text, p_provider_reference text, p_reported_cents bigint, p_at timestamp with time zone, OUT amount_cents bigint, OUT taken_cents bigint, OUT owed_cents bigint) TO shopwire_worker_rights;
 
 REVOKE ALL ON FUNCTION public.witness_nonce(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_is_order boolean, OUT is_new boolean, OUT refused_to bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.witness_nonce(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_is_order boolean, OUT is_new boolean, OUT refused_to bigint) TO shopwire_api_rights;
-GRANT ALL ON FUNCTION public.witness_nonce(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_is_order boolean, OUT is_new boolean, OUT refused_to bigint) TO shopwire_app;
 
 REVOKE ALL ON FUNCTION public.witness_refusal(p_account_id text, p_is_order boolean, p_signed_at bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.witness_refusal(p_account_id text, p_is_order boolean, p_signed_at bigint) TO shopwire_api_rights;
-GRANT ALL ON FUNCTION public.witness_refusal(p_account_id text, p_is_order boolean, p_signed_at bigint) TO shopwire_app;
 
 REVOKE ALL ON FUNCTION public.write_audit_row(p_id text, p_at timestamp with time zone, p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.write_audit_row(p_id text, p_at timestamp with time zone, p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) TO shopwire_app;
 GRANT ALL ON FUNCTION public.write_audit_row(p_id text, p_at timestamp with time zone, p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) TO shopwire_dashboard;
 GRANT ALL ON FUNCTION public.write_audit_row(p_id text, p_at timestamp with time zone, p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) TO shopwire_operator_rights;
 GRANT ALL ON FUNCTION public.write_audit_row(p_id text, p_at timestamp with time zone, p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) TO shopwire_worker_rights;
 
 REVOKE ALL ON FUNCTION public.write_off_owed(p_account_id text, p_reversal_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.write_off_owed(p_account_id text, p_reversal_id text) TO shopwire_app;
 GRANT ALL ON FUNCTION public.write_off_owed(p_account_id text, p_reversal_id text) TO shopwire_operator_rights;
 
 GRANT SELECT,DELETE ON TABLE public.access_changes TO shopwire_api_rights;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.access_changes TO shopwire_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.access_changes TO shopwire_dashboard;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.access_changes TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.access_changes TO shopwire_readonly_rights;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.access_changes TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT ON TABLE public.account_days TO shopwire_app;
 GRANT SELECT ON TABLE public.account_days TO shopwire_dashboard;
 GRANT SELECT ON TABLE public.account_days TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.account_days TO shopwire_readonly_rights;
 GRANT SELECT,INSERT ON TABLE public.account_days TO shopwire_worker_rights;
 
-GRANT SELECT,UPDATE ON TABLE public.account_days_progress TO shopwire_app;
 GRANT SELECT ON TABLE public.account_days_progress TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.account_days_progress TO shopwire_readonly_rights;
 GRANT SELECT,UPDATE ON TABLE public.account_days_progress TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE public.accounts TO shopwire_app;
 GRANT SELECT ON TABLE public.accounts TO shopwire_dashboard;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.accounts TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.accounts TO shopwire_readonly_rights;
@@ -3562,20 +3521,16 @@ GRANT SELECT(closed_people),UPDATE(closed_people) ON TABLE public.accounts TO sh
 GRANT SELECT(erased_at),UPDATE(erased_at) ON TABLE public.accounts TO shopwire_maintenance;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.admission_in_use TO shopwire_api_rights;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.admission_in_use TO shopwire_app;
 GRANT SELECT ON TABLE public.admission_in_use TO shopwire_dashboard;
 GRANT SELECT ON TABLE public.admission_in_use TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.admission_in_use TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.admission_memory TO shopwire_api_rights;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.admission_memory TO shopwire_app;
 GRANT SELECT ON TABLE public.admission_memory TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.admission_windows TO shopwire_api_rights;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.admission_windows TO shopwire_app;
 GRANT SELECT ON TABLE public.admission_windows TO shopwire_readonly_rights;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE public.api_keys TO shopwire_app;
 GRANT INSERT ON TABLE public.api_keys TO shopwire_dashboard;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.api_keys TO shopwire_operator_rights;
 
@@ -3625,7 +3580,6 @@ GRANT SELECT(revoked_at),UPDATE(revoked_at) ON TABLE public.api_keys TO shopwire
 GRANT SELECT(revoked_at) ON TABLE public.api_keys TO shopwire_functions;
 GRANT SELECT(revoked_at) ON TABLE public.api_keys TO shopwire_readonly_rights;
 
-GRANT SELECT,INSERT ON TABLE public.audit_log TO shopwire_app;
 GRANT SELECT ON TABLE public.audit_log TO shopwire_dashboard;
 GRANT INSERT ON TABLE public.audit_log TO shopwire_functions;
 GRANT SELECT ON TABLE public.audit_log TO shopwire_operator_rights;
@@ -3646,11 +3600,9 @@ GRANT UPDATE(address) ON TABLE public.audit_log TO shopwire_maintenance;
 
 GRANT SELECT(details),UPDATE(details) ON TABLE public.audit_log TO shopwire_maintenance;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.authenticator_apps TO shopwire_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.authenticator_apps TO shopwire_dashboard;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.authenticator_apps TO shopwire_operator_rights;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE public.balance_alerts TO shopwire_app;
 GRANT SELECT ON TABLE public.balance_alerts TO shopwire_dashboard;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.balance_alerts TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.balance_alerts TO shopwire_readonly_rights;
@@ -3671,7 +3623,6 @@ GRANT UPDATE(emails) ON TABLE public.balance_alerts TO shopwire_maintenance;
 GRANT INSERT(updated_at),UPDATE(updated_at) ON TABLE public.balance_alerts TO shopwire_dashboard;
 
 GRANT SELECT ON TABLE public.balances TO shopwire_api_rights;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.balances TO shopwire_app;
 GRANT SELECT ON TABLE public.balances TO shopwire_dashboard;
 GRANT SELECT ON TABLE public.balances TO shopwire_functions;
 GRANT SELECT ON TABLE public.balances TO shopwire_operator_rights;
@@ -3686,24 +3637,20 @@ GRANT UPDATE(transfer_count) ON TABLE public.balances TO shopwire_functions;
 
 GRANT UPDATE(order_count) ON TABLE public.balances TO shopwire_functions;
 
-GRANT SELECT,UPDATE ON TABLE public.catalogue_announcement TO shopwire_app;
 GRANT SELECT ON TABLE public.catalogue_announcement TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.catalogue_announcement TO shopwire_readonly_rights;
 GRANT SELECT,UPDATE ON TABLE public.catalogue_announcement TO shopwire_worker_rights;
 
 GRANT SELECT ON TABLE public.catalogue_state TO shopwire_api_rights;
-GRANT SELECT,UPDATE ON TABLE public.catalogue_state TO shopwire_app;
 GRANT SELECT ON TABLE public.catalogue_state TO shopwire_dashboard;
 GRANT SELECT,UPDATE ON TABLE public.catalogue_state TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.catalogue_state TO shopwire_readonly_rights;
 GRANT SELECT,UPDATE ON TABLE public.catalogue_state TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.credentials TO shopwire_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.credentials TO shopwire_dashboard;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.credentials TO shopwire_operator_rights;
 
 GRANT SELECT ON TABLE public.database_identity TO shopwire_api_rights;
-GRANT SELECT,UPDATE ON TABLE public.database_identity TO shopwire_app;
 GRANT SELECT ON TABLE public.database_identity TO shopwire_dashboard;
 GRANT SELECT ON TABLE public.database_identity TO shopwire_functions;
 GRANT SELECT,UPDATE ON TABLE public.database_identity TO shopwire_operator_rights;
@@ -3719,7 +3666,6 @@ GRANT UPDATE(journal_id) ON TABLE public.database_identity TO shopwire_worker_ri
 GRANT UPDATE(compared_start) ON TABLE public.database_identity TO shopwire_worker_rights;
 
 GRANT SELECT ON TABLE public.deliveries TO shopwire_api_rights;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.deliveries TO shopwire_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.deliveries TO shopwire_dashboard;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.deliveries TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.deliveries TO shopwire_readonly_rights;
@@ -3744,7 +3690,6 @@ GRANT INSERT(next_at) ON TABLE public.deliveries TO shopwire_functions;
 
 GRANT UPDATE(done_at) ON TABLE public.deliveries TO shopwire_api_rights;
 
-GRANT SELECT,INSERT,DELETE ON TABLE public.delivery_attempts TO shopwire_app;
 GRANT SELECT ON TABLE public.delivery_attempts TO shopwire_maintenance;
 GRANT SELECT,INSERT,DELETE ON TABLE public.delivery_attempts TO shopwire_operator_rights;
 GRANT SELECT,INSERT,DELETE ON TABLE public.delivery_attempts TO shopwire_worker_rights;
@@ -3797,19 +3742,16 @@ GRANT SELECT(send_ms) ON TABLE public.delivery_attempts TO shopwire_readonly_rig
 GRANT SELECT(wait_ms) ON TABLE public.delivery_attempts TO shopwire_dashboard;
 GRANT SELECT(wait_ms) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
 
-GRANT UPDATE(answer_sealed) ON TABLE public.delivery_attempts TO shopwire_app;
 GRANT SELECT(answer_sealed) ON TABLE public.delivery_attempts TO shopwire_dashboard;
 GRANT UPDATE(answer_sealed) ON TABLE public.delivery_attempts TO shopwire_maintenance;
 GRANT UPDATE(answer_sealed) ON TABLE public.delivery_attempts TO shopwire_operator_rights;
 
 GRANT SELECT(answer_kek_id) ON TABLE public.delivery_attempts TO shopwire_api_rights;
-GRANT UPDATE(answer_kek_id) ON TABLE public.delivery_attempts TO shopwire_app;
 GRANT UPDATE(answer_kek_id) ON TABLE public.delivery_attempts TO shopwire_maintenance;
 GRANT UPDATE(answer_kek_id) ON TABLE public.delivery_attempts TO shopwire_operator_rights;
 GRANT SELECT(answer_kek_id) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT ON TABLE public.encryption_key_checks TO shopwire_api_rights;
-GRANT SELECT,INSERT ON TABLE public.encryption_key_checks TO shopwire_app;
 GRANT SELECT ON TABLE public.encryption_key_checks TO shopwire_dashboard;
 GRANT SELECT,INSERT ON TABLE public.encryption_key_checks TO shopwire_operator_rights;
 GRANT SELECT,INSERT ON TABLE public.encryption_key_checks TO shopwire_worker_rights;
@@ -3818,13 +3760,11 @@ GRANT SELECT(kek_id) ON TABLE public.encryption_key_checks TO shopwire_readonly_
 
 GRANT SELECT(created_at) ON TABLE public.encryption_key_checks TO shopwire_readonly_rights;
 
-GRANT SELECT,UPDATE ON TABLE public.event_retention TO shopwire_app;
 GRANT SELECT ON TABLE public.event_retention TO shopwire_dashboard;
 GRANT SELECT ON TABLE public.event_retention TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.event_retention TO shopwire_readonly_rights;
 GRANT SELECT,UPDATE ON TABLE public.event_retention TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT,DELETE ON TABLE public.events TO shopwire_app;
 GRANT SELECT,INSERT ON TABLE public.events TO shopwire_dashboard;
 GRANT SELECT,INSERT,DELETE ON TABLE public.events TO shopwire_operator_rights;
 GRANT SELECT,INSERT,DELETE ON TABLE public.events TO shopwire_worker_rights;
@@ -3854,30 +3794,25 @@ GRANT INSERT(created_at) ON TABLE public.events TO shopwire_api_rights;
 GRANT INSERT(created_at) ON TABLE public.events TO shopwire_functions;
 GRANT SELECT(created_at) ON TABLE public.events TO shopwire_readonly_rights;
 
-GRANT UPDATE(body_sealed) ON TABLE public.events TO shopwire_app;
 GRANT UPDATE(body_sealed) ON TABLE public.events TO shopwire_operator_rights;
 GRANT UPDATE(body_sealed) ON TABLE public.events TO shopwire_worker_rights;
 
 GRANT SELECT(body_kek_id) ON TABLE public.events TO shopwire_api_rights;
-GRANT UPDATE(body_kek_id) ON TABLE public.events TO shopwire_app;
 GRANT UPDATE(body_kek_id) ON TABLE public.events TO shopwire_operator_rights;
 GRANT SELECT(body_kek_id) ON TABLE public.events TO shopwire_readonly_rights;
 GRANT UPDATE(body_kek_id) ON TABLE public.events TO shopwire_worker_rights;
 
-GRANT SELECT ON TABLE public.evidence_retention TO shopwire_app;
 GRANT SELECT ON TABLE public.evidence_retention TO shopwire_dashboard;
 GRANT SELECT,UPDATE ON TABLE public.evidence_retention TO shopwire_maintenance;
 GRANT SELECT ON TABLE public.evidence_retention TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.evidence_retention TO shopwire_readonly_rights;
 GRANT SELECT ON TABLE public.evidence_retention TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT ON TABLE public.funding_references TO shopwire_app;
 GRANT SELECT,INSERT ON TABLE public.funding_references TO shopwire_functions;
 GRANT SELECT ON TABLE public.funding_references TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.funding_references TO shopwire_readonly_rights;
 GRANT SELECT ON TABLE public.funding_references TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE public.invitations TO shopwire_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.invitations TO shopwire_dashboard;
 GRANT DELETE ON TABLE public.invitations TO shopwire_maintenance;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.invitations TO shopwire_operator_rights;
@@ -3913,13 +3848,11 @@ GRANT SELECT(withdrawn_at) ON TABLE public.invitations TO shopwire_functions;
 GRANT SELECT(withdrawn_at) ON TABLE public.invitations TO shopwire_maintenance;
 GRANT SELECT(withdrawn_at) ON TABLE public.invitations TO shopwire_readonly_rights;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE public.item_supply TO shopwire_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.item_supply TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.item_supply TO shopwire_readonly_rights;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.item_supply TO shopwire_worker_rights;
 
 GRANT SELECT ON TABLE public.items TO shopwire_api_rights;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.items TO shopwire_app;
 GRANT SELECT ON TABLE public.items TO shopwire_dashboard;
 GRANT SELECT ON TABLE public.items TO shopwire_functions;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.items TO shopwire_operator_rights;
@@ -3931,7 +3864,6 @@ GRANT UPDATE(has_supply) ON TABLE public.items TO shopwire_worker_rights;
 GRANT UPDATE(revision) ON TABLE public.items TO shopwire_worker_rights;
 
 GRANT SELECT,DELETE ON TABLE public.jobs TO shopwire_api_rights;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.jobs TO shopwire_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.jobs TO shopwire_dashboard;
 GRANT SELECT ON TABLE public.jobs TO shopwire_functions;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.jobs TO shopwire_operator_rights;
@@ -3959,12 +3891,10 @@ GRANT UPDATE(is_backlog) ON TABLE public.jobs TO shopwire_functions;
 GRANT INSERT(created_at) ON TABLE public.jobs TO shopwire_api_rights;
 GRANT INSERT(created_at) ON TABLE public.jobs TO shopwire_functions;
 
-GRANT SELECT,INSERT ON TABLE public.journal_comparisons TO shopwire_app;
 GRANT SELECT,INSERT ON TABLE public.journal_comparisons TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.journal_comparisons TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.key_last_uses TO shopwire_api_rights;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.key_last_uses TO shopwire_app;
 GRANT SELECT ON TABLE public.key_last_uses TO shopwire_dashboard;
 GRANT SELECT ON TABLE public.key_last_uses TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.key_last_uses TO shopwire_readonly_rights;
@@ -3974,7 +3904,6 @@ GRANT SELECT(account_id) ON TABLE public.key_last_uses TO shopwire_maintenance;
 GRANT UPDATE(last_address) ON TABLE public.key_last_uses TO shopwire_maintenance;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.key_usage TO shopwire_api_rights;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.key_usage TO shopwire_app;
 GRANT SELECT ON TABLE public.key_usage TO shopwire_dashboard;
 GRANT SELECT,DELETE ON TABLE public.key_usage TO shopwire_maintenance;
 GRANT SELECT ON TABLE public.key_usage TO shopwire_operator_rights;
@@ -3983,7 +3912,6 @@ GRANT SELECT,DELETE ON TABLE public.key_usage TO shopwire_worker_rights;
 
 GRANT UPDATE(hour) ON TABLE public.key_usage TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT ON TABLE public.link_fingerprints TO shopwire_app;
 GRANT SELECT,INSERT ON TABLE public.link_fingerprints TO shopwire_operator_rights;
 GRANT SELECT,INSERT ON TABLE public.link_fingerprints TO shopwire_worker_rights;
 
@@ -3992,23 +3920,19 @@ GRANT SELECT(seen_at) ON TABLE public.link_fingerprints TO shopwire_readonly_rig
 GRANT SELECT(made_by) ON TABLE public.link_fingerprints TO shopwire_readonly_rights;
 
 GRANT INSERT ON TABLE public.link_reads TO shopwire_api_rights;
-GRANT SELECT,INSERT ON TABLE public.link_reads TO shopwire_app;
 GRANT SELECT ON TABLE public.link_reads TO shopwire_dashboard;
 GRANT SELECT,DELETE ON TABLE public.link_reads TO shopwire_maintenance;
 GRANT SELECT ON TABLE public.link_reads TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.link_reads TO shopwire_readonly_rights;
 
-GRANT SELECT,UPDATE ON TABLE public.link_retention TO shopwire_app;
 GRANT SELECT ON TABLE public.link_retention TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.link_retention TO shopwire_readonly_rights;
 GRANT SELECT,UPDATE ON TABLE public.link_retention TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT,DELETE ON TABLE public.links_kept_longer TO shopwire_app;
 GRANT SELECT ON TABLE public.links_kept_longer TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.links_kept_longer TO shopwire_readonly_rights;
 GRANT SELECT,INSERT,DELETE ON TABLE public.links_kept_longer TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT ON TABLE public.lost_links TO shopwire_app;
 GRANT SELECT,INSERT ON TABLE public.lost_links TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.lost_links TO shopwire_worker_rights;
 
@@ -4020,7 +3944,6 @@ GRANT SELECT(sold_at) ON TABLE public.lost_links TO shopwire_readonly_rights;
 
 GRANT SELECT(found_at) ON TABLE public.lost_links TO shopwire_readonly_rights;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memberships TO shopwire_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memberships TO shopwire_dashboard;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memberships TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.memberships TO shopwire_readonly_rights;
@@ -4033,13 +3956,11 @@ GRANT SELECT(person_id) ON TABLE public.memberships TO shopwire_maintenance;
 
 GRANT SELECT(role) ON TABLE public.memberships TO shopwire_functions;
 
-GRANT SELECT,INSERT ON TABLE public.notices TO shopwire_app;
 GRANT SELECT ON TABLE public.notices TO shopwire_dashboard;
 GRANT SELECT,INSERT ON TABLE public.notices TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.notices TO shopwire_readonly_rights;
 GRANT SELECT,INSERT ON TABLE public.notices TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE public.operator_invitations TO shopwire_app;
 GRANT SELECT,UPDATE ON TABLE public.operator_invitations TO shopwire_dashboard;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.operator_invitations TO shopwire_operator_rights;
 
@@ -4055,7 +3976,6 @@ GRANT SELECT(expires_at) ON TABLE public.operator_invitations TO shopwire_readon
 
 GRANT SELECT(accepted_at) ON TABLE public.operator_invitations TO shopwire_readonly_rights;
 
-GRANT SELECT,INSERT ON TABLE public.operator_tokens TO shopwire_app;
 GRANT SELECT,INSERT ON TABLE public.operator_tokens TO shopwire_operator_rights;
 
 GRANT SELECT(id) ON TABLE public.operator_tokens TO shopwire_readonly_rights;
@@ -4068,32 +3988,27 @@ GRANT SELECT(created_at) ON TABLE public.operator_tokens TO shopwire_readonly_ri
 
 GRANT SELECT(expires_at) ON TABLE public.operator_tokens TO shopwire_readonly_rights;
 
-GRANT UPDATE(revoked_at) ON TABLE public.operator_tokens TO shopwire_app;
 GRANT UPDATE(revoked_at) ON TABLE public.operator_tokens TO shopwire_operator_rights;
 GRANT SELECT(revoked_at) ON TABLE public.operator_tokens TO shopwire_readonly_rights;
 
 GRANT INSERT ON TABLE public.order_attempts TO shopwire_api_rights;
-GRANT SELECT,INSERT ON TABLE public.order_attempts TO shopwire_app;
 GRANT SELECT ON TABLE public.order_attempts TO shopwire_dashboard;
 GRANT SELECT,DELETE ON TABLE public.order_attempts TO shopwire_maintenance;
 GRANT SELECT ON TABLE public.order_attempts TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.order_attempts TO shopwire_readonly_rights;
 
 GRANT SELECT ON TABLE public.order_backlog TO shopwire_api_rights;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.order_backlog TO shopwire_app;
 GRANT SELECT ON TABLE public.order_backlog TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.order_backlog TO shopwire_readonly_rights;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.order_backlog TO shopwire_worker_rights;
 
 GRANT SELECT ON TABLE public.order_lines TO shopwire_api_rights;
-GRANT SELECT,INSERT ON TABLE public.order_lines TO shopwire_app;
 GRANT SELECT ON TABLE public.order_lines TO shopwire_dashboard;
 GRANT INSERT ON TABLE public.order_lines TO shopwire_functions;
 GRANT SELECT ON TABLE public.order_lines TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.order_lines TO shopwire_readonly_rights;
 GRANT SELECT ON TABLE public.order_lines TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT,DELETE ON TABLE public.order_links TO shopwire_app;
 GRANT SELECT ON TABLE public.order_links TO shopwire_dashboard;
 GRANT SELECT,INSERT,DELETE ON TABLE public.order_links TO shopwire_operator_rights;
 GRANT SELECT,INSERT,DELETE ON TABLE public.order_links TO shopwire_worker_rights;
@@ -4111,12 +4026,10 @@ GRANT SELECT(unit) ON TABLE public.order_links TO shopwire_api_rights;
 GRANT SELECT(unit) ON TABLE public.order_links TO shopwire_readonly_rights;
 
 GRANT SELECT(link_sealed) ON TABLE public.order_links TO shopwire_api_rights;
-GRANT UPDATE(link_sealed) ON TABLE public.order_links TO shopwire_app;
 GRANT UPDATE(link_sealed) ON TABLE public.order_links TO shopwire_operator_rights;
 GRANT UPDATE(link_sealed) ON TABLE public.order_links TO shopwire_worker_rights;
 
 GRANT SELECT(link_kek_id) ON TABLE public.order_links TO shopwire_api_rights;
-GRANT UPDATE(link_kek_id) ON TABLE public.order_links TO shopwire_app;
 GRANT UPDATE(link_kek_id) ON TABLE public.order_links TO shopwire_operator_rights;
 GRANT SELECT(link_kek_id) ON TABLE public.order_links TO shopwire_readonly_rights;
 GRANT UPDATE(link_kek_id) ON TABLE public.order_links TO shopwire_worker_rights;
@@ -4126,12 +4039,10 @@ GRANT SELECT(source) ON TABLE public.order_links TO shopwire_readonly_rights;
 GRANT SELECT(obtained_at) ON TABLE public.order_links TO shopwire_readonly_rights;
 
 GRANT SELECT(erased_at) ON TABLE public.order_links TO shopwire_api_rights;
-GRANT UPDATE(erased_at) ON TABLE public.order_links TO shopwire_app;
 GRANT UPDATE(erased_at) ON TABLE public.order_links TO shopwire_operator_rights;
 GRANT SELECT(erased_at) ON TABLE public.order_links TO shopwire_readonly_rights;
 GRANT UPDATE(erased_at) ON TABLE public.order_links TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT ON TABLE public.orders TO shopwire_app;
 GRANT SELECT ON TABLE public.orders TO shopwire_dashboard;
 GRANT SELECT,INSERT ON TABLE public.orders TO shopwire_functions;
 GRANT SELECT ON TABLE public.orders TO shopwire_operator_rights;
@@ -4145,7 +4056,6 @@ GRANT SELECT(id) ON TABLE public.orders TO shopwire_api_rights;
 GRANT SELECT(id) ON TABLE public.orders TO shopwire_maintenance;
 
 GRANT SELECT(status) ON TABLE public.orders TO shopwire_api_rights;
-GRANT UPDATE(status) ON TABLE public.orders TO shopwire_app;
 GRANT UPDATE(status) ON TABLE public.orders TO shopwire_operator_rights;
 GRANT UPDATE(status) ON TABLE public.orders TO shopwire_worker_rights;
 
@@ -4156,21 +4066,17 @@ GRANT SELECT(client_address),UPDATE(client_address) ON TABLE public.orders TO sh
 GRANT SELECT(created_at) ON TABLE public.orders TO shopwire_api_rights;
 
 GRANT SELECT(delivered_at) ON TABLE public.orders TO shopwire_api_rights;
-GRANT UPDATE(delivered_at) ON TABLE public.orders TO shopwire_app;
 GRANT UPDATE(delivered_at) ON TABLE public.orders TO shopwire_operator_rights;
 GRANT UPDATE(delivered_at) ON TABLE public.orders TO shopwire_worker_rights;
 
 GRANT SELECT(cancelled_at) ON TABLE public.orders TO shopwire_api_rights;
-GRANT UPDATE(cancelled_at) ON TABLE public.orders TO shopwire_app;
 GRANT UPDATE(cancelled_at) ON TABLE public.orders TO shopwire_operator_rights;
 GRANT UPDATE(cancelled_at) ON TABLE public.orders TO shopwire_worker_rights;
 
 GRANT SELECT(cancel_reason) ON TABLE public.orders TO shopwire_api_rights;
-GRANT UPDATE(cancel_reason) ON TABLE public.orders TO shopwire_app;
 GRANT UPDATE(cancel_reason) ON TABLE public.orders TO shopwire_operator_rights;
 GRANT UPDATE(cancel_reason) ON TABLE public.orders TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.outgoing_mail TO shopwire_app;
 GRANT DELETE ON TABLE public.outgoing_mail TO shopwire_maintenance;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.outgoing_mail TO shopwire_operator_rights;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.outgoing_mail TO shopwire_worker_rights;
@@ -4207,18 +4113,15 @@ GRANT SELECT(sent_at) ON TABLE public.outgoing_mail TO shopwire_readonly_rights;
 
 GRANT SELECT(failed_at) ON TABLE public.outgoing_mail TO shopwire_readonly_rights;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE public.own_keys TO shopwire_app;
 GRANT SELECT,INSERT ON TABLE public.own_keys TO shopwire_dashboard;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.own_keys TO shopwire_operator_rights;
 GRANT SELECT,INSERT ON TABLE public.own_keys TO shopwire_worker_rights;
 
 GRANT SELECT(key_kek_id) ON TABLE public.own_keys TO shopwire_api_rights;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.passkeys TO shopwire_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.passkeys TO shopwire_dashboard;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.passkeys TO shopwire_operator_rights;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE public.payment_events TO shopwire_app;
 GRANT SELECT ON TABLE public.payment_events TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.payment_events TO shopwire_readonly_rights;
 GRANT SELECT ON TABLE public.payment_events TO shopwire_worker_rights;
@@ -4245,7 +4148,6 @@ GRANT UPDATE(decided_at) ON TABLE public.payment_events TO shopwire_worker_right
 GRANT UPDATE(note) ON TABLE public.payment_events TO shopwire_operator_rights;
 GRANT UPDATE(note) ON TABLE public.payment_events TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE public.people TO shopwire_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.people TO shopwire_dashboard;
 GRANT DELETE ON TABLE public.people TO shopwire_maintenance;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.people TO shopwire_operator_rights;
@@ -4258,7 +4160,6 @@ GRANT SELECT(kind) ON TABLE public.people TO shopwire_maintenance;
 
 GRANT SELECT(email) ON TABLE public.people TO shopwire_maintenance;
 
-GRANT SELECT ON TABLE public.personal_tokens TO shopwire_app;
 GRANT INSERT ON TABLE public.personal_tokens TO shopwire_dashboard;
 GRANT DELETE ON TABLE public.personal_tokens TO shopwire_maintenance;
 GRANT SELECT ON TABLE public.personal_tokens TO shopwire_operator_rights;
@@ -4297,13 +4198,11 @@ GRANT SELECT(expires_at) ON TABLE public.personal_tokens TO shopwire_readonly_ri
 GRANT SELECT(last_used_at),UPDATE(last_used_at) ON TABLE public.personal_tokens TO shopwire_dashboard;
 GRANT SELECT(last_used_at) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
 
-GRANT UPDATE(revoked_at) ON TABLE public.personal_tokens TO shopwire_app;
 GRANT SELECT(revoked_at),UPDATE(revoked_at) ON TABLE public.personal_tokens TO shopwire_dashboard;
 GRANT SELECT(revoked_at) ON TABLE public.personal_tokens TO shopwire_functions;
 GRANT UPDATE(revoked_at) ON TABLE public.personal_tokens TO shopwire_operator_rights;
 GRANT SELECT(revoked_at) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
 
-GRANT SELECT,INSERT,DELETE ON TABLE public.pool_links TO shopwire_app;
 GRANT SELECT,INSERT,DELETE ON TABLE public.pool_links TO shopwire_operator_rights;
 GRANT SELECT,INSERT,DELETE ON TABLE public.pool_links TO shopwire_worker_rights;
 
@@ -4311,24 +4210,20 @@ GRANT SELECT(item_id) ON TABLE public.pool_links TO shopwire_readonly_rights;
 
 GRANT SELECT(id) ON TABLE public.pool_links TO shopwire_readonly_rights;
 
-GRANT UPDATE(link_sealed) ON TABLE public.pool_links TO shopwire_app;
 GRANT UPDATE(link_sealed) ON TABLE public.pool_links TO shopwire_operator_rights;
 GRANT UPDATE(link_sealed) ON TABLE public.pool_links TO shopwire_worker_rights;
 
 GRANT SELECT(link_kek_id) ON TABLE public.pool_links TO shopwire_api_rights;
-GRANT UPDATE(link_kek_id) ON TABLE public.pool_links TO shopwire_app;
 GRANT UPDATE(link_kek_id) ON TABLE public.pool_links TO shopwire_operator_rights;
 GRANT SELECT(link_kek_id) ON TABLE public.pool_links TO shopwire_readonly_rights;
 GRANT UPDATE(link_kek_id) ON TABLE public.pool_links TO shopwire_worker_rights;
 
 GRANT SELECT(loaded_at) ON TABLE public.pool_links TO shopwire_readonly_rights;
 
-GRANT UPDATE(set_aside_at) ON TABLE public.pool_links TO shopwire_app;
 GRANT UPDATE(set_aside_at) ON TABLE public.pool_links TO shopwire_operator_rights;
 GRANT SELECT(set_aside_at) ON TABLE public.pool_links TO shopwire_readonly_rights;
 GRANT UPDATE(set_aside_at) ON TABLE public.pool_links TO shopwire_worker_rights;
 
-GRANT SELECT,UPDATE ON TABLE public.refund_rule TO shopwire_app;
 GRANT SELECT,UPDATE ON TABLE public.refund_rule TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.refund_rule TO shopwire_readonly_rights;
 GRANT SELECT ON TABLE public.refund_rule TO shopwire_worker_rights;
@@ -4339,26 +4234,22 @@ GRANT UPDATE(window_count) ON TABLE public.refund_rule TO shopwire_worker_rights
 
 GRANT UPDATE(held_at) ON TABLE public.refund_rule TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.restocked_items TO shopwire_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.restocked_items TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.restocked_items TO shopwire_readonly_rights;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.restocked_items TO shopwire_worker_rights;
 
 GRANT SELECT ON TABLE public.schema_functions TO shopwire_api_rights;
-GRANT SELECT ON TABLE public.schema_functions TO shopwire_app;
 GRANT SELECT ON TABLE public.schema_functions TO shopwire_dashboard;
 GRANT SELECT ON TABLE public.schema_functions TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.schema_functions TO shopwire_readonly_rights;
 GRANT SELECT ON TABLE public.schema_functions TO shopwire_worker_rights;
 
 GRANT SELECT ON TABLE public.schema_migrations TO shopwire_api_rights;
-GRANT SELECT ON TABLE public.schema_migrations TO shopwire_app;
 GRANT SELECT ON TABLE public.schema_migrations TO shopwire_dashboard;
 GRANT SELECT ON TABLE public.schema_migrations TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.schema_migrations TO shopwire_readonly_rights;
 GRANT SELECT ON TABLE public.schema_migrations TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT ON TABLE public.seal_commitments TO shopwire_app;
 GRANT SELECT ON TABLE public.seal_commitments TO shopwire_operator_rights;
 GRANT SELECT,INSERT ON TABLE public.seal_commitments TO shopwire_worker_rights;
 
@@ -4366,30 +4257,25 @@ GRANT SELECT(audit_id) ON TABLE public.seal_commitments TO shopwire_maintenance;
 
 GRANT SELECT(salt),UPDATE(salt) ON TABLE public.seal_commitments TO shopwire_maintenance;
 
-GRANT SELECT,INSERT ON TABLE public.seal_digests TO shopwire_app;
 GRANT SELECT ON TABLE public.seal_digests TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.seal_digests TO shopwire_readonly_rights;
 GRANT SELECT,INSERT ON TABLE public.seal_digests TO shopwire_worker_rights;
 
-GRANT SELECT,UPDATE ON TABLE public.seal_progress TO shopwire_app;
 GRANT SELECT ON TABLE public.seal_progress TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.seal_progress TO shopwire_readonly_rights;
 GRANT SELECT,UPDATE ON TABLE public.seal_progress TO shopwire_worker_rights;
 
 GRANT SELECT(only_row),UPDATE(only_row) ON TABLE public.seal_progress TO shopwire_maintenance;
 
-GRANT SELECT,INSERT ON TABLE public.seal_segments TO shopwire_app;
 GRANT SELECT ON TABLE public.seal_segments TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.seal_segments TO shopwire_readonly_rights;
 GRANT SELECT,INSERT ON TABLE public.seal_segments TO shopwire_worker_rights;
 
-GRANT SELECT,DELETE ON TABLE public.seal_waiting TO shopwire_app;
 GRANT INSERT ON TABLE public.seal_waiting TO shopwire_functions;
 GRANT SELECT ON TABLE public.seal_waiting TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.seal_waiting TO shopwire_readonly_rights;
 GRANT SELECT,DELETE ON TABLE public.seal_waiting TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sessions TO shopwire_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sessions TO shopwire_dashboard;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sessions TO shopwire_operator_rights;
 GRANT DELETE ON TABLE public.sessions TO shopwire_worker_rights;
@@ -4398,23 +4284,19 @@ GRANT SELECT(account_id),UPDATE(account_id) ON TABLE public.sessions TO shopwire
 
 GRANT SELECT(expires_at) ON TABLE public.sessions TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sign_in_attempts TO shopwire_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sign_in_attempts TO shopwire_dashboard;
 GRANT DELETE ON TABLE public.sign_in_attempts TO shopwire_worker_rights;
 
 GRANT SELECT(window_started_at) ON TABLE public.sign_in_attempts TO shopwire_worker_rights;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.spent_nonces TO shopwire_api_rights;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.spent_nonces TO shopwire_app;
 
 GRANT SELECT ON TABLE public.store_position TO shopwire_api_rights;
-GRANT SELECT,UPDATE ON TABLE public.store_position TO shopwire_app;
 GRANT SELECT,UPDATE ON TABLE public.store_position TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.store_position TO shopwire_readonly_rights;
 GRANT SELECT,UPDATE ON TABLE public.store_position TO shopwire_worker_rights;
 
 GRANT SELECT ON TABLE public.store_state TO shopwire_api_rights;
-GRANT SELECT,UPDATE ON TABLE public.store_state TO shopwire_app;
 GRANT SELECT ON TABLE public.store_state TO shopwire_dashboard;
 GRANT SELECT ON TABLE public.store_state TO shopwire_functions;
 GRANT SELECT,UPDATE ON TABLE public.store_state TO shopwire_operator_rights;
@@ -4422,31 +4304,26 @@ GRANT SELECT ON TABLE public.store_state TO shopwire_readonly_rights;
 GRANT SELECT ON TABLE public.store_state TO shopwire_worker_rights;
 
 GRANT SELECT ON TABLE public.store_windows TO shopwire_api_rights;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.store_windows TO shopwire_app;
 GRANT SELECT ON TABLE public.store_windows TO shopwire_dashboard;
 GRANT SELECT ON TABLE public.store_windows TO shopwire_functions;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.store_windows TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.store_windows TO shopwire_readonly_rights;
 GRANT SELECT ON TABLE public.store_windows TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE public.supplier_requests TO shopwire_app;
 GRANT SELECT,DELETE ON TABLE public.supplier_requests TO shopwire_maintenance;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.supplier_requests TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.supplier_requests TO shopwire_readonly_rights;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.supplier_requests TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.supplier_spending TO shopwire_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.supplier_spending TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.supplier_spending TO shopwire_readonly_rights;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.supplier_spending TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT ON TABLE public.supplier_transfers TO shopwire_app;
 GRANT SELECT,INSERT ON TABLE public.supplier_transfers TO shopwire_functions;
 GRANT SELECT ON TABLE public.supplier_transfers TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.supplier_transfers TO shopwire_readonly_rights;
 GRANT SELECT ON TABLE public.supplier_transfers TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE public.suppliers TO shopwire_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.suppliers TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.suppliers TO shopwire_worker_rights;
 
@@ -4466,7 +4343,6 @@ GRANT SELECT(hourly_limit_cents) ON TABLE public.suppliers TO shopwire_readonly_
 
 GRANT SELECT(created_at) ON TABLE public.suppliers TO shopwire_readonly_rights;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE public.top_up_reversals TO shopwire_app;
 GRANT SELECT ON TABLE public.top_up_reversals TO shopwire_dashboard;
 GRANT SELECT,INSERT ON TABLE public.top_up_reversals TO shopwire_functions;
 GRANT SELECT ON TABLE public.top_up_reversals TO shopwire_operator_rights;
@@ -4481,7 +4357,6 @@ GRANT UPDATE(written_off_cents) ON TABLE public.top_up_reversals TO shopwire_fun
 
 GRANT UPDATE(returned_at) ON TABLE public.top_up_reversals TO shopwire_functions;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE public.top_ups TO shopwire_app;
 GRANT SELECT ON TABLE public.top_ups TO shopwire_dashboard;
 GRANT SELECT ON TABLE public.top_ups TO shopwire_functions;
 GRANT SELECT ON TABLE public.top_ups TO shopwire_operator_rights;
@@ -4532,20 +4407,17 @@ GRANT UPDATE(note) ON TABLE public.top_ups TO shopwire_worker_rights;
 GRANT UPDATE(checked_at) ON TABLE public.top_ups TO shopwire_operator_rights;
 GRANT UPDATE(checked_at) ON TABLE public.top_ups TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT ON TABLE public.transfers TO shopwire_app;
 GRANT SELECT ON TABLE public.transfers TO shopwire_dashboard;
 GRANT SELECT,INSERT ON TABLE public.transfers TO shopwire_functions;
 GRANT SELECT ON TABLE public.transfers TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.transfers TO shopwire_readonly_rights;
 GRANT SELECT ON TABLE public.transfers TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.used_codes TO shopwire_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.used_codes TO shopwire_dashboard;
 GRANT DELETE ON TABLE public.used_codes TO shopwire_worker_rights;
 
 GRANT SELECT(expires_at) ON TABLE public.used_codes TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.verifications TO shopwire_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.verifications TO shopwire_dashboard;
 GRANT DELETE ON TABLE public.verifications TO shopwire_maintenance;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.verifications TO shopwire_operator_rights;
@@ -4555,18 +4427,15 @@ GRANT SELECT(value) ON TABLE public.verifications TO shopwire_maintenance;
 
 GRANT SELECT(expires_at) ON TABLE public.verifications TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT ON TABLE public.verify_runs TO shopwire_app;
 GRANT SELECT,INSERT ON TABLE public.verify_runs TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.verify_runs TO shopwire_readonly_rights;
 GRANT SELECT ON TABLE public.verify_runs TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.waiting_lines TO shopwire_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.waiting_lines TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.waiting_lines TO shopwire_readonly_rights;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.waiting_lines TO shopwire_worker_rights;
 
 GRANT SELECT ON TABLE public.webhook_endpoints TO shopwire_api_rights;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_endpoints TO shopwire_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_endpoints TO shopwire_dashboard;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_endpoints TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.webhook_endpoints TO shopwire_readonly_rights;
@@ -4604,7 +4473,6 @@ GRANT UPDATE(last_error) ON TABLE public.webhook_endpoints TO shopwire_worker_ri
 GRANT SELECT(alerted_percent) ON TABLE public.webhook_endpoints TO shopwire_functions;
 GRANT UPDATE(alerted_percent) ON TABLE public.webhook_endpoints TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_secrets TO shopwire_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_secrets TO shopwire_dashboard;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_secrets TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.webhook_secrets TO shopwire_worker_rights;
@@ -4630,14 +4498,11 @@ GRANT SELECT(ends_at) ON TABLE public.webhook_secrets TO shopwire_functions;
 GRANT SELECT(ends_at) ON TABLE public.webhook_secrets TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.witnessed_nonces TO shopwire_api_rights;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.witnessed_nonces TO shopwire_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.witnessed_refusals TO shopwire_api_rights;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.witnessed_refusals TO shopwire_app;
 GRANT SELECT ON TABLE public.witnessed_refusals TO shopwire_readonly_rights;
 
 GRANT SELECT ON TABLE public.worker_heartbeats TO shopwire_api_rights;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.worker_heartbeats TO shopwire_app;
 GRANT SELECT ON TABLE public.worker_heartbeats TO shopwire_dashboard;
 GRANT SELECT ON TABLE public.worker_heartbeats TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.worker_heartbeats TO shopwire_readonly_rights;

@@ -25,6 +25,9 @@ export type DashboardConfig = Omit<Config, 'SHOPWIRE_DATABASE_URL'> & {
   readonly SHOPWIRE_DASHBOARD_DATABASE_URL: string
 }
 
+/** What the process needs that is API, worker and, where it has an origin, dashboard at once: a login for each. */
+export type AllConfig = Config & { readonly SHOPWIRE_WORKER_DATABASE_URL: string }
+
 export interface EncryptionKeys {
   readonly keys: ReadonlyMap<string, KekEntry>
   readonly activeId: string
@@ -111,7 +114,12 @@ const schema = z.object({
     .enum(['debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
     .describe('lowest level that is written'),
-  SHOPWIRE_DATABASE_URL: postgresUrl.describe('PostgreSQL, as the application role'),
+  SHOPWIRE_DATABASE_URL: postgresUrl.describe('PostgreSQL, with the login of this process'),
+  SHOPWIRE_WORKER_DATABASE_URL: postgresUrl
+    .optional()
+    .describe(
+      'PostgreSQL, with the login of the worker; only for API and worker in one process (`shopwire all`)',
+    ),
   SHOPWIRE_DATABASE_OWNER_URL: postgresUrl
     .optional()
     .describe('PostgreSQL, as the owner of the tables; for migrations only'),
@@ -216,7 +224,7 @@ const schema = z.object({
   SHOPWIRE_DASHBOARD_PORT: port.default(8081).describe('port the dashboard listens on'),
   SHOPWIRE_DASHBOARD_DATABASE_URL: postgresUrl
     .optional()
-    .describe('PostgreSQL, as the role of the dashboard; for the dashboard only'),
+    .describe('PostgreSQL, with the login of the dashboard; for the dashboard only'),
   SHOPWIRE_API_URL: z
     .string()
     .refine((text) => URL.canParse(text) && /^https?:\/\/[^/?#@]+\/v1$/.test(text), {
@@ -506,6 +514,7 @@ const schema = z.object({
 
 const SECRETS = new Set([
   'SHOPWIRE_DATABASE_URL',
+  'SHOPWIRE_WORKER_DATABASE_URL',
   'SHOPWIRE_DATABASE_OWNER_URL',
   'SHOPWIRE_DASHBOARD_DATABASE_URL',
   'SHOPWIRE_REDIS_URLS',
@@ -542,9 +551,32 @@ export function loadDashboardConfig(env: Environment = process.env): DashboardCo
   return load(env, schema.omit({ SHOPWIRE_DATABASE_URL: true }).extend(required))
 }
 
+export function loadAllConfig(env: Environment = process.env): AllConfig {
+  const required = { SHOPWIRE_WORKER_DATABASE_URL: schema.shape.SHOPWIRE_WORKER_DATABASE_URL.unwrap() }
+  return load(env, schema.extend(required), (given) => {
+    if (isDevelopment(given)) return []
+    const names = [
+      'SHOPWIRE_DATABASE_URL',
+      'SHOPWIRE_WORKER_DATABASE_URL',
+      'SHOPWIRE_DASHBOARD_DATABASE_URL',
+    ] as const
+    const logins = names.map((name) => loginOf(given[name]))
+    return names
+      .filter((_, n) => logins[n] !== undefined && logins.indexOf(logins[n]) !== n)
+      .map(
+        (name) =>
+          `${name}: signs in as ${loginOf(given[name])}, like another part of this process; production wants a login for each`,
+      )
+  })
+}
+
+const loginOf = (url: string | undefined) =>
+  url !== undefined && URL.canParse(url) ? decodeURIComponent(new URL(url).username) : undefined
+
 function load<Values extends object>(
   env: Environment,
   wanted: z.ZodType<Values>,
+  objections: (given: Readonly<Record<string, string>>) => readonly string[] = () => [],
 ): Values & { readonly encryption: EncryptionKeys } {
   const problems: string[] = []
   const given = readVariables(env, Object.keys(schema.shape), problems)
@@ -554,6 +586,7 @@ function load<Values extends object>(
   }
   const encryption = readEncryptionKeys(given, problems)
   checkTogether(given, problems)
+  problems.push(...objections(given))
   if (isUncheckedTls(env) && !isDevelopment(given)) problems.push(UNCHECKED_TLS)
   if (!parsed.success || !encryption || problems.length > 0) throw new ConfigError(problems)
   return { ...parsed.data, encryption }
@@ -793,6 +826,7 @@ function checkTogether(given: Record<string, string>, problems: string[]) {
   }
   for (const name of [
     'SHOPWIRE_DATABASE_URL',
+    'SHOPWIRE_WORKER_DATABASE_URL',
     'SHOPWIRE_DATABASE_OWNER_URL',
     'SHOPWIRE_DASHBOARD_DATABASE_URL',
   ]) {

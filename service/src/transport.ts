@@ -5,6 +5,7 @@ type Given = Readonly<Record<string, string>>
 
 const DATABASES = [
   'SHOPWIRE_DATABASE_URL',
+  'SHOPWIRE_WORKER_DATABASE_URL',
   'SHOPWIRE_DATABASE_OWNER_URL',
   'SHOPWIRE_DASHBOARD_DATABASE_URL',
 ] as const

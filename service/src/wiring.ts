@@ -41,29 +41,30 @@ export interface Readiness {
   close(): void
 }
 
+/** Of a process with these connections, one for each login it has. */
 export function openReadiness(
-  db: Db,
+  dbs: readonly Db[],
   metrics: Metrics,
   problem: () => string | undefined = () => undefined,
 ): Readiness {
   let notReady: string | undefined = 'starting'
-  const known = () => notReady ?? problem() ?? db.writeProblem()
-  metrics.ready.from(() => (known() === undefined && db.isAnswering() ? 1 : 0))
-  metrics.databaseWritesFailing.from(() => (db.writeProblem() === undefined ? 0 : 1))
-  metrics.databaseConnectionsWaiting.from(() => db.stats().waiting)
-  metrics.databaseConnections.from(() => {
-    const { total, idle } = db.stats()
-    return [
-      [{ state: 'in_use' }, total - idle],
-      [{ state: 'idle' }, idle],
-    ]
-  })
+  const writeProblem = () => dbs.map((db) => db.writeProblem()).find((why) => why !== undefined)
+  const known = () => notReady ?? problem() ?? writeProblem()
+  const sum = (of: 'total' | 'idle' | 'waiting') => dbs.reduce((all, db) => all + db.stats()[of], 0)
+  metrics.ready.from(() => (known() === undefined && dbs.every((db) => db.isAnswering()) ? 1 : 0))
+  metrics.databaseWritesFailing.from(() => (writeProblem() === undefined ? 0 : 1))
+  metrics.databaseConnectionsWaiting.from(() => sum('waiting'))
+  metrics.databaseConnections.from(() => [
+    [{ state: 'in_use' }, sum('total') - sum('idle')],
+    [{ state: 'idle' }, sum('idle')],
+  ])
   const server = createHealthServer(metrics, {
     async notReady() {
       const why = known()
       // A probe that waits behind a flood of requests would take a busy process out of traffic, and give its load to the others.
-      if (why !== undefined || db.isBusy()) return why
-      return db.one(sql`select 1 as ok`).then(
+      if (why !== undefined) return why
+      const asked = dbs.filter((db) => !db.isBusy()).map((db) => db.one(sql`select 1 as ok`))
+      return Promise.all(asked).then(
         () => undefined,
         () => 'the database does not answer',
       )

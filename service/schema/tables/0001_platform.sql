@@ -26,7 +26,7 @@ create index audit_log_account on audit_log (account_id, id);
 
 alter table audit_log enable row level security;
 create policy all_accounts on audit_log
-  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
      shopwire_maintenance
   using (true);
 create policy own_account on audit_log to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
@@ -42,7 +42,7 @@ create table own_keys (
 -- The dashboard has a key of its own and no business with the others.
 alter table own_keys enable row level security;
 create policy all_keys on own_keys
-  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
      shopwire_maintenance
   using (true);
 create policy keys_of_dashboard on own_keys to shopwire_dashboard using (name like 'dashboard%');
@@ -138,7 +138,7 @@ create index outgoing_mail_kek on outgoing_mail (body_kek_id);
 
 alter table outgoing_mail enable row level security;
 create policy all_accounts on outgoing_mail
-  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
      shopwire_maintenance
   using (true);
 -- The dashboard queues mail about the account its transaction is in, or about a person. For inserting alone: no policy lets it see a row.

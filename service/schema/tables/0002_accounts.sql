@@ -17,7 +17,7 @@ create table accounts (
 
 alter table accounts enable row level security;
 create policy all_accounts on accounts
-  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
      shopwire_maintenance
   using (true);
 create policy own_account on accounts to shopwire_dashboard using (id = nullif(current_setting('shopwire.account_id', true), ''));
@@ -49,7 +49,7 @@ create index api_keys_kek on api_keys (secret_kek_id);
 
 alter table api_keys enable row level security;
 create policy all_accounts on api_keys
-  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
      shopwire_maintenance
   using (true);
 create policy own_account on api_keys to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));

@@ -38,7 +38,7 @@ create index jobs_due_by_lane on jobs (queue, is_failing, is_backlog, run_at);
 
 alter table jobs enable row level security;
 create policy all_accounts on jobs
-  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
      shopwire_maintenance
   using (true);
 create policy own_account on jobs to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));

@@ -92,7 +92,7 @@ create index access_changes_changed_at on access_changes (changed_at);
 
 alter table access_changes enable row level security;
 create policy all_accounts on access_changes
-  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
      shopwire_maintenance
   using (true);
 create policy own_account on access_changes to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
@@ -120,7 +120,7 @@ create index key_usage_hour on key_usage (hour);
 
 alter table key_usage enable row level security;
 create policy all_accounts on key_usage
-  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
      shopwire_maintenance
   using (true);
 create policy own_account on key_usage to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
@@ -139,7 +139,7 @@ create table key_last_uses (
 
 alter table key_last_uses enable row level security;
 create policy all_accounts on key_last_uses
-  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
      shopwire_maintenance
   using (true);
 create policy own_account on key_last_uses to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));

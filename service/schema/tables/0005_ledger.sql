@@ -13,7 +13,7 @@ with (fillfactor = 80);
 
 alter table balances enable row level security;
 create policy all_accounts on balances
-  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
      shopwire_maintenance
   using (true);
 create policy own_account on balances to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
@@ -59,7 +59,7 @@ create index transfers_without_orders on transfers (account_id, kind, seq) where
 
 alter table transfers enable row level security;
 create policy all_accounts on transfers
-  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
      shopwire_maintenance
   using (true);
 create policy own_account on transfers to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
@@ -95,7 +95,7 @@ create table account_days (
 
 alter table account_days enable row level security;
 create policy all_accounts on account_days
-  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
      shopwire_maintenance
   using (true);
 create policy own_account on account_days to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));

@@ -23,7 +23,7 @@ create unique index webhook_endpoints_live on webhook_endpoints (account_id) whe
 
 alter table webhook_endpoints enable row level security;
 create policy all_accounts on webhook_endpoints
-  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
      shopwire_maintenance
   using (true);
 create policy own_account on webhook_endpoints to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
@@ -43,7 +43,7 @@ create unique index webhook_secrets_current on webhook_secrets (account_id) wher
 
 alter table webhook_secrets enable row level security;
 create policy all_accounts on webhook_secrets
-  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
      shopwire_maintenance
   using (true);
 create policy own_account on webhook_secrets to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
@@ -78,7 +78,7 @@ create index events_by_rare_type on events (account_id, type, id) where type not
 
 alter table events enable row level security;
 create policy all_accounts on events
-  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
      shopwire_maintenance
   using (true);
 create policy own_account on events to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
@@ -113,7 +113,7 @@ create index deliveries_not_accepted on deliveries (account_id, state, event_id)
 
 alter table deliveries enable row level security;
 create policy all_accounts on deliveries
-  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
      shopwire_maintenance
   using (true);
 create policy own_account on deliveries to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
@@ -151,7 +151,7 @@ create index delivery_attempts_kek on delivery_attempts (answer_kek_id) where an
 
 alter table delivery_attempts enable row level security;
 create policy all_accounts on delivery_attempts
-  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
      shopwire_maintenance
   using (true);
 create policy own_account on delivery_attempts to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
@@ -190,7 +190,7 @@ create table notices (
 
 alter table notices enable row level security;
 create policy all_accounts on notices
-  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
      shopwire_maintenance
   using (true);
 create policy own_account on notices to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));

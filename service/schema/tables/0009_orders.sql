@@ -39,7 +39,7 @@ create index orders_by_time on orders (created_at);
 
 alter table orders enable row level security;
 create policy all_accounts on orders
-  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
      shopwire_maintenance
   using (true);
 create policy own_account on orders to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
@@ -61,7 +61,7 @@ with (autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_analyze_scale_fac
 
 alter table order_lines enable row level security;
 create policy all_accounts on order_lines
-  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
      shopwire_maintenance
   using (true);
 create policy own_account on order_lines to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
@@ -93,7 +93,7 @@ create index order_links_kek on order_links (link_kek_id);
 
 alter table order_links enable row level security;
 create policy all_accounts on order_links
-  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
      shopwire_maintenance
   using (true);
 create policy own_account on order_links to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
@@ -118,7 +118,7 @@ create index links_kept_longer_due on links_kept_longer (look_at);
 
 alter table links_kept_longer enable row level security;
 create policy all_accounts on links_kept_longer
-  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
      shopwire_maintenance
   using (true);
 
@@ -138,7 +138,7 @@ create index waiting_lines_item on waiting_lines (item_id, order_id, account_id,
 
 alter table waiting_lines enable row level security;
 create policy all_accounts on waiting_lines
-  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
      shopwire_maintenance
   using (true);
 
@@ -203,7 +203,7 @@ create index order_attempts_at on order_attempts (at);
 
 alter table order_attempts enable row level security;
 create policy all_accounts on order_attempts
-  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
      shopwire_maintenance
   using (true);
 create policy own_account on order_attempts to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
@@ -227,7 +227,7 @@ create index link_reads_at on link_reads (at);
 
 alter table link_reads enable row level security;
 create policy all_accounts on link_reads
-  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
      shopwire_maintenance
   using (true);
 create policy own_account on link_reads to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));

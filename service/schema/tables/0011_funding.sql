@@ -40,7 +40,7 @@ create index top_ups_open on top_ups (created_at) where state in ('pending', 're
 
 alter table top_ups enable row level security;
 create policy all_accounts on top_ups
-  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
      shopwire_maintenance
   using (true);
 create policy own_account on top_ups to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
@@ -71,7 +71,7 @@ create index top_up_reversals_owed on top_up_reversals (account_id) where owed_c
 
 alter table top_up_reversals enable row level security;
 create policy all_accounts on top_up_reversals
-  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
      shopwire_maintenance
   using (true);
 create policy own_account on top_up_reversals to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
@@ -110,7 +110,7 @@ create table balance_alerts (
 
 alter table balance_alerts enable row level security;
 create policy all_accounts on balance_alerts
-  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
      shopwire_maintenance
   using (true);
 create policy own_account on balance_alerts to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));

@@ -114,7 +114,7 @@ create index memberships_person on memberships (person_id);
 
 alter table memberships enable row level security;
 create policy all_accounts on memberships
-  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
      shopwire_maintenance
   using (true);
 create policy own_account on memberships to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
@@ -141,7 +141,7 @@ create index invitations_email on invitations (email) where accepted_at is null 
 
 alter table invitations enable row level security;
 create policy all_accounts on invitations
-  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
      shopwire_maintenance
   using (true);
 create policy own_account on invitations to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));

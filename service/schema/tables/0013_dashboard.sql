@@ -24,7 +24,7 @@ create index personal_tokens_hash on personal_tokens (token_hash);
 -- The dashboard does not read token_hash: functions/dashboard/find_personal_tokens.sql compares it.
 alter table personal_tokens enable row level security;
 create policy all_accounts on personal_tokens
-  to shopwire_app, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
      shopwire_maintenance
   using (true);
 create policy own_account on personal_tokens to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));

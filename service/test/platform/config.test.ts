@@ -8,6 +8,7 @@ import {
   configWarnings,
   DEVELOPMENT_ENCRYPTION_KEY,
   describeConfig,
+  loadAllConfig,
   loadConfig,
   loadSchemaUrl,
 } from '../../src/config.ts'
@@ -35,6 +36,28 @@ test('two settings are enough to start, and the default environment is productio
     SHOPWIRE_PORT: 8080,
     SHOPWIRE_ADMISSION: 'postgres',
   })
+})
+
+test('API and worker in one process: each has a login, and production refuses one login for two parts', () => {
+  const urlOf = (login: string) => `postgres://${login}:Zx81-long@db.internal/shopwire?sslmode=verify-full`
+  const problems = (env: Record<string, string>) => {
+    try {
+      loadAllConfig({ ...good, ...env })
+      return []
+    } catch (error) {
+      return (error as ConfigError).problems
+    }
+  }
+  const [worker, dashboard] = ['SHOPWIRE_WORKER_DATABASE_URL', 'SHOPWIRE_DASHBOARD_DATABASE_URL']
+  expect(problems({})).toEqual([expect.stringMatching(/^SHOPWIRE_WORKER_DATABASE_URL is required/)])
+  expect(problems({ [worker]: urlOf('worker'), [dashboard]: urlOf('web') })).toEqual([])
+  expect(problems({ [worker]: urlOf('app') })).toEqual([
+    expect.stringMatching(/^SHOPWIRE_WORKER_DATABASE_URL: signs in as app, like another part/),
+  ])
+  expect(problems({ [worker]: urlOf('worker'), [dashboard]: urlOf('worker') })).toEqual([
+    expect.stringMatching(/^SHOPWIRE_DASHBOARD_DATABASE_URL: signs in as worker, like another part/),
+  ])
+  expect(problems({ [worker]: urlOf('app'), SHOPWIRE_ENV: 'development' })).toEqual([])
 })
 
 test.each([

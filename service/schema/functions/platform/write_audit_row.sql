@@ -9,9 +9,7 @@ security definer
 set search_path = pg_catalog, public, pg_temp
 as $$
 begin
-  -- shopwire_app is API, worker and operator together.
-  if not (pg_has_role(session_user, 'shopwire_app', 'member')
-          or (pg_has_role(session_user, 'shopwire_worker_rights', 'member') and p_actor like 'worker:%')
+  if not ((pg_has_role(session_user, 'shopwire_worker_rights', 'member') and p_actor like 'worker:%')
           or (pg_has_role(session_user, 'shopwire_operator_rights', 'member')
               and p_actor not like 'worker:%' and p_actor not like 'person:%')
           or (pg_has_role(session_user, 'shopwire_dashboard', 'member') and p_actor like 'person:%'
