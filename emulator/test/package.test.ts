@@ -52,7 +52,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 test('the package contains code, types and the files they read, and no import of our workspaces', async () => {
   const others = tarball.files.filter(
     (path) =>
-      !/^(lib\/[\w-]+\.(mjs|cjs|d\.mts|d\.cts)|migrations\/.+\.sql|functions\/.+\.sql|invariants\/.+\.sql|page\/.+|docs\/.+\.md)$/.test(
+      !/^(lib\/[\w-]+\.(mjs|cjs|d\.mts|d\.cts)|schema\/(tables|functions|invariants)\/.+\.sql|schema\/rights\/\w+\.txt|page\/.+|docs\/.+\.md)$/.test(
         path,
       ),
   )
