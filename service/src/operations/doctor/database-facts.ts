@@ -79,7 +79,7 @@ export async function readDatabaseFacts(
                       join pg_roles l on l.oid = a.usesysid
                      where a.datname = current_database()
                        and (a.application_name = 'shopwire-api'
-                              and has_any_column_privilege(l.oid, to_regclass('orders'), 'update')
+                              and has_table_privilege(l.oid, to_regclass('order_links'), 'insert')
                             or a.application_name in ('shopwire-api', 'shopwire-worker')
                               and has_table_privilege(l.oid, to_regclass('api_keys'), 'insert'))) s) as wide_logins,
            coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as uses_tls,
