@@ -771,6 +771,16 @@ begin
 end
 $$;
 
+CREATE FUNCTION public.keep_access_changes() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  raise exception 'the access version of an account rises by one, and what is known of it is kept for an hour: % on % refused', tg_op, tg_table_name
+    using errcode = 'insufficient_privilege';
+end
+$$;
+
 CREATE FUNCTION public.keep_commitment() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'public', 'pg_temp'
@@ -855,16 +865,17 @@ end
 $$;
 
 CREATE FUNCTION public.note_access_change() RETURNS trigger
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     AS $$
 begin
   insert into access_changes as c (account_id, access_version, changed_in, changed_at)
   values (new.id, new.access_version, pg_current_xact_id(), clock_timestamp())
       on conflict (account_id) do update
-     set access_version = greatest(c.access_version, excluded.access_version),
+     set access_version = excluded.access_version,
          changed_in = excluded.changed_in,
-         changed_at = excluded.changed_at;
+         -- Should the server's clock have stepped back.
+         changed_at = greatest(c.changed_at, excluded.changed_at);
   return null;
 end
 $$;
@@ -1392,6 +1403,17 @@ begin
     raise exception 'account % was closed on %, which is final', old.id, old.closed_at using errcode = 'check_violation';
   end if;
   return new;
+end
+$$;
+
+CREATE FUNCTION public.stay_revoked() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  raise exception '% was revoked on %, which is final', old.id, old.revoked_at
+    using errcode = 'insufficient_privilege',
+          hint = 'Make a new one.';
 end
 $$;
 
@@ -2937,7 +2959,15 @@ CREATE INDEX witnessed_nonces_signed_at ON public.witnessed_nonces USING btree (
 
 CREATE INDEX witnessed_refusals_refused_to ON public.witnessed_refusals USING btree (refused_to);
 
+CREATE TRIGGER access_changes_rise BEFORE UPDATE ON public.access_changes FOR EACH ROW WHEN (((new.account_id <> old.account_id) OR (new.access_version <= old.access_version) OR (new.changed_in <> pg_current_xact_id()) OR (new.changed_at < old.changed_at))) EXECUTE FUNCTION public.keep_access_changes();
+
+CREATE TRIGGER access_changes_stay BEFORE DELETE ON public.access_changes FOR EACH ROW WHEN ((old.changed_at > (clock_timestamp() - '01:00:00'::interval))) EXECUTE FUNCTION public.keep_access_changes();
+
+CREATE TRIGGER access_changes_stay_all BEFORE TRUNCATE ON public.access_changes FOR EACH STATEMENT EXECUTE FUNCTION public.keep_access_changes();
+
 CREATE TRIGGER accounts_access_version_changed AFTER UPDATE OF access_version ON public.accounts FOR EACH ROW WHEN ((new.access_version <> old.access_version)) EXECUTE FUNCTION public.note_access_change();
+
+CREATE TRIGGER accounts_access_version_rises BEFORE UPDATE ON public.accounts FOR EACH ROW WHEN (((new.access_version <> old.access_version) AND (new.access_version <> (old.access_version + 1)))) EXECUTE FUNCTION public.keep_access_changes();
 
 CREATE TRIGGER accounts_stay_closed BEFORE UPDATE ON public.accounts FOR EACH ROW WHEN ((old.closed_at IS NOT NULL)) EXECUTE FUNCTION public.stay_closed();
 
@@ -2953,6 +2983,8 @@ CREATE TRIGGER jobs_taken_only_if_confirmed BEFORE UPDATE ON public.jobs FOR EAC
 
 CREATE TRIGGER memberships_of_open_accounts BEFORE INSERT ON public.memberships FOR EACH ROW EXECUTE FUNCTION public.refuse_if_closed();
 
+CREATE TRIGGER operator_tokens_stay_revoked BEFORE UPDATE ON public.operator_tokens FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION public.stay_revoked();
+
 CREATE TRIGGER orders_delivered_only_if_journalled BEFORE UPDATE ON public.orders FOR EACH ROW WHEN (((old.status = 'paid'::text) AND (new.status = 'delivered'::text))) EXECUTE FUNCTION public.refuse_unless_journalled();
 
 CREATE TRIGGER orders_end_only_if_confirmed BEFORE UPDATE ON public.orders FOR EACH ROW WHEN (((old.status = 'paid'::text) AND (new.status <> 'paid'::text))) EXECUTE FUNCTION public.refuse_if_unconfirmed();
@@ -2960,6 +2992,8 @@ CREATE TRIGGER orders_end_only_if_confirmed BEFORE UPDATE ON public.orders FOR E
 CREATE TRIGGER orders_stay_ended BEFORE UPDATE ON public.orders FOR EACH ROW WHEN (((new.total_cents <> old.total_cents) OR (new.account_id <> old.account_id) OR (new.id <> old.id) OR ((old.status <> 'paid'::text) AND ((((new.status IS DISTINCT FROM old.status) OR (new.delivered_at IS DISTINCT FROM old.delivered_at)) OR (new.cancelled_at IS DISTINCT FROM old.cancelled_at)) OR (new.cancel_reason IS DISTINCT FROM old.cancel_reason))))) EXECUTE FUNCTION public.keep_order_ended();
 
 CREATE TRIGGER personal_tokens_of_open_accounts BEFORE INSERT ON public.personal_tokens FOR EACH ROW EXECUTE FUNCTION public.refuse_if_closed();
+
+CREATE TRIGGER personal_tokens_stay_revoked BEFORE UPDATE ON public.personal_tokens FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION public.stay_revoked();
 
 CREATE TRIGGER seal_commitments_keep BEFORE UPDATE ON public.seal_commitments FOR EACH ROW EXECUTE FUNCTION public.keep_commitment();
 
@@ -3208,8 +3242,6 @@ ALTER TABLE public.orders ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.outgoing_mail ENABLE ROW LEVEL SECURITY;
 
-CREATE POLICY own_account ON public.access_changes TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
-
 CREATE POLICY own_account ON public.account_days TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
 CREATE POLICY own_account ON public.accounts TO shopwire_dashboard USING ((id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
@@ -3269,8 +3301,6 @@ ALTER TABLE public.own_keys ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.personal_tokens ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY removes_deliveries_only ON public.jobs AS RESTRICTIVE FOR DELETE TO shopwire_api_rights USING ((queue = 'deliver'::text));
-
-CREATE POLICY removes_old_only ON public.access_changes AS RESTRICTIVE FOR DELETE TO shopwire_api_rights USING ((changed_at < (clock_timestamp() - '00:30:00'::interval)));
 
 CREATE POLICY tests_only ON public.events AS RESTRICTIVE FOR INSERT TO shopwire_api_rights WITH CHECK ((type = 'test'::text));
 
@@ -3366,6 +3396,8 @@ GRANT ALL ON FUNCTION public.forget_old_refusals(p_account_id text, p_order_id t
 REVOKE ALL ON FUNCTION public.fund_account(p_account_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_is_another_payment boolean, p_created_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.fund_account(p_account_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_is_another_payment boolean, p_created_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_operator_rights;
 
+REVOKE ALL ON FUNCTION public.keep_access_changes() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION public.keep_commitment() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.keep_key_as_made() FROM PUBLIC;
@@ -3449,6 +3481,8 @@ REVOKE ALL ON FUNCTION public.skip_if_unconfirmed() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.stay_closed() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION public.stay_revoked() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION public.still_members(p_person_ids text[], p_account_ids text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.still_members(p_person_ids text[], p_account_ids text[]) TO shopwire_dashboard;
 
@@ -3477,10 +3511,8 @@ REVOKE ALL ON FUNCTION public.write_off_owed(p_account_id text, p_reversal_id te
 GRANT ALL ON FUNCTION public.write_off_owed(p_account_id text, p_reversal_id text) TO shopwire_operator_rights;
 
 GRANT SELECT,DELETE ON TABLE public.access_changes TO shopwire_api_rights;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.access_changes TO shopwire_dashboard;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.access_changes TO shopwire_operator_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.access_changes TO shopwire_functions;
 GRANT SELECT ON TABLE public.access_changes TO shopwire_readonly_rights;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.access_changes TO shopwire_worker_rights;
 
 GRANT SELECT ON TABLE public.account_days TO shopwire_dashboard;
 GRANT SELECT ON TABLE public.account_days TO shopwire_operator_rights;

@@ -95,10 +95,6 @@ create policy all_accounts on access_changes
   to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
      shopwire_maintenance
   using (true);
-create policy own_account on access_changes to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
--- A change that another process may not have seen yet stays.
-create policy removes_old_only on access_changes as restrictive for delete to shopwire_api_rights
-  using (changed_at < clock_timestamp() - interval '30 minutes');
 
 -- What each key did in each hour. Written in batches by API processes, after the answers (access/key-usage.ts); a process that is
 -- killed loses its last seconds. No foreign key, which would cost more than the row.

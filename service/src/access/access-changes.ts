@@ -5,7 +5,7 @@ import type { KnownKeys } from './known-keys.ts'
 
 /** How long a revocation may go unnoticed when the process that made it ended before announcing it, plus round trips. */
 const LOOK_EVERY_MS = 500
-/** Longer than any process caches a key, and than Redis keeps an announcement. */
+/** Longer than any process caches a key, and than Redis keeps an announcement. The database refuses to delete anything younger. */
 const KEPT_S = 3_600
 
 export interface AccessChanges {

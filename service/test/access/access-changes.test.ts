@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import {
   type AccessChanges,
   followAccessChanges,
@@ -106,7 +106,7 @@ test('a failed announcement is repeated, and cached keys are invalidated meanwhi
   await expect.poll(() => announced).toEqual([[account_id, 2]])
 })
 
-test('a change that is rolled back leaves nothing, and old changes are deleted', async () => {
+test('a change that is rolled back leaves nothing, and two changes leave one row with the last version', async () => {
   const { account_id } = await newAccountWithKey()
   const rows = () =>
     shop.database.owner.many(sql`select access_version from access_changes where account_id = ${account_id}`)
@@ -120,9 +120,51 @@ test('a change that is rolled back leaves nothing, and old changes are deleted',
     await shop.database.operator.transaction((tx) => setAccountStatus(tx, account_id, status))
   }
   expect(await rows()).toEqual([{ access_version: 3 }])
+})
+
+test('a change is deleted when it is an hour old, and not before', async () => {
+  const ages = { '59 minutes': await newAccountWithKey(), '61 minutes': await newAccountWithKey() }
+  for (const [age, { account_id }] of Object.entries(ages))
+    await shop.database.asOwner(
+      `insert into access_changes (account_id, access_version, changed_in, changed_at)
+       values ('${account_id}', 2, pg_current_xact_id(), now() - interval '${age}')`,
+    )
   await purgeAccessChanges(shop.database.api)
-  expect(await rows()).toHaveLength(1)
-  await shop.database.asOwner(`update access_changes set changed_at = now() - interval '2 hours'`)
-  await purgeAccessChanges(shop.database.api)
-  expect(await rows()).toEqual([])
+  const left = await shop.database.owner.many(
+    sql`select account_id from access_changes where account_id = any(${Object.values(ages).map((one) => one.account_id)})`,
+  )
+  expect(left).toEqual([{ account_id: ages['59 minutes'].account_id }])
+})
+
+describe('whoever asks, also with the rights of the owner of the tables', () => {
+  const refused = { code: '42501' }
+  let account_id: string
+  beforeEach(async () => {
+    ;({ account_id } = await newAccountWithKey())
+    await shop.database.operator.transaction((tx) => setAccountStatus(tx, account_id, 'suspended'))
+  })
+
+  test.each(['access_version - 1', '0', 'access_version + 2', '9223372036854775807'])(
+    'the access version does not become %s',
+    async (version) => {
+      const set = `update accounts set access_version = ${version} where id = '${account_id}'`
+      await expect(shop.database.asOwner(set)).rejects.toMatchObject(refused)
+    },
+  )
+
+  test.each([
+    'update access_changes set access_version = access_version - 1',
+    'update access_changes set access_version = access_version',
+    `update access_changes set access_version = access_version + 1, changed_in = '3'`,
+    `update access_changes set access_version = access_version + 1, changed_in = pg_current_xact_id(), changed_at = 'epoch'`,
+    'delete from access_changes',
+  ])('a change of this hour is kept: %s', async (statement) => {
+    await expect(
+      shop.database.asOwner(`${statement} where account_id = '${account_id}'`),
+    ).rejects.toMatchObject(refused)
+  })
+
+  test('changes are not truncated', async () => {
+    await expect(shop.database.asOwner('truncate access_changes')).rejects.toMatchObject(refused)
+  })
 })

@@ -97,6 +97,49 @@ describe.each(['api', 'dashboard'] as const)(
   },
 )
 
+describe.each(['api', 'dashboard', 'worker', 'operator'] as const)(
+  'threat 70: what was revoked stays revoked with the login of the %s',
+  (role) => {
+    test('the access version is not set back, and not so high that nothing can be revoked any more', async () => {
+      for (const version of ['access_version - 1', '9223372036854775807'])
+        await expect(
+          asIntruder(role, `update accounts set access_version = ${version} where id = '${shop.account.id}'`),
+        ).rejects.toMatchObject(REFUSED)
+    })
+
+    test('what API processes read about it is neither changed nor removed', async () => {
+      await shop.operator.revokeKey(key.id)
+      for (const statement of [
+        'update access_changes set access_version = 0',
+        `update access_changes set changed_in = '0'`,
+        'delete from access_changes',
+        'truncate access_changes',
+      ])
+        await expect(asIntruder(role, statement)).rejects.toMatchObject(REFUSED)
+    })
+
+    test('a revoked key, personal token or operator token does not work again', async () => {
+      await shop.operator.revokeKey(key.id)
+      await shop.database.asOwner(
+        `insert into personal_tokens (account_id, id, person_id, name, token_hash, rights, with_links, created_at, expires_at, revoked_at)
+         values ('${shop.account.id}', 'pat_revoked', 'per_1', 'x', sha256('pat'), '{events:listen}', false, ${now}, ${now} + interval '1 day', ${now})
+             on conflict do nothing;
+         insert into operator_tokens (id, email, token_hash, added_by, created_at, expires_at, revoked_at)
+         values ('opt_revoked', 'a@b.cd', sha256('opt'), 'x', ${now}, ${now} + interval '1 day', ${now})
+             on conflict do nothing`,
+      )
+      for (const [table, id] of [
+        ['api_keys', key.id],
+        ['personal_tokens', 'pat_revoked'],
+        ['operator_tokens', 'opt_revoked'],
+      ])
+        await expect(
+          asIntruder(role, `update ${table} set revoked_at = null where id = '${id}'`),
+        ).rejects.toMatchObject(REFUSED)
+    })
+  },
+)
+
 describe('threat 70: with the database role of the API in the hands of an intruder', () => {
   test('no audit row is written at all', async () => {
     await expect(
