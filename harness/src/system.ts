@@ -190,6 +190,11 @@ async function startPrepared({ durable = false, postgresDir, postgresSettings = 
     copyOf: prepared.dir,
     ...(postgresDir && { dir: postgresDir }),
   })
+  // As a database that was made on this server: otherwise the API takes the copy for one that lost its nonces, and refuses callers for a second.
+  await psql(
+    superuserUrl(postgres, prepared.name),
+    'update admission_memory set server_started_at = pg_postmaster_start_time()',
+  )
   return { postgres, database: prepared.on(postgres), name: prepared.name }
 }
 
