@@ -75,10 +75,13 @@ beforeAll(
         transfers_index: `-- migrate: no-transaction\n-- compatible-with: ${today}\n-- needed: no\ncreate index concurrently transfers_time on transfers (account_id, created_at);\n`,
       }),
       functions: {
-        'orders/place_order.sql': (text) =>
+        'orders/place_orders.sql': (text) =>
           text
             .replace('client_address, created_at)', 'client_address, created_at, sold_by)')
-            .replace('\n          p_created_at);', `\n          p_created_at, 'next');`),
+            .replace(
+              'client_address, created_at\n      from bought',
+              `client_address, created_at, 'next'\n      from bought`,
+            ),
       },
     })
   },
