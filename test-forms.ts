@@ -1,6 +1,6 @@
 /**
  * Two forms of the tests. The full form is every test file: `npm test` and `npm run e2e`, `SHOPWIRE_CI=full bash .ci/run`, CI every night
- * and before a release. The short form is what `bash .ci/run` does for every change, within twenty minutes on two cores: it sets
+ * and before a release. The short form is what `bash .ci/run` does for every change, with twenty minutes on two cores as its aim: it sets
  * SHOPWIRE_E2E_SHORT=1, which leaves out the files listed here; some others then repeat less (they read the same variable).
  */
 export const IS_SHORT = process.env.SHOPWIRE_E2E_SHORT === '1'

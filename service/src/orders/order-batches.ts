@@ -44,7 +44,7 @@ export function placeInBatches(
       : place(order)
 }
 
-const STATEMENT = { 'db.system.name': 'postgresql', 'db.stored_procedure.name': 'place_order' }
+const STATEMENT = { 'db.system.name': 'postgresql', 'db.stored_procedure.name': 'place_orders' }
 
 /** A call for many orders belongs to none of their traces: it has one of its own, and each of them says which. */
 async function inOneSpan<Result>(
@@ -54,7 +54,6 @@ async function inOneSpan<Result>(
 ): Promise<Result> {
   const attributes = {
     ...STATEMENT,
-    'db.stored_procedure.name': 'place_orders',
     'db.operation.batch.size': orders.length,
   }
   const spans = orders.map(({ span }) => span)

@@ -126,7 +126,7 @@ function refusalOf({ verdict, details, total_cents }: Placed): Refusal {
         `The balance does not cover the ${total_cents} cents of this cart. Nothing was bought. Fund the account, then send the same request again.`,
       )
     default:
-      throw new Error(`place_order answered ${verdict}`)
+      throw new Error(`place_orders answered ${verdict}`)
   }
 }
 
