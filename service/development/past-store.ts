@@ -29,6 +29,7 @@ import { announceCatalogue } from '../src/webhooks/announce.ts'
 import { createDelivery } from '../src/webhooks/deliver.ts'
 import { DELIVER_QUEUE, readHealth, setEndpoint } from '../src/webhooks/endpoint.ts'
 import { openAdmissionFrom, openDatabaseFrom, openKeyringFrom, VERSION, verifyKeysOf } from '../src/wiring.ts'
+import { openPastAudit } from './past-audit.ts'
 
 export type { Member } from '../src/dashboard/member.ts'
 export type { Sent } from '../src/platform/guarded-client.ts'
@@ -70,8 +71,10 @@ export async function openPastStore({ env, apiUrl, workerUrl, actor, ...world }:
     openDatabaseFrom({ ...config, SHOPWIRE_DATABASE_URL }, 'shopwire-past', log)
   const api = open(apiUrl)
   const worker = open(workerUrl)
-  const admin = open(config.SHOPWIRE_DATABASE_URL)
-  const dashboard = open(dashboardConfig.SHOPWIRE_DASHBOARD_DATABASE_URL)
+  const owner = open(loadSchemaUrl('migrate', env))
+  const audit = await openPastAudit(owner, clock.nowMs)
+  const admin = audit.of(open(config.SHOPWIRE_DATABASE_URL))
+  const dashboard = audit.of(open(dashboardConfig.SHOPWIRE_DASHBOARD_DATABASE_URL))
   const keyring = openKeyringFrom(config)
   await verifyKeysOf(admin, keyring)
   const vault = createLinkVault(worker, keyring)
@@ -253,10 +256,8 @@ export async function openPastStore({ env, apiUrl, workerUrl, actor, ...world }:
 
     /** The history begins here, so what is kept of requests and events does too. Only the owner of the schema may say so. */
     async keepRecordsSince(since: Date): Promise<void> {
-      const owner = open(loadSchemaUrl('migrate', env))
       await owner.run(sql`update evidence_retention set kept_since = ${since}`)
       await owner.run(sql`update event_retention set kept_since = ${since}`)
-      await owner.close()
     },
 
     /** Mail from before this time is not sent: it reports what was long ago. */
@@ -267,7 +268,8 @@ export async function openPastStore({ env, apiUrl, workerUrl, actor, ...world }:
       await usage.stop()
       await areas.close()
       await admission.close()
-      await Promise.all([api, worker, admin, dashboard].map((db) => db.close()))
+      await audit.close()
+      await Promise.all([api, worker, admin, dashboard, owner].map((db) => db.close()))
     },
   }
 }

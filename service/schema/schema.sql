@@ -864,6 +864,22 @@ begin
 end
 $$;
 
+CREATE FUNCTION public.new_id(p_prefix text, p_at timestamp with time zone) RETURNS text
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+  with parts as materialized (
+    select floor(extract(epoch from p_at) * 1000000)::bigint as us, replace(gen_random_uuid()::text, '-', '') as random
+  ), id as (
+    select B'00' || (us / 1000)::bit(48) || B'0111' || (us % 1000)::integer::bit(10) || ('x' || substr(random, 1, 1))::bit(2)
+             || B'10' || ('x' || substr(random, 2, 11))::bit(44) || ('x' || substr(random, 21, 5))::bit(18) as bits
+      from parts
+  )
+  select p_prefix || '_' || string_agg(substr('0123456789abcdefghjkmnpqrstvwxyz', substring(bits from 5 * n + 1 for 5)::bit(5)::integer + 1, 1), ''
+                                       order by n)
+    from id, generate_series(0, 25) n
+$$;
+
 CREATE FUNCTION public.note_access_change() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'public', 'pg_temp'
@@ -927,6 +943,33 @@ begin
       on conflict (supplier, kind, reference) do nothing;
   return found;
 end
+$$;
+
+CREATE FUNCTION public.person_is_here(p_person_id text, p_account_id text) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+  select (p_account_id is null
+          or exists (select from memberships m where m.account_id = p_account_id and m.person_id = p_person_id))
+     and (exists (select from sessions s where s.person_id = p_person_id and s.expires_at > clock_timestamp())
+          or exists (select
+                       from personal_tokens t
+                      where t.account_id = p_account_id
+                        and t.person_id = p_person_id
+                        and t.revoked_at is null
+                        and t.expires_at > clock_timestamp())
+          or exists (select
+                       from invitations i
+                       join people p on p.email = i.email
+                      where i.account_id = p_account_id
+                        and p.id = p_person_id
+                        and i.accepted_at is not null
+                        -- Changed in this transaction.
+                        and i.xmin = pg_current_xact_id()::xid)
+          or exists (select
+                       from verifications v
+                      where split_part(v.value, ' ', 1) = p_person_id
+                        and v.xmin = pg_current_xact_id()::xid))
 $$;
 
 CREATE FUNCTION public.place_orders(p_may_wait boolean, p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_line_counts integer[], p_item_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) RETURNS record
@@ -1514,21 +1557,28 @@ CREATE FUNCTION public.witness_refusal(p_account_id text, p_is_order boolean, p_
   returning refused_to
 $$;
 
-CREATE FUNCTION public.write_audit_row(p_id text, p_at timestamp with time zone, p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) RETURNS void
+CREATE FUNCTION public.write_audit_row(p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     AS $$
+declare
+  v_at constant timestamptz := clock_timestamp();
 begin
-  if not ((pg_has_role(session_user, 'shopwire_worker_rights', 'member') and p_actor like 'worker:%')
-          or (pg_has_role(session_user, 'shopwire_operator_rights', 'member')
-              and p_actor not like 'worker:%' and p_actor not like 'person:%')
-          or (pg_has_role(session_user, 'shopwire_dashboard', 'member') and p_actor like 'person:%'
-              and (p_account_id is null or p_account_id = current_setting('shopwire.account_id', true)))) then
+  if not (case
+            when p_actor like 'worker:%' then pg_has_role(session_user, 'shopwire_worker_rights', 'member')
+            when p_actor like 'person:%' then pg_has_role(session_user, 'shopwire_dashboard', 'member')
+            else pg_has_role(session_user, 'shopwire_operator_rights', 'member')
+          end) then
     raise exception 'the role of % does not write audit rows of "%"', session_user, p_actor
       using errcode = 'insufficient_privilege';
   end if;
+  if pg_has_role(session_user, 'shopwire_dashboard', 'member') and not person_is_here(substr(p_actor, 8), p_account_id) then
+    raise exception '"%" is not signed in to account %', p_actor, p_account_id
+      using errcode = 'insufficient_privilege',
+            constraint = 'person_is_here';
+  end if;
   insert into audit_log (id, at, actor, action, target, account_id, address, request_id, details)
-  values (p_id, p_at, p_actor, p_action, p_target, p_account_id, p_address, p_request_id, p_details);
+  values (new_id('aud', v_at), v_at, p_actor, p_action, p_target, p_account_id, p_address, p_request_id, p_details);
 end
 $$;
 
@@ -3412,6 +3462,9 @@ GRANT ALL ON FUNCTION public.lock_balance(p_account_id text) TO shopwire_worker_
 
 REVOKE ALL ON FUNCTION public.move_balance(p_account_id text, p_transfer_id text, p_kind text, p_debit text, p_credit text, p_amount_cents bigint, p_order_id text, p_reference text, p_note text, p_created_at timestamp with time zone, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION public.new_id(p_prefix text, p_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.new_id(p_prefix text, p_at timestamp with time zone) TO shopwire_functions;
+
 REVOKE ALL ON FUNCTION public.note_access_change() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.oldest_snapshot() FROM PUBLIC;
@@ -3424,6 +3477,9 @@ GRANT ALL ON FUNCTION public.open_invitations_for(p_email text, p_now timestamp 
 
 REVOKE ALL ON FUNCTION public.pay_supplier(p_supplier text, p_reference text, p_amount_cents bigint, p_note text, p_booked_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.pay_supplier(p_supplier text, p_reference text, p_amount_cents bigint, p_note text, p_booked_at timestamp with time zone) TO shopwire_operator_rights;
+
+REVOKE ALL ON FUNCTION public.person_is_here(p_person_id text, p_account_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.person_is_here(p_person_id text, p_account_id text) TO shopwire_functions;
 
 REVOKE ALL ON FUNCTION public.place_orders(p_may_wait boolean, p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_line_counts integer[], p_item_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.place_orders(p_may_wait boolean, p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_line_counts integer[], p_item_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) TO shopwire_api_rights;
@@ -3502,10 +3558,10 @@ GRANT ALL ON FUNCTION public.witness_nonce(p_account_id text, p_key_id text, p_n
 REVOKE ALL ON FUNCTION public.witness_refusal(p_account_id text, p_is_order boolean, p_signed_at bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.witness_refusal(p_account_id text, p_is_order boolean, p_signed_at bigint) TO shopwire_api_rights;
 
-REVOKE ALL ON FUNCTION public.write_audit_row(p_id text, p_at timestamp with time zone, p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.write_audit_row(p_id text, p_at timestamp with time zone, p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) TO shopwire_dashboard;
-GRANT ALL ON FUNCTION public.write_audit_row(p_id text, p_at timestamp with time zone, p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) TO shopwire_operator_rights;
-GRANT ALL ON FUNCTION public.write_audit_row(p_id text, p_at timestamp with time zone, p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) TO shopwire_worker_rights;
+REVOKE ALL ON FUNCTION public.write_audit_row(p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.write_audit_row(p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) TO shopwire_dashboard;
+GRANT ALL ON FUNCTION public.write_audit_row(p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION public.write_audit_row(p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) TO shopwire_worker_rights;
 
 REVOKE ALL ON FUNCTION public.write_off_owed(p_account_id text, p_reversal_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.write_off_owed(p_account_id text, p_reversal_id text) TO shopwire_operator_rights;
@@ -3633,7 +3689,9 @@ GRANT UPDATE(address) ON TABLE public.audit_log TO shopwire_maintenance;
 GRANT SELECT(details),UPDATE(details) ON TABLE public.audit_log TO shopwire_maintenance;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.authenticator_apps TO shopwire_dashboard;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.authenticator_apps TO shopwire_operator_rights;
+GRANT DELETE ON TABLE public.authenticator_apps TO shopwire_operator_rights;
+
+GRANT SELECT(person_id) ON TABLE public.authenticator_apps TO shopwire_operator_rights;
 
 GRANT SELECT ON TABLE public.balance_alerts TO shopwire_dashboard;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.balance_alerts TO shopwire_operator_rights;
@@ -3680,7 +3738,6 @@ GRANT SELECT ON TABLE public.catalogue_state TO shopwire_readonly_rights;
 GRANT SELECT,UPDATE ON TABLE public.catalogue_state TO shopwire_worker_rights;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.credentials TO shopwire_dashboard;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.credentials TO shopwire_operator_rights;
 
 GRANT SELECT ON TABLE public.database_identity TO shopwire_api_rights;
 GRANT SELECT ON TABLE public.database_identity TO shopwire_dashboard;
@@ -3847,37 +3904,49 @@ GRANT SELECT ON TABLE public.funding_references TO shopwire_worker_rights;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.invitations TO shopwire_dashboard;
 GRANT DELETE ON TABLE public.invitations TO shopwire_maintenance;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.invitations TO shopwire_operator_rights;
+GRANT INSERT ON TABLE public.invitations TO shopwire_operator_rights;
+
+GRANT SELECT(xmin) ON TABLE public.invitations TO shopwire_functions;
 
 GRANT SELECT(account_id) ON TABLE public.invitations TO shopwire_functions;
 GRANT SELECT(account_id) ON TABLE public.invitations TO shopwire_maintenance;
+GRANT SELECT(account_id) ON TABLE public.invitations TO shopwire_operator_rights;
 GRANT SELECT(account_id) ON TABLE public.invitations TO shopwire_readonly_rights;
 
 GRANT SELECT(id) ON TABLE public.invitations TO shopwire_functions;
+GRANT SELECT(id) ON TABLE public.invitations TO shopwire_operator_rights;
 GRANT SELECT(id) ON TABLE public.invitations TO shopwire_readonly_rights;
 
 GRANT SELECT(email) ON TABLE public.invitations TO shopwire_functions;
 GRANT SELECT(email) ON TABLE public.invitations TO shopwire_maintenance;
+GRANT SELECT(email) ON TABLE public.invitations TO shopwire_operator_rights;
 GRANT SELECT(email) ON TABLE public.invitations TO shopwire_readonly_rights;
 
+GRANT SELECT(role) ON TABLE public.invitations TO shopwire_operator_rights;
 GRANT SELECT(role) ON TABLE public.invitations TO shopwire_readonly_rights;
 
+GRANT SELECT(inviter_id) ON TABLE public.invitations TO shopwire_operator_rights;
 GRANT SELECT(inviter_id) ON TABLE public.invitations TO shopwire_readonly_rights;
 
+GRANT SELECT(is_mailed_only) ON TABLE public.invitations TO shopwire_operator_rights;
 GRANT SELECT(is_mailed_only) ON TABLE public.invitations TO shopwire_readonly_rights;
 
+GRANT SELECT(created_at) ON TABLE public.invitations TO shopwire_operator_rights;
 GRANT SELECT(created_at) ON TABLE public.invitations TO shopwire_readonly_rights;
 
 GRANT SELECT(expires_at) ON TABLE public.invitations TO shopwire_functions;
 GRANT SELECT(expires_at) ON TABLE public.invitations TO shopwire_maintenance;
+GRANT SELECT(expires_at) ON TABLE public.invitations TO shopwire_operator_rights;
 GRANT SELECT(expires_at) ON TABLE public.invitations TO shopwire_readonly_rights;
 
 GRANT SELECT(accepted_at) ON TABLE public.invitations TO shopwire_functions;
 GRANT SELECT(accepted_at) ON TABLE public.invitations TO shopwire_maintenance;
+GRANT SELECT(accepted_at) ON TABLE public.invitations TO shopwire_operator_rights;
 GRANT SELECT(accepted_at) ON TABLE public.invitations TO shopwire_readonly_rights;
 
 GRANT SELECT(withdrawn_at) ON TABLE public.invitations TO shopwire_functions;
 GRANT SELECT(withdrawn_at) ON TABLE public.invitations TO shopwire_maintenance;
+GRANT SELECT(withdrawn_at),UPDATE(withdrawn_at) ON TABLE public.invitations TO shopwire_operator_rights;
 GRANT SELECT(withdrawn_at) ON TABLE public.invitations TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.item_supply TO shopwire_operator_rights;
@@ -3994,7 +4063,7 @@ GRANT SELECT ON TABLE public.notices TO shopwire_readonly_rights;
 GRANT SELECT,INSERT ON TABLE public.notices TO shopwire_worker_rights;
 
 GRANT SELECT,UPDATE ON TABLE public.operator_invitations TO shopwire_dashboard;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.operator_invitations TO shopwire_operator_rights;
+GRANT INSERT ON TABLE public.operator_invitations TO shopwire_operator_rights;
 
 GRANT SELECT(id) ON TABLE public.operator_invitations TO shopwire_readonly_rights;
 
@@ -4152,7 +4221,9 @@ GRANT SELECT,INSERT ON TABLE public.own_keys TO shopwire_worker_rights;
 GRANT SELECT(key_kek_id) ON TABLE public.own_keys TO shopwire_api_rights;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.passkeys TO shopwire_dashboard;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.passkeys TO shopwire_operator_rights;
+GRANT DELETE ON TABLE public.passkeys TO shopwire_operator_rights;
+
+GRANT SELECT(person_id) ON TABLE public.passkeys TO shopwire_operator_rights;
 
 GRANT SELECT ON TABLE public.payment_events TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.payment_events TO shopwire_readonly_rights;
@@ -4186,53 +4257,63 @@ GRANT SELECT,INSERT,UPDATE ON TABLE public.people TO shopwire_operator_rights;
 GRANT SELECT ON TABLE public.people TO shopwire_readonly_rights;
 GRANT SELECT ON TABLE public.people TO shopwire_worker_rights;
 
+GRANT SELECT(id) ON TABLE public.people TO shopwire_functions;
 GRANT SELECT(id) ON TABLE public.people TO shopwire_maintenance;
 
 GRANT SELECT(kind) ON TABLE public.people TO shopwire_maintenance;
 
+GRANT SELECT(email) ON TABLE public.people TO shopwire_functions;
 GRANT SELECT(email) ON TABLE public.people TO shopwire_maintenance;
 
 GRANT INSERT ON TABLE public.personal_tokens TO shopwire_dashboard;
 GRANT DELETE ON TABLE public.personal_tokens TO shopwire_maintenance;
-GRANT SELECT ON TABLE public.personal_tokens TO shopwire_operator_rights;
 
 GRANT SELECT(account_id) ON TABLE public.personal_tokens TO shopwire_dashboard;
 GRANT SELECT(account_id) ON TABLE public.personal_tokens TO shopwire_functions;
 GRANT SELECT(account_id) ON TABLE public.personal_tokens TO shopwire_maintenance;
+GRANT SELECT(account_id) ON TABLE public.personal_tokens TO shopwire_operator_rights;
 GRANT SELECT(account_id) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
 
 GRANT SELECT(id) ON TABLE public.personal_tokens TO shopwire_dashboard;
 GRANT SELECT(id) ON TABLE public.personal_tokens TO shopwire_functions;
+GRANT SELECT(id) ON TABLE public.personal_tokens TO shopwire_operator_rights;
 GRANT SELECT(id) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
 
 GRANT SELECT(person_id) ON TABLE public.personal_tokens TO shopwire_dashboard;
 GRANT SELECT(person_id) ON TABLE public.personal_tokens TO shopwire_functions;
+GRANT SELECT(person_id) ON TABLE public.personal_tokens TO shopwire_operator_rights;
 GRANT SELECT(person_id) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
 
 GRANT SELECT(name) ON TABLE public.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(name) ON TABLE public.personal_tokens TO shopwire_operator_rights;
 GRANT SELECT(name) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
 
 GRANT SELECT(token_hash) ON TABLE public.personal_tokens TO shopwire_functions;
 
 GRANT SELECT(rights) ON TABLE public.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(rights) ON TABLE public.personal_tokens TO shopwire_operator_rights;
 GRANT SELECT(rights) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
 
 GRANT SELECT(with_links) ON TABLE public.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(with_links) ON TABLE public.personal_tokens TO shopwire_operator_rights;
 GRANT SELECT(with_links) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
 
 GRANT SELECT(created_at) ON TABLE public.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(created_at) ON TABLE public.personal_tokens TO shopwire_operator_rights;
 GRANT SELECT(created_at) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
 
 GRANT SELECT(expires_at) ON TABLE public.personal_tokens TO shopwire_dashboard;
 GRANT SELECT(expires_at) ON TABLE public.personal_tokens TO shopwire_functions;
+GRANT SELECT(expires_at) ON TABLE public.personal_tokens TO shopwire_operator_rights;
 GRANT SELECT(expires_at) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
 
 GRANT SELECT(last_used_at),UPDATE(last_used_at) ON TABLE public.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(last_used_at) ON TABLE public.personal_tokens TO shopwire_operator_rights;
 GRANT SELECT(last_used_at) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
 
 GRANT SELECT(revoked_at),UPDATE(revoked_at) ON TABLE public.personal_tokens TO shopwire_dashboard;
 GRANT SELECT(revoked_at) ON TABLE public.personal_tokens TO shopwire_functions;
-GRANT UPDATE(revoked_at) ON TABLE public.personal_tokens TO shopwire_operator_rights;
+GRANT SELECT(revoked_at),UPDATE(revoked_at) ON TABLE public.personal_tokens TO shopwire_operator_rights;
 GRANT SELECT(revoked_at) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.pool_links TO shopwire_operator_rights;
@@ -4309,11 +4390,20 @@ GRANT SELECT ON TABLE public.seal_waiting TO shopwire_readonly_rights;
 GRANT SELECT,DELETE ON TABLE public.seal_waiting TO shopwire_worker_rights;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sessions TO shopwire_dashboard;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sessions TO shopwire_operator_rights;
+GRANT DELETE ON TABLE public.sessions TO shopwire_operator_rights;
 GRANT DELETE ON TABLE public.sessions TO shopwire_worker_rights;
 
-GRANT SELECT(account_id),UPDATE(account_id) ON TABLE public.sessions TO shopwire_maintenance;
+GRANT SELECT(id) ON TABLE public.sessions TO shopwire_operator_rights;
 
+GRANT SELECT(person_id) ON TABLE public.sessions TO shopwire_functions;
+GRANT SELECT(person_id) ON TABLE public.sessions TO shopwire_operator_rights;
+
+GRANT SELECT(account_id),UPDATE(account_id) ON TABLE public.sessions TO shopwire_maintenance;
+GRANT SELECT(account_id),UPDATE(account_id) ON TABLE public.sessions TO shopwire_operator_rights;
+
+GRANT SELECT(last_seen_at) ON TABLE public.sessions TO shopwire_operator_rights;
+
+GRANT SELECT(expires_at) ON TABLE public.sessions TO shopwire_functions;
 GRANT SELECT(expires_at) ON TABLE public.sessions TO shopwire_worker_rights;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sign_in_attempts TO shopwire_dashboard;
@@ -4452,9 +4542,11 @@ GRANT SELECT(expires_at) ON TABLE public.used_codes TO shopwire_worker_rights;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.verifications TO shopwire_dashboard;
 GRANT DELETE ON TABLE public.verifications TO shopwire_maintenance;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.verifications TO shopwire_operator_rights;
 GRANT DELETE ON TABLE public.verifications TO shopwire_worker_rights;
 
+GRANT SELECT(xmin) ON TABLE public.verifications TO shopwire_functions;
+
+GRANT SELECT(value) ON TABLE public.verifications TO shopwire_functions;
 GRANT SELECT(value) ON TABLE public.verifications TO shopwire_maintenance;
 
 GRANT SELECT(expires_at) ON TABLE public.verifications TO shopwire_worker_rights;

@@ -56,7 +56,7 @@ import { openTestDatabase, type TestDatabase } from '../testing/database.ts'
 import { walkIdentity } from '../testing/identity-walk.ts'
 import { itemOf } from '../testing/items.ts'
 import { LOCK_ORDER, recordLocks, tablesLockedBy } from '../testing/lock-order.ts'
-import { callAs, memberOf } from '../testing/member.ts'
+import { callAs, memberOf, signIn } from '../testing/member.ts'
 
 const DAY_MS = 86_400_000
 const LEASE_MS = 60_000
@@ -503,7 +503,7 @@ async function changeKeysAndTokens(
   account_id: string,
   keyring: Keyring,
 ): Promise<void> {
-  const member = memberOf(account_id)
+  const member = await signIn(database, memberOf(account_id))
   const shared = {
     db: database.dashboard,
     keyring,
@@ -515,10 +515,6 @@ async function changeKeysAndTokens(
     admission: async () => ({ announce: async () => {} }) as never,
     log: createLog('silent'),
   }
-  await database.asOwner(`
-    insert into people (id, name, email, created_at, updated_at)
-    values ('${member.person_id}', 'Ada', 'ada@example.com', now(), now());
-    insert into memberships (account_id, person_id, role, created_at) values ('${account_id}', '${member.person_id}', 'owner', now())`)
   const [keys, tokens] = [keysArea(shared), tokensArea(shared)]
   const made = await callAs(member, keys.createKey, { body: { name: 'one', scopes: ['account:read'] } })
   const { id } = made.key

@@ -1,7 +1,6 @@
 import { type DashboardRoute, dashboardRoutes } from '@shopwire/contract/dashboard'
 import { Ajv } from 'ajv'
 import { expect } from 'vitest'
-import { createMemberAct } from '../src/dashboard/act.ts'
 import { findArea } from '../src/dashboard/find.ts'
 import { type HomeSources, homeArea } from '../src/dashboard/home.ts'
 import type { OwnerMail } from '../src/dashboard/mail-owners.ts'
@@ -14,7 +13,7 @@ import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
 import { createDelivery } from '../src/webhooks/deliver.ts'
 import { DELIVER_QUEUE } from '../src/webhooks/endpoint.ts'
-import { memberOf } from './member.ts'
+import { memberAct, memberOf } from './member.ts'
 import type { Shop, TestKey } from './shop.ts'
 
 const ajv = new Ajv({ strict: false })
@@ -26,7 +25,7 @@ export function openAreas(shop: Shop, sources: Partial<HomeSources> = {}) {
   const areas = {
     ...ordersArea({
       db,
-      act: createMemberAct(db, systemClock),
+      act: memberAct(shop.database),
       vault: shop.vault,
       mailOwners: async (_tx, _member, mail) => void mails.push(mail),
     }),

@@ -27,11 +27,11 @@ export async function openTestDatabase({ isEmpty = false } = {}): Promise<TestDa
   const superuserUrl = withDatabase(inject('superuserUrl'), name)
   const { ownerUrl, processUrls } = urls
   const logins = {
-    api: open(processUrls.api),
-    worker: open(processUrls.worker),
-    operator: open(processUrls.operator),
-    dashboard: open(processUrls.dashboard),
-    owner: open(ownerUrl),
+    api: openTestPool(processUrls.api),
+    worker: openTestPool(processUrls.worker),
+    operator: openTestPool(processUrls.operator),
+    dashboard: openTestPool(processUrls.dashboard),
+    owner: openTestPool(ownerUrl),
   }
   return {
     ...logins,
@@ -64,7 +64,8 @@ export async function createDatabase({
   }
 }
 
-function open(url: string): Db {
+/** Connections with this login. */
+export function openTestPool(url: string): Db {
   return openDatabase(
     {
       url,

@@ -1,6 +1,5 @@
 import type { AddressInfo } from 'node:net'
 import { type StripeSession, startStripe } from '@shopwire/harness'
-import { createMemberAct } from '../src/dashboard/act.ts'
 import type { Member } from '../src/dashboard/member.ts'
 import { type MoneyDeps, moneyArea } from '../src/dashboard/money.ts'
 import { paymentsFamily } from '../src/edge/payments/payments-family.ts'
@@ -13,6 +12,7 @@ import { type Clock, systemClock } from '../src/platform/clock.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
 import { openTestDatabase } from './database.ts'
+import { memberAct } from './member.ts'
 import { testKeyring } from './shop.ts'
 
 export const ORIGIN = 'https://dashboard.example'
@@ -62,11 +62,7 @@ export async function openFunding(options: { readonly clock?: Clock } = {}) {
     max_cents: 1_000_000_00,
     contact: 'billing@example.com',
   }
-  const area = moneyArea({
-    db: database.dashboard,
-    act: createMemberAct(database.dashboard, clock),
-    funding,
-  })
+  const area = moneyArea({ db: database.dashboard, act: memberAct(database, clock), funding })
   const worker = createPaymentWorker({ db: database.worker, clock, log, provider, notify })
   const account = await operator.createAccount('Acme Bots')
 

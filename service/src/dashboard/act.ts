@@ -10,6 +10,8 @@ export interface MemberActionResult<Result> {
   readonly target: string
   readonly before?: Record<string, unknown>
   readonly after?: Record<string, unknown>
+  /** Comes after the audit row: what ends the person's own access to the account. */
+  readonly last?: () => Promise<unknown>
 }
 
 export type MemberAct = <Result>(
@@ -23,20 +25,17 @@ export function createMemberAct(db: Db, clock: Clock): MemberAct {
   return (member, action, work) =>
     inAccount(db, member.account_id, async (tx) => {
       const nowMs = clock.nowMs()
-      const { result, target, before, after } = await work(tx, nowMs)
-      await recordAction(
-        tx,
-        {
-          actor: `person:${member.person_id}`,
-          action,
-          target,
-          account_id: member.account_id,
-          address: member.address,
-          request_id: member.request_id,
-          details: { name: member.person_name, ...(before && { before }), ...(after && { after }) },
-        },
-        nowMs,
-      )
+      const { result, target, before, after, last } = await work(tx, nowMs)
+      await recordAction(tx, {
+        actor: `person:${member.person_id}`,
+        action,
+        target,
+        account_id: member.account_id,
+        address: member.address,
+        request_id: member.request_id,
+        details: { name: member.person_name, ...(before && { before }), ...(after && { after }) },
+      })
+      await last?.()
       return result
     })
 }

@@ -12,7 +12,7 @@ import {
   withdrawInvitation,
 } from '../sessions/invitations.ts'
 import { teamMail } from '../sessions/mails.ts'
-import { changeRole, removeMember, selectMembers } from '../sessions/members.ts'
+import { changeRole, lockForRemoval, removeMember, selectMembers } from '../sessions/members.ts'
 import { ROLE_NAMES, selectPerson } from '../sessions/people.ts'
 import type { MemberAct } from './act.ts'
 import type { Area } from './area.ts'
@@ -49,10 +49,15 @@ export function teamArea({
   async function leave(member: Member, person_id: string, action: string) {
     const done = await act(member, action, async (tx, nowMs) => {
       const person = await selectPerson(tx, person_id)
-      const role = await removeMember(tx, member.account_id, person_id, member.person_id)
+      const role = await lockForRemoval(tx, member.account_id, person_id, member.person_id)
       const how = person_id === member.person_id ? 'left' : `was removed by ${member.person_name}`
       await tellOwners(tx, member, `${person?.name} (${person?.email}), ${ROLE_NAMES[role]}, ${how}.`, nowMs)
-      return { result: DONE, target: person_id, before: { role, email: person?.email ?? null } }
+      return {
+        result: DONE,
+        target: person_id,
+        before: { role, email: person?.email ?? null },
+        last: () => removeMember(tx, member.account_id, person_id),
+      }
     })
     onLeft(member.account_id, person_id)
     return done

@@ -179,7 +179,7 @@ export function createTokenEvents({ db, keyring, clock, onError }: TokenEventsDe
       const made: { event: EventRow; streamed: StreamedEvent }[] = []
       for (const event of events) {
         const streamed = await present(tx, vault, keyring, caller, event)
-        if (streamed.links === 'included') await recordLinks(tx, stream, event, startedMs)
+        if (streamed.links === 'included') await recordLinks(tx, stream, event)
         made.push({ event, streamed })
       }
       return made
@@ -273,20 +273,16 @@ function withMaskedLinks(body: string): string | undefined {
   return JSON.stringify(event)
 }
 
-const recordLinks = (tx: Tx, { caller, address, request_id }: Stream, event: EventRow, nowMs: number) =>
-  recordAction(
-    tx,
-    {
-      actor: `person:${caller.person_id}`,
-      action: 'links.stream',
-      target: event.order_id ?? event.event_id,
-      account_id: caller.account_id,
-      address,
-      request_id,
-      details: { name: caller.person_name, token_id: caller.token_id, event_id: event.event_id },
-    },
-    nowMs,
-  )
+const recordLinks = (tx: Tx, { caller, address, request_id }: Stream, event: EventRow) =>
+  recordAction(tx, {
+    actor: `person:${caller.person_id}`,
+    action: 'links.stream',
+    target: event.order_id ?? event.event_id,
+    account_id: caller.account_id,
+    address,
+    request_id,
+    details: { name: caller.person_name, token_id: caller.token_id, event_id: event.event_id },
+  })
 
 function tooMany() {
   return new Refusal(

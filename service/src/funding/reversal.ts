@@ -48,11 +48,8 @@ export async function takeBack(
   if (owed_cents > 0) {
     if (account.status !== 'suspended') await setAccountStatus(tx, account_id, 'suspended')
     const reason = `${dollars(owed_cents)} of a ${kind} of ${dollars(amount)} are owed, ${reversal.id}`
-    await recordAction(
-      tx,
-      { actor: ACTOR, action: 'account.suspend', target: account_id, account_id, details: { reason } },
-      nowMs,
-    )
+    const entry = { actor: ACTOR, action: 'account.suspend', target: account_id }
+    await recordAction(tx, { ...entry, account_id, details: { reason } })
   }
   await notify.treasurers(
     tx,

@@ -46,7 +46,7 @@ export function createOperator(deps: OperatorDeps, actor: string) {
     db.transaction(async (tx) => {
       const nowMs = clock.nowMs()
       const { result, target, details } = await work(tx, nowMs)
-      await recordAction(tx, { actor, action, target, ...(details && { details }) }, nowMs)
+      await recordAction(tx, { actor, action, target, ...(details && { details }) })
       return result
     })
 

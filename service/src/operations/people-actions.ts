@@ -4,7 +4,7 @@ import type { Db } from '../platform/db.ts'
 import type { Keyring } from '../platform/encryption.ts'
 import { refuse } from '../platform/trouble.ts'
 import { createInvitation, createOperatorInvitation, selectOpenInvitations } from '../sessions/invitations.ts'
-import { removeMember, selectMembers } from '../sessions/members.ts'
+import { lockForRemoval, removeMember, selectMembers } from '../sessions/members.ts'
 import { assertPersonName, removeFactors, selectPersonByEmail, tidyEmail } from '../sessions/people.ts'
 import { endSessionsOf } from '../sessions/session-store.ts'
 import type { Act } from './act.ts'
@@ -62,7 +62,8 @@ export function peopleActions({ keyring, dashboardOrigin }: PeopleActionDeps, ac
         await getAccount(tx, account_id)
         const person = await selectPersonByEmail(tx, email)
         if (!person) throw refuse('not_found', `Nobody has the address ${tidyEmail(email)}.`)
-        const role = await removeMember(tx, account_id, person.id, undefined)
+        const role = await lockForRemoval(tx, account_id, person.id, undefined)
+        await removeMember(tx, account_id, person.id)
         const result = { person_id: person.id, email: person.email, role }
         return { result, target: account_id, details: { before: result, reason } }
       }),

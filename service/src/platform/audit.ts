@@ -1,5 +1,5 @@
 import { type Queryable, sql } from './db.ts'
-import { newId } from './ids.ts'
+import { refuse } from './trouble.ts'
 
 export interface AuditEntry {
   /**
@@ -18,12 +18,22 @@ export interface AuditEntry {
   readonly details?: Readonly<Record<string, unknown>>
 }
 
-/** Written in the transaction of the action, so that neither is stored without the other. */
-export async function recordAction(tx: Queryable, entry: AuditEntry, nowMs: number): Promise<void> {
-  await tx.one(sql`
-    select write_audit_row(${newId('aud', nowMs)}, ${new Date(nowMs)}, ${entry.actor}, ${entry.action}, ${entry.target},
-                           ${entry.account_id ?? null}, ${entry.address ?? null}, ${entry.request_id ?? null},
-                           ${JSON.stringify(entry.details ?? {})})`)
+/**
+ * Written in the transaction of the action, so that neither is stored without the other. A person who acts has to be there: a member of the account with
+ * a live session or token, or somebody whose invitation or mailed link was used in this transaction. The database looks itself.
+ */
+export async function recordAction(tx: Queryable, entry: AuditEntry): Promise<void> {
+  const writing = tx.one(sql`
+    select write_audit_row(${entry.actor}, ${entry.action}, ${entry.target}, ${entry.account_id ?? null},
+                           ${entry.address ?? null}, ${entry.request_id ?? null}, ${JSON.stringify(entry.details ?? {})})`)
+  await writing.catch((error: { constraint?: string }) => {
+    if (error.constraint !== 'person_is_here') throw error
+    // Signed out or removed while the request was on its way.
+    throw refuse(
+      'sign_in_required',
+      'Your session has ended, or you no longer belong to the account. Nothing was done. Sign in.',
+    )
+  })
 }
 
 export interface AuditRow extends Required<Pick<AuditEntry, 'actor' | 'action' | 'target' | 'details'>> {

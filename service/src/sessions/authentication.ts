@@ -189,9 +189,10 @@ export function createAuthentication(auth: BetterAuth) {
       return token
     },
 
-    async peekToken(purpose: string, token: string): Promise<string | undefined> {
+    /** Of a mail; used up by `useUpToken`, in the transaction of what it is for. */
+    async findToken(purpose: string, token: string): Promise<{ id: string; value: string } | undefined> {
       const found = await (await adapter()).findVerificationValue(`${purpose}:${token}`)
-      return found && found.expiresAt > new Date() ? found.value : undefined
+      return found && found.expiresAt > new Date() ? { id: found.id, value: found.value } : undefined
     },
 
     /** Once: of two requests with the same token one gets the value. */

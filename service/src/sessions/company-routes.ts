@@ -1,5 +1,6 @@
 import type { identityRoutes } from '@shopwire/contract/dashboard'
 import { PERSON_NAME_LENGTH_MAX } from '@shopwire/contract/dashboard'
+import type { Tx } from '../platform/db.ts'
 import { objectionToText } from '../platform/plain-text.ts'
 import { refuse } from '../platform/trouble.ts'
 import { COMPANY_CALLBACK, type CompanyChecks, type CompanyIdentity } from './company.ts'
@@ -61,9 +62,11 @@ export function companyRoutes(
           return undefined
         })
       if (!identity) return toSignIn('refused')
-      const person = await personOf(context, call, identity)
-      if (!person) return toSignIn('unknown')
-      const cookies = await startSession(context, call, person, { isSteppedUp: false, how: 'company' })
+      const found = await personOf(context, call, identity)
+      if (!found) return toSignIn('unknown')
+      const { person, link } = found
+      const how = { isSteppedUp: false, how: 'company', ...(link && { also: link }) }
+      const cookies = await startSession(context, call, person, how)
       return { reply: {}, redirect: `${origin}/`, setCookie: [...cookies, clearCookie(COOKIES.company)] }
     },
   }
@@ -72,32 +75,32 @@ export function companyRoutes(
 /**
  * The person behind a company's subject. The first time, a verified address links it: to the person who has that address, or to a
  * new one who is invited. An address that the company has not verified links nothing: anybody could have typed it there. Neither
- * does one at a domain that is not the company's.
+ * does one at a domain that is not the company's. `link` is for the transaction that signs the person in.
  */
 async function personOf(
   context: IdentityContext,
   call: AnyCall,
   identity: CompanyIdentity,
-): Promise<Pick<Person, 'id' | 'name'> | undefined> {
+): Promise<{ person: Pick<Person, 'id' | 'name'>; link?: (tx: Tx) => Promise<void> } | undefined> {
   const { db } = context
   const provider = `oidc:${identity.issuer}`
   const linked = await selectPersonBySubject(db, provider, identity.subject)
-  if (linked) return linked.kind === 'customer' ? linked : undefined
+  if (linked) return linked.kind === 'customer' ? { person: linked } : undefined
   if (identity.email === undefined || !identity.is_email_verified) return undefined
   const email = tidyEmail(identity.email)
   // One company's issuer could otherwise sign in as anybody of another.
   if (!context.company?.isOwnAddress(email)) return undefined
   const known = await selectPersonByEmail(db, email)
-  const link = { provider, subject: identity.subject, password_hash: null }
+  const credential = { provider, subject: identity.subject, password_hash: null }
   if (known) {
     // Whoever holds an unconfirmed sign-in under this address may not be who the company means.
     if (known.kind !== 'customer' || !known.email_verified) return undefined
-    await db.transaction(async (tx) => {
-      await insertCredential(tx, { ...link, person_id: known.id }, call.nowMs)
+    const link = async (tx: Tx) => {
+      await insertCredential(tx, { ...credential, person_id: known.id }, call.nowMs)
       await recordForPerson(tx, call, known, 'company.link', known.id, { issuer: identity.issuer })
       await tellPerson(tx, context, call, known, `Signing in at ${context.company?.name} was linked to you.`)
-    })
-    return known
+    }
+    return { person: known, link }
   }
   const invitations = await selectInvitationsFor(db, email, call.nowMs)
   if (invitations.length === 0) return undefined
@@ -109,9 +112,9 @@ async function personOf(
       { name, email, kind: 'customer', is_email_verified: true },
       call.nowMs,
     )
-    await insertCredential(tx, { ...link, person_id }, call.nowMs)
+    await insertCredential(tx, { ...credential, person_id }, call.nowMs)
     for (const invitation of invitations) await joinAccount(tx, call, { id: person_id, name }, invitation)
     return person_id
   })
-  return { id, name }
+  return { person: { id, name } }
 }

@@ -1,5 +1,4 @@
 import type { KeyObject } from 'node:crypto'
-import { enterAccount } from '../platform/account-scope.ts'
 import { recordAction } from '../platform/audit.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import type { Keyring } from '../platform/encryption.ts'
@@ -77,8 +76,6 @@ export async function startSession(
   const accounts = await selectAccountsOf(db, person.id)
   const before = await findCaller(context, call)
   const token = await db.transaction(async (tx) => {
-    await also?.(tx)
-    if (before) await endSession(tx, before.person.id, before.session_id)
     const session = {
       person_id: person.id,
       account_id: accounts[0]?.id ?? null,
@@ -87,6 +84,8 @@ export async function startSession(
       isSteppedUp,
     }
     const created = await createSession(tx, session, limits, call.nowMs)
+    await also?.(tx)
+    if (before) await endSession(tx, before.person.id, before.session_id)
     await recordForPerson(tx, call, person, 'session.start', created.id, { how })
     return created.token
   })
@@ -102,8 +101,8 @@ export const sessionCookie = ({ limits }: IdentityContext, token: string) =>
   setCookie(COOKIES.session, token, Math.floor(limits.absoluteMs / 1000))
 
 /**
- * An audit row in every account of the person, or one without an account where they have none. In the transaction of what it
- * reports, which is in no account afterwards.
+ * An audit row in every account of the person, or one without an account where they have none. In the transaction of what it reports, and
+ * before that ends the person's session.
  */
 export async function recordForPerson(
   tx: Tx,
@@ -123,12 +122,8 @@ export async function recordForPerson(
     details: { name: person.name, ...(before && { before }), ...(after && { after }) },
   }
   const accounts = await selectAccountsOf(tx, person.id)
-  if (accounts.length === 0) await recordAction(tx, entry, call.nowMs)
-  for (const { id: account_id } of accounts) {
-    await enterAccount(tx, account_id)
-    await recordAction(tx, { ...entry, account_id }, call.nowMs)
-  }
-  await enterAccount(tx, null)
+  if (accounts.length === 0) await recordAction(tx, entry)
+  for (const { id: account_id } of accounts) await recordAction(tx, { ...entry, account_id })
 }
 
 /** Tells a person by mail that how they sign in has changed. */

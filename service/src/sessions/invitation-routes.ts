@@ -35,6 +35,7 @@ import {
   selectFactors,
   selectPerson,
   selectPersonByEmail,
+  useUpToken,
 } from './people.ts'
 import { setSessionAccount } from './session-store.ts'
 
@@ -169,13 +170,14 @@ export function invitationRoutes(context: IdentityContext): Pick<IdentityArea<Ro
     },
 
     async verifyEmail(call) {
-      const value = await counted(call, () => authentication.takeToken(VERIFY, call.body.token))
-      const [id = '', email] = value.split(' ')
+      const asked = await counted(call, () => authentication.findToken(VERIFY, call.body.token))
+      const [id = '', email] = asked.value.split(' ')
       const person = await selectPerson(db, id)
       // The address may have changed since the mail was sent.
       if (person?.email !== email || !person) throw linkInvalid()
       await db.transaction(async (tx) => {
         await markEmailVerified(tx, id, call.nowMs)
+        if ((await useUpToken(tx, asked.id)) === 0) throw linkInvalid()
         await recordForPerson(tx, call, person, 'email.verify', id)
       })
       return { reply: DONE }
@@ -204,17 +206,13 @@ function recordJoin(
   person: Pick<Person, 'id' | 'name'>,
   { account_id, id, role }: Pick<Invitation, 'account_id' | 'id' | 'role'>,
 ) {
-  return recordAction(
-    tx,
-    {
-      actor: `person:${person.id}`,
-      action: 'team.join',
-      target: person.id,
-      account_id,
-      address: call.address,
-      request_id: call.request_id,
-      details: { name: person.name, after: { role, invitation_id: id } },
-    },
-    call.nowMs,
-  )
+  return recordAction(tx, {
+    actor: `person:${person.id}`,
+    action: 'team.join',
+    target: person.id,
+    account_id,
+    address: call.address,
+    request_id: call.request_id,
+    details: { name: person.name, after: { role, invitation_id: id } },
+  })
 }

@@ -70,8 +70,8 @@ export async function changeRole(
   return before
 }
 
-/** Removes a person from an account. Their next request there is refused; sessions in other accounts go on. */
-export async function removeMember(
+/** The role of somebody who may be removed from an account, which is locked for that. */
+export async function lockForRemoval(
   tx: Tx,
   account_id: string,
   person_id: string,
@@ -79,6 +79,11 @@ export async function removeMember(
 ): Promise<Role> {
   const before = await lockRole(tx, account_id, person_id, by)
   if (before === 'owner') await assertNotLastOwner(tx, account_id)
+  return before
+}
+
+/** Removes a person from an account. Their next request there is refused; sessions in other accounts go on. */
+export async function removeMember(tx: Tx, account_id: string, person_id: string): Promise<void> {
   await tx.run(sql`
     delete from memberships
      where account_id = ${account_id}
@@ -88,7 +93,6 @@ export async function removeMember(
        set account_id = null
      where person_id = ${person_id}
        and account_id = ${account_id}`)
-  return before
 }
 
 /** Locks every owner too, in one order, so that two owners cannot remove each other at the same moment. */

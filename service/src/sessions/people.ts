@@ -108,6 +108,17 @@ export async function putPassword(tx: Tx, person_id: string, hash: string, nowMs
   await insertCredential(tx, credential, nowMs)
 }
 
+/**
+ * A mailed token, once: of two requests with the same one the second gets 0. The row stays for the audit row of this transaction, which asks
+ * for it, and is deleted like every other whose time is over.
+ */
+export const useUpToken = (tx: Tx, id: string) =>
+  tx.run(sql`
+    update verifications
+       set expires_at = clock_timestamp()
+     where id = ${id}
+       and expires_at > clock_timestamp()`)
+
 /** Sign-ins that wait for the second factor, and links to choose a new password. */
 export const forgetPending = (tx: Tx, person_id: string) =>
   tx.run(sql`delete from verifications where value = ${person_id}`)

@@ -135,9 +135,9 @@ export function securityRoutes(context: IdentityContext): Pick<IdentityArea<Rout
       const { person, session_id } = await requireCaller(context, call)
       const { id } = call.body
       await db.transaction(async (tx) => {
+        await recordForPerson(tx, call, person, 'session.end', id)
         if ((await endSession(tx, person.id, id)) === 0)
           throw refuse('not_found', 'This session has ended already. Reload the list.')
-        await recordForPerson(tx, call, person, 'session.end', id)
       })
       return { reply: DONE, ...(id === session_id && { setCookie: [clearCookie(COOKIES.session)] }) }
     },

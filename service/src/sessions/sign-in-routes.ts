@@ -32,6 +32,7 @@ import {
   selectPersonByEmail,
   tidyEmail,
   updatePasswordHash,
+  useUpToken,
 } from './people.ts'
 import { tidyRecoveryCode } from './recovery-codes.ts'
 import { endSession, endSessionsOf, newToken } from './session-store.ts'
@@ -193,17 +194,18 @@ export function signInRoutes(context: IdentityContext): Pick<IdentityArea<Routes
     async signOut(call) {
       const { person, session_id } = await requireCaller(context, call)
       await db.transaction(async (tx) => {
-        await endSession(tx, person.id, session_id)
         await recordForPerson(tx, call, person, 'session.end', session_id)
+        await endSession(tx, person.id, session_id)
       })
       return { reply: DONE, setCookie: [clearCookie(COOKIES.session)] }
     },
 
     async signOutEverywhere(call) {
-      const { person } = await requireCaller(context, call)
+      const { person, session_id } = await requireCaller(context, call)
       await db.transaction(async (tx) => {
-        const sessions = await endSessionsOf(tx, person.id, null)
-        await recordForPerson(tx, call, person, 'session.end_all', person.id, { sessions })
+        const others = await endSessionsOf(tx, person.id, session_id)
+        await recordForPerson(tx, call, person, 'session.end_all', person.id, { sessions: others + 1 })
+        await endSession(tx, person.id, session_id)
       })
       return { reply: DONE, setCookie: [clearCookie(COOKIES.session)] }
     },
@@ -224,9 +226,9 @@ export function signInRoutes(context: IdentityContext): Pick<IdentityArea<Routes
     async resetPassword(call) {
       const names = tokenNames(call.address)
       await attempts.assertAllowed(names, call.nowMs)
-      const person_id = await authentication.takeToken(RESET, call.body.token)
-      const person: Person | undefined = person_id ? await selectPerson(db, person_id) : undefined
-      if (person?.kind !== 'customer') {
+      const asked = await authentication.findToken(RESET, call.body.token)
+      const person: Person | undefined = asked && (await selectPerson(db, asked.value))
+      if (!asked || person?.kind !== 'customer') {
         await attempts.recordFailure(names, call.nowMs)
         throw linkInvalid()
       }
@@ -235,9 +237,10 @@ export function signInRoutes(context: IdentityContext): Pick<IdentityArea<Routes
       await db.transaction(async (tx) => {
         await markEmailVerified(tx, person.id, call.nowMs)
         await putPassword(tx, person.id, hash, call.nowMs)
+        if ((await useUpToken(tx, asked.id)) === 0) throw linkInvalid()
+        await recordForPerson(tx, call, person, 'password.reset', person.id)
         await forgetPending(tx, person.id)
         await endSessionsOf(tx, person.id, null)
-        await recordForPerson(tx, call, person, 'password.reset', person.id)
         await tellPerson(
           tx,
           context,

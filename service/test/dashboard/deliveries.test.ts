@@ -1,13 +1,11 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createMemberAct } from '../../src/dashboard/act.ts'
 import { deliveriesArea } from '../../src/dashboard/deliveries.ts'
-import { systemClock } from '../../src/platform/clock.ts'
 import { sql } from '../../src/platform/db.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { Refusal } from '../../src/platform/trouble.ts'
 import { itemOf, putItems } from '../../testing/items.ts'
-import { callAs, memberOf } from '../../testing/member.ts'
+import { callAs, memberAct, memberOf } from '../../testing/member.ts'
 import { openShop, type Shop, type TestKey } from '../../testing/shop.ts'
 import {
   startDeliveries,
@@ -46,7 +44,7 @@ async function openAccount({ withEndpoint = true } = {}) {
   const key = await shop.makeKey(undefined, account_id)
   if (withEndpoint) await configure(key, receiver.url)
   const { keyring, vault } = shop
-  const area = deliveriesArea({ db, act: createMemberAct(db, systemClock), keyring, vault })
+  const area = deliveriesArea({ db, act: memberAct(shop.database), keyring, vault })
   const member = memberOf(account_id)
   const lastDay = () => ({
     from: new Date(Date.now() - DAY_MS).toISOString(),

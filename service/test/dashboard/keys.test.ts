@@ -1,12 +1,10 @@
 import { scopes } from '@shopwire/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createMemberAct } from '../../src/dashboard/act.ts'
 import { keysArea } from '../../src/dashboard/keys.ts'
 import type { OwnerMail } from '../../src/dashboard/mail-owners.ts'
-import { systemClock } from '../../src/platform/clock.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { Refusal } from '../../src/platform/trouble.ts'
-import { callAs, memberOf } from '../../testing/member.ts'
+import { callAs, memberAct, memberOf } from '../../testing/member.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
 
 const HOUR_MS = 3_600_000
@@ -16,7 +14,7 @@ function areaOf(shop: Shop, admission: Pick<Shop['admission'], 'announce'> = sho
   const mails: OwnerMail[] = []
   const area = keysArea({
     db,
-    act: createMemberAct(db, systemClock),
+    act: memberAct(shop.database),
     keyring: shop.keyring,
     cell: 'c1',
     apiUrl: 'https://api.shop.example/v1',

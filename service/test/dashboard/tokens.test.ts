@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net'
+import type { Role } from '@shopwire/contract/dashboard'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createMemberAct } from '../../src/dashboard/act.ts'
 import { createMailOwners } from '../../src/dashboard/mail-owners.ts'
@@ -13,7 +14,7 @@ import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { Refusal } from '../../src/platform/trouble.ts'
 import { itemOf, putItems, untilFollowed } from '../../testing/items.ts'
-import { callAs, memberOf } from '../../testing/member.ts'
+import { callAs, memberOf, signIn } from '../../testing/member.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
 import { startWorker } from '../../testing/worker.ts'
 
@@ -54,14 +55,11 @@ afterAll(() => close())
 
 let people = 0
 /** A person of the account, with the area as they see it. */
-async function join(account_id = shop.account.id, role = 'developer') {
+async function join(account_id = shop.account.id, role: Role = 'developer') {
   people += 1
   const person_id = `person_${people}`
-  await shop.database.asOwner(`
-    insert into people (id, name, email, created_at, updated_at)
-    values ('${person_id}', 'Person ${people}', '${person_id}@example.com', now(), now());
-    insert into memberships (account_id, person_id, role, created_at) values ('${account_id}', '${person_id}', '${role}', now())`)
-  const member = memberOf(account_id, { person_id, person_name: `Person ${people}` })
+  const facts = { person_id, person_name: `Person ${people}`, role }
+  const member = await signIn(shop.database, memberOf(account_id, facts))
   const area = tokensArea({
     db,
     act: createMemberAct(db, systemClock),

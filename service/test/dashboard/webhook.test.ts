@@ -1,14 +1,12 @@
 import type { ServerResponse } from 'node:http'
 import { verifyWebhook } from '@shopwire/contract/signing'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createMemberAct } from '../../src/dashboard/act.ts'
 import type { OwnerMail } from '../../src/dashboard/mail-owners.ts'
 import { webhookArea } from '../../src/dashboard/webhook.ts'
-import { systemClock } from '../../src/platform/clock.ts'
 import { sql } from '../../src/platform/db.ts'
 import { Refusal } from '../../src/platform/trouble.ts'
 import { checkWebhookUrl } from '../../src/webhooks/url-rules.ts'
-import { callAs, memberOf } from '../../testing/member.ts'
+import { callAs, memberAct, memberOf } from '../../testing/member.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
 import {
   type Arrival,
@@ -41,7 +39,7 @@ async function openArea() {
   const mails: OwnerMail[] = []
   const area = webhookArea({
     db,
-    act: createMemberAct(db, systemClock),
+    act: memberAct(shop.database),
     keyring: shop.keyring,
     mailOwners: async (_tx, _member, mail) => void mails.push(mail),
     checkUrl: checkWebhookUrl,

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readRules, verifyData } from '../../src/operations/verify.ts'
-import { inAccount } from '../../src/platform/account-scope.ts'
 import { recordAction } from '../../src/platform/audit.ts'
 import { type Queryable, sql, statement } from '../../src/platform/db.ts'
 import { INVARIANTS } from '../../src/wiring.ts'
@@ -300,10 +299,8 @@ async function plant(account_id: string, key_id: string, person_id: string) {
   const act = { actor: `person:${person_id}`, address: '203.0.113.77', request_id: 'req_z' }
   const details = { name: 'Zelda', before: { email: 'zelda@zelda.example' }, after: { role: 'owner' } }
   const { dashboard } = shop.database
-  await inAccount(dashboard, account_id, (tx) =>
-    recordAction(tx, { ...act, action: 'team.role', target: person_id, account_id, details }, Date.now()),
-  )
-  await recordAction(dashboard, { ...act, action: 'sign_in', target: person_id, details }, Date.now())
+  await recordAction(dashboard, { ...act, action: 'team.role', target: person_id, account_id, details })
+  await recordAction(dashboard, { ...act, action: 'sign_in', target: person_id, details })
 }
 
 /** Every row of every table in which a text matches, as `table: row`. Bytes are in hex. */

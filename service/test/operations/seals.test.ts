@@ -8,7 +8,6 @@ import { selectDigests } from '../../src/operations/seals/queries.ts'
 import { checkChains } from '../../src/operations/seals/read-chains.ts'
 import { sealNext } from '../../src/operations/seals/sealer.ts'
 import { verifyExport } from '../../src/operations/verify.ts'
-import { inAccount } from '../../src/platform/account-scope.ts'
 import { recordAction } from '../../src/platform/audit.ts'
 import {
   type Db,
@@ -19,6 +18,7 @@ import {
   statement,
 } from '../../src/platform/db.ts'
 import { runAdminOn } from '../../testing/admin.ts'
+import { memberOf, signIn } from '../../testing/member.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
 
 // Threat 70: whoever has the database, even as its superuser, changes what was booked or recorded.
@@ -58,22 +58,22 @@ afterAll(async () => {
 /** Audit rows and transfers, as operators and people write them. */
 let written = 0
 async function write(account_id: string, count: number) {
+  await signIn(shop.database, memberOf(account_id))
   for (let n = 0; n < count; n += 1) {
     written += 1
     await shop.operator.fundAccount(account_id, {
       amount_cents: 1_000 + written,
       reference: `reference ${written}`,
     })
-    const action = {
-      actor: 'person:person_1',
+    await recordAction(shop.database.dashboard, {
+      actor: 'person:person_ada',
       action: 'webhook.set',
       target: account_id,
       account_id: written % 4 === 0 ? undefined : account_id,
       address: '203.0.113.9',
       request_id: `req_${written}`,
       details: { after: { url: `https://example.com/${written}` }, order_id: `ord_${written}` },
-    } as Parameters<typeof recordAction>[1]
-    await inAccount(shop.database.dashboard, account_id, (tx) => recordAction(tx, action, nowMs + written))
+    } as Parameters<typeof recordAction>[1])
   }
 }
 

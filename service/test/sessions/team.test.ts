@@ -126,6 +126,21 @@ test('an owner who was removed or demoted while their request was under way chan
   expect((await memberOf(three)).role).toBe('owner')
 })
 
+test('somebody who was removed or signed out while their request was under way does nothing, and is asked to sign in', async () => {
+  const account = await identity.newAccount('Before')
+  const { browser: one } = await identity.newMember(account, 'owner')
+  const [two, three] = await Promise.all([1, 2].map(() => identity.newMember(account, 'owner')))
+  const rename = (browser: TestBrowser | undefined) => call(browser as TestBrowser, { name: 'After' })
+  const [removed, signedOut] = [await rename(two?.browser), await rename(three?.browser)]
+  await team.removeMember(
+    await call(one, { person_id: (await memberOf(two?.browser as TestBrowser)).person_id }),
+  )
+  await three?.browser.call('signOutEverywhere')
+  for (const late of [removed, signedOut])
+    await expect(team.renameAccount(late)).rejects.toEqual(refused('sign_in_required'))
+  expect((await one.call('getSession')).account?.name).toBe('Before')
+})
+
 test('a person of two accounts switches between them, and sees nothing of the other', async () => {
   const [first, second] = [await identity.newAccount('First'), await identity.newAccount('Second')]
   const { browser, email } = await identity.newMember(first, 'viewer')

@@ -1,24 +1,31 @@
--- Writes an audit row, and refuses one that names another kind of actor than the session's role: people act through the dashboard and in
--- their own account, "worker:" is the worker, and everybody else is an operator. The login decides, not what was set in the session.
+-- Writes an audit row, and refuses one that names another kind of actor than the session's role: "worker:" is the worker, "person:" is the
+-- dashboard and somebody who is there at this moment (functions/sessions/person_is_here.sql), and everybody else is an operator. The login
+-- decides, not what was set in the session. Time and id come from the database, so that no row can be put into the past.
 create or replace function write_audit_row(
-  p_id text, p_at timestamptz, p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text,
-  p_details jsonb
+  p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb
 ) returns void
 language plpgsql
 security definer
 set search_path = pg_catalog, public, pg_temp
 as $$
+declare
+  v_at constant timestamptz := clock_timestamp();
 begin
-  if not ((pg_has_role(session_user, 'shopwire_worker_rights', 'member') and p_actor like 'worker:%')
-          or (pg_has_role(session_user, 'shopwire_operator_rights', 'member')
-              and p_actor not like 'worker:%' and p_actor not like 'person:%')
-          or (pg_has_role(session_user, 'shopwire_dashboard', 'member') and p_actor like 'person:%'
-              and (p_account_id is null or p_account_id = current_setting('shopwire.account_id', true)))) then
+  if not (case
+            when p_actor like 'worker:%' then pg_has_role(session_user, 'shopwire_worker_rights', 'member')
+            when p_actor like 'person:%' then pg_has_role(session_user, 'shopwire_dashboard', 'member')
+            else pg_has_role(session_user, 'shopwire_operator_rights', 'member')
+          end) then
     raise exception 'the role of % does not write audit rows of "%"', session_user, p_actor
       using errcode = 'insufficient_privilege';
   end if;
+  if pg_has_role(session_user, 'shopwire_dashboard', 'member') and not person_is_here(substr(p_actor, 8), p_account_id) then
+    raise exception '"%" is not signed in to account %', p_actor, p_account_id
+      using errcode = 'insufficient_privilege',
+            constraint = 'person_is_here';
+  end if;
   insert into audit_log (id, at, actor, action, target, account_id, address, request_id, details)
-  values (p_id, p_at, p_actor, p_action, p_target, p_account_id, p_address, p_request_id, p_details);
+  values (new_id('aud', v_at), v_at, p_actor, p_action, p_target, p_account_id, p_address, p_request_id, p_details);
 end
 $$;
 
