@@ -1,9 +1,5 @@
-import { execFile } from 'node:child_process'
 import { randomInt, randomUUID } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { BASE_PATH, STATUS_CACHE_MS_MAX } from '@shopwire/contract'
 import { createAuthority, isInPublicNetwork, startPostgres } from '@shopwire/engines'
 import { familyCpuMs, type WorkerProcess } from '@shopwire/harness'
@@ -16,6 +12,7 @@ import { type Watch, watchWorkers } from './churn/watch.ts'
 import { rounded, say } from './figures.ts'
 import { createClient } from './growth/client.ts'
 import type { BenchOptions } from './options.ts'
+import { loadPools } from './pools.ts'
 import { accountIdSql, itemId, type ShopSize, seed } from './seed.ts'
 import { seedEndpoints } from './webhooks/endpoints.ts'
 import { benchAgainInPublicNetwork, startReceiver } from './webhooks/start-receiver.ts'
@@ -51,7 +48,6 @@ const REPORT_EVERY_MS = 15_000
 const STUCK_MS_MAX = 120_000
 const QUIET_MS = 3_000
 const LOOK_EVERY_MS = 200
-const LOAD_POOLS = fileURLToPath(new URL('../../service/testing/bench-load-pools.ts', import.meta.url))
 
 /**
  * What a stream of orders that are delivered and notified does to a store that already has millions: the time of a claim, of /status and
@@ -98,22 +94,12 @@ export async function churn({ scale, orders }: BenchOptions): Promise<void> {
   }
 }
 
-async function prepare(
-  { owner, folder, settingsOf }: BenchSystem,
-  { finished, orders }: Size,
-): Promise<void> {
+async function prepare(system: BenchSystem, { finished, orders }: Size): Promise<void> {
   const shop: ShopSize = { accounts: ACCOUNTS, orders: finished, items: ITEMS }
-  await seed(owner, shop, say, { paidShare: 0, isVacuumed: false })
+  await seed(system.owner, shop, say, { paidShare: 0, isVacuumed: false })
   const began = performance.now()
-  const load = async (name: string, items: readonly string[], links: number) => {
-    writeFileSync(`${folder}/${name}`, items.join('\n'))
-    const args = [LOAD_POOLS, `${folder}/${name}`, String(links)]
-    await promisify(execFile)(process.execPath, args, {
-      env: { PATH: process.env.PATH, ...settingsOf('operator') },
-    })
-  }
-  await load('pools', STREAM_ITEMS, Math.ceil(orders / POOLS) + 1)
-  await load('probe-pools', PROBE_ITEMS, Math.max(500, Math.ceil(orders / 10 / PROBE_POOLS)))
+  await loadPools(system, 'pools', STREAM_ITEMS, Math.ceil(orders / POOLS) + 1)
+  await loadPools(system, 'probe-pools', PROBE_ITEMS, Math.max(500, Math.ceil(orders / 10 / PROBE_POOLS)))
   say(`loaded ${POOLS + PROBE_POOLS} pools in ${((performance.now() - began) / 1_000).toFixed(0)} s`)
 }
 

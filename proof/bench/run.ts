@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { all } from './all.ts'
 import { churn } from './churn.ts'
 import { dashboard } from './dashboard.ts'
+import { footprint } from './footprint.ts'
 import { growth } from './growth.ts'
 import { type BenchOptions, scales, webhookParts } from './options.ts'
 import { orders } from './orders.ts'
@@ -18,6 +19,7 @@ const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<void>>
   orders,
   processes,
   growth,
+  footprint,
   webhooks,
   dashboard,
   restock,
