@@ -98,6 +98,8 @@ export default defineConfig({
           // The command line is tested as it is published.
           globalSetup:
             name === 'cli' ? [new URL('./cli/test/global-setup.ts', import.meta.url).pathname] : [],
+          // The emulator keeps an empty database there.
+          env: { XDG_CACHE_HOME: new URL('./.data/caches', import.meta.url).pathname },
           testTimeout: 60 * SECOND,
           hookTimeout: 60 * SECOND,
           expect: expectation,

@@ -9,7 +9,7 @@ export { endWithParent, makeTemporaryFolder, removeTemporaryFolder } from './man
 export { findNpm, type Npm } from './npm.ts'
 export { freePort, freePorts } from './ports.ts'
 export type { Postgres, PostgresOptions, RestartMode } from './postgres.ts'
-export { startPostgres } from './postgres.ts'
+export { postgresVersion, startPostgres } from './postgres.ts'
 export { PROCESSES } from './process-facts.ts'
 export { descendantsOf, isAlive } from './process-tree.ts'
 export {

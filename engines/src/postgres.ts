@@ -84,7 +84,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   const self: Postgres = {
     host: HOST,
     port,
-    version: versionOf(programs),
+    version: postgresVersion(options),
     dir: home.dir,
     superuserUrl: url(SUPERUSER, home.password, 'postgres'),
     url,
@@ -180,7 +180,14 @@ async function shutDown(server: ManagedChild, mode: 'fast' | 'immediate' = 'fast
   await server.killAll()
 }
 
-function versionOf({ bin, env }: PostgresPrograms): string {
-  const said = execFileSync(join(bin, 'postgres'), ['--version'], { encoding: 'utf8', env })
+/** Of the programs that `startPostgres` would run. */
+export function postgresVersion({
+  bin = findPostgres(),
+  libraries,
+}: Pick<PostgresOptions, 'bin' | 'libraries'>): string {
+  const said = execFileSync(join(bin, 'postgres'), ['--version'], {
+    encoding: 'utf8',
+    env: environment(libraries),
+  })
   return /\d+(\.\d+)*/.exec(said)?.[0] ?? said.trim()
 }
