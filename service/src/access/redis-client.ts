@@ -188,6 +188,11 @@ async function shakeHands(
   timeoutMs: number,
 ): Promise<{ isTls: boolean; error?: unknown }> {
   const socket = connectTls(options)
+  // An alert may come between the two waits or after them, and an error that nobody listens for would end the process.
+  let said: unknown
+  socket.on('error', (error) => {
+    said ??= error
+  })
   try {
     await once(socket, 'secureConnect', { signal: AbortSignal.timeout(timeoutMs) })
     // With TLS 1.3 a server refuses the client's certificate after the handshake.
@@ -195,6 +200,7 @@ async function shakeHands(
       () => false,
       (error: Error) => (error.name === 'AbortError' ? true : Promise.reject(error)),
     )
+    if (said !== undefined) throw said
     return { isTls: isStaying }
   } catch (error) {
     return { isTls: /^ERR_SSL_.*ALERT/.test(String((error as NodeJS.ErrnoException).code)), error }
