@@ -1,6 +1,7 @@
 import { METHODS } from 'node:http'
 import { BODY_BYTES_MAX, type Route, type RouteName, routeNamed } from '@shopwire/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { IS_SHORT } from '../../../test-forms.ts'
 import { createInputReader } from '../../src/edge/read-input.ts'
 import { Refusal } from '../../src/platform/trouble.ts'
 import { echoes } from '../../testing/echo.ts'
@@ -9,7 +10,7 @@ import { chunked, openLine, type RawAnswer, requestBytes } from '../../testing/r
 import { faultsOf } from '../../testing/refusals.ts'
 import { openShop, type Shop, signedHeaders, type TestKey } from '../../testing/shop.ts'
 
-const SCALE = process.env.SHOPWIRE_LONG ? 1 : 0.1
+const SCALE = process.env.SHOPWIRE_LONG ? 1 : IS_SHORT ? 0.03 : 0.1
 const SEED = 20_260_731
 const MESSAGES = 100_000 * SCALE
 const BODIES = 200_000 * SCALE

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest'
+import { IS_SHORT } from '../../../test-forms.ts'
 import { createDatabase } from '../../testing/database.ts'
 import { runSchedules } from '../../testing/supplier-schedules/run.ts'
 
-const SCHEDULES = Number(
-  process.env.SHOPWIRE_SCHEDULES ?? (process.env.SHOPWIRE_E2E_SHORT === '1' ? 250 : 1_000),
-)
+const SCHEDULES = Number(process.env.SHOPWIRE_SCHEDULES ?? (IS_SHORT ? 120 : 1_000))
 const SEED = Number(process.env.SHOPWIRE_SEED ?? 1)
 
 test(`${SCHEDULES} seeded schedules of faulty suppliers: every link and every cent is accounted for, no order is bought twice`, {
