@@ -98,6 +98,8 @@ export default defineConfig({
           name,
           root: name,
           include: ['test/**/*.test.ts'],
+          // Most of its tests are other processes or requests to one emulator, so its files share what they load.
+          isolate: false,
           // The command line is tested as it is published.
           globalSetup:
             name === 'cli' ? [new URL('./cli/test/global-setup.ts', import.meta.url).pathname] : [],
@@ -114,6 +116,7 @@ export default defineConfig({
           expect: expectation,
           root: 'proof',
           include: ['test/**/*.test.ts'],
+          isolate: false,
           testTimeout: 60 * SECOND,
         },
       },
