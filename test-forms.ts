@@ -50,6 +50,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   'a revoked key': 'e2e/revoke.test.ts',
   'a flood': 'e2e/overload.test.ts',
   'webhooks in a network of their own': 'e2e/webhooks.test.ts',
+  'webhooks and killed workers': 'e2e/webhooks-untimed.test.ts',
   'a browser': 'e2e/dashboard.test.ts',
   'the whole interface': 'e2e/conformance.test.ts',
   'every invariant': 'proof/test/invariants.test.ts',

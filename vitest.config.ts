@@ -1,4 +1,6 @@
+import { basename } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { excludedFrom } from './test-forms.ts'
 
 const SECOND = 1_000
@@ -47,8 +49,33 @@ const UNHURRIED = [
   'sdk',
   'secrets',
   'traces',
+  'webhooks-untimed',
   'worker',
 ].map((name) => `${name}.test.ts`)
+/** Of those the longest, from the longest on. One that began last would run on alone when all others have ended, with an idle core beside it. */
+const LONGEST = [
+  'conformance',
+  'five-minutes',
+  'webhooks-untimed',
+  'restores',
+  'dashboard',
+  'admin',
+  'key-rotation',
+  'secrets',
+  'encryption-keys',
+  'first-day',
+  'proxies',
+].map((name) => `${name}.test.ts`)
+/** Otherwise as vitest does it: by how long each took the last time, which a fresh clone does not know. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId, project }: TestSpecification) => {
+      const place = project.name === 'e2e-unhurried' ? LONGEST.indexOf(basename(moduleId)) : -1
+      return place < 0 ? LONGEST.length : place
+    }
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b))
+  }
+}
 /** Bundles the service's programs, of which these tests start about a thousand. */
 const globalSetup = [new URL('./e2e/global-setup.ts', import.meta.url).pathname]
 /** A condition may take long on a busy machine; one that never becomes true still fails well before the test times out. */
@@ -57,6 +84,7 @@ const expectation = { poll: { timeout: 15 * SECOND } }
 /** Contract, engines and sdk stand alone; the service's tests share one private PostgreSQL and Redis; proof and e2e run programs. */
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       // Pure functions: its files need not be kept apart, and share what they load.
       { test: { name: 'contract', root: 'contract', include: ['test/**/*.test.ts'], isolate: false } },
@@ -122,7 +150,7 @@ export default defineConfig({
       },
       { test: { name: 'web', root: 'web', include: ['test/**/*.test.ts'], testTimeout: 60 * SECOND } },
       {
-        // Started by e2e/webhooks.test.ts, in a network of its own.
+        // Started by e2e/webhooks.test.ts and webhooks-untimed.test.ts, in a network of its own.
         test: {
           name: 'rig',
           expect: expectation,
