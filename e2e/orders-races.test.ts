@@ -4,6 +4,7 @@ import {
   createOperator,
   limitless,
   newLinks,
+  type Operator,
   openSession,
   ownerSettings,
   START_MS_MAX,
@@ -11,13 +12,14 @@ import {
   startSystem,
 } from '@shopwire/harness'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { IS_SHORT } from '../test-forms.ts'
 import { type Buyer, newOrder } from './support/buyer.ts'
 import { type Answer, type Connection, connect } from './support/connection.ts'
 import { outcomeOf, tally } from './support/load.ts'
 import { openShop, type Shop } from './support/shop.ts'
 
 const COPIES = 64
-const KEYS = process.env.SHOPWIRE_LONG === '1' ? 200 : process.env.SHOPWIRE_E2E_SHORT === '1' ? 20 : 60
+const KEYS = process.env.SHOPWIRE_LONG === '1' ? 200 : IS_SHORT ? 10 : 60
 const SOON_MS = 60_000
 const FLIPPING_MS_MAX = 120_000
 
@@ -130,12 +132,20 @@ test('threat 3: of 32 one-cent orders racing for the last cent one gets 201, and
 
 test('threat 48: an order cancelled and delivered at once, each twice, ends refunded or delivered, never both', async ({
   annotate,
+  onTestFinished,
 }) => {
   const groups = 4
   const ordersPerGroup = 4
   const [item = ''] = await shop.sell(300)
   // A buyer each: two cancellations of one account would wait for its balance and not for the order.
   const buyers = await Promise.all(Array.from({ length: ordersPerGroup }, () => shop.openBuyer(300 * groups)))
+  const patient = createOperator(() => ({
+    ...system.settingsOf('operator'),
+    ...ownerSettings(system.database),
+    SHOPWIRE_DATABASE_LOCK_MS: '60000',
+    SHOPWIRE_DATABASE_STATEMENT_MS: '60000',
+  }))
+  onTestFinished(() => patient.closeOperator())
   const ends = { cancelled: 0, delivered: 0 }
   for (let group = 0; group < groups; group += 1) {
     const orders = await Promise.all(
@@ -146,6 +156,7 @@ test('threat 48: an order cancelled and delivered at once, each twice, ends refu
       }),
     )
     const ended = await raceToTheEnd(
+      patient,
       orders.map(({ id }) => id),
       group,
     )
@@ -185,13 +196,7 @@ interface Race {
 }
 
 /** So that they really race, the orders stay locked until all commands wait for them. */
-async function raceToTheEnd(ids: readonly string[], group: number): Promise<Race[]> {
-  const patient = createOperator(() => ({
-    ...system.settingsOf('operator'),
-    ...ownerSettings(system.database),
-    SHOPWIRE_DATABASE_LOCK_MS: '60000',
-    SHOPWIRE_DATABASE_STATEMENT_MS: '60000',
-  }))
+async function raceToTheEnd(patient: Operator, ids: readonly string[], group: number): Promise<Race[]> {
   const run = async (link: string, ...args: string[]): Promise<ActionResult> => {
     const { code, stdout } = await patient.runCommand('--json', 'orders', ...args)
     return { code, link, isNew: code === 0 && JSON.parse(stdout).isNew }
@@ -235,14 +240,13 @@ async function raceToTheEnd(ids: readonly string[], group: number): Promise<Race
       deliveries: await Promise.all(deliveries),
     })),
   )
-  await patient.closeOperator()
   return ended
 }
 
 test('threat 47: while two prices change together a hundred times a second, nobody pays an unexpected price, and no cart mixes old and new prices', async ({
   annotate,
 }) => {
-  const flips = 1_000
+  const flips = IS_SHORT ? 300 : 1_000
   const [first = '', second = ''] = await shop.sell(100, 200)
   const low = [100, 200] as const
   const high = [130, 250] as const

@@ -1,7 +1,15 @@
 import { readdir } from 'node:fs/promises'
 import { type Postgres, type ProvisionedDatabase, provisionDatabase, startPostgres } from '@shopwire/engines'
-import { type Ended, loginSettings, ownerSettings, psql, runProgram, sharedSettings } from '@shopwire/harness'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  createOperator,
+  type Ended,
+  loginSettings,
+  ownerSettings,
+  psql,
+  runProgram,
+  sharedSettings,
+} from '@shopwire/harness'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 
 let postgres: Postgres
 
@@ -22,14 +30,16 @@ test('an API process exits with 3 on a database that was not migrated, and names
 test('the admin command refuses a database of another version with the words of the API and exits with 3', async () => {
   const database = await provisionDatabase(postgres, 'admin_version')
   const settings = { ...sharedSettings(), ...loginSettings(database, 'operator') }
-  const admin = (...args: string[]) => runProgram('admin', args, settings)
+  const operator = createOperator(() => settings)
+  onTestFinished(() => operator.closeOperator())
+  const admin = operator.runCommand
   const refused = async (words: string) => {
     const all = [['accounts', 'list'], ['accounts', 'create', 'A'], ['verify'], ['encryption', 'status']]
     for (const { code, stdout, stderr } of await Promise.all(all.map((args) => admin(...args)))) {
       expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
       expect(stderr).toContain(words)
     }
-    expect(await admin('migrate', '--status', '--json')).toMatchObject({
+    expect(await runProgram('admin', ['migrate', '--status', '--json'], settings)).toMatchObject({
       code: 3,
       stderr: expect.stringContaining('"schema_mismatch"'),
     })

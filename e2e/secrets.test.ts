@@ -147,7 +147,7 @@ test('a secret is shown once, when its key is created, and by no command afterwa
   expect(shownInWords.split(words.secret)).toHaveLength(2)
   const commands = [['keys', 'list', account_id], ['accounts', 'show', account_id], ['audit'], ['config']]
   const printed = await Promise.all(
-    commands.flatMap((args) => [system.runAdmin(...args), system.runAdmin(...args, '--json')]),
+    commands.flatMap((args) => [system.runCommand(...args), system.runCommand(...args, '--json')]),
   )
   for (const { code, stdout, stderr } of printed) {
     expect(code).toBe(0)

@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { changeUrls, freePorts, type Postgres, type ProcessName, until } from '@shopwire/engines'
 import {
   capture,
+  createOperator,
   limitless,
   loginSettings,
-  runProgram,
   type Settings,
   type Supplier,
   type System,
@@ -29,6 +29,8 @@ export const SOON_MS = 30_000
 /** A worker asks for jobs ten times a second: it would have taken one up by now. */
 const QUIET_MS = 2_000
 const BUYERS = 2
+/** Every look reads all orders of all customers, and takes the time in which the worker would deliver them. */
+const LOOK_EVERY_MS = 500
 
 /** Who has seen a link: `account order`. */
 export type Handouts = Map<string, string>
@@ -154,6 +156,7 @@ async function readAll(port: number, buyers: readonly Buyer[], wanted: readonly 
           missing.delete(id)
         }
       }
+      if (missing.size > 0) await sleep(LOOK_EVERY_MS)
       return missing.size === 0
     },
     SOON_MS,
@@ -177,10 +180,12 @@ export async function startRestored(store: DrillStore, machine: Machine): Promis
   const settingsOf = (process: ProcessName) => ({ ...system.settings, ...loginSettings(database, process) })
   const api = await startApi(settingsOf('api'))
   onTestFinished(() => void (api.pid() !== undefined && api.kill('SIGKILL')))
+  const operator = createOperator(() => settingsOf('operator'))
+  onTestFinished(() => operator.closeOperator())
   return {
     port: api.port,
     worker: await startUnreadyWorker(settingsOf('worker')),
-    admin: (...args) => runProgram('admin', args, settingsOf('operator')),
+    admin: operator.runCommand,
     buy: (count, item = pooled) => buyInTurn(api.port, buyers, count, item),
     handOut: (order_ids) => readAll(api.port, buyers, order_ids),
   }
