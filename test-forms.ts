@@ -15,6 +15,10 @@ export const FULL_ONLY: Readonly<Record<string, string>> = {
   'e2e/dev.test.ts':
     'makes the whole demo three times; five-minutes.test.ts is the page that newcomers follow',
   'e2e/docs-portal.test.ts': 'builds the portal; docs.test.ts runs the code on its pages',
+  'e2e/emulator-conformance.test.ts':
+    'the kit on the emulator; conformance.test.ts runs it on the service, which the emulator is made of',
+  'e2e/emulator-page.test.ts':
+    "the emulator's page in a browser; dashboard.test.ts is in one too, and emulator/test tests what the page asks for",
   'e2e/examples.test.ts': 'sdk.test.ts buys with the same client',
   'e2e/forged-flood.test.ts':
     'a flood; overload.test.ts is another, and service/test/access/forged-requests a smaller one',
@@ -32,6 +36,21 @@ export const FULL_ONLY: Readonly<Record<string, string>> = {
     'receivers that hang until their deadlines; arrivals.test.ts has healthy ones',
   'e2e/rig/name-servers.test.ts': 'name servers that hang until their deadlines',
   'e2e/rig/observability.test.ts': 'waits for metrics to come and go',
+}
+
+/** Files of which the short form leaves out some tests, by `skipIf(IS_SHORT)`: why, and what still tests that kind there. */
+export const FULL_ONLY_TESTS: Readonly<Record<string, string>> = {
+  'e2e/ci-verdict.test.ts': 'more verdicts by the same program; a flaky test and a broken one stay',
+  'e2e/dashboard.test.ts':
+    'money, events and members; sign-in, a key and an order stay, and service/test/dashboard tests the others without a browser',
+  'e2e/golive.test.ts':
+    'shops that fail; every scenario on one that works stays, and cli/test/golive tests the reports',
+  'e2e/listen.test.ts':
+    'links, a restart, orders prove; forwarding and a revoked token stay, and service/test/dashboard/tokens tests the rest',
+  'e2e/redis-loss.test.ts':
+    'other ways to the same loss; a killed, a restored, a frozen and a failed-over Redis stay, and both engines killed together',
+  'e2e/restores.test.ts':
+    'a synchronous standby and a dump, which lose nothing; the two ways in which commits are lost stay',
 }
 
 /** Of every kind of test the short form keeps at least these. */

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { IS_SHORT } from '../test-forms.ts'
 
 /** What .ci/run does after its test steps: failed files run again alone, then the verdict. Here on a project made of a few tests. */
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -46,7 +47,7 @@ test('a test that fails again when run alone fails the run', async () => {
   expect(code).toBe(1)
 })
 
-test('more than three flaky tests fail the run', async () => {
+test.skipIf(IS_SHORT)('more than three flaky tests fail the run', async () => {
   const names = ['one', 'two', 'three', 'four']
   const { code, output } = await verdictOn(Object.fromEntries(names.map((name) => [name, FLAKY(name)])))
   expect(output.match(/^FLAKY /gm)).toHaveLength(4)
@@ -54,7 +55,7 @@ test('more than three flaky tests fail the run', async () => {
   expect(code).toBe(1)
 })
 
-test('one flaky test fails the full form of the run', async () => {
+test.skipIf(IS_SHORT)('one flaky test fails the full form of the run', async () => {
   const { code, output } = await verdictOn(
     { steady: PASSES, unsteady: FLAKY('once') },
     { SHOPWIRE_CI: 'full' },
@@ -64,7 +65,7 @@ test('one flaky test fails the full form of the run', async () => {
   expect(code).toBe(1)
 })
 
-test('a report that was cut short fails the run', async () => {
+test.skipIf(IS_SHORT)('a report that was cut short fails the run', async () => {
   await writeFile(join(folder, 'reports', 'crashed.json'), '{"numPassedTests": 3, "testRes')
   const { code, output } = await verdictOn({ steady: PASSES })
   expect(output).toMatch(/FAILED .*crashed\.json/)

@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { allScenarios, type GoliveReport } from '@shopwire/cli/golive'
 import { type Emulator, startEmulator } from '@shopwire/emulator'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { IS_SHORT } from '../test-forms.ts'
 import { codeBlocks, readPages } from './support/code-blocks.ts'
 import { EXAMPLES, startProgram } from './support/example.ts'
 import { failuresOf, PREVIOUS_SECRET, RUN_MS_MAX, SECRET } from './support/golive.ts'
@@ -61,31 +62,36 @@ test.runIf(process.env.SHOPWIRE_LONG)('the code on the docs pages passes every s
   expect(report).toMatchObject({ ok: true, not_run: 0 })
 })
 
-test('skips what the shop does not offer, says how to fix what fails, and JUnit lists both', async () => {
-  const { accountId, key } = await emulator.createAccount()
-  const { baseUrl } = emulator
-  const shop = await startHandmadeIntegration({ baseUrl, key, secrets: [SECRET], way: 'key-from-cart' })
-  const folder = await mkdtemp(join(tmpdir(), 'shopwire-golive-'))
-  onTestFinished(async () => {
-    await shop.stop()
-    await rm(folder, { recursive: true })
-  })
-  const file = join(folder, 'golive.xml')
-  const only = ['--only', 'same-cart,delivered', '--account', accountId, '--junit', file]
-  const { code, stdout } = await golive(['--emulator', emulator.url, '--buy', shop.urls.buy, ...only])
-  expect(code).toBe(1)
-  expect(stdout).toMatch(/✓ 1\/3 {2}Your code buys at the emulator {2}\d\.\d s\n/)
-  expect(stdout).toContain('✗ same-cart: Two purchases with the same cart are two orders')
-  expect(stdout).toContain('what happened   Two purchases became one order; your code answered 200 and 200.')
-  expect(stdout).toContain('what to fix     Derive the idempotency key from your purchase id')
-  const page = `${emulator.url}/docs/guides/buy-exactly-once.md`
-  expect(stdout).toContain(`read            ${page}#do-not`)
-  expect(await (await fetch(page)).text()).toContain('# Buy exactly once')
-  expect(stdout).toMatch(/delivered +It needs --webhook URL and --state URL\./)
-  expect(stdout).toMatch(/1 passed, 1 failed, 1 not run in \d+\.\d s/)
-  const names = readXml(await readFile(file, 'utf8')).map(({ name }) => name)
-  expect(names.slice(2)).toEqual(['testcase', 'testcase', 'failure', 'testcase', 'skipped'])
-})
+test.skipIf(IS_SHORT)(
+  'skips what the shop does not offer, says how to fix what fails, and JUnit lists both',
+  async () => {
+    const { accountId, key } = await emulator.createAccount()
+    const { baseUrl } = emulator
+    const shop = await startHandmadeIntegration({ baseUrl, key, secrets: [SECRET], way: 'key-from-cart' })
+    const folder = await mkdtemp(join(tmpdir(), 'shopwire-golive-'))
+    onTestFinished(async () => {
+      await shop.stop()
+      await rm(folder, { recursive: true })
+    })
+    const file = join(folder, 'golive.xml')
+    const only = ['--only', 'same-cart,delivered', '--account', accountId, '--junit', file]
+    const { code, stdout } = await golive(['--emulator', emulator.url, '--buy', shop.urls.buy, ...only])
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/✓ 1\/3 {2}Your code buys at the emulator {2}\d\.\d s\n/)
+    expect(stdout).toContain('✗ same-cart: Two purchases with the same cart are two orders')
+    expect(stdout).toContain(
+      'what happened   Two purchases became one order; your code answered 200 and 200.',
+    )
+    expect(stdout).toContain('what to fix     Derive the idempotency key from your purchase id')
+    const page = `${emulator.url}/docs/guides/buy-exactly-once.md`
+    expect(stdout).toContain(`read            ${page}#do-not`)
+    expect(await (await fetch(page)).text()).toContain('# Buy exactly once')
+    expect(stdout).toMatch(/delivered +It needs --webhook URL and --state URL\./)
+    expect(stdout).toMatch(/1 passed, 1 failed, 1 not run in \d+\.\d s/)
+    const names = readXml(await readFile(file, 'utf8')).map(({ name }) => name)
+    expect(names.slice(2)).toEqual(['testcase', 'testcase', 'failure', 'testcase', 'skipped'])
+  },
+)
 
 test('exits with 7 without an emulator', async () => {
   const { code, stderr } = await golive([
@@ -107,24 +113,27 @@ test('exits with 1 when the shop does not answer, and tries nothing else', async
   expect(report.not_run).toBe(report.results.length - 1)
 })
 
-test('names the setting to fix when the shop buys elsewhere or with a wrong secret', async () => {
-  const { accountId, key } = await emulator.createAccount()
-  const { baseUrl } = emulator
-  // One after the other: golive looks at what everybody sent to find out what is wrong.
-  for (const [settings, said] of [
-    [{ baseUrl: 'http://127.0.0.1:9/v1', key }, 'no order arrived at the emulator'],
-    [{ baseUrl, key: { ...key, secret: `${key.secret}x` } }, 'Your request was refused'],
-    [{ baseUrl, key: emulator.key }, 'which is not one of this account'],
-  ] as const) {
-    const shop = await startHandmadeIntegration({ ...settings, secrets: [SECRET] })
-    const args = ['--emulator', emulator.url, '--account', accountId, '--only', 'plain', '--patience', '3']
-    const { code, stdout } = await golive(['--buy', shop.urls.buy, ...args])
-    await shop.stop()
-    expect(stdout).toContain(said)
-    expect(stdout).toContain(`SHOPWIRE_BASE_URL=${baseUrl}`)
-    expect(code).toBe(1)
-  }
-})
+test.skipIf(IS_SHORT)(
+  'names the setting to fix when the shop buys elsewhere or with a wrong secret',
+  async () => {
+    const { accountId, key } = await emulator.createAccount()
+    const { baseUrl } = emulator
+    // One after the other: golive looks at what everybody sent to find out what is wrong.
+    for (const [settings, said] of [
+      [{ baseUrl: 'http://127.0.0.1:9/v1', key }, 'no order arrived at the emulator'],
+      [{ baseUrl, key: { ...key, secret: `${key.secret}x` } }, 'Your request was refused'],
+      [{ baseUrl, key: emulator.key }, 'which is not one of this account'],
+    ] as const) {
+      const shop = await startHandmadeIntegration({ ...settings, secrets: [SECRET] })
+      const args = ['--emulator', emulator.url, '--account', accountId, '--only', 'plain', '--patience', '3']
+      const { code, stdout } = await golive(['--buy', shop.urls.buy, ...args])
+      await shop.stop()
+      expect(stdout).toContain(said)
+      expect(stdout).toContain(`SHOPWIRE_BASE_URL=${baseUrl}`)
+      expect(code).toBe(1)
+    }
+  },
+)
 
 test('exits with 2 for an invalid command line', async () => {
   const buy = ['--buy', 'http://127.0.0.1:9/']

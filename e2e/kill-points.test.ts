@@ -9,6 +9,7 @@ import {
   startSystem,
 } from '@shopwire/harness'
 import { expect, type TestContext, test } from 'vitest'
+import { IS_SHORT } from '../test-forms.ts'
 import { type Buyer, newOrder, unlessLost } from './support/buyer.ts'
 import { type Answer, connect } from './support/connection.ts'
 import { outcomeOf, tally } from './support/load.ts'
@@ -17,7 +18,7 @@ import { keepReserve } from './support/reserve.ts'
 import { openShop, type Shop } from './support/shop.ts'
 
 const IS_LONG = process.env.SHOPWIRE_LONG === '1'
-const KILLS = IS_LONG ? 200 : process.env.SHOPWIRE_E2E_SHORT === '1' ? 6 : 50
+const KILLS = IS_LONG ? 200 : IS_SHORT ? 3 : 50
 const TEST_MS_MAX = IS_LONG ? 1_800_000 : 400_000
 const IN_FLIGHT = 3
 const WARM = 3

@@ -9,6 +9,7 @@ import {
   startSystem,
 } from '@shopwire/harness'
 import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest'
+import { IS_SHORT } from '../test-forms.ts'
 import { exchange } from './support/connection.ts'
 import { type Outcome, tally } from './support/load.ts'
 import { describeAftermath, expectHeld, sufferLoss } from './support/loss.ts'
@@ -36,35 +37,45 @@ test.concurrent('threat 14: a captured request is still refused after Redis was 
   expectHeld(aftermath, system)
 })
 
-test.concurrent('threat 14: a request captured between two kills of Redis within two minutes is still refused', async (context) => {
-  const { system, redis, key } = await openSystem(context)
-  await redis.kill9()
-  await redis.start({ empty: true })
-  await until(
-    async () => (await exchange(system.ports[0] ?? 0, sign(key, 'GET', '/v1/ping').bytes)).status === 200,
-    SERVED_MS_MAX,
-    () => 'fresh requests do not pass after the first loss',
+test
+  .skipIf(IS_SHORT)
+  .concurrent(
+    'threat 14: a request captured between two kills of Redis within two minutes is still refused',
+    async (context) => {
+      const { system, redis, key } = await openSystem(context)
+      await redis.kill9()
+      await redis.start({ empty: true })
+      await until(
+        async () => (await exchange(system.ports[0] ?? 0, sign(key, 'GET', '/v1/ping').bytes)).status === 200,
+        SERVED_MS_MAX,
+        () => 'fresh requests do not pass after the first loss',
+      )
+      const aftermath = await sufferLoss(system, key, {
+        // What is dated before the first loss is refused from then on.
+        datedS: [0, 1, 2, 3, 5, 8, 30, 55],
+        cause: () => redis.kill9(),
+        restore: () => redis.start({ empty: true }),
+      })
+      await context.annotate(describeAftermath(aftermath))
+      expectHeld(aftermath, system)
+    },
   )
-  const aftermath = await sufferLoss(system, key, {
-    // What is dated before the first loss is refused from then on.
-    datedS: [0, 1, 2, 3, 5, 8, 30, 55],
-    cause: () => redis.kill9(),
-    restore: () => redis.start({ empty: true }),
-  })
-  await context.annotate(describeAftermath(aftermath))
-  expectHeld(aftermath, system)
-})
 
-test.concurrent('threat 14: a captured request is still refused after Redis was restarted from its append-only file', async (context) => {
-  const redisSettings = { appendonly: 'yes', appendfsync: 'everysec' }
-  const { system, redis, key } = await openSystem(context, { redisSettings })
-  const aftermath = await sufferLoss(system, key, {
-    cause: () => redis.kill9(),
-    restore: () => redis.start(),
-  })
-  await context.annotate(describeAftermath(aftermath))
-  expectHeld(aftermath, system)
-})
+test
+  .skipIf(IS_SHORT)
+  .concurrent(
+    'threat 14: a captured request is still refused after Redis was restarted from its append-only file',
+    async (context) => {
+      const redisSettings = { appendonly: 'yes', appendfsync: 'everysec' }
+      const { system, redis, key } = await openSystem(context, { redisSettings })
+      const aftermath = await sufferLoss(system, key, {
+        cause: () => redis.kill9(),
+        restore: () => redis.start(),
+      })
+      await context.annotate(describeAftermath(aftermath))
+      expectHeld(aftermath, system)
+    },
+  )
 
 test.concurrent('threat 14: a request captured since the snapshot is still refused after Redis was restarted from it', async (context) => {
   const { system, redis, key } = await openSystem(context)
@@ -87,12 +98,14 @@ test.concurrent('threat 14: a captured request is still refused after Redis and 
   expectHeld(aftermath, system)
 })
 
-test.concurrent('threat 14: a captured request is still refused after FLUSHALL', async (context) => {
-  const { system, redis, key } = await openSystem(context)
-  const aftermath = await sufferLoss(system, key, { cause: () => redis.command('FLUSHALL') })
-  await context.annotate(describeAftermath(aftermath))
-  expectHeld(aftermath, system)
-})
+test
+  .skipIf(IS_SHORT)
+  .concurrent('threat 14: a captured request is still refused after FLUSHALL', async (context) => {
+    const { system, redis, key } = await openSystem(context)
+    const aftermath = await sufferLoss(system, key, { cause: () => redis.command('FLUSHALL') })
+    await context.annotate(describeAftermath(aftermath))
+    expectHeld(aftermath, system)
+  })
 
 test.concurrent('threat 14: while Redis is frozen requests get 503, and a captured request is still refused afterwards', async (context) => {
   const { system, redis, key } = await openSystem(context)
@@ -125,29 +138,39 @@ test.concurrent('threat 14: a captured request is still refused after the failov
   expectHeld(aftermath, system)
 })
 
-test.concurrent('threat 14: a captured request is still refused after a frozen Redis Cluster master was replaced and resumed', async (context) => {
-  const { system, key, slotKey, master } = await openCluster(context)
-  const aftermath = await sufferLoss(system, key, {
-    cause: () => master.pause(),
-    restore: async () => {
-      await servedElsewhere(system, slotKey, master.port)
-      master.resume()
+test
+  .skipIf(IS_SHORT)
+  .concurrent(
+    'threat 14: a captured request is still refused after a frozen Redis Cluster master was replaced and resumed',
+    async (context) => {
+      const { system, key, slotKey, master } = await openCluster(context)
+      const aftermath = await sufferLoss(system, key, {
+        cause: () => master.pause(),
+        restore: async () => {
+          await servedElsewhere(system, slotKey, master.port)
+          master.resume()
+        },
+      })
+      await context.annotate(describeAftermath(aftermath))
+      expectHeld(aftermath, system)
     },
-  })
-  await context.annotate(describeAftermath(aftermath))
-  expectHeld(aftermath, system)
-})
+  )
 
-test.concurrent('threat 16: a request accepted before its API process was killed is still refused afterwards, with admission in Redis', async (context) => {
-  const { system, key } = await openSystem(context, { apis: 2 })
-  const [api] = system.apis
-  const aftermath = await sufferLoss(system, key, {
-    cause: () => api?.kill('SIGKILL'),
-    restore: async () => api?.start(),
-  })
-  await context.annotate(describeAftermath(aftermath))
-  expectHeld(aftermath, system)
-})
+test
+  .skipIf(IS_SHORT)
+  .concurrent(
+    'threat 16: a request accepted before its API process was killed is still refused afterwards, with admission in Redis',
+    async (context) => {
+      const { system, key } = await openSystem(context, { apis: 2 })
+      const [api] = system.apis
+      const aftermath = await sufferLoss(system, key, {
+        cause: () => api?.kill('SIGKILL'),
+        restore: async () => api?.start(),
+      })
+      await context.annotate(describeAftermath(aftermath))
+      expectHeld(aftermath, system)
+    },
+  )
 
 async function openSystem(context: TestContext, options: Partial<SystemOptions> = {}) {
   // On a busy machine a healthy Redis may need longer than the usual half second.

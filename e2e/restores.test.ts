@@ -1,6 +1,7 @@
 import { startPostgres, until } from '@shopwire/engines'
 import { psql } from '@shopwire/harness'
 import { expect, onTestFinished, test } from 'vitest'
+import { IS_SHORT } from '../test-forms.ts'
 import { newOrder } from './support/buyer.ts'
 import {
   expectHeldOnce,
@@ -15,9 +16,6 @@ import {
 import { openMachine, variablesOf } from './support/runbook.ts'
 
 /** Restores and failovers with real servers, by the commands of docs/runbooks as they are written there. */
-
-/** CI drills the two ways in which commits are lost; `npm run e2e` all four. */
-const IS_SHORT = process.env.SHOPWIRE_E2E_SHORT === '1'
 
 test('a base backup recovered to its end: 200 orders are missing, nothing moves until an operator opens the store, no link is held twice', async () => {
   const machine = await openMachine()

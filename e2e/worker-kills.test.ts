@@ -9,12 +9,13 @@ import {
   type WorkerProcess,
 } from '@shopwire/harness'
 import { expect, type TestContext, test } from 'vitest'
+import { IS_SHORT } from '../test-forms.ts'
 import { type Buyer, newOrder } from './support/buyer.ts'
 import { type PostgresProxy, startPostgresProxy, type Trap } from './support/postgres-proxy.ts'
 import { openShop, type Shop } from './support/shop.ts'
 
 const IS_LONG = process.env.SHOPWIRE_LONG === '1'
-const KILLS = IS_LONG ? 200 : process.env.SHOPWIRE_E2E_SHORT === '1' ? 6 : 50
+const KILLS = IS_LONG ? 200 : IS_SHORT ? 3 : 50
 const TEST_MS_MAX = IS_LONG ? 1_800_000 : 400_000
 /** Killed side by side, each at work on an order of its own: a lease of ten seconds runs out for all of them at once. */
 const AT_ONCE = Math.min(25, KILLS)
@@ -35,77 +36,88 @@ const cuts: Pick<Trap, 'how' | 'isMeant'>[] = [
   { how: 'unanswered', isMeant: commitsTheTaking },
 ]
 
-test(`a worker killed while it delivers from a pool, ${KILLS} times: every order is delivered, half of them within 15 s; no link is lost or sold twice`, {
-  timeout: TEST_MS_MAX,
-}, async (context) => {
-  const { system, shop, buyer } = await openStore(context)
-  // One item per worker: taking links locks the pool of the item until the commit.
-  const items = await shop.sell(...Array(AT_ONCE).fill(1))
-  const rounds = KILLS / AT_ONCE
-  // More than is sold: emptying a pool changes the catalogue, and other workers that do so wait for that lock.
-  await Promise.all(items.map((item) => shop.stock(item, QTY * (rounds + 1))))
-  const delays: number[] = []
-  for (let round = 0; round < rounds; round += 1) {
-    const victims = await Promise.all(items.map(() => startVictim(context, system)))
-    const dying = victims.map(async ({ worker, proxy }, n) => {
-      const cut = cuts[(n + round) % cuts.length] as (typeof cuts)[number]
-      await proxy.trap({ ...cut, count: 1 })
-      await worker.kill('SIGKILL')
-    })
-    const orders = await placeAll(system, buyer, items)
-    await Promise.all(dying)
-    const killedAt = Date.now()
-    // Only now: it must not have taken the orders before their victims did.
-    const rescuer = await startWorker(system.settingsOf('worker'))
-    delays.push(...(await deliveredAfter(system, buyer, orders, killedAt)))
-    expect(await rescuer.kill('SIGTERM')).toBe(0)
-  }
-  await context.annotate(`delivered after ${describe(delays)}`)
-  await expectEachDelivered(system, buyer, KILLS)
-  expect(await system.query('select count(*) from pool_links')).toBe(String(AT_ONCE * QTY))
-  expect(half(delays)).toBeLessThan(DELIVERED_MS_MAX)
-  await shop.expectCleanBooks()
-})
+/** Few enough workers to wait for both leases at the same time. */
+const testKills = IS_SHORT ? test.concurrent : test
 
-test(`a worker killed while its supplier answers, ${KILLS} times: the next worker repeats the same supplier request id and delivers`, {
-  timeout: TEST_MS_MAX,
-}, async (context) => {
-  const { system, shop, buyer } = await openStore(context)
-  const supplier = await startSupplier()
-  context.onTestFinished(() => supplier.close())
-  const [item = ''] = await shop.sell(1)
-  await system.admin('suppliers', 'create', 'maker', supplier.url, '--timeout', '60s')
-  await system.admin('supply', 'set', item, '--source', 'supplier', '--supplier', 'maker')
-  const delays: number[] = []
-  for (let round = 0; round < KILLS / AT_ONCE; round += 1) {
-    const before = supplier.asked.length
-    supplier.hang(true)
-    const victims = await Promise.all(Array.from({ length: AT_ONCE }, () => startVictim(context, system)))
-    const orders = await placeAll(system, buyer, Array(AT_ONCE).fill(item))
-    await until(
-      () => supplier.asked.length === before + AT_ONCE,
-      SOON_MS,
-      () => `the supplier was asked ${supplier.asked.length - before} times`,
-    )
-    supplier.hang(false)
-    await Promise.all(victims.map(({ worker }) => worker.kill('SIGKILL')))
-    const killedAt = Date.now()
-    const rescuer = await startWorker(system.settingsOf('worker'))
-    delays.push(...(await deliveredAfter(system, buyer, orders, killedAt)))
-    expect(await rescuer.kill('SIGTERM')).toBe(0)
-  }
-  await context.annotate(`delivered after ${describe(delays)}`)
-  const listed = await expectEachDelivered(system, buyer, KILLS)
-  // Every order was requested again with the same request id, so the supplier made its links once.
-  const asks = Map.groupBy(supplier.asked, ({ id }) => id)
-  expect([...asks.keys()].sort()).toEqual(listed.map((id) => `${id}-1`).sort())
-  for (const [id, same] of asks) {
-    expect(same.length).toBeGreaterThanOrEqual(2)
-    expect(same).toMatchObject(same.map(() => ({ id, sku: item, qty: QTY })))
-  }
-  expect(half(delays)).toBeLessThan(DELIVERED_MS_MAX)
-  await shop.expectCleanBooks()
-})
+testKills(
+  `a worker killed while it delivers from a pool, ${KILLS} times: every order is delivered, half of them within 15 s; no link is lost or sold twice`,
+  {
+    timeout: TEST_MS_MAX,
+  },
+  async (context) => {
+    const { system, shop, buyer } = await openStore(context)
+    // One item per worker: taking links locks the pool of the item until the commit.
+    const items = await shop.sell(...Array(AT_ONCE).fill(1))
+    const rounds = KILLS / AT_ONCE
+    // More than is sold: emptying a pool changes the catalogue, and other workers that do so wait for that lock.
+    await Promise.all(items.map((item) => shop.stock(item, QTY * (rounds + 1))))
+    const delays: number[] = []
+    for (let round = 0; round < rounds; round += 1) {
+      const victims = await Promise.all(items.map(() => startVictim(context, system)))
+      const dying = victims.map(async ({ worker, proxy }, n) => {
+        const cut = cuts[(n + round) % cuts.length] as (typeof cuts)[number]
+        await proxy.trap({ ...cut, count: 1 })
+        await worker.kill('SIGKILL')
+      })
+      const orders = await placeAll(system, buyer, items)
+      await Promise.all(dying)
+      const killedAt = Date.now()
+      // Only now: it must not have taken the orders before their victims did.
+      const rescuer = await startWorker(system.settingsOf('worker'))
+      delays.push(...(await deliveredAfter(system, buyer, orders, killedAt)))
+      expect(await rescuer.kill('SIGTERM')).toBe(0)
+    }
+    await context.annotate(`delivered after ${describe(delays)}`)
+    await expectEachDelivered(system, buyer, KILLS)
+    expect(await system.query('select count(*) from pool_links')).toBe(String(AT_ONCE * QTY))
+    expect(half(delays)).toBeLessThan(DELIVERED_MS_MAX)
+    await shop.expectCleanBooks()
+  },
+)
+
+testKills(
+  `a worker killed while its supplier answers, ${KILLS} times: the next worker repeats the same supplier request id and delivers`,
+  {
+    timeout: TEST_MS_MAX,
+  },
+  async (context) => {
+    const { system, shop, buyer } = await openStore(context)
+    const supplier = await startSupplier()
+    context.onTestFinished(() => supplier.close())
+    const [item = ''] = await shop.sell(1)
+    await system.admin('suppliers', 'create', 'maker', supplier.url, '--timeout', '60s')
+    await system.admin('supply', 'set', item, '--source', 'supplier', '--supplier', 'maker')
+    const delays: number[] = []
+    for (let round = 0; round < KILLS / AT_ONCE; round += 1) {
+      const before = supplier.asked.length
+      supplier.hang(true)
+      const victims = await Promise.all(Array.from({ length: AT_ONCE }, () => startVictim(context, system)))
+      const orders = await placeAll(system, buyer, Array(AT_ONCE).fill(item))
+      await until(
+        () => supplier.asked.length === before + AT_ONCE,
+        SOON_MS,
+        () => `the supplier was asked ${supplier.asked.length - before} times`,
+      )
+      supplier.hang(false)
+      await Promise.all(victims.map(({ worker }) => worker.kill('SIGKILL')))
+      const killedAt = Date.now()
+      const rescuer = await startWorker(system.settingsOf('worker'))
+      delays.push(...(await deliveredAfter(system, buyer, orders, killedAt)))
+      expect(await rescuer.kill('SIGTERM')).toBe(0)
+    }
+    await context.annotate(`delivered after ${describe(delays)}`)
+    const listed = await expectEachDelivered(system, buyer, KILLS)
+    // Every order was requested again with the same request id, so the supplier made its links once.
+    const asks = Map.groupBy(supplier.asked, ({ id }) => id)
+    expect([...asks.keys()].sort()).toEqual(listed.map((id) => `${id}-1`).sort())
+    for (const [id, same] of asks) {
+      expect(same.length).toBeGreaterThanOrEqual(2)
+      expect(same).toMatchObject(same.map(() => ({ id, sku: item, qty: QTY })))
+    }
+    expect(half(delays)).toBeLessThan(DELIVERED_MS_MAX)
+    await shop.expectCleanBooks()
+  },
+)
 
 async function openStore({
   onTestFinished,

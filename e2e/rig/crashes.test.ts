@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '@shopwire/engines'
 import { startWorker, type WorkerProcess } from '@shopwire/harness'
 import { describe, expect } from 'vitest'
+import { IS_SHORT } from '../../test-forms.ts'
 import { startPostgresProxy, type Trap } from '../support/postgres-proxy.ts'
 import type { Received } from './receiver.ts'
 import { type Rig, SOON_MS, type Subscription, test } from './rig.ts'
@@ -9,7 +10,7 @@ import { type Rig, SOON_MS, type Subscription, test } from './rig.ts'
 const AT_ONCE = 4
 const FLOOD = process.env.SHOPWIRE_LONG
   ? { events: 20_000, seconds: 60, endpoints: 20, msMax: 300_000 }
-  : { events: 2_000, seconds: 8, endpoints: 8, msMax: 120_000 }
+  : { events: IS_SHORT ? 1_000 : 2_000, seconds: IS_SHORT ? 4 : 8, endpoints: 8, msMax: 120_000 }
 const TURN_S = 0.1
 const KILL_EVERY_MS = 2_000
 const recordsAttempt = (statement: string) => statement.includes('insert into delivery_attempts')

@@ -4,7 +4,7 @@ import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { FULL_ONLY, KEPT } from '../../test-forms.ts'
+import { FULL_ONLY, FULL_ONLY_TESTS, KEPT } from '../../test-forms.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const SKIPPED = /^(node_modules|\.data|dist|\.git)$/
@@ -23,6 +23,15 @@ test('the full form runs every test file of the repository', () => {
 test('the short form runs every test file but those listed, which all exist', () => {
   expect(short).toEqual(full.filter((file) => !(file in FULL_ONLY)))
   expect(Object.keys(FULL_ONLY).filter((file) => !full.includes(file))).toEqual([])
+})
+
+test('the files of which the short form leaves out some tests are those listed, and it runs them', async () => {
+  const texts = await Promise.all(full.map((file) => readFile(join(ROOT, file), 'utf8')))
+  // Spelt in two parts, so that this file is not found.
+  const leavesOut = `skipIf(${'IS_SHORT'})`
+  const found = full.filter((_, n) => texts[n]?.includes(leavesOut))
+  expect(found).toEqual(Object.keys(FULL_ONLY_TESTS).sort())
+  expect(found.filter((file) => !short.includes(file))).toEqual([])
 })
 
 test('every threat has its tests in the full form, and all but these one in the short form too', async () => {

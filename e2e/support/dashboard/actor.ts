@@ -54,9 +54,10 @@ async function tabTo(page: Page, target: Locator): Promise<void> {
   for (let stop = 0; stop < STOPS_MAX; stop += 1) {
     if ((await holdsFocus(target)) && (await keepsFocus(page, target))) return
     await page.keyboard.press('Tab')
-    passed.push(await describeFocus(page))
+    const { holds, isInGroup, focused } = await lookAtFocus(target)
+    passed.push(focused)
     // Menus, tabs and radio groups are one stop; the arrow keys move inside.
-    if (!(await holdsFocus(target)) && (await isInGroupWithFocus(target))) await arrowTo(page, target)
+    if (!holds && isInGroup) await arrowTo(page, target)
   }
   throw new Error(`${target} was not reached by Tab. The focus passed:\n${passed.slice(-40).join('\n')}`)
 }
@@ -81,13 +82,15 @@ export const nextFrame = (page: Page): Promise<void> =>
 const holdsFocus = (target: Locator): Promise<boolean> =>
   target.evaluate((element) => element === element.ownerDocument.activeElement)
 
-const isInGroupWithFocus = (target: Locator): Promise<boolean> =>
+/** In one question to the browser: a journey by keyboard passes a thousand stops. */
+const lookAtFocus = (target: Locator) =>
   target.evaluate((element) => {
+    const { activeElement } = element.ownerDocument
     const group = element.closest('[role=menu],[role=tablist],[role=radiogroup],[role=listbox]')
-    return group?.contains(element.ownerDocument.activeElement) ?? false
+    const name = (activeElement?.getAttribute('aria-label') ?? activeElement?.textContent ?? '').slice(0, 60)
+    return {
+      holds: element === activeElement,
+      isInGroup: group?.contains(activeElement) ?? false,
+      focused: activeElement ? `${activeElement.tagName} ${name}` : 'nothing',
+    }
   })
-
-const describeFocus = (page: Page): Promise<string> =>
-  page.evaluate<string>(
-    "(() => { const e = document.activeElement; return e ? e.tagName + ' ' + (e.getAttribute('aria-label') ?? e.textContent ?? '').slice(0, 60) : 'nothing' })()",
-  )
