@@ -11,6 +11,8 @@ export const FULL_ONLY: Readonly<Record<string, string>> = {
   'e2e/clock-skew.test.ts': 'the window of accepted times is tested in service/test/access',
   'e2e/dashboard-screens.test.ts':
     'every screen in every width; dashboard.test.ts visits them in its journeys',
+  'e2e/dashboard-sign-in.test.ts':
+    'rarer ways to sign in; dashboard.test.ts signs in by password and app and by passkey',
   'e2e/database-waits.test.ts': 'waits for deadlines of 10 s; postgres-loss.test.ts kills the server',
   'e2e/dev.test.ts':
     'makes the whole demo three times; five-minutes.test.ts is the page that newcomers follow',
@@ -20,12 +22,15 @@ export const FULL_ONLY: Readonly<Record<string, string>> = {
   'e2e/emulator-page.test.ts':
     "the emulator's page in a browser; dashboard.test.ts is in one too, and emulator/test tests what the page asks for",
   'e2e/examples.test.ts': 'sdk.test.ts buys with the same client',
+  'e2e/first-day.test.ts': 'a page of commands; disputes.test.ts plays another one in the same console',
   'e2e/forged-flood.test.ts':
     'a flood; overload.test.ts is another, and service/test/access/forged-requests a smaller one',
   'e2e/golive-ways.test.ts': '44 broken shops; golive.test.ts runs every scenario on one that works',
   'e2e/incidents.test.ts':
     'ten runbooks; restores.test.ts and encryption-keys.test.ts do what two of them say',
   'e2e/observability.test.ts': 'waits for metrics to come and go; monitoring.test.ts scrapes them',
+  'e2e/proxies.test.ts':
+    'real proxies in front; service/test/edge/framing and targets send such messages to the API itself',
   'e2e/rate.test.ts':
     'waits for whole windows of 60 s; service/test/access/admission tests all three stores with a clock of its own',
   'e2e/rolling-upgrade.test.ts':
