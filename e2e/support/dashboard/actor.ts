@@ -82,7 +82,7 @@ export const nextFrame = (page: Page): Promise<void> =>
 const holdsFocus = (target: Locator): Promise<boolean> =>
   target.evaluate((element) => element === element.ownerDocument.activeElement)
 
-/** In one question to the browser: a journey by keyboard passes a thousand stops. */
+/** In one question to the browser, because a journey by keyboard passes many stops. */
 const lookAtFocus = (target: Locator) =>
   target.evaluate((element) => {
     const { activeElement } = element.ownerDocument
