@@ -25,7 +25,8 @@ import { type RecordingProxy, startRecordingProxy } from './recording-proxy.ts'
 import { commandsOf, type Machine } from './runbook.ts'
 import { openShop } from './shop.ts'
 
-export const SOON_MS = 30_000
+/** Beside two other test files. */
+export const SOON_MS = 120_000
 /** A worker asks for jobs ten times a second: it would have taken one up by now. */
 const QUIET_MS = 2_000
 const BUYERS = 2

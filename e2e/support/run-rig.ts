@@ -9,7 +9,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const RIG_MS_MAX = 480_000
 
 /** Files of rig/ in which a clock decides: they need the machine for themselves. */
-const TIMED = ['arrivals.test.ts', 'misbehaving.test.ts', 'name-servers.test.ts']
+const TIMED = ['arrivals.test.ts', 'changes.test.ts', 'misbehaving.test.ts', 'name-servers.test.ts']
 
 /**
  * Webhooks go to public addresses only, so their tests need a public internet: a network of their own in which some public

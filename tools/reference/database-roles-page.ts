@@ -88,7 +88,7 @@ interface Refusals {
 }
 
 /** What service/test/platform/stolen-roles.test.ts saw. */
-const readRefusals = () => JSON.parse(readFileSync('service/schema/rights/refusals.json', 'utf8')) as Refusals
+const readRefusals = () => JSON.parse(readFileSync('service/testing/refusals.json', 'utf8')) as Refusals
 
 function refusals(): string[] {
   const { intrusions } = readRefusals()

@@ -323,8 +323,8 @@ test(`${RUNS} sequences of actions of callers and operators end as the model say
     }),
     { numRuns: RUNS, ...(process.env.SHOPWIRE_SEED && { seed: Number(process.env.SHOPWIRE_SEED) }) },
   )
-  // Otherwise a run in which nothing succeeds would pass as well.
-  for (const status of ['paid', 'delivered', 'cancelled']) expect(seen.get(status)).toBeGreaterThan(RUNS / 20)
+  // Otherwise a run in which nothing succeeds would pass as well. How many there are is chance, and was once fewer than one in 25.
+  for (const status of ['paid', 'delivered', 'cancelled']) expect(seen.get(status)).toBeGreaterThan(0)
   const { wrong } = await shop.database.owner.one<{ wrong: number }>(sql`
     select count(*) as wrong
       from balances b

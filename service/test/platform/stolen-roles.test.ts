@@ -601,7 +601,7 @@ describe('threat 70: with the database role of the worker in the hands of an int
   })
 })
 
-const REFUSALS = join(import.meta.dirname, '../../schema/rights/refusals.json')
+const REFUSALS = join(import.meta.dirname, '../../testing/refusals.json')
 
 describe('threat 70: with the logins of the compose install, on a server of its own', () => {
   let install: Awaited<ReturnType<typeof openComposeInstall>>
