@@ -7,6 +7,15 @@ export const IS_SHORT = process.env.SHOPWIRE_E2E_SHORT === '1'
 
 /** Left out of the short form: why it may be, and what still tests that kind there. proof/test/test-forms.test.ts checks the list. */
 export const FULL_ONLY: Readonly<Record<string, string>> = {
+  'cli/test/doctor.test.ts':
+    'every fault that it can find; e2e/golive.test.ts is the same kind of check, and the service tests its own doctor',
+  'emulator/test/operator.test.ts':
+    "the operator's commands on the emulator; e2e/admin.test.ts runs them on a store",
+  'engines/test/reaper.test.ts': 'kills programs that start engines; every e2e test ends its own',
+  'engines/test/redis-cluster.test.ts':
+    'e2e/redis-loss.test.ts and service/test/access start clusters and fail them over',
+  'service/test/supply/schedules.test.ts':
+    'random schedules of suppliers; fulfilment.test.ts has the ones that people thought of',
   'e2e/backups.test.ts': 'restores by pgBackRest; restores.test.ts restores a base backup',
   'e2e/clock-skew.test.ts': 'the window of accepted times is tested in service/test/access',
   'e2e/dashboard-screens.test.ts':
@@ -28,6 +37,8 @@ export const FULL_ONLY: Readonly<Record<string, string>> = {
   'e2e/golive-ways.test.ts': '44 broken shops; golive.test.ts runs every scenario on one that works',
   'e2e/incidents.test.ts':
     'ten runbooks; restores.test.ts and encryption-keys.test.ts do what two of them say',
+  'e2e/key-rotation.test.ts':
+    'a new key under load; encryption-keys.test.ts re-encrypts, and the service tests how',
   'e2e/observability.test.ts': 'waits for metrics to come and go; monitoring.test.ts scrapes them',
   'e2e/proxies.test.ts':
     'real proxies in front; service/test/edge/framing and targets send such messages to the API itself',
@@ -54,8 +65,7 @@ export const FULL_ONLY_TESTS: Readonly<Record<string, string>> = {
     'links, a restart, orders prove; forwarding and a revoked token stay, and service/test/dashboard/tokens tests the rest',
   'e2e/redis-loss.test.ts':
     'other ways to the same loss; a killed, a restored, a frozen and a failed-over Redis stay, and both engines killed together',
-  'e2e/restores.test.ts':
-    'a synchronous standby and a dump, which lose nothing; the two ways in which commits are lost stay',
+  'e2e/restores.test.ts': 'standbys and a dump; a base backup, which loses the most orders, stays',
 }
 
 /** Of every kind of test the short form keeps at least these. */

@@ -33,7 +33,6 @@ const UNHURRIED = [
   'golive-ways',
   'image',
   'incidents',
-  'key-rotation',
   'lifecycle',
   'listen',
   'monitoring',
@@ -60,7 +59,6 @@ const LONGEST = [
   'restores',
   'dashboard',
   'admin',
-  'key-rotation',
   'secrets',
   'encryption-keys',
   'first-day',
@@ -93,6 +91,7 @@ export default defineConfig({
           name: 'engines',
           root: 'engines',
           include: ['test/**/*.test.ts'],
+          exclude: excludedFrom('engines'),
           testTimeout: 60 * SECOND,
           expect: expectation,
         },
@@ -102,6 +101,7 @@ export default defineConfig({
           name: 'service',
           root: 'service',
           include: ['test/**/*.test.ts'],
+          exclude: excludedFrom('service'),
           // The sources keep no state in modules and each file has a database of its own, so the files of a worker share what they load:
           // loading it for each of them took a third of the CPU time.
           isolate: false,
@@ -126,6 +126,7 @@ export default defineConfig({
           name,
           root: name,
           include: ['test/**/*.test.ts'],
+          exclude: excludedFrom(name),
           // Most of its tests are other processes or requests to one emulator, so its files share what they load.
           isolate: false,
           // The command line is tested as it is published.

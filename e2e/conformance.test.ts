@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { canMakePublicNetwork, inPublicNetwork, NO_PUBLIC_NETWORK } from '@shopwire/engines'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { IS_SHORT } from '../test-forms.ts'
 
 /**
  * The kit of proof/conformance passes a right server and catches wrong ones. All of it is one program, because it needs a
@@ -10,7 +11,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
  */
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const RUN_MS_MAX = 400_000
-const FAULTS_MIN = 30
+const FAULTS_MIN = IS_SHORT ? 10 : 30
 const PROGRAM = 'proof/conformance/faults/run.ts'
 
 interface Caught {

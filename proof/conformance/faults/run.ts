@@ -1,3 +1,4 @@
+import { IS_SHORT } from '../../../test-forms.ts'
 import { Accounts } from '../accounts.ts'
 import { type Check, findItems, type Outcome, runChecks } from '../check.ts'
 import type { Fixtures, Key } from '../fixtures.ts'
@@ -71,8 +72,9 @@ async function plantAll(
   accounts: Accounts,
   reserved: Accounts,
 ): Promise<FaultResult[]> {
+  const planted = faults.filter((_, n) => !IS_SHORT || n % 3 === 0)
   // Those that wait for a minute begin first.
-  const ordered = [...faults].sort((a, b) => Number(isSlow(b)) - Number(isSlow(a)))
+  const ordered = planted.toSorted((a, b) => Number(isSlow(b)) - Number(isSlow(a)))
   const results = new Map<Fault, FaultResult>()
   const queue = ordered.values()
   const work = async () => {

@@ -80,11 +80,12 @@ export function maintenanceCommands(program: Command, context: CommandContext): 
     .action(async (_options, command: Command) => {
       const active = context.encryptionKeys().activeId
       const rows: UnopenedRow[] = []
-      let shownMs = Number.NEGATIVE_INFINITY
+      let shown = { table: '', ms: 0 }
       const { re_encrypted, unopened } = await context.operator().reEncryptSecrets({
         onProgress(table, done) {
-          if (context.nowMs() - shownMs < PROGRESS_EVERY_MS) return
-          shownMs = context.nowMs()
+          // Each table at least once, however soon it is done.
+          if (table === shown.table && context.nowMs() - shown.ms < PROGRESS_EVERY_MS) return
+          shown = { table, ms: context.nowMs() }
           context.err(`${table}: ${done} re-encrypted\n`)
         },
         onUnopened(row) {
