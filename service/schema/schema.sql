@@ -119,6 +119,8 @@ CREATE FUNCTION public.admit_many(p_may_wait boolean, p_account_ids text[], p_ke
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
   c_window_ms constant bigint := 60000;
@@ -976,6 +978,8 @@ CREATE FUNCTION public.place_orders(p_may_wait boolean, p_account_ids text[], p_
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
   c_total_max constant bigint := 500000;

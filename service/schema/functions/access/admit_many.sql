@@ -16,7 +16,10 @@ create or replace function admit_many(
 )
 language plpgsql
 set search_path = pg_catalog, public, pg_temp
+-- As place_orders.
 set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set jit = off
 as $$
 declare
   c_window_ms constant bigint := 60000;
