@@ -1,11 +1,10 @@
 import { execFile } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
+import { readdir, readFile, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { findServiceUser } from '@shopwire/engines'
+import { findServiceUser, keptFolders } from '@shopwire/engines'
 import { SCHEMA, VERSION } from '@shopwire/service/embedded'
 
 /**
@@ -15,7 +14,7 @@ import { SCHEMA, VERSION } from '@shopwire/service/embedded'
 export interface DatabaseImage {
   readonly dir: string
   exists(): Promise<boolean>
-  /** Copies the folder of a server that is stopped. Several emulators may do so at once: a copy gets its name only when it is whole. */
+  /** Copies the folder of a server that is stopped. Several emulators may do so at once. */
   keep(dir: string): Promise<void>
   remove(): Promise<void>
 }
@@ -28,29 +27,19 @@ export const canKeepImages = process.platform !== 'win32'
 /** Named by all that it is made from, so that one of another schema or another PostgreSQL is never found. */
 export async function imageOf(postgresVersion: string, schema = SCHEMA): Promise<DatabaseImage> {
   const all = join(process.env.XDG_CACHE_HOME || usualCaches(), 'shopwire-emulator')
+  const images = keptFolders(all, UNUSED_MS_MAX, 0o700)
   const owner = findServiceUser()?.uid ?? process.getuid?.()
-  const name = await checksum([VERSION, postgresVersion, process.arch, String(owner)], schema)
-  const dir = join(all, name)
+  const dir = images.pathOf([
+    VERSION,
+    postgresVersion,
+    process.arch,
+    String(owner),
+    ...(await textsOf(schema)),
+  ])
   return {
     dir,
-    async exists() {
-      // Also the mark that it is in use.
-      return utimes(dir, new Date(), new Date()).then(
-        () => true,
-        () => false,
-      )
-    },
-    async keep(source) {
-      await mkdir(all, { recursive: true, mode: 0o700 })
-      await removeUnused(all)
-      const unfinished = await mkdtemp(join(all, 'unfinished-'))
-      try {
-        await promisify(execFile)('cp', ['-a', `${source}/.`, unfinished])
-        await rename(unfinished, dir)
-      } finally {
-        await rm(unfinished, { recursive: true, force: true })
-      }
-    },
+    exists: () => images.has(dir),
+    keep: (source) => images.keep(dir, (copy) => promisify(execFile)('cp', ['-a', `${source}/.`, copy])),
     remove: () => rm(dir, { recursive: true, force: true }),
   }
 }
@@ -59,23 +48,12 @@ function usualCaches(): string {
   return join(homedir(), process.platform === 'darwin' ? 'Library/Caches' : '.cache')
 }
 
-async function checksum(facts: readonly string[], schema: URL): Promise<string> {
+/** Names and texts of its files. */
+async function textsOf(schema: URL): Promise<string[]> {
   const folder = fileURLToPath(schema)
   const files = (await readdir(folder, { recursive: true }))
     .filter((name) => /\.(sql|txt)$/.test(name))
     .sort()
   const texts = await Promise.all(files.map((name) => readFile(join(folder, name), 'utf8')))
-  return createHash('sha256')
-    .update(JSON.stringify([facts, files, texts]))
-    .digest('hex')
-    .slice(0, 16)
-}
-
-/** Those of other versions, and what an emulator that was killed left unfinished. */
-async function removeUnused(all: string): Promise<void> {
-  for (const name of await readdir(all)) {
-    const path = join(all, name)
-    const found = await stat(path).catch(() => undefined)
-    if (found && found.mtimeMs < Date.now() - UNUSED_MS_MAX) await rm(path, { recursive: true, force: true })
-  }
+  return [...files, ...texts]
 }
