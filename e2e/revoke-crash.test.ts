@@ -42,8 +42,7 @@ test(`threat 31: a key is refused by every process within ${REFUSED_MS_MAX} ms w
 /** How long after the end of the command each process still admitted the key. */
 async function killOnce(): Promise<number[]> {
   const { key } = await system.createAccount()
-  const connections = await Promise.all(system.ports.map((port) => connect(port)))
-  const first = await Promise.all(connections.map((connection) => statusOf(connection, key)))
+  const first = await withConnections((connection) => statusOf(connection, key))
   expect(first).toEqual([200, 200])
 
   const silent = await startSilentRedis()
@@ -62,9 +61,18 @@ async function killOnce(): Promise<number[]> {
   await ended
   const endedMs = performance.now()
   silent.stop()
-  const refusedMs = await Promise.all(connections.map((connection) => untilRefused(connection, key)))
-  for (const connection of connections) connection.close()
+  const refusedMs = await withConnections((connection) => untilRefused(connection, key))
   return refusedMs.map((ms) => ms - endedMs)
+}
+
+/** One to each process. Not kept while the command starts: a process ends connections that are idle that long. */
+async function withConnections<T>(use: (connection: Connection) => Promise<T>): Promise<T[]> {
+  const connections = await Promise.all(system.ports.map((port) => connect(port)))
+  try {
+    return await Promise.all(connections.map(use))
+  } finally {
+    for (const connection of connections) connection.close()
+  }
 }
 
 async function untilRefused(connection: Connection, key: Key): Promise<number> {
