@@ -17,7 +17,6 @@ const UNHURRIED = [
   'dashboard',
   'dashboard-screens',
   'dashboard-sign-in',
-  'dev',
   'disk-full',
   'disputes',
   'docs',

@@ -17,7 +17,10 @@ import { describeAftermath, expectHeld, sufferLoss } from './support/loss.ts'
 const SERVED_MS_MAX = 30_000
 const UNLIMITED = { SHOPWIRE_REQUESTS_PER_MINUTE: '100000' }
 
-/** One database for all that spare it; each test has a Redis and API processes of its own. */
+/**
+ * One database for all that spare it; each test has a Redis and API processes of its own. Those of the full form run one after the other:
+ * five of them at once on two cores take longer to recover than they may.
+ */
 let base: System
 let account: { account_id: string; key: Key }
 
@@ -37,45 +40,41 @@ test.concurrent('threat 14: a captured request is still refused after Redis was 
   expectHeld(aftermath, system)
 })
 
-test
-  .skipIf(IS_SHORT)
-  .concurrent(
-    'threat 14: a request captured between two kills of Redis within two minutes is still refused',
-    async (context) => {
-      const { system, redis, key } = await openSystem(context)
-      await redis.kill9()
-      await redis.start({ empty: true })
-      await until(
-        async () => (await exchange(system.ports[0] ?? 0, sign(key, 'GET', '/v1/ping').bytes)).status === 200,
-        SERVED_MS_MAX,
-        () => 'fresh requests do not pass after the first loss',
-      )
-      const aftermath = await sufferLoss(system, key, {
-        // What is dated before the first loss is refused from then on.
-        datedS: [0, 1, 2, 3, 5, 8, 30, 55],
-        cause: () => redis.kill9(),
-        restore: () => redis.start({ empty: true }),
-      })
-      await context.annotate(describeAftermath(aftermath))
-      expectHeld(aftermath, system)
-    },
-  )
+test.skipIf(IS_SHORT)(
+  'threat 14: a request captured between two kills of Redis within two minutes is still refused',
+  async (context) => {
+    const { system, redis, key } = await openSystem(context)
+    await redis.kill9()
+    await redis.start({ empty: true })
+    await until(
+      async () => (await exchange(system.ports[0] ?? 0, sign(key, 'GET', '/v1/ping').bytes)).status === 200,
+      SERVED_MS_MAX,
+      () => 'fresh requests do not pass after the first loss',
+    )
+    const aftermath = await sufferLoss(system, key, {
+      // What is dated before the first loss is refused from then on.
+      datedS: [0, 1, 2, 3, 5, 8, 30, 55],
+      cause: () => redis.kill9(),
+      restore: () => redis.start({ empty: true }),
+    })
+    await context.annotate(describeAftermath(aftermath))
+    expectHeld(aftermath, system)
+  },
+)
 
-test
-  .skipIf(IS_SHORT)
-  .concurrent(
-    'threat 14: a captured request is still refused after Redis was restarted from its append-only file',
-    async (context) => {
-      const redisSettings = { appendonly: 'yes', appendfsync: 'everysec' }
-      const { system, redis, key } = await openSystem(context, { redisSettings })
-      const aftermath = await sufferLoss(system, key, {
-        cause: () => redis.kill9(),
-        restore: () => redis.start(),
-      })
-      await context.annotate(describeAftermath(aftermath))
-      expectHeld(aftermath, system)
-    },
-  )
+test.skipIf(IS_SHORT)(
+  'threat 14: a captured request is still refused after Redis was restarted from its append-only file',
+  async (context) => {
+    const redisSettings = { appendonly: 'yes', appendfsync: 'everysec' }
+    const { system, redis, key } = await openSystem(context, { redisSettings })
+    const aftermath = await sufferLoss(system, key, {
+      cause: () => redis.kill9(),
+      restore: () => redis.start(),
+    })
+    await context.annotate(describeAftermath(aftermath))
+    expectHeld(aftermath, system)
+  },
+)
 
 test.concurrent('threat 14: a request captured since the snapshot is still refused after Redis was restarted from it', async (context) => {
   const { system, redis, key } = await openSystem(context)
@@ -98,14 +97,12 @@ test.concurrent('threat 14: a captured request is still refused after Redis and 
   expectHeld(aftermath, system)
 })
 
-test
-  .skipIf(IS_SHORT)
-  .concurrent('threat 14: a captured request is still refused after FLUSHALL', async (context) => {
-    const { system, redis, key } = await openSystem(context)
-    const aftermath = await sufferLoss(system, key, { cause: () => redis.command('FLUSHALL') })
-    await context.annotate(describeAftermath(aftermath))
-    expectHeld(aftermath, system)
-  })
+test.skipIf(IS_SHORT)('threat 14: a captured request is still refused after FLUSHALL', async (context) => {
+  const { system, redis, key } = await openSystem(context)
+  const aftermath = await sufferLoss(system, key, { cause: () => redis.command('FLUSHALL') })
+  await context.annotate(describeAftermath(aftermath))
+  expectHeld(aftermath, system)
+})
 
 test.concurrent('threat 14: while Redis is frozen requests get 503, and a captured request is still refused afterwards', async (context) => {
   const { system, redis, key } = await openSystem(context)
@@ -138,39 +135,35 @@ test.concurrent('threat 14: a captured request is still refused after the failov
   expectHeld(aftermath, system)
 })
 
-test
-  .skipIf(IS_SHORT)
-  .concurrent(
-    'threat 14: a captured request is still refused after a frozen Redis Cluster master was replaced and resumed',
-    async (context) => {
-      const { system, key, slotKey, master } = await openCluster(context)
-      const aftermath = await sufferLoss(system, key, {
-        cause: () => master.pause(),
-        restore: async () => {
-          await servedElsewhere(system, slotKey, master.port)
-          master.resume()
-        },
-      })
-      await context.annotate(describeAftermath(aftermath))
-      expectHeld(aftermath, system)
-    },
-  )
+test.skipIf(IS_SHORT)(
+  'threat 14: a captured request is still refused after a frozen Redis Cluster master was replaced and resumed',
+  async (context) => {
+    const { system, key, slotKey, master } = await openCluster(context)
+    const aftermath = await sufferLoss(system, key, {
+      cause: () => master.pause(),
+      restore: async () => {
+        await servedElsewhere(system, slotKey, master.port)
+        master.resume()
+      },
+    })
+    await context.annotate(describeAftermath(aftermath))
+    expectHeld(aftermath, system)
+  },
+)
 
-test
-  .skipIf(IS_SHORT)
-  .concurrent(
-    'threat 16: a request accepted before its API process was killed is still refused afterwards, with admission in Redis',
-    async (context) => {
-      const { system, key } = await openSystem(context, { apis: 2 })
-      const [api] = system.apis
-      const aftermath = await sufferLoss(system, key, {
-        cause: () => api?.kill('SIGKILL'),
-        restore: async () => api?.start(),
-      })
-      await context.annotate(describeAftermath(aftermath))
-      expectHeld(aftermath, system)
-    },
-  )
+test.skipIf(IS_SHORT)(
+  'threat 16: a request accepted before its API process was killed is still refused afterwards, with admission in Redis',
+  async (context) => {
+    const { system, key } = await openSystem(context, { apis: 2 })
+    const [api] = system.apis
+    const aftermath = await sufferLoss(system, key, {
+      cause: () => api?.kill('SIGKILL'),
+      restore: async () => api?.start(),
+    })
+    await context.annotate(describeAftermath(aftermath))
+    expectHeld(aftermath, system)
+  },
+)
 
 async function openSystem(context: TestContext, options: Partial<SystemOptions> = {}) {
   // On a busy machine a healthy Redis may need longer than the usual half second.
